@@ -1,0 +1,85 @@
+"""Sets of handwritten letters and digits."""
+
+from ..entry import DataSetInfo
+from ..options import Option
+from ..store import DataFile
+
+ZHONG = "Zhong et al. 2014"
+BLONDEL = "Blondel et al. 2013"
+
+SETS = (
+    DataSetInfo(
+        id="digits",
+        name="Digits",
+        summary="1,797 handwritten digits of 8 x 8 pixels",
+        kind="multiclass",
+        loader="loaders.embedded:digits",
+        size="1,797 x 64, 10 classes",
+        description="Pictures of handwritten digits from 43 people, each pixel the ink in a square of 4 x "
+        "4 (0 to 16, here "
+        "divided by 16). Small enough to see every weight as a pixel.",
+        source="UCI, Optical Recognition of Handwritten Digits (test part), as in scikit-learn",
+        terms="CC BY 4.0 (UCI)",
+        splits=("random", "none"),
+        scale=16.0,
+    ),
+    DataSetInfo(
+        id="digit-strings",
+        name="Digit strings",
+        summary="strings of real digit pictures whose digits follow a Markov chain",
+        kind="sequences",
+        loader="loaders.digit_strings:digit_strings",
+        paper=ZHONG,
+        size="900 strings, about 6,700 pictures, 2,081 features (degree 2), 10 labels",
+        description="Each string walks through the digits by a Markov chain (one more, or twice as much "
+        "modulo 10) and shows a "
+        "real picture from scikit-learn's digits for each, binarized. Products of two pixels are features "
+        "as in the "
+        "paper's OCR experiment, whose embedded twin this is. Pictures for training and for testing are "
+        "disjoint.",
+        source="made from UCI, Optical Recognition of Handwritten Digits (test part), as in scikit-learn",
+        terms="CC BY 4.0 (UCI)",
+        own=(
+            Option("n_samples", 900, "training strings; a quarter of that for testing", 1, 1_000_000),
+            Option("min_length", 3, "digits in the shortest string", 1, 1000),
+            Option("max_length", 12, "digits in the longest string", 1, 1000),
+        ),
+        degree=2,
+        bias=1,
+    ),
+    DataSetInfo(
+        id="ocr",
+        name="OCR words",
+        summary="6,877 handwritten words, letter by letter",
+        kind="sequences",
+        loader="loaders.ocr:ocr",
+        paper=ZHONG,
+        size="6,877 words, 52,152 letters, 8,257 features (degree 2), 26 labels",
+        description="Handwritten words, each letter a picture of 16 x 8 black and white pixels; the first "
+        "letter of every word "
+        "was dropped because it was a capital. With the products of every two pixels and a constant a "
+        "letter has 8,257 "
+        "binary features: 215,358 weights with the 676 transitions.",
+        source="R. Kassel (MIT), cleaned by B. Taskar: https://ai.stanford.edu/~btaskar/ocr/",
+        terms="none stated; published for research",
+        own=(
+            Option(
+                "split",
+                "random",
+                "a random split of words by seed, or one of ten folds",
+                choices=("random", "fold"),
+            ),
+            Option("fold", 0, "test fold where split=fold", 0, 9),
+        ),
+        files=(
+            DataFile(
+                "ocr_letters/letter.data.gz",
+                "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
+                "4ef9522ffeaa68cad889ad8d02ad3fca411fe6a656546c236a183866157b3b34",
+            ),
+        ),
+        degree=2,
+        bias=1,
+        lam=100.0,
+    ),
+)

@@ -1,0 +1,196 @@
+"""What a loader returns and what a user gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import DataError
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+    from .matrix import Products
+
+KINDS = ("binary", "multiclass", "multilabel", "sequences", "tree")
+"""binary: y in {-1, +1}; multiclass: codes; multilabel: a 0/1 matrix; sequences: a code a token; tree: a
+leaf's node."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A training or a test part.
+
+    X        (n, d) rows are samples, or tokens of sequences; see `matrix` for lazy matrices
+    y        binary: (n,) int8 in {-1, +1}; multiclass, sequences: (n,) int32 codes, -1 for a label unseen
+             in training;
+             tree: (n,) int32 node of the leaf; multilabel: (n, L) CSR of int8 ones
+    offsets  sequences: (n_sequences + 1,) int64, sequence i is the rows offsets[i] .. offsets[i + 1]
+    """
+
+    X: np.ndarray | scipy.sparse.csr_matrix | Products
+    y: np.ndarray | scipy.sparse.csr_matrix
+    offsets: np.ndarray | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Sequences where there are any, rows otherwise."""
+        return self.X.shape[0] if self.offsets is None else len(self.offsets) - 1
+
+    def take(self, samples: np.ndarray) -> Part:
+        """The part with these samples (sequences, where there are any), in this order."""
+        if self.offsets is None:
+            return Part(_rows(self.X, samples), self.y[samples])
+        lengths = np.diff(self.offsets)[samples]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        rows = np.repeat(self.offsets[:-1][samples] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Part(_rows(self.X, rows), self.y[rows], offsets)
+
+
+def _rows(X: Any, rows: np.ndarray) -> Any:
+    return X.take(rows) if hasattr(X, "csc_rows") else X[rows]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sample as a card shows it: its label, and pictures (n, height, width) in [0, 1] or a text."""
+
+    label: str
+    pictures: np.ndarray | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a loader returns: data before splitting, scaling, products and the other common options.
+
+    `kind` overrides the entry's where it depends on the file. `texts(i)` is the text of training sample i
+    before
+    any split, for examples.
+    """
+
+    train: Part
+    label_names: tuple[str, ...]
+    feature_names: Sequence[str]
+    digest: str
+    test: Part | None = None
+    kind: str | None = None
+    parents: np.ndarray | None = None
+    picture_shape: tuple[int, int] | None = None
+    texts: Callable[[int], str] | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set ready for a solver, with what a card and a trace say about it.
+
+    `options` holds every effective option; `lam` is a sensible λ in the paper's units, or None; `parents`
+    is the
+    int32 parent of each node (-1 for the root) of trees, whose labels are nodes; `digest` is the SHA-256
+    of the source
+    files or of a generator's parameters.
+    """
+
+    id: str
+    options: Mapping[str, Any]
+    seed: int
+    kind: str
+    train: Part
+    test: Part | None
+    label_names: tuple[str, ...]
+    feature_names: Sequence[str]
+    loss: str
+    penalty: str
+    summary: str
+    description: str
+    source: str
+    terms: str
+    digest: str
+    lam: float | None = None
+    parents: np.ndarray | None = None
+    picture_shape: tuple[int, int] | None = None
+    texts: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def X(self) -> Any:
+        return self.train.X
+
+    @property
+    def y(self) -> Any:
+        return self.train.y
+
+    @property
+    def offsets(self) -> np.ndarray | None:
+        return self.train.offsets
+
+    @property
+    def n_samples(self) -> int:
+        """Training sequences for kind "sequences", training rows otherwise."""
+        return self.train.n_samples
+
+    @property
+    def n_features(self) -> int:
+        return self.train.X.shape[1]
+
+    @property
+    def n_classes(self) -> int:
+        """Classes, labels or tags; for trees the nodes."""
+        return len(self.label_names)
+
+    def examples(self, k: int = 6) -> list[Example]:
+        """Up to k training samples as a card shows them, spread over the labels."""
+        from .examples import examples
+
+        return examples(self, k)
+
+
+def check(dataset: Dataset) -> Dataset:
+    """The one place where loaded data are found unusable.
+
+    Raises DataError for an empty set, features that are NaN or infinite, one class only, a sequence of
+    length 0,
+    and labels that do not line up with rows.
+    """
+    for name, part in (("training", dataset.train), ("test", dataset.test)):
+        if part is not None:
+            _check_part(dataset, name, part)
+    if dataset.kind == "multilabel":
+        counts = np.bincount(dataset.y.indices, minlength=dataset.n_classes)
+        if not np.any((counts > 0) & (counts < dataset.n_samples)):
+            raise DataError(
+                f"{dataset.id}: no label is on some samples and off on others; at least one must be."
+            )
+    elif len(np.unique(dataset.y)) < 2:
+        raise DataError(
+            f"{dataset.id}: all training samples have the same label; at least two classes are needed."
+        )
+    return dataset
+
+
+def _check_part(dataset: Dataset, name: str, part: Part) -> None:
+    n, d = part.X.shape
+    if part.n_samples == 0 or n == 0 or d == 0:
+        raise DataError(
+            f"{dataset.id}: the {name} part is empty ({part.n_samples:,} samples, {d:,} features); "
+            "at least one sample and one feature are needed."
+        )
+    if part.y.shape[0] != n:
+        raise DataError(
+            f"{dataset.id}: the {name} part has {n:,} rows but {part.y.shape[0]:,} labels; give one a row."
+        )
+    if part.offsets is not None:
+        empty = np.flatnonzero(np.diff(part.offsets) <= 0)
+        if len(empty):
+            raise DataError(
+                f"{dataset.id}: sequence {empty[0] + 1:,} of the {name} part has length 0; "
+                "every sequence needs at least one token."
+            )
+    values = part.X if isinstance(part.X, np.ndarray) else getattr(part.X, "data", None)
+    if values is not None and not np.isfinite(values).all():
+        raise DataError(
+            f"{dataset.id}: the {name} part has features that are NaN or infinite; all must be finite."
+        )

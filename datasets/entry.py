@@ -1,0 +1,128 @@
+"""An entry of the list of data sets: what is known of a set before anything is loaded."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import store
+from .errors import DataError
+from .options import Option
+from .store import DataFile, Progress
+
+if TYPE_CHECKING:
+    from .dataset import Content
+
+LOSSES = {
+    "binary": "logistic",
+    "multiclass": "multiclass-logistic",
+    "multilabel": "multilabel-squared-hinge",
+    "sequences": "chain-crf",
+    "tree": "tree-softmax",
+}
+"""Default loss of each kind of labels."""
+
+SCALES = ("none", "unit", "minmax", "standard", "sample-standard")
+WEIGHTINGS = ("binary", "counts", "tfidf")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a loader is asked for: effective options, seed, a progress report and its files."""
+
+    options: dict[str, Any]
+    seed: int
+    progress: Progress
+    paths: tuple[str, ...] = ()
+
+    def file(self, file: str | DataFile) -> Path:
+        """The path of a file of the set, found or downloaded; DataError if it cannot be had."""
+        return store.fetch(DataFile(file) if isinstance(file, str) else file, self.progress)
+
+
+@dataclass(frozen=True)
+class DataSetInfo:
+    """An entry of the list: what a set is, before anything is loaded.
+
+    loader   "module:function" or a function of a Request that returns a Content
+    own      the set's own options; `options` adds the common ones
+    splits   how training and test part are made, the default first; "given" is the source's
+    weighting  default weighting of word counts, None for anything but text
+    scale    default scaling: one of SCALES, or a number that features are divided by
+    files    what is looked for in the data folders; empty for sets that need none
+    """
+
+    id: str
+    name: str
+    summary: str
+    kind: str
+    loader: str | Callable[[Request], Content]
+    paper: str = ""
+    size: str = ""
+    description: str = ""
+    source: str = ""
+    terms: str = ""
+    own: tuple[Option, ...] = ()
+    splits: tuple[str, ...] = ("given",)
+    weighting: str | None = None
+    scale: str | float = "none"
+    degree: int = 1
+    bias: int = 0
+    files: tuple[DataFile, ...] = ()
+    penalty: str = "l1"
+    lam: float | None = None
+    paths: tuple[str, ...] = ()
+
+    @property
+    def loss(self) -> str:
+        return LOSSES[self.kind]
+
+    @property
+    def file(self) -> str | None:
+        """The file looked for (the first of several), or None."""
+        return self.files[0].path if self.files else None
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The set's own options and those common to all sets, as far as they make sense for it."""
+        common = []
+        if len(self.splits) > 1:
+            common.append(Option("split", self.splits[0], "how the test part is made", choices=self.splits))
+        if self.weighting:
+            common.append(
+                Option("weighting", self.weighting, "value of a word in a text", choices=WEIGHTINGS)
+            )
+        scale = Option(
+            "scale", self.scale, f"scaling, or a number to divide by: {', '.join(SCALES)}", 1e-9, 1e9, SCALES
+        )
+        common.append(scale)
+        common.append(Option("degree", self.degree, "2 adds all products of two features", 1, 2))
+        common.append(Option("bias", self.bias, "1 adds a constant feature, the last", 0, 1))
+        if self.kind in ("multiclass", "multilabel"):
+            help = "one class against the rest (also even and odd, where classes are numbers)"
+            common.append(Option("positive", None, help))
+        return (*self.own, *common)
+
+    def parse(self, given: dict[str, Any]) -> dict[str, Any]:
+        """All options with the given values checked and the others at their defaults."""
+        known = {option.name: option for option in self.options}
+        for name in given:
+            if name not in known:
+                raise DataError(f"{self.id} has no option {name!r}: it takes {', '.join(known)}.")
+        return {name: option.parse(given.get(name, option.default)) for name, option in known.items()}
+
+    def available(self) -> tuple[bool, str | None]:
+        """Whether the set's files are at hand, and what to do if not; loads nothing."""
+        for file in self.files:
+            if store.find(file.path) is None:
+                return False, store.advice(file)
+        return True, None
+
+    def load_content(self, request: Request) -> Content:
+        if callable(self.loader):
+            return self.loader(request)
+        module, _, function = self.loader.partition(":")
+        return getattr(importlib.import_module(f".{module}", __package__), function)(request)

@@ -1,0 +1,1 @@
+"""One loader a module: functions of a Request that return a Content."""

@@ -1,0 +1,39 @@
+"""Label sequences drawn from a Markov chain."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+
+def sequence_offsets(rng: np.random.Generator, count: int, shortest: int, longest: int) -> np.ndarray:
+    """Offsets (count + 1,) int64 of sequences whose lengths are uniform in shortest .. longest."""
+    return np.concatenate([[0], np.cumsum(rng.integers(shortest, longest + 1, count))]).astype(np.int64)
+
+
+def draw_labels(
+    rng: np.random.Generator, offsets: np.ndarray, first: np.ndarray, transitions: np.ndarray
+) -> np.ndarray:
+    """Labels (offsets[-1],) int32 of sequences whose chain starts with `first` (K,) and goes on by
+    `transitions` (K, K)."""
+    cumulated = np.cumsum(np.vstack([transitions, first]), axis=1)
+    cumulated[:, -1] = 1.0
+    uniform = rng.random(int(offsets[-1]))
+    K = len(first)
+    # all first tokens, then all second ones, ...: as many steps as the longest sequence has tokens
+    y = np.empty(len(uniform), np.int32)
+    lengths = np.diff(offsets)
+    if len(lengths) < 100:
+        for begin, end in pairwise(offsets):
+            state = K
+            for t in range(begin, end):
+                state = y[t] = np.searchsorted(cumulated[state], uniform[t], side="right")
+        return y
+    state = np.full(len(lengths), K)
+    for t in range(int(lengths.max())):
+        alive = np.flatnonzero(lengths > t)
+        places = offsets[alive] + t
+        rows = cumulated[state[alive]]
+        y[places] = state[alive] = (uniform[places, None] >= rows).sum(1)
+    return y

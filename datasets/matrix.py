@@ -1,0 +1,156 @@
+"""Matrices that are never held whole: products of features, made block by block.
+
+The protocol a solver relies on: `shape`, `nnz`, `binary` and `csc_rows(lo, hi)`, which gives rows lo .. hi
+of the matrix
+by columns as (indptr int64 (d + 1,), indices int32 sorted within each column and counted from lo, values
+float64 or None
+where all are one).
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import scipy.sparse
+
+from .errors import DataError
+
+MAX_COLUMNS = 20_000_000
+
+
+class Products:
+    """The features, optionally the products of every two of them, optionally a constant.
+
+    Column order: the d0 features, the pairs (i, j), i < j, in lexicographic order, the constant 1 last.
+    A binary matrix stores no values; its non-zeros are counted exactly. Where values are stored, a product
+    of two
+    non-zeros counts as a non-zero even if it underflows.
+
+    Parameters: `base` (n, d0) array or sparse matrix, `degree` 1 or 2, `bias` adds the constant.
+    Raises DataError when d0 is too large for its pairs to be numbered.
+    """
+
+    def __init__(self, base: np.ndarray | scipy.sparse.spmatrix, degree: int = 2, bias: bool = True):
+        rows = scipy.sparse.csr_matrix(base)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        binary = bool(np.all(rows.data == 1))
+        values = np.empty(0) if binary else rows.data.astype(np.float64)
+        self._set(
+            rows.indptr.astype(np.int64),
+            rows.indices.astype(np.int32),
+            values,
+            binary,
+            rows.shape[1],
+            degree,
+            bool(bias),
+        )
+
+    def _set(self, indptr, indices, values, binary, d0, degree, bias) -> None:
+        d = d0 + (d0 * (d0 - 1) // 2 if degree == 2 else 0) + bias
+        if d > MAX_COLUMNS:
+            raise DataError(
+                f"Products of {d0:,} features make {d:,} columns, more than the {MAX_COLUMNS:,} possible: "
+                f"use degree=1."
+            )
+        self._indptr, self._indices, self._values = indptr, indices, values
+        self.binary, self.degree, self.bias = binary, degree, bias
+        self.n_base = d0
+        self.shape = (len(indptr) - 1, d)
+        k = np.diff(indptr)
+        self.nnz = int(np.sum(k * (k + 1) // 2 if degree == 2 else k)) + self.shape[0] * bias
+
+    def __repr__(self) -> str:
+        return (
+            f"Products({self.shape[0]:,} x {self.shape[1]:,}, {self.nnz:,} non-zeros, degree {self.degree})"
+        )
+
+    def take(self, rows: np.ndarray) -> Products:
+        """The matrix of these rows, in this order."""
+        other = object.__new__(Products)
+        base = self.base(rows)
+        other._set(
+            base.indptr.astype(np.int64),
+            base.indices.astype(np.int32),
+            np.empty(0) if self.binary else base.data,
+            self.binary,
+            self.n_base,
+            self.degree,
+            self.bias,
+        )
+        return other
+
+    def base(self, rows: np.ndarray | slice = slice(None)) -> scipy.sparse.csr_matrix:
+        """The features without products and constant, (n, d0)."""
+        data = np.ones(len(self._indices), np.int8) if self.binary else self._values
+        whole = scipy.sparse.csr_matrix((data, self._indices, self._indptr), (self.shape[0], self.n_base))
+        return whole[rows]
+
+    def csc_rows(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Rows lo .. hi by columns, see the protocol above; releases the GIL."""
+        indptr = np.zeros(self.shape[1] + 1, np.int64)
+        _count(self._indptr, self._indices, self.n_base, self.degree, self.bias, lo, hi, indptr)
+        np.cumsum(indptr, out=indptr)
+        indices = np.empty(indptr[-1], np.int32)
+        values = np.empty(0 if self.binary else indptr[-1])
+        _fill(
+            self._indptr,
+            self._indices,
+            self._values,
+            self.n_base,
+            self.degree,
+            self.bias,
+            lo,
+            hi,
+            indptr[:-1].copy(),
+            indices,
+            values,
+        )
+        return indptr, indices, None if self.binary else values
+
+
+@numba.njit(nogil=True, cache=True)
+def _count(indptr, indices, d0, degree, bias, lo, hi, counts):
+    """Non-zeros of column c of rows lo .. hi into counts[c + 1]."""
+    for i in range(lo, hi):
+        begin, end = indptr[i], indptr[i + 1]
+        for p in range(begin, end):
+            j = np.int64(indices[p])
+            counts[j + 1] += 1
+            if degree == 2:
+                # pair (j, l) is column d0 + j d0 - j (j + 1) / 2 + (l - j - 1)
+                first = d0 + j * d0 - j * (j + 1) // 2 - j
+                for q in range(p + 1, end):
+                    counts[first + indices[q]] += 1
+    if bias:
+        counts[-1] += hi - lo
+
+
+@numba.njit(nogil=True, cache=True)
+def _fill(indptr, indices, values, d0, degree, bias, lo, hi, ends, out, out_values):
+    """Row numbers, counted from lo, and values of rows lo .. hi; ends[c] moves from the start of column c
+    to its end."""
+    valued = len(values) > 0
+    for i in range(lo, hi):
+        row = np.int32(i - lo)
+        begin, end = indptr[i], indptr[i + 1]
+        for p in range(begin, end):
+            j = np.int64(indices[p])
+            out[ends[j]] = row
+            if valued:
+                out_values[ends[j]] = values[p]
+            ends[j] += 1
+            if degree == 2:
+                first = d0 + j * d0 - j * (j + 1) // 2 - j - 1
+                for q in range(p + 1, end):
+                    column = first + indices[q]
+                    out[ends[column]] = row
+                    if valued:
+                        out_values[ends[column]] = values[p] * values[q]
+                    ends[column] += 1
+        if bias:
+            column = len(ends) - 1
+            out[ends[column]] = row
+            if valued:
+                out_values[ends[column]] = 1.0
+            ends[column] += 1

@@ -1,0 +1,60 @@
+"""Names of features that are made when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+
+class Names(Sequence):
+    """`count` names, the i-th of which is `name(i)`."""
+
+    def __init__(self, count: int, name: Callable[[int], str]):
+        self._count, self._name = count, name
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            return [self._name(j) for j in range(*i.indices(self._count))]
+        if not -self._count <= i < self._count:
+            raise IndexError(f"feature {i} of {self._count}")
+        return self._name(int(i) % self._count)
+
+    @classmethod
+    def numbered(cls, count: int, prefix: str = "x", first: int = 1) -> Names:
+        """prefix1, prefix2, ..."""
+        return cls(count, lambda i: f"{prefix}{i + first}")
+
+    @classmethod
+    def pixels(cls, height: int, width: int) -> Names:
+        """ "row 3, column 5", row by row, counted from 1."""
+        return cls(height * width, lambda i: f"row {i // width + 1}, column {i % width + 1}")
+
+
+def with_products(names: Sequence[str], degree: int, bias: bool) -> Sequence[str]:
+    """Names of the columns of `Products` of features called `names`."""
+    d = len(names)
+    pairs = d * (d - 1) // 2 if degree == 2 else 0
+
+    def name(i: int) -> str:
+        if i < d:
+            return names[i]
+        if i == d + pairs:
+            return "bias"
+        first, second = pair(i - d, d)
+        return f"{names[first]} × {names[second]}"
+
+    return Names(d + pairs + bias, name)
+
+
+def pair(p: int, d: int) -> tuple[int, int]:
+    """The p-th pair (i, j), 0 <= i < j < d, in lexicographic order."""
+    lo, hi = 0, d - 1
+    while hi - lo > 1:
+        middle = (lo + hi) // 2
+        if middle * d - middle * (middle + 1) // 2 <= p:
+            lo = middle
+        else:
+            hi = middle
+    return lo, p - (lo * d - lo * (lo + 1) // 2) + lo + 1

@@ -1,0 +1,78 @@
+"""Options of data sets: declared once, read by the command line, the page and Python alike."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import DataError
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a data set.
+
+    A value is one of `choices`, or else a number within [low, high] when bounds are given, or else any text
+    (when the default is a text or None and there are neither choices nor bounds).
+    """
+
+    name: str
+    default: Any
+    help: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] | None = None
+
+    @property
+    def numeric(self) -> type | None:
+        """The number type of the option, or None where only texts are accepted."""
+        if isinstance(self.default, int):
+            return int
+        if isinstance(self.default, float) or self.low is not None or self.high is not None:
+            return float
+        return None
+
+    @property
+    def allowed(self) -> str:
+        """The admissible values in words."""
+        parts = [", ".join(self.choices)] if self.choices else []
+        if self.numeric:
+            kind = "a whole number" if self.numeric is int else "a number"
+            if self.low is not None and self.high is not None:
+                kind += f" from {self.low:,} to {self.high:,}"
+            elif self.low is not None:
+                kind += f" of at least {self.low:,}"
+            elif self.high is not None:
+                kind += f" of at most {self.high:,}"
+            parts.append(kind)
+        return " or ".join(parts) or "a text"
+
+    def parse(self, value: Any) -> Any:
+        """Check a value, given as text or typed, and convert it.
+
+        Raises DataError with the admissible values.
+        """
+        if value is None and self.default is None:
+            return None
+        text = str(value).strip()
+        if self.choices and text in self.choices:
+            return text
+        if self.numeric:
+            number = self._number(text)
+            if number is not None:
+                return number
+        elif not self.choices and text:
+            return text
+        raise DataError(f"Option {self.name}={text!r} is not possible: it takes {self.allowed}.")
+
+    def _number(self, text: str) -> int | float | None:
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        if not math.isfinite(number) or (self.numeric is int and number != int(number)):
+            return None
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            return None
+        return int(number) if self.numeric is int else number

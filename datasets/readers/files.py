@@ -1,0 +1,76 @@
+"""Reading files, compressed or not, within limits."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import DataError
+from ..store import Progress
+
+MAX_BYTES = 4 << 30
+CHUNK = 1 << 22
+
+
+def chunks(
+    path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
+) -> Iterator[bytes]:
+    """The decompressed content of a file in pieces of at most CHUNK bytes; gz, bz2, xz and zip by suffix.
+
+    `member` names the file inside a zip that holds several; `progress` is told the share of the file on
+    disk that
+    was read. Raises DataError for a file that cannot be opened, is damaged or has more than `limit` bytes
+    inside.
+    """
+    total = 0
+    try:
+        size = max(path.stat().st_size, 1)
+        with open(path, "rb") as raw, _decompressed(path, raw, member) as stream:
+            while chunk := stream.read(CHUNK):
+                total += len(chunk)
+                if total > limit:
+                    raise DataError(
+                        f"{path.name} holds more than {limit:,} bytes when decompressed: split it."
+                    )
+                if progress:
+                    progress(f"reading {path.name}", min(raw.tell() / size, 1.0))
+                yield chunk
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path}: check its name.") from None
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+        raise DataError(f"{path.name} is damaged or cut short ({error}): get it again.") from None
+    except (OSError, NotImplementedError, RuntimeError) as error:
+        raise DataError(f"{path.name} cannot be read ({error}): give a readable file.") from None
+
+
+def _decompressed(path: Path, raw: BinaryIO, member: str | None) -> BinaryIO:
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=raw)
+    if suffix == ".bz2":
+        return bz2.BZ2File(raw)
+    if suffix == ".xz":
+        return lzma.LZMAFile(raw)
+    if suffix == ".zip":
+        archive = zipfile.ZipFile(raw)
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+        if member is None and len(names) != 1:
+            raise DataError(f"{path.name} holds {len(names)} files: give one with a single file inside.")
+        name = member or names[0]
+        if name not in names:
+            raise DataError(f"{path.name} has no {name} inside: get the original file.")
+        return archive.open(name)
+    return raw
+
+
+def read_bytes(
+    path: Path, *, limit: int = 1 << 30, progress: Progress | None = None, member: str | None = None
+) -> bytes:
+    """The whole decompressed content of a file; for sets known to be small. Errors as `chunks`."""
+    return b"".join(chunks(path, limit=limit, progress=progress, member=member))

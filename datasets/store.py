@@ -1,0 +1,126 @@
+"""Where files of data sets are: folders, downloads, digests."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import DataError
+
+Progress = Callable[[str, "float | None"], None]
+SUFFIXES = (".gz", ".bz2", ".xz", ".zip")
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file that a data set reads: its place below a data folder and, where it was verified, an address.
+
+    `url` and `sha256` come together: nothing is downloaded that cannot be checked.
+    """
+
+    path: str
+    url: str | None = None
+    sha256: str | None = None
+
+
+def folders() -> list[Path]:
+    """Folders searched for data files: SOLVERSCOPE_DATA first, then the cache."""
+    given = os.environ.get("SOLVERSCOPE_DATA")
+    return ([Path(given)] if given else []) + [cache_folder()]
+
+
+def cache_folder() -> Path:
+    """Folder for downloads: SOLVERSCOPE_HOME/data, by default in the platform's user data folder."""
+    home = os.environ.get("SOLVERSCOPE_HOME")
+    if home is None:
+        import platformdirs
+
+        home = platformdirs.user_data_dir("solverscope")
+    return Path(home) / "data"
+
+
+def find(path: str) -> Path | None:
+    """The file at `path` below a data folder, compressed as named or otherwise; None if there is none."""
+    stem = path
+    for suffix in SUFFIXES:
+        stem = stem.removesuffix(suffix)
+    for folder in folders():
+        for name in dict.fromkeys([path, stem, *(stem + suffix for suffix in SUFFIXES)]):
+            if (folder / name).is_file():
+                return folder / name
+    return None
+
+
+def advice(file: DataFile) -> str:
+    """What to do when `file` is not at hand."""
+    folder = folders()[0]
+    place = f"put it at {folder / file.path}"
+    if not os.environ.get("SOLVERSCOPE_DATA"):
+        place += " (or name your data folder in SOLVERSCOPE_DATA)"
+    return (
+        f"{file.path} is not at hand: "
+        + (f"load the set to download it from {file.url}, or " if file.url else "")
+        + place
+    )
+
+
+def fetch(file: DataFile, progress: Progress) -> Path:
+    """The path of `file`, downloaded if it is not at hand and its address is known.
+
+    Raises DataError that says which file to put where.
+    """
+    found = find(file.path)
+    if found:
+        return found
+    if not file.url:
+        raise DataError(advice(file) + ".")
+    import pooch
+
+    target = cache_folder() / file.path
+    try:
+        pooch.retrieve(
+            file.url,
+            known_hash=f"sha256:{file.sha256}",
+            fname=target.name,
+            path=target.parent,
+            downloader=pooch.HTTPDownloader(progressbar=_Bar(file, progress), timeout=30),
+        )
+    # pooch passes on whatever requests, the file system or its checksum test raise
+    except (OSError, ValueError) as error:
+        reason = "its SHA-256 is not the expected one" if "hash" in str(error) else type(error).__name__
+        raise DataError(
+            f"Downloading {file.url} failed ({reason}): get {Path(file.path).name} by hand and put it at "
+            f"{target}."
+        ) from error
+    return target
+
+
+class _Bar:
+    """The progress object pooch asks for, passing the fraction on."""
+
+    def __init__(self, file: DataFile, progress: Progress):
+        self.total, self.done = 0, 0
+        self._text, self._progress = f"downloading {Path(file.path).name}", progress
+
+    def update(self, count: int) -> None:
+        self.done += count
+        self._progress(self._text, min(self.done / self.total, 1.0) if self.total else None)
+
+    def reset(self) -> None:
+        self.done = 0
+
+    def close(self) -> None:
+        self._progress(self._text, 1.0)
+
+
+def sha256(*paths: Path) -> str:
+    """SHA-256 of the contents of the files, in hexadecimal; of several files, that of their digests in
+    order."""
+    digests = []
+    for path in paths:
+        with open(path, "rb") as stream:
+            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()

@@ -1,0 +1,228 @@
+"""What is done to every loaded set alike: split, weighting, scaling, products, one class against the rest,
+checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .dataset import Content, Dataset, Part, check
+from .entry import LOSSES, DataSetInfo, Request
+from .errors import DataError
+from .names import with_products
+
+MAX_DENSE = 100_000_000
+
+
+def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
+    """The Dataset of what a loader returned; raises DataError for unusable data."""
+    options = request.options
+    kind = content.kind or entry.kind
+    if len(entry.splits) > 1:
+        content = split(content, kind, options["split"], request.seed)
+    parts = [content.train] if content.test is None else [content.train, content.test]
+    request.progress("preparing features", None)
+    matrices = [part.X for part in parts]
+    if entry.weighting:
+        matrices = weigh(matrices, options["weighting"])
+    matrices = scale(matrices, options["scale"])
+    names = content.feature_names
+    if options["degree"] == 2 or options["bias"]:
+        names = with_products(names, options["degree"], bool(options["bias"]))
+        matrices = [expand(X, options["degree"], bool(options["bias"])) for X in matrices]
+    labels = [part.y for part in parts]
+    label_names = content.label_names
+    if options.get("positive") is not None:
+        labels, label_names = one_against_rest(labels, label_names, kind, options["positive"])
+        kind = "binary"
+    matrices = [_real(X) for X in matrices]
+    parts = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=True)]
+    return check(
+        Dataset(
+            id=entry.id,
+            options=options,
+            seed=request.seed,
+            kind=kind,
+            train=parts[0],
+            test=parts[1] if len(parts) == 2 else None,
+            label_names=tuple(label_names),
+            feature_names=names,
+            loss=LOSSES[kind],
+            penalty=entry.penalty,
+            lam=entry.lam if kind == entry.kind else None,
+            summary=entry.summary,
+            description=entry.description,
+            source=content.source or entry.source,
+            terms=entry.terms,
+            digest=content.digest,
+            parents=content.parents,
+            picture_shape=content.picture_shape,
+            texts=content.texts,
+        )
+    )
+
+
+def _real(X: Any) -> Any:
+    """Dense: float64 in C order; sparse: CSR of float64; lazy as it is."""
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X, dtype=np.float64)
+    return scipy.sparse.csr_matrix(X, dtype=np.float64) if scipy.sparse.issparse(X) else X
+
+
+def split(content: Content, kind: str, how: str, seed: int) -> Content:
+    """Training and test part: "given" as they are, "none" everything for training, "random" 4/5 and 1/5 by
+    seed.
+
+    A random split is stratified by class where a sample has one.
+    """
+    if how == "given":
+        return content
+    pool = content.train if content.test is None else _pool(content.train, content.test)
+    texts = content.texts
+    if how == "none":
+        return replace(content, train=pool, test=None)
+    n = pool.n_samples
+    rng = np.random.default_rng(seed)
+    strata = pool.y if kind in ("binary", "multiclass", "tree") else np.zeros(n, np.int8)
+    train, test = stratified(strata, 0.2, rng)
+    if texts is not None:
+        content = replace(content, texts=lambda i: texts(int(train[i])))
+    return replace(content, train=pool.take(train), test=pool.take(test))
+
+
+def stratified(y: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted sample numbers of both parts: of each class, `fraction` (rounded) goes to the second, at
+    least one stays."""
+    chosen = np.zeros(len(y), bool)
+    order = rng.permutation(len(y))
+    ranked = order[np.argsort(y[order], kind="stable")]
+    _, counts = np.unique(y, return_counts=True)
+    for begin, count in zip(np.cumsum(counts) - counts, counts, strict=True):
+        chosen[ranked[begin : begin + min(round(count * fraction), count - 1)]] = True
+    return np.flatnonzero(~chosen), np.flatnonzero(chosen)
+
+
+def _pool(first: Part, second: Part) -> Part:
+    def stack(a: Any, b: Any) -> Any:
+        if scipy.sparse.issparse(a):
+            return scipy.sparse.vstack([a, b], format="csr")
+        return np.concatenate([a, b])
+
+    offsets = None
+    if first.offsets is not None:
+        offsets = np.concatenate([first.offsets, second.offsets[1:] + first.offsets[-1]])
+    return Part(stack(first.X, second.X), stack(first.y, second.y), offsets)
+
+
+def weigh(counts: list[Any], weighting: str) -> list[Any]:
+    """Word counts as they are, as 0/1, or times log(n / document frequency in the first, the training
+    part) + 1."""
+    if weighting == "counts":
+        return counts
+    if weighting == "binary":
+        return [_with_data(X, np.ones(X.nnz)) for X in counts]
+    train = counts[0]
+    frequency = np.bincount(train.indices, minlength=train.shape[1])
+    # a word that no training document has keeps the weight of one that a single document has
+    idf = np.log(train.shape[0] / np.maximum(frequency, 1)) + 1
+    return [_with_data(X, X.data * idf[X.indices]) for X in counts]
+
+
+def _with_data(X: Any, data: np.ndarray) -> Any:
+    return type(X)((data, X.indices, X.indptr), X.shape)
+
+
+def scale(matrices: list[Any], how: str | float) -> list[Any]:
+    """Scale features; statistics are those of the first, the training part.
+
+    "unit": rows of Euclidean norm 1; "minmax": training features to [0, 1]; "standard": features of mean 0
+    and variance
+    1; "sample-standard": the same for rows, then for features (LIBSVM's `leu`); a number: division by it.
+    Raises DataError where this would make a large sparse matrix dense.
+    """
+    if how == "none":
+        return matrices
+    if isinstance(how, float):
+        return [X / how for X in matrices]
+    if how == "unit":
+        return [_unit_rows(X) for X in matrices]
+    if how == "minmax":
+        return _minmax(matrices)
+    dense = [_dense(X, how) for X in matrices]
+    if how == "sample-standard":
+        dense = [_standard(X, X.mean(1, keepdims=True), X.std(1, keepdims=True)) for X in dense]
+    mean, deviation = dense[0].mean(0), dense[0].std(0)
+    return [_standard(X, mean, deviation) for X in dense]
+
+
+def _unit_rows(X: Any) -> Any:
+    if scipy.sparse.issparse(X):
+        X = X.astype(np.float64)
+        norms = np.sqrt(np.bincount(_row_numbers(X), X.data**2, X.shape[0]))
+        return _with_data(X, X.data / np.where(norms > 0, norms, 1)[_row_numbers(X)])
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    return X / np.where(norms > 0, norms, 1)
+
+
+def _row_numbers(X: Any) -> np.ndarray:
+    return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+
+
+def _minmax(matrices: list[Any]) -> list[Any]:
+    train = matrices[0]
+    if not scipy.sparse.issparse(train):
+        low, high = train.min(0), train.max(0)
+        return [(X - low) / np.where(high > low, high - low, 1) for X in matrices]
+    if any(X.nnz and X.data.min() < 0 for X in matrices):
+        raise DataError("scale=minmax needs features of at least 0 where they are sparse: use scale=unit.")
+    high = train.max(0).toarray().ravel()
+    factor = 1 / np.where(high > 0, high, 1)
+    return [_with_data(X, X.data * factor[X.indices]) for X in matrices]
+
+
+def _dense(X: Any, how: str) -> np.ndarray:
+    if not scipy.sparse.issparse(X):
+        return X
+    if X.shape[0] * X.shape[1] > MAX_DENSE:
+        raise DataError(
+            f"scale={how} would make this {X.shape[0]:,} x {X.shape[1]:,} matrix dense: use scale=unit."
+        )
+    return X.toarray()
+
+
+def _standard(X: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    return (X - mean) / np.where(deviation > 0, deviation, 1)
+
+
+def expand(X: Any, degree: int, bias: bool) -> Any:
+    """Products of degree 2, lazily, and a constant last column."""
+    if degree == 2:
+        from .matrix import Products
+
+        return Products(X, degree, bias)
+    if scipy.sparse.issparse(X):
+        return scipy.sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")
+    return np.hstack([X, np.ones((X.shape[0], 1))])
+
+
+def one_against_rest(
+    labels: list[Any], names: tuple[str, ...], kind: str, positive: str
+) -> tuple[list[np.ndarray], tuple[str, str]]:
+    """Labels +1 for the class called `positive` (or the even, odd ones), -1 for the others; and the two
+    names."""
+    if positive in names:
+        chosen, rest = [names.index(positive)], f"not {positive}"
+    elif positive in ("even", "odd") and all(name.isdigit() for name in names):
+        chosen = [i for i, name in enumerate(names) if int(name) % 2 == (positive == "odd")]
+        rest = "even" if positive == "odd" else "odd"
+    else:
+        some = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
+        raise DataError(f"There is no class {positive!r} for positive=: choose one of {some}.")
+    if kind == "multilabel":
+        hits = [np.asarray(y[:, chosen].sum(1)).ravel() > 0 for y in labels]
+    else:
+        hits = [np.isin(y, chosen) for y in labels]
+    return [np.where(hit, 1, -1).astype(np.int8) for hit in hits], (rest, positive)

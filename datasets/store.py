@@ -79,6 +79,7 @@ def fetch(file: DataFile, progress: Progress) -> Path:
         raise DataError(advice(file) + ".")
     import pooch
 
+    pooch.get_logger().setLevel("WARNING")
     target = cache_folder() / file.path
     try:
         pooch.retrieve(

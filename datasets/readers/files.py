@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import DataError
+from ..limits import MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, MAX_SMALL_BYTES
 from ..store import Progress
 
-MAX_BYTES = 4 << 30
 CHUNK = 1 << 22
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def chunks(
@@ -70,7 +71,40 @@ def _decompressed(path: Path, raw: BinaryIO, member: str | None) -> BinaryIO:
 
 
 def read_bytes(
-    path: Path, *, limit: int = 1 << 30, progress: Progress | None = None, member: str | None = None
+    path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> bytes:
     """The whole decompressed content of a file; for sets known to be small. Errors as `chunks`."""
     return b"".join(chunks(path, limit=limit, progress=progress, member=member))
+
+
+def line_blocks(
+    path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
+) -> Iterator[bytes]:
+    """The content in pieces of whole lines, a byte order mark left out; the last line may lack its end.
+
+    Raises DataError as `chunks`, for a line that is too long, too many lines and NUL bytes, which no text
+    has.
+    """
+    rest, lines = b"", 0
+    for number, chunk in enumerate(chunks(path, limit=limit, progress=progress, member=member)):
+        if number == 0:
+            chunk = chunk.removeprefix(BYTE_ORDER_MARK)
+        if b"\0" in chunk:
+            line = lines + (rest + chunk[: chunk.index(b"\0")]).count(b"\n") + 1
+            raise DataError(f"{path.name}, line {line}: there is a NUL byte; give a text file.")
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            block = rest + chunk[:end]
+            lines += block.count(b"\n")
+            rest = chunk[end:]
+            yield block
+        else:
+            rest += chunk
+        if len(rest) > MAX_LINE_BYTES:
+            raise DataError(
+                f"{path.name}, line {lines + 1} is longer than {MAX_LINE_BYTES:,} bytes: split it."
+            )
+        if lines > MAX_LINES:
+            raise DataError(f"{path.name} has more than {MAX_LINES:,} lines: split it.")
+    if rest:
+        yield rest

@@ -1,0 +1,14 @@
+"""What a file may at most contain."""
+
+MAX_BYTES = 8 << 30
+"""Decompressed bytes of a file."""
+
+MAX_SMALL_BYTES = 1 << 30
+"""Decompressed bytes of a file that is held whole."""
+
+MAX_LINES = 200_000_000
+
+MAX_LINE_BYTES = 64 << 20
+
+MAX_FEATURES = 20_000_000
+"""Columns of a matrix; a feature index beyond is taken for a mistake."""

@@ -1,0 +1,66 @@
+"""Solvers for convex objectives f(w) = L(A w) + λR(w), as generators of iterates.
+
+>>> problem = solvers.make_problem(data, loss="chain-crf", penalty="l1", lam=100.0)
+>>> for it in solvers.make_solver("prox-qn").iterate(problem):
+...     print(it.iteration, it.objective)
+"""
+
+from .iterate import FIELDS, Ending, Iterate
+from .losses.base import Loss
+from .penalties import Penalty
+from .probes import ACTIVE, LINE, MEMORY, WEIGHTS, Probe
+from .problem import Line, Point, Problem
+from .registry import (
+    LOSSES,
+    PENALTIES,
+    SOLVERS,
+    compatible,
+    losses_for,
+    make_problem,
+    make_solver,
+    register,
+    why_not_loss,
+    why_not_solver,
+)
+from .run import Gate, Interrupted, Run, solve
+from .solver import Parameter, Solver, Trait, param, parameters
+from .stopping import Stopping, relative_gap
+from .trace import Trace
+
+__all__ = [
+    "ACTIVE",
+    "FIELDS",
+    "LINE",
+    "LOSSES",
+    "MEMORY",
+    "PENALTIES",
+    "SOLVERS",
+    "WEIGHTS",
+    "Ending",
+    "Gate",
+    "Interrupted",
+    "Iterate",
+    "Line",
+    "Loss",
+    "Parameter",
+    "Penalty",
+    "Point",
+    "Probe",
+    "Problem",
+    "Run",
+    "Solver",
+    "Stopping",
+    "Trace",
+    "Trait",
+    "compatible",
+    "losses_for",
+    "make_problem",
+    "make_solver",
+    "param",
+    "parameters",
+    "register",
+    "relative_gap",
+    "solve",
+    "why_not_loss",
+    "why_not_solver",
+]

@@ -1,0 +1,1 @@
+"""Losses: functions of the scores, one file a family."""

@@ -1,0 +1,92 @@
+"""What a loss is: a function of the scores alone."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..design import Scores
+from ..solver import Declared, Trait
+from ..team import Team
+
+
+class Loss(Declared):
+    """L(Z, tail) summed over instances, for given labels; subclasses hold the labels.
+
+    A subclass declares ``id``, ``name``, ``summary``, ``paper``, the ``kinds`` of labels it takes, what it
+    offers (``traits``), its paper's convention (``average``), and defines ``bind``, ``values``, ``residual``
+    and ``predict``. All products of one evaluation are in score space; no loss sees X or w.
+    """
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str] = ""
+    kinds: ClassVar[tuple[str, ...]]
+    traits: ClassVar[Trait]
+    average: ClassVar[bool]
+    metric_name: ClassVar[str] = "accuracy"
+
+    n_instances: int
+    n_outputs: int
+    n_tail: int = 0
+
+    team: Team = Team()
+    pulse: Callable[[], None] = staticmethod(lambda: None)
+
+    def bind(self, part: Any, n_classes: int) -> Loss:
+        """A copy that holds the labels of ``part`` (with ``y`` and ``offsets``)."""
+        raise TypeError(f"{type(self).__name__} does not define bind")
+
+    def _holding(self, **held: Any) -> Self:
+        """A copy that also holds labels and counts (the hyper-parameters stay frozen)."""
+        other = copy.copy(self)
+        for name, value in held.items():
+            object.__setattr__(other, name, value)
+        return other
+
+    def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
+        """A shallow copy that works with this team and pulse."""
+        return self._holding(team=team, pulse=pulse)
+
+    def first(self, n: int) -> tuple[Loss, int]:
+        """The loss of the first ``n`` instances, and the number of rows of X they take."""
+        raise TypeError(f"{type(self).__name__} does not define first")
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        """Loss of each instance at ``scores + t delta``, shape (n_instances,)."""
+        raise TypeError(f"{type(self).__name__} does not define values")
+
+    def residual(self, scores: Scores) -> Scores:
+        """∂L/∂Z and ∂L/∂tail at ``scores``, of the sum over instances."""
+        raise TypeError(f"{type(self).__name__} does not define residual")
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        """Labels that the model would give, in the coding of the data set."""
+        raise TypeError(f"{type(self).__name__} does not define predict")
+
+    def value(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> float:
+        """Sum over instances, added pairwise in a fixed order whatever the number of threads."""
+        return float(np.sum(self.values(scores, delta, t)))
+
+    def metric(self, scores: Scores) -> float:
+        """Share of labels predicted right."""
+        return float(np.mean(self.predict(scores) == self.y))
+
+
+def row_chunks(n: int, width: int) -> list[tuple[int, int]]:
+    """Runs of rows whose ``width`` scores each stay in the cache."""
+    rows = max(1, 32_768 // max(width, 1))
+    return [(lo, min(lo + rows, n)) for lo in range(0, n, rows)]
+
+
+def at(scores: Scores, lo: int, hi: int, delta: Scores | None, t: float) -> np.ndarray:
+    """A new array with rows lo to hi of Z + t ΔZ."""
+    if delta is None:
+        return scores.Z[lo:hi].copy()
+    Z = delta.Z[lo:hi] * t
+    Z += scores.Z[lo:hi]
+    return Z

@@ -1,0 +1,76 @@
+"""Binary losses: one score a sample, labels -1 and +1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..design import Scores
+from ..jit import kernel
+from ..solver import Trait
+from .base import Loss, at, row_chunks
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """Σ_i log(1 + exp(-y_i z_i)), y_i in {-1, +1}."""
+
+    id = "logistic"
+    name = "Logistic"
+    summary = "negative log-likelihood of a binary label"
+    paper = "Zhong et al. 2014; Yu et al. 2010; Mathur and Chakrabarti 2006, eq. (3)"
+    kinds = ("binary",)
+    traits = Trait.SMOOTH
+    average = True
+
+    def bind(self, part: Any, n_classes: int) -> Logistic:
+        y = np.ascontiguousarray(part.y, dtype=np.float64)
+        return self._holding(y=y, n_instances=y.size, n_outputs=1)
+
+    def first(self, n: int) -> tuple[Logistic, int]:
+        n = min(n, self.n_instances)
+        return self._holding(y=self.y[:n], n_instances=n), n
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        out = np.empty(self.n_instances)
+        chunks = row_chunks(self.n_instances, 1)
+
+        def task(k: int) -> None:
+            lo, hi = chunks[k]
+            logistic_values(at(scores, lo, hi, delta, t)[:, 0], self.y[lo:hi], out[lo:hi])
+
+        self.team.each(task, range(len(chunks)), self.pulse)
+        return out
+
+    def residual(self, scores: Scores) -> Scores:
+        G = np.empty((self.n_instances, 1))
+        chunks = row_chunks(self.n_instances, 1)
+
+        def task(k: int) -> None:
+            lo, hi = chunks[k]
+            logistic_residual(scores.Z[lo:hi, 0], self.y[lo:hi], G[lo:hi, 0])
+
+        self.team.each(task, range(len(chunks)), self.pulse)
+        return Scores(G, np.zeros(0))
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        return np.where(scores.Z[:, 0] >= 0, 1.0, -1.0)
+
+
+@kernel
+def logistic_values(z, y, out):
+    """out = log(1 + exp(-y z)), without overflow for any finite z."""
+    for i in range(z.size):
+        margin = y[i] * z[i]
+        out[i] = np.log1p(np.exp(-abs(margin))) + max(-margin, 0.0)
+
+
+@kernel
+def logistic_residual(z, y, out):
+    """out = -y σ(-y z)."""
+    for i in range(z.size):
+        margin = y[i] * z[i]
+        e = np.exp(-abs(margin))
+        out[i] = -y[i] * (e if margin > 0 else 1.0) / (1.0 + e)

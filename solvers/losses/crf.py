@@ -1,0 +1,374 @@
+"""Linear-chain conditional random field: rows of the scores are tokens, the tail holds the transitions.
+
+Zhong et al. 2014, sections 4 and 6.1, appendix D.1. Forward-backward is done here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..design import Scores
+from ..jit import kernel
+from ..solver import Trait
+from .base import Loss, at
+
+#: Tokens handled by one kernel call, in whole sequences.
+CHUNK_TOKENS = 4096
+#: Spread of scores of a token, and of transitions, up to which scaled messages lose no path: products of two
+#: factors exp(-SAFE) stay far above the smallest positive float. Beyond, a sequence is done in log space.
+SAFE = 200.0
+
+
+@dataclass(frozen=True)
+class ChainCRF(Loss):
+    """Σ_i log Z(x_i) - score(y_i), score(y) = Σ_t z_t(y_t) + Σ_t Λ(y_t, y_t+1); eqs. (7), (20), (21)."""
+
+    id = "chain-crf"
+    name = "Chain CRF"
+    summary = "negative log-likelihood of label sequences with transitions"
+    paper = "Zhong et al. 2014, sections 4 and 6.1"
+    kinds = ("sequences",)
+    traits = Trait.SMOOTH
+    average = False
+    metric_name = "per-token accuracy"
+
+    def bind(self, part: Any, n_classes: int) -> ChainCRF:
+        offsets = np.ascontiguousarray(part.offsets, dtype=np.int64)
+        return self._holding(
+            y=np.ascontiguousarray(part.y, dtype=np.int64),
+            offsets=offsets,
+            chunks=_chunks(offsets),
+            n_instances=offsets.size - 1,
+            n_outputs=n_classes,
+            n_tail=n_classes**2,
+        )
+
+    def first(self, n: int) -> tuple[ChainCRF, int]:
+        n = min(n, self.n_instances)
+        offsets = self.offsets[: n + 1]
+        y = self.y[: offsets[-1]]
+        return self._holding(y=y, offsets=offsets, chunks=_chunks(offsets), n_instances=n), int(offsets[-1])
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        tail = scores.tail if delta is None else scores.tail + t * delta.tail
+        transitions = _Transitions(tail, self.n_outputs)
+        out = np.empty(self.n_instances)
+
+        def task(k: int) -> None:
+            lo, hi = self.chunks[k]
+            offsets = self.offsets[lo : hi + 1]
+            Z = at(scores, offsets[0], offsets[-1], delta, t)
+            E, tops, wide = exponentials(Z, transitions.wide)
+            forward(Z, E, tops, wide, *transitions.parts, self.y, offsets, out[lo:hi])
+
+        self.team.each(task, range(len(self.chunks)), self.pulse)
+        return out
+
+    def residual(self, scores: Scores) -> Scores:
+        transitions = _Transitions(scores.tail, self.n_outputs)
+        G = np.empty_like(scores.Z)
+        pairs = np.zeros((len(self.chunks), self.n_outputs, self.n_outputs))
+
+        def task(k: int) -> None:
+            lo, hi = self.chunks[k]
+            offsets = self.offsets[lo : hi + 1]
+            rows = slice(offsets[0], offsets[-1])
+            Z = scores.Z[rows]
+            E, _, wide = exponentials(Z, transitions.wide)
+            marginals(Z, E, wide, *transitions.parts, self.y, offsets, G[rows], pairs[k])
+
+        self.team.each(task, range(len(self.chunks)), self.pulse)
+        return Scores(G, pairs.sum(axis=0).reshape(-1))
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        """Most likely label sequences (Viterbi)."""
+        labels = np.empty(int(self.offsets[-1]), dtype=np.int64)
+        Λ = scores.tail.reshape(self.n_outputs, self.n_outputs)
+        viterbi(scores.Z, Λ, self.offsets, labels)
+        return labels
+
+
+class _Transitions:
+    """exp(Λ - max Λ) in both orders, padded with zero columns to full vectors of the machine."""
+
+    def __init__(self, tail: np.ndarray, m: int) -> None:
+        Λ = np.ascontiguousarray(tail.reshape(m, m))
+        top = float(Λ.max()) if m else 0.0
+        self.wide = bool(top - float(Λ.min()) > SAFE)
+        forth, back = np.zeros((m, _padded(m))), np.zeros((m, _padded(m)))
+        forth[:, :m] = np.exp(Λ - top)
+        back[:, :m] = forth[:, :m].T
+        self.parts = (Λ, forth, back, top)
+
+
+def _padded(m: int) -> int:
+    return -(-m // 8) * 8
+
+
+def _chunks(offsets: np.ndarray) -> list[tuple[int, int]]:
+    """Runs of whole sequences of some CHUNK_TOKENS tokens."""
+    cuts = [0]
+    while cuts[-1] < offsets.size - 1:
+        nxt = int(np.searchsorted(offsets, offsets[cuts[-1]] + CHUNK_TOKENS, side="right")) - 1
+        cuts.append(max(nxt, cuts[-1] + 1))
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def exponentials(Z: np.ndarray, wide: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """exp(Z - row maxima) padded with zero columns, the maxima, and which rows spread beyond SAFE (all of
+    them if ``wide``)."""
+    n, m = Z.shape
+    E, tops, spread = np.empty((n, _padded(m))), np.empty(n), np.empty(n, dtype=np.bool_)
+    shift_rows(Z, wide, E, tops, spread)
+    return np.exp(E, out=E), tops, spread
+
+
+@kernel
+def shift_rows(Z, wide, E, tops, spread):
+    """Row maxima, Z minus them in E (padded with -inf), and whether rows spread beyond SAFE."""
+    m = Z.shape[1]
+    for i in range(Z.shape[0]):
+        high, low = Z[i, 0], Z[i, 0]
+        for c in range(1, m):
+            high, low = max(high, Z[i, c]), min(low, Z[i, c])
+        tops[i], spread[i] = high, wide or high - low > SAFE
+        for c in range(m):
+            E[i, c] = Z[i, c] - high
+        for c in range(m, E.shape[1]):
+            E[i, c] = -np.inf
+
+
+@kernel
+def _sum(a):
+    """Sum over padded columns, in four parts that do not wait for each other."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for c in range(0, a.size, 4):
+        s0 += a[c]
+        s1 += a[c + 1]
+        s2 += a[c + 2]
+        s3 += a[c + 3]
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel
+def _dot(a, b):
+    """aᵀb over padded columns, likewise."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for c in range(0, a.size, 4):
+        s0 += a[c] * b[c]
+        s1 += a[c + 1] * b[c + 1]
+        s2 += a[c + 2] * b[c + 2]
+        s3 += a[c + 3] * b[c + 3]
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel
+def _any(flags, lo, hi):
+    for i in range(lo, hi):
+        if flags[i]:
+            return True
+    return False
+
+
+@kernel
+def _advance(a, E, out):
+    """out = Σ_k a[k] E[k], over padded columns; four rows at a time keep the sums in registers."""
+    m = E.shape[0]
+    out[:] = 0.0
+    k = 0
+    while k + 4 <= m:
+        for c in range(out.size):
+            out[c] += (a[k] * E[k, c] + a[k + 1] * E[k + 1, c]) + (
+                a[k + 2] * E[k + 2, c] + a[k + 3] * E[k + 3, c]
+            )
+        k += 4
+    while k < m:
+        for c in range(out.size):
+            out[c] += a[k] * E[k, c]
+        k += 1
+
+
+@kernel
+def _add_outer(A, B, out):
+    """out += Aᵀ B; four rows at a time, for the same reason."""
+    i, n = 0, A.shape[0]
+    while i + 4 <= n:
+        for k in range(out.shape[0]):
+            for c in range(out.shape[1]):
+                out[k, c] += (A[i, k] * B[i, c] + A[i + 1, k] * B[i + 1, c]) + (
+                    A[i + 2, k] * B[i + 2, c] + A[i + 3, k] * B[i + 3, c]
+                )
+        i += 4
+    while i < n:
+        for k in range(out.shape[0]):
+            for c in range(out.shape[1]):
+                out[k, c] += A[i, k] * B[i, c]
+        i += 1
+
+
+@kernel
+def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
+    """out[i] = log Z(x_i) - score(y_i) for the sequences between ``offsets``; Z, E, tops, wide start at the
+    first of their tokens. Messages are scaled to sum to one; ``back`` is not used."""
+    alpha, new = np.zeros(E.shape[1]), np.zeros(E.shape[1])
+    first = offsets[0]
+    for s in range(offsets.size - 1):
+        lo, hi = offsets[s] - first, offsets[s + 1] - first
+        score = 0.0
+        for i in range(lo, hi):
+            score += Z[i, y[first + i]]
+            if i > lo:
+                score += transitions[y[first + i - 1], y[first + i]]
+        if _any(wide, lo, hi):
+            out[s] = log_partition(Z[lo:hi], transitions) - score
+            continue
+        log_z = top * (hi - lo - 1)
+        for i in range(lo, hi):
+            if i == lo:
+                new[:] = E[i]
+            else:
+                _advance(alpha, forth, new)
+                for c in range(new.size):
+                    new[c] *= E[i, c]
+            scale = _sum(new)
+            log_z += np.log(scale) + tops[i]
+            inverse = 1.0 / scale
+            for c in range(new.size):
+                alpha[c] = new[c] * inverse
+        out[s] = log_z - score
+
+
+@kernel
+def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, G, pairs):
+    """G = node marginals minus the truth (20); pairs += pair marginals minus the truth (21)."""
+    m, padded = transitions.shape[0], E.shape[1]
+    first = offsets[0]
+    longest = 0
+    for s in range(offsets.size - 1):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    alpha = np.zeros((longest, padded))
+    beta, weighted = np.zeros(padded), np.zeros((longest, padded))
+    outer = np.zeros((m, padded))
+    for s in range(offsets.size - 1):
+        lo, hi = offsets[s] - first, offsets[s + 1] - first
+        if _any(wide, lo, hi):
+            log_marginals(Z[lo:hi], transitions, G[lo:hi], pairs)
+        else:
+            for i in range(lo, hi):
+                a = alpha[i - lo]
+                if i == lo:
+                    a[:] = E[i]
+                else:
+                    _advance(alpha[i - lo - 1], forth, a)
+                    for c in range(padded):
+                        a[c] *= E[i, c]
+                scale = 1.0 / _sum(a)
+                for c in range(padded):
+                    a[c] *= scale
+            beta[:] = 1.0
+            for i in range(hi - 1, lo - 1, -1):
+                # any scaling of β will do: marginals of a token sum to one
+                a = alpha[i - lo]
+                total = 1.0 / _dot(a, beta)
+                for c in range(m):
+                    G[i, c] = a[c] * beta[c] * total
+                if i == lo:
+                    break
+                b = weighted[i - lo]
+                for c in range(padded):
+                    b[c] = E[i, c] * beta[c]
+                _advance(b, back, beta)
+                a = alpha[i - lo - 1]
+                total = 1.0 / _dot(a, beta)
+                for c in range(padded):
+                    b[c] *= total
+                    beta[c] *= total
+            _add_outer(alpha[: hi - lo - 1], weighted[1 : hi - lo], outer)
+        for i in range(lo, hi):
+            G[i, y[first + i]] -= 1.0
+            if i > lo:
+                pairs[y[first + i - 1], y[first + i]] -= 1.0
+    for k in range(m):
+        for c in range(m):
+            pairs[k, c] += outer[k, c] * forth[k, c]
+
+
+@kernel
+def _log_forward(Z, transitions, alpha):
+    """Unscaled forward messages in log space, for any finite scores; returns log Z(x)."""
+    n, m = Z.shape
+    for i in range(n):
+        for c in range(m):
+            if i == 0:
+                alpha[i, c] = Z[i, c]
+                continue
+            high = alpha[i - 1, 0] + transitions[0, c]
+            for k in range(1, m):
+                high = max(high, alpha[i - 1, k] + transitions[k, c])
+            total = 0.0
+            for k in range(m):
+                total += np.exp(alpha[i - 1, k] + transitions[k, c] - high)
+            alpha[i, c] = Z[i, c] + high + np.log(total)
+    high = alpha[n - 1].max()
+    total = 0.0
+    for c in range(m):
+        total += np.exp(alpha[n - 1, c] - high)
+    return high + np.log(total)
+
+
+@kernel
+def log_partition(Z, transitions):
+    """log Z(x) of one sequence, in log space."""
+    return _log_forward(Z, transitions, np.empty(Z.shape))
+
+
+@kernel
+def log_marginals(Z, transitions, G, pairs):
+    """Node marginals of one sequence into G, pair marginals added to ``pairs``, in log space."""
+    n, m = Z.shape
+    alpha = np.empty((n, m))
+    log_z = _log_forward(Z, transitions, alpha)
+    beta, new = np.zeros(m), np.empty(m)
+    for i in range(n - 1, -1, -1):
+        for c in range(m):
+            G[i, c] = np.exp(alpha[i, c] + beta[c] - log_z)
+        if i == 0:
+            break
+        for k in range(m):
+            high = transitions[k, 0] + Z[i, 0] + beta[0]
+            for c in range(1, m):
+                high = max(high, transitions[k, c] + Z[i, c] + beta[c])
+            total = 0.0
+            for c in range(m):
+                e = transitions[k, c] + Z[i, c] + beta[c]
+                total += np.exp(e - high)
+                pairs[k, c] += np.exp(alpha[i - 1, k] + e - log_z)
+            new[k] = high + np.log(total)
+        beta[:] = new
+
+
+@kernel
+def viterbi(Z, transitions, offsets, labels):
+    """The highest-scoring label sequence of each sequence; ties go to the first label."""
+    m = transitions.shape[0]
+    best, new = np.empty(m), np.empty(m)
+    for s in range(offsets.size - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        came = np.zeros((hi - lo, m), np.int64)
+        best[:] = Z[lo]
+        for i in range(lo + 1, hi):
+            for c in range(m):
+                arg = 0
+                for k in range(1, m):
+                    if best[k] + transitions[k, c] > best[arg] + transitions[arg, c]:
+                        arg = k
+                came[i - lo, c] = arg
+                new[c] = best[arg] + transitions[arg, c] + Z[i, c]
+            best[:] = new
+        c = int(np.argmax(best))
+        for i in range(hi - 1, lo - 1, -1):
+            labels[i] = c
+            c = came[i - lo, c]

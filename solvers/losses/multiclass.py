@@ -1,0 +1,78 @@
+"""Multiclass losses: one score a class, labels 0 to m - 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..design import Scores
+from ..jit import kernel
+from ..solver import Trait
+from .base import Loss, at, row_chunks
+
+
+@dataclass(frozen=True)
+class MulticlassLogistic(Loss):
+    """Σ_i log Σ_c exp(z_ic - z_i,y_i) (softmax)."""
+
+    id = "multiclass-logistic"
+    name = "Multiclass logistic"
+    summary = "negative log-likelihood of one label among several (softmax)"
+    paper = "Blondel et al. 2013, eq. (12)"
+    kinds = ("multiclass",)
+    traits = Trait.SMOOTH
+    average = True
+
+    def bind(self, part: Any, n_classes: int) -> MulticlassLogistic:
+        y = np.ascontiguousarray(part.y, dtype=np.int64)
+        return self._holding(y=y, n_instances=y.size, n_outputs=n_classes)
+
+    def first(self, n: int) -> tuple[MulticlassLogistic, int]:
+        n = min(n, self.n_instances)
+        return self._holding(y=self.y[:n], n_instances=n), n
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        out = np.empty(self.n_instances)
+        chunks = row_chunks(self.n_instances, self.n_outputs)
+
+        def task(k: int) -> None:
+            lo, hi = chunks[k]
+            Z = at(scores, lo, hi, delta, t)
+            shift_rows(Z, self.y[lo:hi], out[lo:hi])
+            np.exp(Z, out=Z)
+            out[lo:hi] += np.log(Z.sum(axis=1))
+
+        self.team.each(task, range(len(chunks)), self.pulse)
+        return out
+
+    def residual(self, scores: Scores) -> Scores:
+        G = np.empty_like(scores.Z)
+        chunks = row_chunks(self.n_instances, self.n_outputs)
+
+        def task(k: int) -> None:
+            lo, hi = chunks[k]
+            P = at(scores, lo, hi, None, 0.0)
+            np.exp(P - P.max(axis=1, keepdims=True), out=P)
+            P /= P.sum(axis=1, keepdims=True)
+            P[np.arange(hi - lo), self.y[lo:hi]] -= 1.0
+            G[lo:hi] = P
+
+        self.team.each(task, range(len(chunks)), self.pulse)
+        return Scores(G, np.zeros(0))
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        return scores.Z.argmax(axis=1)
+
+
+@kernel
+def shift_rows(Z, y, out):
+    """out[i] = max_c Z[i, c] - Z[i, y_i]; the row maximum is taken off Z."""
+    for i in range(Z.shape[0]):
+        top = Z[i, 0]
+        for c in range(1, Z.shape[1]):
+            top = max(top, Z[i, c])
+        out[i] = top - Z[i, y[i]]
+        for c in range(Z.shape[1]):
+            Z[i, c] -= top

@@ -1,0 +1,131 @@
+"""Limited-memory BFGS pairs, in compact form (on a working set) and in two-loop form.
+
+Letters here as in Nocedal and Wright, Numerical Optimization, 2nd ed., sections 7.2: s = w⁺ - w, y = g⁺ - g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+#: A pair is kept if sᵀy > CURVATURE ‖s‖‖y‖: a test that does not depend on the scale of the problem.
+CURVATURE = 1e-10
+
+
+@dataclass
+class Compact:
+    """B = γI - Q Q̂ on the rows held (Zhong et al. 2014, section 2.1): Q and Q̂ᵀ row by row, the diagonal."""
+
+    gamma: float
+    Q: np.ndarray  # (|A|, 2k)
+    Q_hat: np.ndarray  # (|A|, 2k), row j is column j of Q̂
+    diagonal: np.ndarray  # (|A|,)
+
+    @property
+    def rank(self) -> int:
+        """2k for k pairs."""
+        return self.Q.shape[1]
+
+    @classmethod
+    def scaled_identity(cls, gamma: float) -> Compact:
+        """B = γI."""
+        return cls(gamma, np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
+
+
+class PairMemory:
+    """The last ``size`` pairs (None: all of them) on the rows of a working set that only shrinks.
+
+    Inner products are kept as they were when a pair came in. After ``restrict``, B is then the principal
+    submatrix of the BFGS matrix of the full pairs, hence positive definite; recomputing the products on fewer
+    rows would give another matrix and could lose sᵀy > 0.
+    """
+
+    def __init__(self, size: int | None) -> None:
+        self.size = size
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all pairs."""
+        self.S: list[np.ndarray] = []
+        self.Y: list[np.ndarray] = []
+        self.SS = np.zeros((0, 0))  # sᵢᵀsⱼ
+        self.SY = np.zeros((0, 0))  # sᵢᵀyⱼ
+        self.YY = np.zeros(0)  # yᵢᵀyᵢ
+
+    def __len__(self) -> int:
+        return len(self.S)
+
+    def push(self, s: np.ndarray, y: np.ndarray) -> float | None:
+        """Take in a pair; returns sᵀy, or None if the pair was refused for want of curvature."""
+        curvature = float(s @ y)
+        if not curvature > CURVATURE * np.sqrt((s @ s) * (y @ y)):
+            return None
+        if self.size is not None and len(self) == self.size:
+            self.drop_oldest()
+        self.S.append(s)
+        self.Y.append(y)
+        k = len(self)
+        self.SS, self.SY = np.pad(self.SS, (0, 1)), np.pad(self.SY, (0, 1))
+        for i in range(k):
+            self.SS[i, -1] = self.SS[-1, i] = self.S[i] @ s
+            self.SY[i, -1] = self.S[i] @ y
+            self.SY[-1, i] = s @ self.Y[i]
+        self.YY = np.append(self.YY, y @ y)
+        return curvature
+
+    def drop_oldest(self) -> None:
+        """Forget the oldest pair."""
+        del self.S[0], self.Y[0]
+        self.SS, self.SY, self.YY = self.SS[1:, 1:], self.SY[1:, 1:], self.YY[1:]
+
+    def restrict(self, mask: np.ndarray) -> None:
+        """Keep only the rows where ``mask`` holds; the inner products stay."""
+        self.S = [s[mask] for s in self.S]
+        self.Y = [y[mask] for y in self.Y]
+
+    def scaling(self, form: str) -> float:
+        """γ of B₀ = γI from the newest pair: ``ys/ss`` (Zhong et al.) or ``yy/sy`` (Nocedal and Wright)."""
+        if form == "ys/ss":
+            return float(self.SY[-1, -1] / self.SS[-1, -1])
+        return float(self.YY[-1] / self.SY[-1, -1])
+
+    def middle(self, gamma: float) -> np.ndarray:
+        """[γSᵀS, L; Lᵀ, -D], whose inverse is R: L the part of SᵀY below the diagonal, D its diagonal."""
+        L = np.tril(self.SY, -1)
+        return np.block([[gamma * self.SS, L], [L.T, -np.diag(np.diag(self.SY))]])
+
+    def compact(self, gamma: float) -> Compact:
+        """B on the rows held. A pair that makes it numerically singular is dropped, the oldest first."""
+        while len(self):
+            Q = np.stack([gamma * s for s in self.S] + self.Y, axis=1)
+            M = self.middle(gamma)
+            scale = 1.0 / np.sqrt(np.concatenate([gamma * np.diag(self.SS), np.diag(self.SY)]))
+            try:
+                R = np.linalg.inv(M * scale[:, None] * scale) * scale[:, None] * scale
+            except np.linalg.LinAlgError:
+                R = np.full_like(M, np.nan)
+            Q_hat = Q @ R
+            diagonal = gamma - np.einsum("ij,ij->i", Q, Q_hat)
+            if np.isfinite(R).all() and diagonal.min(initial=gamma) > 1e-8 * gamma:
+                return Compact(gamma, Q, Q_hat, diagonal)
+            self.drop_oldest()
+        return Compact.scaled_identity(gamma)
+
+    def inverse_product(self, v: np.ndarray) -> np.ndarray:
+        """H v by the two-loop recursion (Algorithm 7.4), H₀ = I sᵀy/yᵀy of the newest pair."""
+        q = v.copy()
+        if not self.S:
+            return q
+        alpha = np.empty(len(self))
+        for i in reversed(range(len(self))):
+            alpha[i] = (self.S[i] @ q) / self.SY[i, i]
+            q -= alpha[i] * self.Y[i]
+        q *= self.SY[-1, -1] / self.YY[-1]
+        for i in range(len(self)):
+            q += (alpha[i] - (self.Y[i] @ q) / self.SY[i, i]) * self.S[i]
+        return q
+
+    def matrices(self) -> dict[str, np.ndarray]:
+        """SᵀS, SᵀY and the squared norms of y, for whoever looks at the memory."""
+        return {"SS": self.SS, "SY": self.SY, "YY": self.YY}

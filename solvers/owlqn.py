@@ -1,0 +1,111 @@
+"""Orthant-wise limited-memory quasi-Newton: Andrew and Gao, ICML 2007."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .iterate import NAN, Ending, Iterate
+from .linesearch import backtrack, decreases
+from .memory import PairMemory
+from .solver import Solver, Trait, param
+
+if TYPE_CHECKING:
+    from .problem import Point, Problem
+
+
+@dataclass(frozen=True)
+class OWLQN(Solver):
+    """L-BFGS inside the orthant that the pseudo-gradient points to, with a projected backtracking search.
+
+    The decrease is tested on the displacement after projection, f(w⁺) <= f(w) + σ ◇ᵀ(w⁺ - w), as in the
+    paper. The first step tries t = 1/‖◇‖₂ and backs off by 0.1, as the authors' program does. Pairs are
+    those of the smooth part alone.
+    """
+
+    id = "owl-qn"
+    name = "OWL-QN"
+    summary = "L-BFGS projected on orthants"
+    paper = "Andrew and Gao 2007; Zhong et al. 2014, section 6"
+    needs = Trait.SMOOTH | Trait.ENTRYWISE
+
+    memory: int = param(10, "pairs (s, y) kept", low=1, high=1000)
+    beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)
+    sigma: float = param(1e-4, "share of the promised decrease asked for", low=0.0, high=0.5)
+
+    def refuses(self, problem: Problem) -> str | None:
+        needed = (2 * self.memory + 8) * 8 * problem.size
+        if needed <= _available_memory():
+            return None
+        return (
+            f"owl-qn needs {needed / 2**30:.1f} GiB for {2 * self.memory} dense vectors of {problem.size} weights, "
+            f"and {_available_memory() / 2**30:.1f} GiB are free: take fewer pairs (memory=) or prox-qn"
+        )
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        penalty, memory = problem.penalty, PairMemory(self.memory)
+        point = problem.at(w0)
+        known, n = {}, 0
+        while True:
+            w, g = point.w, point.gradient()
+            v = penalty.subgradient(w, g)
+            violation = float(np.abs(v).max(initial=0.0))
+            yield Iterate.at(point, n, violation=violation, gradient=g, memory=memory, **known)
+            if violation == 0.0:
+                return Ending("converged", "the violation is zero")
+
+            orthant = np.where(w != 0.0, np.sign(w), np.sign(-v))
+            new, t, trials, events = self._search(problem, point, memory, v, orthant)
+            if t == 0.0 and len(memory):
+                memory.clear()
+                new, t, more, events = self._search(problem, point, memory, v, orthant)
+                trials, events = trials + more, ("memory-cleared", *events)
+            if t == 0.0:
+                return Ending("stalled", "no step in the orthant decreases the objective beyond rounding")
+            curvature = memory.push(new.w - w, new.gradient() - g)
+            point = new
+            n += 1
+            known = {
+                "step": t,
+                "ls_trials": trials,
+                "ls_kind": "armijo",
+                "memory_pairs": len(memory),
+                "gamma": memory.scaling("yy/sy") if len(memory) else NAN,
+                "curvature": NAN if curvature is None else curvature,
+                "events": (*events, *(("curvature-skipped",) if curvature is None else ())),
+            }
+
+    def _search(
+        self, problem: Problem, point: Point, memory: PairMemory, v: np.ndarray, orthant: np.ndarray
+    ) -> tuple[Point, float, int, tuple[str, ...]]:
+        """Backtracking along the projected path w(t) = P(w + t d), d = -H v aligned with -v."""
+        d = -memory.inverse_product(v)
+        d[d * v >= 0.0] = 0.0
+        trial = [point]
+
+        def accept(t: float) -> bool:
+            w = point.w + t * d
+            w[w * orthant <= 0.0] = 0.0
+            trial[0] = problem.moved(point, w)
+            return decreases(trial[0].objective, point.objective, self.sigma * float(v @ (w - point.w)))
+
+        first = not len(memory)
+        t, trials = backtrack(
+            accept, 1.0 / np.linalg.norm(v) if first else 1.0, beta=0.1 if first else self.beta, max_trials=40
+        )
+        return trial[0], t, trials, ("backtracked",) if trials > 1 else ()
+
+
+def _available_memory() -> float:
+    """Bytes the machine can still give, infinite where it does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return 1024.0 * int(line.split()[1])
+    except OSError:
+        pass
+    return float("inf")

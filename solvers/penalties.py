@@ -1,0 +1,156 @@
+"""Penalties λR(w)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from .jit import kernel
+from .solver import Declared, Trait, param
+
+
+@dataclass(frozen=True)
+class Penalty(Declared):
+    """λR(w), of strength ``lam``: a part with kinks, and a smooth part ½ ridge ‖w‖².
+
+    Solvers add the ridge to the smooth loss and meet the kinks with ``prox`` and ``subgradient``, whose ``g``
+    is always the gradient of loss plus ridge. For penalties that separate into single weights the kinks are
+    ``l1`` ‖w‖₁ (possibly zero), and all methods take any subset of the weights.
+    """
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str] = ""
+    traits: ClassVar[Trait] = Trait.ENTRYWISE | Trait.PROX
+    sparse: ClassVar[bool]
+    takes_lam: ClassVar[bool] = True
+
+    lam: float = 0.0
+
+    @property
+    def l1(self) -> float:
+        """Strength of ‖w‖₁."""
+        return 0.0
+
+    @property
+    def ridge(self) -> float:
+        """Strength of ½‖w‖²."""
+        return 0.0
+
+    def at(self, lam: float) -> Self:
+        """The same penalty at another strength."""
+        return replace(self, lam=lam)
+
+    def value(self, w: np.ndarray) -> float:
+        """λR(w)."""
+        value = self.l1 * float(np.abs(w).sum()) if self.l1 else 0.0
+        return value + (0.5 * self.ridge * float(w @ w) if self.ridge else 0.0)
+
+    def prox(self, v: np.ndarray, step: float) -> np.ndarray:
+        """argmin_w ½‖w - v‖² + step·(part with kinks)(w): soft-thresholding."""
+        return soft_threshold(v, step * self.l1)
+
+    def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """Minimum-norm subgradient of the objective where its smooth part has gradient ``g``; eq. (16) of
+        Zhong et al. 2014, the pseudo-gradient of Andrew and Gao 2007."""
+        return min_norm_subgradient(w, g, self.l1)
+
+    def violation(self, w: np.ndarray, g: np.ndarray) -> float:
+        """Largest absolute entry of the minimum-norm subgradient."""
+        return float(np.abs(self.subgradient(w, g)).max(initial=0.0))
+
+    def lam_max(self, g0: np.ndarray) -> float | None:
+        """Smallest λ at which w = 0 is optimal, for the loss gradient ``g0`` there; None if there is none."""
+        return None
+
+
+@dataclass(frozen=True)
+class NoPenalty(Penalty):
+    """No penalty."""
+
+    id = "none"
+    name = "None"
+    summary = "no penalty"
+    sparse = False
+    takes_lam = False
+
+
+@dataclass(frozen=True)
+class L2(Penalty):
+    """½λ‖w‖²."""
+
+    id = "l2"
+    name = "ℓ2 (ridge)"
+    summary = "½‖w‖², keeps all weights small"
+    sparse = False
+
+    @property
+    def ridge(self) -> float:
+        return self.lam
+
+
+@dataclass(frozen=True)
+class L1(Penalty):
+    """λ‖w‖₁."""
+
+    id = "l1"
+    name = "ℓ1"
+    summary = "‖w‖₁, sets single weights to zero"
+    paper = "Zhong et al. 2014, eq. (1)"
+    sparse = True
+
+    @property
+    def l1(self) -> float:
+        return self.lam
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return float(np.abs(g0).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class ElasticNet(Penalty):
+    """λ(ρ‖w‖₁ + ½(1 - ρ)‖w‖²)."""
+
+    id = "elastic-net"
+    name = "Elastic net"
+    summary = "ρ‖w‖₁ + ½(1 - ρ)‖w‖², sparse but sharing weight among alike features"
+    sparse = True
+
+    rho: float = param(0.5, "share of ‖w‖₁ against ½‖w‖²", low=0.0, high=1.0, open_low=True)
+
+    @property
+    def l1(self) -> float:
+        return self.lam * self.rho
+
+    @property
+    def ridge(self) -> float:
+        return self.lam * (1.0 - self.rho)
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return float(np.abs(g0).max(initial=0.0)) / self.rho
+
+
+def soft_threshold(v: np.ndarray, threshold: float) -> np.ndarray:
+    """S(v, τ) = sign(v) max(|v| - τ, 0), entry by entry."""
+    return v - np.clip(v, -threshold, threshold) if threshold else v.copy()
+
+
+def min_norm_subgradient(w: np.ndarray, g: np.ndarray, l1: float) -> np.ndarray:
+    """g + l1 sign(w) where w ≠ 0, S(g, l1) where w = 0."""
+    out = np.empty_like(g)
+    _min_norm_subgradient(w, g, l1, out)
+    return out
+
+
+@kernel
+def _min_norm_subgradient(w, g, l1, out):
+    for j in range(w.size):
+        if w[j] > 0.0:
+            out[j] = g[j] + l1
+        elif w[j] < 0.0:
+            out[j] = g[j] - l1
+        else:
+            out[j] = max(g[j] - l1, 0.0) + min(g[j] + l1, 0.0)

@@ -1,0 +1,113 @@
+"""Heavier observations of a run, copied from an iterate's live references only when asked for."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .iterate import Iterate
+
+#: Bytes of observations kept per run and per process.
+RUN_LIMIT = 64 * 2**20
+PROCESS_LIMIT = 512 * 2**20
+
+_in_use = 0
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What to copy: ``take`` returns arrays by name, or None where an iterate does not carry it."""
+
+    name: str
+    take: Callable[[Iterate], dict[str, np.ndarray] | None]
+
+
+def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.w is None:
+        return None
+    support = np.flatnonzero(it.w)
+    return {"indices": support, "values": it.w[support], "size": np.array(it.w.size)}
+
+
+def _active(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.active is None or it.w is None:
+        return None
+    mask = np.zeros(it.w.size, dtype=bool)
+    mask[it.active.coordinates] = True
+    return {"bits": np.packbits(mask), "size": np.array(it.w.size)}
+
+
+def _line(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.line is None:
+        return None
+    trials = np.array(it.line.trials, dtype=float).reshape(-1, 2)
+    return {"t": trials[:, 0], "phi": trials[:, 1], "start": np.array([it.line.objective, it.line.decrease])}
+
+
+def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.memory is None:
+        return None
+    return {name: np.array(value) for name, value in it.memory.matrices().items()}
+
+
+WEIGHTS = Probe("weights", _weights)
+ACTIVE = Probe("active", _active)
+LINE = Probe("line", _line)
+MEMORY = Probe("memory", _memory)
+
+
+class ProbeStore:
+    """What the probes of one run copied, within its limit: when it is full every second entry goes, and from
+    then on only every second iterate is observed. The first and the newest are always kept."""
+
+    def __init__(self, probes: Sequence[Probe] = ()) -> None:
+        self.probes = tuple(probes)
+        self.cadence = 1
+        self.bytes = 0
+        self._entries: list[tuple[int, int, dict[str, Any]]] = []  # iteration, bytes, what was seen
+
+    def __del__(self) -> None:
+        self._account(-self.bytes)
+
+    def _account(self, change: int) -> None:
+        global _in_use
+        with _lock:
+            _in_use += change
+        self.bytes += change
+
+    def observe(self, iterate: Iterate) -> None:
+        """Copy what the probes ask for from ``iterate``, if it is its turn."""
+        if not self.probes:
+            return
+        entries = list(self._entries)
+        if entries and entries[-1][0] % self.cadence and entries[-1][0] != 0:
+            self._account(-entries.pop()[1])  # the newest was kept out of turn
+        seen = {p.name: found for p in self.probes if (found := p.take(iterate)) is not None}
+        size = sum(array.nbytes for found in seen.values() for array in found.values())
+        entries.append((iterate.iteration, size, seen))
+        self._account(size)
+        while len(entries) > 2 and (self.bytes > RUN_LIMIT or _in_use > PROCESS_LIMIT):
+            self.cadence *= 2
+            kept = [e for e in entries[:-1] if e[0] % self.cadence == 0] + entries[-1:]
+            self._account(sum(e[1] for e in kept) - sum(e[1] for e in entries))
+            entries = kept
+        self._entries = entries  # replaced, never changed: readers need no lock
+
+    def at(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
+        """What probe ``name`` saw last up to ``iteration``, and at which iteration that was."""
+        entries = [e for e in self._entries if name in e[2]]
+        k = bisect_right([e[0] for e in entries], iteration) - 1
+        if not entries:
+            return None
+        found = entries[max(k, 0)]
+        return found[0], found[2][name]
+
+    def iterations(self, name: str) -> list[int]:
+        """Iterations at which probe ``name`` saw something."""
+        return [e[0] for e in self._entries if name in e[2]]

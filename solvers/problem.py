@@ -1,0 +1,315 @@
+"""A problem f(w) = s L(A w) + λR(w), what is known at one w (Point), and f along a direction (Line)."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .design import Design, Scores
+from .losses.base import Loss
+from .penalties import Penalty
+from .team import Team
+from .working_set import WorkingSet
+
+#: Incremental updates of the scores after which they are computed afresh, against drift.
+REFRESH = 50
+
+
+class Problem:
+    """Design, loss and penalty together; ``scale`` is 1 (sum over instances) or 1/n (average).
+
+    Whoever runs a solver hands it a copy with a pulse of its own (``with_pulse``): the products and the
+    inference call it every 50 ms or so, and it may block (pause) or raise (stop). ``passes`` counts this
+    copy's products with X and Xᵀ, half a pass each.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        loss: Loss,
+        penalty: Penalty,
+        *,
+        average: bool,
+        about: dict[str, Any] | None = None,
+        test: Callable[[], tuple[Design, Loss]] | None = None,
+        setup_seconds: float = 0.0,
+    ) -> None:
+        self.design, self.loss, self.penalty = design, loss, penalty
+        self.average = average
+        self.scale = 1.0 / loss.n_instances if average else 1.0
+        self.setup_seconds = setup_seconds
+        self._about = about or {}
+        self._test = _Once(test) if test is not None else None
+        g0 = self.at().gradient()
+        self._violation_at_zero = penalty.violation(np.zeros_like(g0), g0)
+        self.lam_max = penalty.lam_max(g0)
+        self.design.touched = 0
+
+    @property
+    def size(self) -> int:
+        """Number of weights d."""
+        return self.design.size
+
+    @property
+    def lam(self) -> float | None:
+        """λ, None for the empty penalty."""
+        return self.penalty.lam if self.penalty.takes_lam else None
+
+    @property
+    def team(self) -> Team:
+        return self.design.team
+
+    @property
+    def passes(self) -> float:
+        """Passes over X so far: ½ × entries touched / entries of X, over all products."""
+        return 0.5 * self.design.touched / max(self.design.nnz, 1)
+
+    @property
+    def key(self) -> str:
+        """Hash of everything that determines the optimum."""
+        text = json.dumps(self.identity(), sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def identity(self) -> dict[str, Any]:
+        """Data, loss, penalty with their parameters, λ, scale and seed."""
+        return {
+            **{k: self._about.get(k) for k in ("dataset", "options", "digest", "seed")},
+            "loss": [self.loss.id, _declared(self.loss)],
+            "penalty": [self.penalty.id, _declared(self.penalty)],
+            "average": self.average,
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """The problem record of the command line's contract."""
+        return {
+            "type": "problem",
+            "version": 1,
+            "dataset": self._about.get("dataset"),
+            "options": self._about.get("options", {}),
+            "loss": self.loss.id,
+            "penalty": self.penalty.id,
+            "lam": self.lam,
+            "lam_max": self.lam_max,
+            "average": self.average,
+            "n_samples": self.loss.n_instances,
+            "n_features": self.design.n_features,
+            "n_outputs": self.loss.n_outputs,
+            "n_params": self.size,
+            "seed": self._about.get("seed"),
+            "key": self.key,
+            "source": self._about.get("source"),
+        }
+
+    def with_pulse(self, pulse: Callable[[], None]) -> Problem:
+        """A shallow copy with its own pulse and pass count; data and labels are shared."""
+        other = copy.copy(self)
+        other.design = self.design.attached(pulse)
+        other.loss = self.loss.attached(self.team, pulse)
+        return other
+
+    def pulse(self) -> None:
+        """To be called by a solver between chunks of its own long loops."""
+        self.design.pulse()
+
+    def at_lam(self, lam: float) -> Problem:
+        """The same problem at another λ (data and products shared)."""
+        other = copy.copy(self)
+        other.penalty = self.penalty.at(lam)
+        g0 = self.at().gradient()
+        other._violation_at_zero = other.penalty.violation(np.zeros_like(g0), g0)
+        return other
+
+    def tiny(self) -> Problem:
+        """The first two instances, with the same data types: enough to compile every kernel."""
+        loss, rows = self.loss.first(2)
+        design = self.design.head(min(rows, int(self.design.edges[1])))
+        if rows > design.n_rows:
+            loss, rows = self.loss.first(1)
+        tiny = Problem(design, loss, self.penalty, average=self.average)
+        if tiny.lam_max:
+            tiny = tiny.at_lam(0.1 * tiny.lam_max)
+        return tiny
+
+    def violation_at_zero(self) -> float:
+        """Largest entry (or block norm) of the minimum-norm subgradient at w = 0."""
+        return self._violation_at_zero
+
+    def unpack(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Views of flat weights: W (n_features x n_outputs), and the rest (transitions, from x to)."""
+        W, tail = self.design.split(w)
+        return W, tail.reshape(self.loss.n_outputs, -1) if tail.size else tail
+
+    def at(self, w: np.ndarray | None = None) -> Point:
+        """The point at ``w`` (None: zero); the point owns a copy."""
+        w = np.zeros(self.size) if w is None else np.array(w, dtype=np.float64)
+        if w.shape != (self.size,):
+            raise ValueError(f"w has shape {w.shape}: this problem has {self.size} weights")
+        return Point(self, w, self.design.scores(w))
+
+    def moved(self, point: Point, w: np.ndarray) -> Point:
+        """The point at ``w``, reusing the scores of ``point`` where fewer weights changed than are non-zero."""
+        change = w - point.w
+        changed = self.design.working_set().restrict(change != 0.0)
+        nonzero = self.design.working_set().restrict(w != 0.0)
+        if point.age < REFRESH and self.design.cost(changed) < self.design.cost(nonzero):
+            scores = point.scores.plus(1.0, self.design.scores(changed.take(change), changed))
+            return Point(self, w, scores, age=point.age + 1)
+        return Point(self, w, self.design.scores(w))
+
+    def line(self, point: Point, d: np.ndarray, active: WorkingSet | None = None) -> Line:
+        """f along w + t d, where ``d`` has one entry a member of ``active`` (None: all weights)."""
+        return Line(point, d, active or self.design.working_set())
+
+    @property
+    def has_test(self) -> bool:
+        return self._test is not None
+
+    def test_metric(self, w: np.ndarray) -> float:
+        """The loss's metric (higher is better) of weights ``w`` on the test part."""
+        design, loss = self._test()
+        return loss.metric(design.scores(w))
+
+    def train_metric(self, point: Point) -> float:
+        """The same on the training part."""
+        return self.loss.metric(point.scores)
+
+
+class Point:
+    """What is known at one w, each quantity computed at most once.
+
+    ``active`` is a working set outside which w is known to be zero (None: nothing is known).
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        w: np.ndarray,
+        scores: Scores,
+        *,
+        loss: float | None = None,
+        active: WorkingSet | None = None,
+        age: int = 0,
+    ) -> None:
+        self.problem, self.w, self.scores, self.active, self.age = problem, w, scores, active, age
+        self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
+        self.penalty = problem.penalty.value(self._weights())
+        self.objective = self.loss + self.penalty
+        self._residual: Scores | None = None
+        self._gradient: np.ndarray | None = None
+
+    def _weights(self) -> np.ndarray:
+        return self.w if self.active is None else self.active.take(self.w)
+
+    @property
+    def residual(self) -> Scores:
+        """∂L/∂(scores) of the sum over instances."""
+        if self._residual is None:
+            self._residual = self.problem.loss.residual(self.scores)
+        return self._residual
+
+    def gradient(self, active: WorkingSet | None = None) -> np.ndarray:
+        """Gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights (kept)."""
+        if active is not None and not active.full:
+            g = self.problem.design.adjoint(self.residual, active)
+        elif self._gradient is None:
+            g = self._gradient = self.problem.design.adjoint(self.residual)
+        else:
+            return self._gradient
+        if self.problem.scale != 1.0:
+            g *= self.problem.scale
+        if ridge := self.problem.penalty.ridge:
+            g += ridge * (self.w if active is None else active.take(self.w))
+        return g
+
+    def violation(self) -> float:
+        """Largest entry (or block norm) of the minimum-norm subgradient, over all weights."""
+        return self.problem.penalty.violation(self.w, self.gradient())
+
+    def sparsity(self) -> tuple[int, int]:
+        """Number of non-zero weights, and of features with one."""
+        weights = self._weights()
+        support = np.flatnonzero(weights)
+        if self.active is not None and not self.active.full:
+            support = self.active.coordinates[support]
+        m, body = (
+            self.problem.design.n_outputs,
+            self.problem.design.n_features * self.problem.design.n_outputs,
+        )
+        rows = support[support < body] // m
+        return support.size, int(np.count_nonzero(np.diff(rows))) + (rows.size > 0)
+
+
+class Line:
+    """φ(t) = f(w + t d). The scores of d are computed once; a trial costs one evaluation of the loss.
+
+    ``trials`` lists what was tried, (t, φ(t)) in order; ``decrease`` is what the search promised itself per
+    unit step (the Δ of an Armijo test), for whoever looks at the search afterwards.
+    """
+
+    def __init__(self, point: Point, d: np.ndarray, active: WorkingSet) -> None:
+        self.point, self.d, self.active = point, d, active
+        self.problem = point.problem
+        self.objective = point.objective
+        self.decrease = float("nan")
+        self.delta = self.problem.design.scores(d, active)
+        self.trials: list[tuple[float, float]] = []
+        self._w = active.take(point.w)
+        self._losses: dict[float, float] = {}
+
+    def __call__(self, t: float) -> float:
+        """φ(t)."""
+        loss = self.problem.scale * self.problem.loss.value(self.point.scores, self.delta, t)
+        self._losses = {t: loss}
+        value = loss + self.problem.penalty.value(self._w + t * self.d)
+        self.trials.append((t, value))
+        return value
+
+    def curvature(self) -> float:
+        """dᵀ∇²F(w)d of the smooth part F, by a secant of the residual in score space (no product with X)."""
+        reach = max(np.abs(self.delta.Z).max(initial=0.0), np.abs(self.delta.tail).max(initial=0.0))
+        if reach == 0.0:
+            return 0.0
+        h = 1e-4 / reach
+        ahead, here = self.problem.loss.residual(self.point.scores.plus(h, self.delta)), self.point.residual
+        rise = np.vdot(ahead.Z - here.Z, self.delta.Z) + (ahead.tail - here.tail) @ self.delta.tail
+        return self.problem.scale * float(rise) / h + self.problem.penalty.ridge * float(self.d @ self.d)
+
+    def move(self, t: float) -> Point:
+        """The point at w + t d. Weights and scores move in place: the old point is spent."""
+        old, self._w = self.point, self._w + t * self.d
+        if self.active.full:
+            old.w[:] = self._w
+        else:
+            old.w[self.active.coordinates] = self._w
+        if old.age + 1 >= REFRESH:
+            return Point(
+                self.problem, old.w, self.problem.design.scores(self._w, self.active), active=self.active
+            )
+        old.scores.move(t, self.delta)
+        return Point(
+            self.problem, old.w, old.scores, loss=self._losses.get(t), active=self.active, age=old.age + 1
+        )
+
+
+class _Once:
+    """A value made at its first use, by whichever thread comes first."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self._value: Any = None
+
+    def __call__(self) -> Any:
+        with self._lock:
+            if self._value is None:
+                self._value = self._make()
+            return self._value
+
+
+def _declared(thing: Any) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in thing.__dataclass_fields__}

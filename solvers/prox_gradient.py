@@ -1,0 +1,67 @@
+"""Proximal gradient with backtracking."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .iterate import Ending, Iterate
+from .linesearch import ROUNDING, backtrack
+from .solver import Solver, Trait, param
+
+if TYPE_CHECKING:
+    from .problem import Point, Problem
+
+
+@dataclass(frozen=True)
+class ProxGD(Solver):
+    """w⁺ = prox_{λR/K}(w - ∇F(w)/K), K raised until F(w⁺) <= F(w) + ∇F(w)ᵀ(w⁺ - w) + ½K‖w⁺ - w‖².
+
+    F is the smooth part. K starts at the curvature of F along the first direction; each iteration first
+    tries a K smaller than the last accepted one (``growth`` of the step; 1 keeps K from ever falling).
+    """
+
+    id = "prox-gd"
+    name = "Prox-GD"
+    summary = "proximal gradient steps with backtracking"
+    paper = "Zhong et al. 2014, section 6"
+    needs = Trait.SMOOTH | Trait.PROX
+
+    beta: float = param(0.5, "factor of the step when a trial is refused", low=0.0, high=0.999, open_low=True)
+    growth: float = param(1.2, "factor of the step tried first in the next iteration", low=1.0, high=10.0)
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        point = problem.at(w0)
+        step, known, n = 0.0, {}, 0
+        while True:
+            w, g = point.w, point.gradient()
+            violation = problem.penalty.violation(w, g)
+            yield Iterate.at(point, n, violation=violation, gradient=g, **known)
+            if violation == 0.0:
+                return Ending("converged", "the violation is zero")
+            if step == 0.0:
+                p = problem.penalty.prox(w - g, 1.0) - w
+                curvature = problem.line(point, p).curvature()
+                step = float(p @ p) / curvature if curvature > 0.0 else 1.0
+            trial: list[Point] = []
+
+            def accept(t: float, w=w, g=g, point=point, trial=trial) -> bool:
+                new = problem.moved(point, problem.penalty.prox(w - t * g, t))
+                trial[:] = [new]
+                s = new.w - w
+                smooth = new.loss + 0.5 * problem.penalty.ridge * (new.w @ new.w)
+                model = point.loss + 0.5 * problem.penalty.ridge * (w @ w) + g @ s + s @ s / (2.0 * t)
+                return smooth <= model + ROUNDING * abs(smooth)
+
+            step, trials = backtrack(
+                accept, step * (self.growth if n else 1.0), beta=self.beta, max_trials=60
+            )
+            if step == 0.0:
+                return Ending("stalled", "no step decreases the objective beyond rounding")
+            point = trial[0]
+            n += 1
+            events = ("backtracked",) if trials > 1 else ()
+            known = {"step": step, "ls_trials": trials, "ls_kind": "armijo", "events": events}

@@ -1,0 +1,158 @@
+"""The lists of solvers, losses and penalties, what fits what, and the two functions that make a problem."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .design import Design
+from .losses.base import Loss
+from .losses.binary import Logistic
+from .losses.crf import ChainCRF
+from .losses.multiclass import MulticlassLogistic
+from .owlqn import OWLQN
+from .penalties import L1, L2, ElasticNet, NoPenalty, Penalty
+from .problem import Problem
+from .prox_gradient import ProxGD
+from .prox_qn import ProxQN
+from .solver import Solver, parameters, why_not
+from .team import Team
+
+SOLVERS: dict[str, type[Solver]] = {s.id: s for s in (ProxQN, ProxGD, OWLQN)}
+LOSSES: dict[str, type[Loss]] = {c.id: c for c in (Logistic, MulticlassLogistic, ChainCRF)}
+PENALTIES: dict[str, type[Penalty]] = {p.id: p for p in (NoPenalty, L2, L1, ElasticNet)}
+
+#: λ where none is given, relative to λ_max for sparse penalties, absolute for ``l2`` with an average loss.
+DEFAULT_RATIO = 0.05
+DEFAULT_RIDGE = 1e-4
+
+Thing = TypeVar("Thing", bound=type)
+
+
+def register(thing: Thing) -> Thing:
+    """Add a solver, loss or penalty class to its list (usable as a decorator)."""
+    for base, table in ((Solver, SOLVERS), (Loss, LOSSES), (Penalty, PENALTIES)):
+        if isinstance(thing, type) and issubclass(thing, base):
+            if thing.id in table and table[thing.id] is not thing:
+                raise ValueError(f"{thing.id} is registered already: give your class another id")
+            table[thing.id] = thing
+            return thing
+    raise TypeError(f"{thing!r} is neither a Solver, nor a Loss, nor a Penalty class")
+
+
+def lookup(table: Mapping[str, Any], noun: str, id: str) -> Any:
+    """The entry ``id``; ValueError that lists the ids there are."""
+    if id not in table:
+        raise ValueError(f"there is no {noun} {id!r}: choose one of {', '.join(table)}")
+    return table[id]
+
+
+def make(cls: type, noun: str, params: Mapping[str, Any]) -> Any:
+    """An instance of ``cls`` from declared parameters given as text or typed."""
+    declared = {p.name: p for p in parameters(cls)}
+    for name in params:
+        if name not in declared:
+            known = f"it has {', '.join(declared)}" if declared else "it has no parameters"
+            raise ValueError(f"{noun} {cls.id} has no parameter {name!r}: {known}")
+    return cls(**{name: declared[name].parse(value) for name, value in params.items()})
+
+
+def make_solver(id: str, **params: Any) -> Solver:
+    """The solver ``id`` with hyper-parameters ``params``."""
+    return make(lookup(SOLVERS, "solver", id), "solver", params)
+
+
+def why_not_loss(loss: str, kind: str) -> str | None:
+    """Why data of this kind of labels cannot have this loss; None if it can."""
+    kinds = lookup(LOSSES, "loss", loss).kinds
+    return None if kind in kinds else f"needs {' or '.join(kinds)} labels, and these are {kind}"
+
+
+def why_not_solver(solver: str, loss: str, penalty: str) -> str | None:
+    """Why a solver cannot take this loss and penalty; None if it can."""
+    offered = lookup(LOSSES, "loss", loss).traits | lookup(PENALTIES, "penalty", penalty).traits
+    return why_not(lookup(SOLVERS, "solver", solver).needs, offered)
+
+
+def compatible(loss: str, penalty: str) -> list[str]:
+    """Ids of the solvers that accept this loss and penalty."""
+    return [id for id in SOLVERS if why_not_solver(id, loss, penalty) is None]
+
+
+def make_problem(
+    data: Any,
+    loss: str | None = None,
+    penalty: str | None = None,
+    *,
+    lam: float | str | None = None,
+    lam_ratio: float | str | None = None,
+    average: bool | None = None,
+    loss_params: Mapping[str, Any] | None = None,
+    penalty_params: Mapping[str, Any] | None = None,
+    threads: int = 1,
+) -> Problem:
+    """min_w s Σ_i loss_i(w) + λR(w) on the training part of ``data`` (as :func:`datasets.load` gives it).
+
+    ``lam`` is λ, ``lam_ratio`` λ/λ_max. With neither, the data set's own λ for its own loss and penalty if it
+    has one, else ratio 0.05 for sparse penalties and 1e-4 (average) for ``l2``. ``average``: s = 1/n instead
+    of 1; by default the convention of the loss's paper.
+    """
+    began = time.thread_time()
+    loss_class = lookup(LOSSES, "loss", loss or data.loss)
+    penalty_class = lookup(PENALTIES, "penalty", penalty or data.penalty)
+    if reason := why_not_loss(loss_class.id, data.kind):
+        raise ValueError(f"loss {loss_class.id} {reason}: choose one of {', '.join(losses_for(data.kind))}")
+    bare = make(loss_class, "loss", loss_params or {})
+    average = loss_class.average if average is None else average
+    strength = make(penalty_class, "penalty", penalty_params or {})
+    lam, lam_ratio = _positive("lam", lam), _positive("lam_ratio", lam_ratio)
+    if lam is not None and lam_ratio is not None:
+        raise ValueError("both lam and lam_ratio are given: give one of them")
+    if (lam is not None or lam_ratio is not None) and not penalty_class.takes_lam:
+        raise ValueError(f"penalty {penalty_class.id} has no λ: leave lam out, or choose another penalty")
+    team = Team(threads)
+    bound = bare.bind(data.train, data.n_classes).attached(team, lambda: None)
+    design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)
+
+    def test() -> tuple[Design, Loss]:
+        held_out = bare.bind(data.test, data.n_classes)
+        return Design(data.test.X, held_out.n_outputs, held_out.n_tail), held_out
+
+    about = {"dataset": data.id, "options": data.options, "seed": data.seed, "digest": data.digest}
+    about["source"] = data.source
+    problem = Problem(
+        design, bound, strength, average=average, about=about, test=None if data.test is None else test
+    )
+    own = loss_class.id == data.loss and penalty_class.id == data.penalty and average == loss_class.average
+    if penalty_class.takes_lam:
+        if lam is None and lam_ratio is None and own and data.lam is not None:
+            lam = data.lam
+        if lam is None and problem.lam_max is None:
+            if lam_ratio is not None:
+                raise ValueError(f"penalty {penalty_class.id} has no λ_max: give lam instead of lam_ratio")
+            lam = DEFAULT_RIDGE * (1.0 if average else bound.n_instances)
+        if lam is None:
+            lam = (lam_ratio or DEFAULT_RATIO) * problem.lam_max
+        problem = problem.at_lam(lam)
+    problem.setup_seconds = time.thread_time() - began
+    return problem
+
+
+def losses_for(kind: str) -> list[str]:
+    """Ids of the losses for this kind of labels."""
+    return [id for id, cls in LOSSES.items() if kind in cls.kinds]
+
+
+def _positive(name: str, value: float | str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name}={value}: {name} must be a number above 0")
+    return number

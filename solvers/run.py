@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .problem import Problem
     from .solver import Solver
 
-#: Weights up to this length are copied at every iterate, so that what a stopped run leaves is a whole iterate.
+#: Weights up to this length are copied at every iterate: what a stopped run leaves is a whole iterate.
 COPIED = 2_000_000
 #: Share of a run's CPU time that may go into test metrics.
 METRIC_SHARE = 0.02
@@ -267,7 +267,5 @@ def solve(
 
     The limits are those of :class:`Stopping`; with none given, ``tol=1e-6`` and ``max_seconds=600``.
     """
-    if tol is gap is max_iter is max_seconds is None:
-        tol, max_seconds = 1e-6, 600.0
-    stopping = Stopping(tol, gap, f_star, max_iter, max_seconds)
+    stopping = Stopping(tol, gap, f_star, max_iter, max_seconds).or_usual()
     return Run(problem, solver.towards(stopping.tol), stopping=stopping, probes=probes, w0=w0).execute()

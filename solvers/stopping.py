@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .iterate import Ending
 
@@ -35,6 +35,12 @@ class Stopping:
                 raise ValueError(f"{name} is {value}: give a finite number that is not negative")
         if self.gap is not None and self.f_star is None:
             raise ValueError("a gap can only be measured against f*: give f_star as well")
+
+    def or_usual(self) -> Stopping:
+        """These limits; where there is none, a violation of 1e-6 relative and 600 CPU seconds."""
+        if self.tol is self.gap is self.max_iter is self.max_seconds is None:
+            return replace(self, tol=1e-6, max_seconds=600.0)
+        return self
 
     def ending(self, record: Mapping[str, object], violation_at_zero: float) -> Ending | None:
         """Why the run ends at this record, or None. Convergence is looked at before the limits."""

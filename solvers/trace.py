@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -166,9 +167,7 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
         kind = FIELDS.get(name)
         if isinstance(value, np.generic):
             value = value.item()
-        if isinstance(value, float) and not math.isfinite(value):
-            value = None
-        elif kind is int and value == -1:
+        if (isinstance(value, float) and not math.isfinite(value)) or (kind is int and value == -1):
             value = None
         elif isinstance(value, tuple):
             value = list(value)
@@ -178,41 +177,61 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def save(traces: list[Trace], path: str | Path) -> None:
     """Write runs to one file; the ending of its name says how (``.jsonl``, ``.csv`` or ``.npz``)."""
+    path = checked_path(path)
+    _WRITERS[path.suffix](traces, path)
+
+
+def checked_path(path: str | Path) -> Path:
+    """``path`` if runs can be saved there; ValueError that says what is wrong with it."""
     path = Path(path)
-    if path.suffix == ".jsonl":
-        with path.open("w", encoding="utf-8") as file:
-            for line in lines(traces):
-                file.write(json.dumps(line) + "\n")
-    elif path.suffix == ".csv":
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["label", "solver", *FIELDS])
-            for trace in traces:
-                for record in trace.records():
-                    values = [" ".join(v) if isinstance(v, list) else v for v in record.values()]
-                    writer.writerow([trace.info.get("label"), trace.info.get("solver"), *values])
-    elif path.suffix == ".npz":
-        arrays: dict[str, np.ndarray] = {}
+    if path.suffix not in _WRITERS:
+        raise ValueError(f"cannot write {path.name}: the name must end in {', '.join(_WRITERS)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(f"cannot write {path}: choose a file that may be written")
+    return path
+
+
+def _write_jsonl(traces: list[Trace], path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for line in lines(traces):
+            file.write(json.dumps(line) + "\n")
+
+
+def _write_csv(traces: list[Trace], path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["label", "solver", *FIELDS])
         for trace in traces:
-            label = trace.info.get("label", "run")
-            for name, kind in FIELDS.items():
-                column = trace.column(name)
-                if kind is tuple:
-                    column = np.array([" ".join(v) for v in column], dtype=np.str_)
-                elif kind is str:
-                    column = np.array([v or "" for v in column], dtype=np.str_)
-                arrays[f"{label}/{name}"] = column
-            if trace.w is not None:
-                support = np.flatnonzero(trace.w)
-                arrays[f"{label}/w_indices"], arrays[f"{label}/w_values"] = support, trace.w[support]
-                arrays[f"{label}/w_size"] = np.array(trace.w.size)
-            header = {k: v for k, v in trace.info.items() if k != "problem"}
-            arrays[f"{label}/info"] = np.array(json.dumps(header | {"result": trace.result}))
-        if traces:
-            arrays["problem"] = np.array(json.dumps(traces[0].info.get("problem", {})))
-        np.savez_compressed(path, **arrays)
-    else:
-        raise ValueError(f"cannot write {path.name}: the name must end in .jsonl, .csv or .npz")
+            for record in trace.records():
+                values = [" ".join(v) if isinstance(v, list) else v for v in record.values()]
+                writer.writerow([trace.info.get("label"), trace.info.get("solver"), *values])
+
+
+def _write_npz(traces: list[Trace], path: Path) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    for trace in traces:
+        label = trace.info.get("label", "run")
+        for name, kind in FIELDS.items():
+            column = trace.column(name)
+            if kind is tuple:
+                column = np.array([" ".join(v) for v in column], dtype=np.str_)
+            elif kind is str:
+                column = np.array([v or "" for v in column], dtype=np.str_)
+            arrays[f"{label}/{name}"] = column
+        if trace.w is not None:
+            support = np.flatnonzero(trace.w)
+            arrays[f"{label}/w_indices"], arrays[f"{label}/w_values"] = support, trace.w[support]
+            arrays[f"{label}/w_size"] = np.array(trace.w.size)
+        header = {k: v for k, v in trace.info.items() if k != "problem"}
+        arrays[f"{label}/info"] = np.array(json.dumps(header | {"result": trace.result}))
+    if traces:
+        arrays["problem"] = np.array(json.dumps(traces[0].info.get("problem", {})))
+    np.savez_compressed(path, **arrays)
+
+
+_WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
 
 
 def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:

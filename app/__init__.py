@@ -1,0 +1,1 @@
+"""The dashboard, and the command line over the same solvers."""

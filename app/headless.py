@@ -1,0 +1,183 @@
+"""Runs without a page: one problem, some solvers, one after another, with their records as they come."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import datasets
+import solvers
+from solvers.trace import iterate_line, plain, run_line, save
+
+from .progress import Progress
+from .reference import Reference, reference
+
+Emit = Callable[[dict[str, Any]], None]
+
+#: Exit status of the command line.
+FINISHED, BAD_INPUT, FAILED, INTERRUPTED = 0, 2, 3, 130
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one call of ``solverscope run`` asks for.
+
+    ``solvers``: labels and solvers; ``limits``: those of :class:`solvers.Stopping`; ``f_star``: a number,
+    "auto" (look it up, or solve for it) or None; ``options``: those of the data set; ``problem``: keywords of
+    :func:`solvers.make_problem`.
+    """
+
+    dataset: str
+    solvers: Sequence[tuple[str, solvers.Solver]]
+    limits: dict[str, Any] = field(default_factory=dict)
+    f_star: float | str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    problem: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    out: Path | None = None
+
+
+class CtrlC:
+    """A gate for runs that the first Ctrl-C closes; the second one interrupts whatever is going on."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+
+    def pulse(self) -> None:
+        if self.pressed:
+            raise solvers.Interrupted
+
+    def step(self, run: solvers.Run) -> None:
+        self.pulse()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take Ctrl-C from here on, in the main thread."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self._press)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _press(self, *_: object) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+
+
+def print_json(record: dict[str, Any]) -> None:
+    """One JSON line on standard output, at once."""
+    sys.stdout.write(json.dumps(plain(record)) + "\n")
+    sys.stdout.flush()
+
+
+def execute(task: Task, emit: Emit, progress: Progress) -> int:
+    """Make the problem, run the solvers, hand every record to ``emit``; returns the exit status.
+
+    ``task.out`` is written whatever happens once a run has begun. Raises ValueError for bad input, before
+    anything is computed or printed.
+    """
+    problem = _problem(task, progress)
+    for _, solver in task.solvers:
+        _check(solver, problem)
+    progress.say(_sentence(problem))
+    emit(problem.describe())
+    ctrl_c, traces = CtrlC(), []
+    try:
+        with ctrl_c.listening():
+            known = _reference(task, problem, ctrl_c, progress)
+            if known is not None:
+                emit(known.describe())
+            for label, solver in task.solvers:
+                run = _run(task, problem, known, label, solver, ctrl_c)
+                traces.append(run.trace)
+                _follow(run, emit, progress)
+                if ctrl_c.pressed:
+                    return INTERRUPTED
+    except solvers.Interrupted:
+        return INTERRUPTED
+    finally:
+        if task.out is not None and traces:
+            save(traces, task.out)
+    return FAILED if any(trace.status == "failed" for trace in traces) else FINISHED
+
+
+def _problem(task: Task, progress: Progress) -> solvers.Problem:
+    datasets.describe(task.dataset).parse(task.options)  # before they become keywords of load
+    with progress.working(f"loading {task.dataset}") as show:
+        data = datasets.load(task.dataset, seed=task.seed, progress=show, **task.options)
+        show("preparing the problem", None)
+        return solvers.make_problem(data, **task.problem)
+
+
+def _check(solver: solvers.Solver, problem: solvers.Problem) -> None:
+    loss, penalty = problem.loss.id, problem.penalty.id
+    if reason := solvers.why_not_solver(solver.id, loss, penalty):
+        fitting = solvers.compatible(loss, penalty)
+        advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
+        raise ValueError(f"solver {solver.id} {reason}, unlike {loss} with penalty {penalty}: {advice}")
+    if reason := solver.refuses(problem):
+        raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
+
+
+def _reference(task: Task, problem: solvers.Problem, ctrl_c: CtrlC, progress: Progress) -> Reference | None:
+    if task.f_star is None:
+        return None
+    if task.f_star != "auto":
+        return Reference(float(task.f_star), violation=None, solver=None, cached=False)
+    with progress.working("solving for f*"):
+        known = reference(problem, ctrl_c.pulse)
+    reached = known.violation / (problem.violation_at_zero() or 1.0)
+    source = "from the cache" if known.cached else f"by {known.solver}"
+    progress.say(f"f* = {known.f_star:.12g} {source}, violation {reached:.1e} relative to w = 0")
+    return known
+
+
+def _run(
+    task: Task,
+    problem: solvers.Problem,
+    known: Reference | None,
+    label: str,
+    solver: solvers.Solver,
+    ctrl_c: CtrlC,
+) -> solvers.Run:
+    f_star = None if known is None else known.f_star
+    stopping = solvers.Stopping(f_star=f_star, **task.limits).or_usual()
+    run = solvers.Run(problem, solver.towards(stopping.tol), label=label, stopping=stopping, gate=ctrl_c)
+    if known is not None:
+        run.trace.info["reference"] = known.describe()
+    return run
+
+
+def _follow(run: solvers.Run, emit: Emit, progress: Progress) -> None:
+    emit(run_line(run.trace))
+    with progress.working(f"{run.label}: compiling") as show, closing(run.steps()) as steps:
+        for trace in steps:
+            last = trace.last
+            emit(iterate_line(trace, last))
+            show(f"{run.label}: iteration {last['iteration']}, f = {last['objective']:.9g}", None)
+    result = run.trace.result
+    emit(result)
+    progress.say(
+        f"{run.label}: {result['status']} after {result['iterations']} iterations and "
+        f"{result['cpu_seconds']:.3g} CPU s ({result['message']})"
+    )
+
+
+def _sentence(problem: solvers.Problem) -> str:
+    about = problem.describe()
+    strength = "" if about["lam"] is None else f", λ = {about['lam']:.6g}"
+    return (
+        f"{about['dataset']}: {about['n_samples']:,} instances, {about['n_params']:,} weights, "
+        f"{about['loss']} with {about['penalty']}{strength}"
+    )

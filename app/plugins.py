@@ -1,0 +1,72 @@
+"""Users' own solvers, losses, penalties and data sets, registered by a file or an installed package."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+#: Entry points of this group name modules that register something when they are imported.
+GROUP = "solverscope.plugins"
+#: Files to load besides those named on the command line, separated as in PATH: how `serve` tells the page.
+VARIABLE = "SOLVERSCOPE_PLUGINS"
+
+
+class PluginError(ValueError):
+    """A plugin cannot be used; the message is one sentence that says where and why."""
+
+
+def load_all(files: Iterable[str | Path] = ()) -> None:
+    """Load installed plugins, the files that SOLVERSCOPE_PLUGINS lists, and ``files``, each at most once.
+
+    Raises PluginError for the first one that fails.
+    """
+    for entry in entry_points(group=GROUP):
+        try:
+            entry.load()
+        except (Exception, SystemExit) as error:
+            raise PluginError(
+                f"the installed plugin {entry.name} ({entry.value}) cannot be loaded "
+                f"({_said(error)}): repair or uninstall it"
+            ) from error
+    listed = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
+    for file in (*listed, *files):
+        load_file(Path(file))
+
+
+def load_file(path: Path) -> None:
+    """Run a Python file that calls ``solvers.register`` or ``datasets.register``, unless it was already.
+
+    Raises PluginError with the line of the file at which it went wrong.
+    """
+    path = path.expanduser().resolve()
+    name = f"solverscope_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return
+    if not path.is_file() or path.suffix != ".py":
+        raise PluginError(f"there is no plugin {path}: name a Python file that ends in .py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up while the file still runs
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise PluginError(f"{path.name}{_line(error, path)}: {_said(error)}") from error
+
+
+def _line(error: BaseException, path: Path) -> str:
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f", line {error.lineno}"
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    return f", line {lines[-1]}" if lines else ""
+
+
+def _said(error: BaseException) -> str:
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

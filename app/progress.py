@@ -1,0 +1,47 @@
+"""Progress on standard error: a moving line in a terminal, only finished steps elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+#: Seconds between two changes of the moving line.
+PERIOD = 0.1
+
+
+class Progress:
+    """Tells on standard error what goes on; ``moving=False`` leaves the moving line out."""
+
+    def __init__(self, *, moving: bool = True) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        self._moving = moving and self._console.is_terminal
+
+    def say(self, text: str) -> None:
+        """One line that stays."""
+        self._console.print(text)
+
+    @contextmanager
+    def working(self, text: str) -> Iterator[Callable[[str, float | None], None]]:
+        """While it lasts, a moving line; gives the function that changes it: (text, share done or None)."""
+        if not self._moving:
+            yield lambda text, share: None
+            return
+        from rich.live import Live
+        from rich.spinner import Spinner
+        from rich.text import Text
+
+        spinner, due = Spinner("dots", Text(text)), 0.0
+
+        def show(text: str, share: float | None) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + PERIOD
+                spinner.update(text=Text(text if share is None else f"{text} {share:.0%}"))
+
+        # redirected, records for standard output would end up on standard error
+        streams = {"redirect_stdout": False, "redirect_stderr": False}
+        with Live(spinner, console=self._console, transient=True, **streams):
+            yield show

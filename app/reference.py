@@ -1,0 +1,144 @@
+"""Reference optima f*: solved once for a problem, kept on disk under its key."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import itertools
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import solvers
+
+from .home import home
+
+#: Violation aimed at, relative to that at w = 0.
+TARGET = 1e-9
+#: Most CPU seconds of the first solver; a later one may take as long as the first, at least a few seconds.
+MOST_SECONDS = 3600.0
+LEAST_SECONDS = 5.0
+#: Solvers asked for an optimum, at most.
+ATTEMPTS = 3
+#: Solvers that get closest, first, with their hyper-parameters for it.
+PRECISE: dict[str, dict[str, Any]] = {"prox-qn": {"memory": 30, "tol": TARGET}}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The best objective known. ``violation`` is the one reached there, ``cached`` whether it was on disk.
+
+    ``solver`` is None for a value that was given by the user.
+    """
+
+    f_star: float
+    violation: float | None
+    solver: str | None
+    cached: bool
+
+    def describe(self) -> dict[str, Any]:
+        """The reference record of the command line's contract."""
+        values = {"f_star": self.f_star, "violation": self.violation}
+        return {"type": "reference", **values, "solver": self.solver, "cached": self.cached}
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """Lets a run go on as long as ``pulse`` does not raise."""
+
+    pulse: Callable[[], None]
+
+    def step(self, run: solvers.Run) -> None:
+        self.pulse()
+
+
+def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None) -> Reference:
+    """The minimum of ``problem``: from the cache, or solved to a violation of 1e-9 relative and cached.
+
+    Where the first solver does not get that far (rounding, its limit) another one goes on from its weights,
+    and the lower objective counts; ``violation`` tells what was reached. ``pulse`` is called every 50 ms or
+    so and may block, or raise :class:`solvers.Interrupted`, which then leaves this function.
+    Raises ValueError where no solver fits or none gets anywhere.
+    """
+    if known := cached(problem):
+        return known
+    gate = _Gate(pulse or (lambda: None))
+    best: Reference | None = None
+    w0, seconds = None, MOST_SECONDS
+    for solver in _candidates(problem):
+        stopping = solvers.Stopping(tol=TARGET, max_seconds=seconds)
+        trace = solvers.Run(problem, solver, stopping=stopping, gate=gate, w0=w0).execute()
+        if trace.status == "stopped":
+            raise solvers.Interrupted
+        if trace.status == "failed":
+            continue
+        f, violation = trace.result["objective"], trace.result["violation"]
+        if best is None:
+            seconds = max(trace.result["cpu_seconds"], LEAST_SECONDS)
+        if best is None or f < best.f_star:
+            best, w0 = Reference(f, violation, solver.id, cached=False), trace.w
+        if trace.status == "unbounded" or violation <= TARGET * problem.violation_at_zero():
+            break
+    if best is None:
+        raise ValueError("no solver here finds f* of this problem: give f* as a number")
+    _write(problem, best)
+    return best
+
+
+def cached(problem: solvers.Problem) -> Reference | None:
+    """The minimum of ``problem`` if it is on disk and loss and penalty have not been edited since."""
+    try:
+        entry = json.loads(_path(problem).read_text(encoding="utf-8"))
+        if entry["definition"] != _definition(problem):
+            return None
+        return Reference(float(entry["f_star"]), float(entry["violation"]), str(entry["solver"]), cached=True)
+    except (OSError, ValueError, KeyError, TypeError):  # absent, unreadable or not ours: solve again
+        return None
+
+
+def _candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
+    """Up to ``ATTEMPTS`` solvers that take the problem, the precise ones first."""
+    fitting = solvers.compatible(problem.loss.id, problem.penalty.id)
+    ids = sorted(fitting, key=lambda id: id not in PRECISE)
+    able = (s for s in (_solver(id) for id in ids) if s.refuses(problem) is None)
+    return itertools.islice(able, ATTEMPTS)
+
+
+def _solver(id: str) -> solvers.Solver:
+    return solvers.make_solver(id, **PRECISE.get(id, {})).towards(TARGET)
+
+
+def _path(problem: solvers.Problem) -> Path:
+    return home() / "reference" / f"{problem.key}.json"
+
+
+def _definition(problem: solvers.Problem) -> str | None:
+    """Hash of the files that define loss and penalty (a user edits them); None where there is no file."""
+    digest = hashlib.sha256()
+    try:
+        for part in (problem.loss, problem.penalty):
+            digest.update(Path(inspect.getfile(type(part))).read_bytes())
+    except (OSError, TypeError):
+        return None
+    return digest.hexdigest()
+
+
+def _write(problem: solvers.Problem, found: Reference) -> None:
+    """Put ``found`` in the cache at one stroke; a cache that cannot be written is done without."""
+    definition = _definition(problem)
+    if definition is None:
+        return
+    entry = {**found.describe(), "definition": definition, "problem": problem.describe()}
+    path = _path(problem)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(entry, file, indent=1, default=str)
+        os.replace(name, path)
+    except OSError:
+        return

@@ -81,14 +81,14 @@ class Content:
     parents: np.ndarray | None = None
     picture_shape: tuple[int, int] | None = None
     texts: Callable[[int], str] | None = None
-    source: str | None = None
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A data set ready for a solver, with what a card and a trace say about it.
 
-    `options` holds every effective option; `lam` is a sensible λ in the paper's units, or None; `parents`
+    `options` holds every effective option; `metric` names a measure of its own ("entity-f1", see
+    `metrics`); `lam` is a sensible λ in the paper's units, or None; `parents`
     is the
     int32 parent of each node (-1 for the root) of trees, whose labels are nodes; `digest` is the SHA-256
     of the source
@@ -111,6 +111,7 @@ class Dataset:
     terms: str
     digest: str
     lam: float | None = None
+    metric: str | None = None
     parents: np.ndarray | None = None
     picture_shape: tuple[int, int] | None = None
     texts: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
@@ -189,8 +190,8 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
                 f"{dataset.id}: sequence {empty[0] + 1:,} of the {name} part has length 0; "
                 "every sequence needs at least one token."
             )
-    values = part.X if isinstance(part.X, np.ndarray) else getattr(part.X, "data", None)
-    if values is not None and not np.isfinite(values).all():
+    X = part.X.base() if hasattr(part.X, "csc_rows") else part.X
+    if not np.isfinite(X if isinstance(X, np.ndarray) else X.data).all():
         raise DataError(
             f"{dataset.id}: the {name} part has features that are NaN or infinite; all must be finite."
         )

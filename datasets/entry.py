@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,16 +31,13 @@ WEIGHTINGS = ("binary", "counts", "tfidf")
 
 @dataclass(frozen=True)
 class Request:
-    """What a loader is asked for: effective options, seed, a progress report and its files."""
+    """What a loader is asked for: effective options, seed, a progress report and the paths of its files in
+    order."""
 
     options: dict[str, Any]
     seed: int
     progress: Progress
-    paths: tuple[str, ...] = ()
-
-    def file(self, file: str | DataFile) -> Path:
-        """The path of a file of the set, found or downloaded; DataError if it cannot be had."""
-        return store.fetch(DataFile(file) if isinstance(file, str) else file, self.progress)
+    paths: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,6 +50,9 @@ class DataSetInfo:
     weighting  default weighting of word counts, None for anything but text
     scale    default scaling: one of SCALES, or a number that features are divided by
     files    what is looked for in the data folders; empty for sets that need none
+    metric   a measure of its own, see `metrics`
+    presets  values of several options under one name, the first being the default
+    paths    what stands after the colon of the user's own files
     """
 
     id: str
@@ -74,6 +74,8 @@ class DataSetInfo:
     files: tuple[DataFile, ...] = ()
     penalty: str = "l1"
     lam: float | None = None
+    metric: str | None = None
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     paths: tuple[str, ...] = ()
 
     @property
@@ -89,6 +91,11 @@ class DataSetInfo:
     def options(self) -> tuple[Option, ...]:
         """The set's own options and those common to all sets, as far as they make sense for it."""
         common = []
+        if self.presets:
+            names = tuple(self.presets)
+            common.append(
+                Option("preset", names[0], "values of the options above under one name", choices=names)
+            )
         if len(self.splits) > 1:
             common.append(Option("split", self.splits[0], "how the test part is made", choices=self.splits))
         if self.weighting:
@@ -101,8 +108,8 @@ class DataSetInfo:
         common.append(scale)
         common.append(Option("degree", self.degree, "2 adds all products of two features", 1, 2))
         common.append(Option("bias", self.bias, "1 adds a constant feature, the last", 0, 1))
-        if self.kind in ("multiclass", "multilabel"):
-            help = "one class against the rest (also even and odd, where classes are numbers)"
+        if self.kind in ("multiclass", "multilabel", "tree"):
+            help = "one class (or what lies below a node) against the rest; also even, odd"
             common.append(Option("positive", None, help))
         return (*self.own, *common)
 
@@ -112,11 +119,19 @@ class DataSetInfo:
         for name in given:
             if name not in known:
                 raise DataError(f"{self.id} has no option {name!r}: it takes {', '.join(known)}.")
-        return {name: option.parse(given.get(name, option.default)) for name, option in known.items()}
+        values = {name: option.default for name, option in known.items()}
+        if self.presets:
+            values |= self.presets[known["preset"].parse(given.get("preset", known["preset"].default))]
+        return {name: option.parse(given.get(name, values[name])) for name, option in known.items()}
 
-    def available(self) -> tuple[bool, str | None]:
-        """Whether the set's files are at hand, and what to do if not; loads nothing."""
-        for file in self.files:
+    def needed(self, **options: Any) -> tuple[DataFile, ...]:
+        """The files needed with these options, the others being at their defaults."""
+        effective = self.parse(options)
+        return tuple(file for file in self.files if file.needed(effective))
+
+    def available(self, **options: Any) -> tuple[bool, str | None]:
+        """Whether the files needed with these options are at hand, and what to do if not; loads nothing."""
+        for file in self.needed(**options):
             if store.find(file.path) is None:
                 return False, store.advice(file)
         return True, None

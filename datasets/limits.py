@@ -1,12 +1,15 @@
 """What a file may at most contain."""
 
-MAX_BYTES = 8 << 30
+MAX_BYTES = 4 << 30
 """Decompressed bytes of a file."""
 
 MAX_SMALL_BYTES = 1 << 30
 """Decompressed bytes of a file that is held whole."""
 
 MAX_LINES = 200_000_000
+
+MAX_NONZEROS = 200_000_000
+"""Values kept of a sparse file."""
 
 MAX_LINE_BYTES = 64 << 20
 

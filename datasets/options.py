@@ -55,7 +55,7 @@ class Option:
         """
         if value is None and self.default is None:
             return None
-        text = str(value).strip()
+        text = str(int(value) if isinstance(value, bool) else value).strip()
         if self.choices and text in self.choices:
             return text
         if self.numeric:

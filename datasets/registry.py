@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import store
 from .catalog import OWN_FILES, SETS
 from .entry import LOSSES, DataSetInfo, Request
 from .errors import DataError
@@ -46,7 +47,7 @@ def describe(id: str) -> DataSetInfo:
         paths = tuple(rest.split(",", len(entry.paths) - 1))
         if len(paths) != len(entry.paths) or not all(paths):
             raise DataError(f"{id!r} names no file: write {scheme}:{','.join(entry.paths)}.")
-        return replace(entry, id=id, name=Path(paths[0]).name, paths=paths)
+        return replace(entry, id=id, name=Path(paths[0]).name, source=paths[0], paths=paths)
     own = ", ".join(f"{scheme}:{','.join(entry.paths)}" for scheme, entry in OWN_FILES.items())
     raise DataError(
         f"There is no data set {id!r}: choose one of {', '.join(DATASETS)}, or your own file as {own}."
@@ -66,8 +67,14 @@ def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options:
     effective = entry.parse(options)
     if not isinstance(seed, int) or seed < 0:
         raise DataError(f"The seed {seed!r} is not possible: it is a whole number of at least 0.")
-    request = Request(effective, seed, progress or (lambda text, fraction: None), entry.paths)
-    request.progress(f"loading {entry.name}", None)
+    progress = progress or (lambda text, fraction: None)
+    progress(f"loading {entry.name}", None)
+    paths = (
+        map(Path, entry.paths)
+        if id not in DATASETS
+        else (store.fetch(f, progress) for f in entry.needed(**options))
+    )
+    request = Request(effective, seed, progress, tuple(paths))
     content = entry.load_content(request)
     from .transforms import finish
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .errors import DataError
 
@@ -18,12 +19,20 @@ SUFFIXES = (".gz", ".bz2", ".xz", ".zip")
 class DataFile:
     """A file that a data set reads: its place below a data folder and, where it was verified, an address.
 
-    `url` and `sha256` come together: nothing is downloaded that cannot be checked.
+    `url` and `sha256` come together: nothing is downloaded that cannot be checked. `when` names the
+    options with which
+    the file is needed, "task=binary" or "task=multilabel,split=given"; it always is where `when` is empty.
     """
 
     path: str
     url: str | None = None
     sha256: str | None = None
+    when: str = ""
+
+    def needed(self, options: Mapping[str, Any]) -> bool:
+        """Whether the file is needed with these effective options."""
+        wanted = (term.partition("=") for term in self.when.split(",") if term)
+        return all(str(options[name]) == value for name, _, value in wanted)
 
 
 def folders() -> list[Path]:

@@ -13,6 +13,7 @@ from .dataset import Content, Dataset, Part, check
 from .entry import LOSSES, DataSetInfo, Request
 from .errors import DataError
 from .names import with_products
+from .trees import below
 
 MAX_DENSE = 100_000_000
 
@@ -34,10 +35,10 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
         names = with_products(names, options["degree"], bool(options["bias"]))
         matrices = [expand(X, options["degree"], bool(options["bias"])) for X in matrices]
     labels = [part.y for part in parts]
-    label_names = content.label_names
+    label_names, parents = content.label_names, content.parents
     if options.get("positive") is not None:
-        labels, label_names = one_against_rest(labels, label_names, kind, options["positive"])
-        kind = "binary"
+        labels, label_names = one_against_rest(labels, label_names, kind, options["positive"], parents)
+        kind, parents = "binary", None
     matrices = [_real(X) for X in matrices]
     parts = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=True)]
     return check(
@@ -53,12 +54,13 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
             loss=LOSSES[kind],
             penalty=entry.penalty,
             lam=entry.lam if kind == entry.kind else None,
+            metric=entry.metric if kind == entry.kind else None,
             summary=entry.summary,
             description=entry.description,
-            source=content.source or entry.source,
+            source=entry.source,
             terms=entry.terms,
             digest=content.digest,
-            parents=content.parents,
+            parents=parents,
             picture_shape=content.picture_shape,
             texts=content.texts,
         )
@@ -76,9 +78,11 @@ def split(content: Content, kind: str, how: str, seed: int) -> Content:
     """Training and test part: "given" as they are, "none" everything for training, "random" 4/5 and 1/5 by
     seed.
 
-    A random split is stratified by class where a sample has one.
+    "auto" is "given" where there is a test part, "random" otherwise. A random split is stratified by class
+    where a
+    sample has one.
     """
-    if how == "given":
+    if how == "given" or (how == "auto" and content.test is not None):
         return content
     pool = content.train if content.test is None else _pool(content.train, content.test)
     texts = content.texts
@@ -209,19 +213,23 @@ def expand(X: Any, degree: int, bias: bool) -> Any:
 
 
 def one_against_rest(
-    labels: list[Any], names: tuple[str, ...], kind: str, positive: str
+    labels: list[Any], names: tuple[str, ...], kind: str, positive: str, parents: np.ndarray | None
 ) -> tuple[list[np.ndarray], tuple[str, str]]:
     """Labels +1 for the class called `positive` (or the even, odd ones), -1 for the others; and the two
     names."""
     if positive in names:
         chosen, rest = [names.index(positive)], f"not {positive}"
+        if parents is not None:
+            chosen = np.flatnonzero(below(parents, chosen[0]))
     elif positive in ("even", "odd") and all(name.isdigit() for name in names):
         chosen = [i for i, name in enumerate(names) if int(name) % 2 == (positive == "odd")]
         rest = "even" if positive == "odd" else "odd"
     else:
         some = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
         raise DataError(f"There is no class {positive!r} for positive=: choose one of {some}.")
-    if kind == "multilabel":
+    if kind == "binary":
+        hits = [np.isin(y > 0, chosen) for y in labels]
+    elif kind == "multilabel":
         hits = [np.asarray(y[:, chosen].sum(1)).ravel() > 0 for y in labels]
     else:
         hits = [np.isin(y, chosen) for y in labels]

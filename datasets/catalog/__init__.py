@@ -1,6 +1,8 @@
 """What there is, as far as it can be said without loading anything."""
 
-from . import generated, handwriting, own_files, tables
+from . import generated, handwriting, libsvm, tables, text, trees
+from .own_files import OWN_FILES
 
-SETS = (*handwriting.SETS, *tables.SETS, *generated.SETS)
-OWN_FILES = own_files.OWN_FILES
+__all__ = ["OWN_FILES", "SETS"]
+
+SETS = (*handwriting.SETS, *tables.SETS, *text.SETS, *trees.SETS, *generated.SETS, *libsvm.SETS)

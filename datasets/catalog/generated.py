@@ -1,8 +1,14 @@
 """Sets made on the spot, at any size."""
 
 from ..entry import DataSetInfo
+from ..limits import MAX_FEATURES
 from ..options import Option
+from .papers import BLONDEL, YU, ZHONG
 
+WORDS = (
+    "Word frequencies follow Zipf's law; one word in twenty is a copy of another, "
+    "one in ten comes along with another."
+)
 OWN = "made here from a seed"
 FREE = "free to use"
 
@@ -13,7 +19,7 @@ SETS = (
         summary="label sequences of any size with binary features",
         kind="sequences",
         loader="loaders.synthetic_chain:synthetic_chain",
-        paper="Zhong et al. 2014",
+        paper=ZHONG,
         size="n_samples x length tokens, n_features, n_labels; by default 200 x 20, 1,000 features, 8 labels",
         description="Labels follow a Markov chain in which each has two likely successors; a third of a "
         "token's binary "
@@ -25,9 +31,94 @@ SETS = (
         own=(
             Option("n_samples", 200, "training sequences; a quarter of that for testing", 1, 10_000_000),
             Option("length", 20, "tokens in a sequence", 1, 10_000_000),
-            Option("n_features", 1000, "features", 1, 10_000_000),
+            Option("n_features", 1000, "features", 1, MAX_FEATURES),
             Option("n_labels", 8, "labels", 2, 1000),
             Option("density", 0.01, "share of the features that a token has", 0.0, 1.0),
         ),
+    ),
+    DataSetInfo(
+        id="synthetic-text",
+        name="Synthetic text",
+        summary="invented documents of any number, with Zipf's law, topics and redundant words",
+        kind="multiclass",
+        loader="loaders.synthetic_text:synthetic_text",
+        paper=BLONDEL,
+        size="small: 2,000 x 5,000, 5 classes; text20: 18,846 x 130,088, 20 classes; binary: 57,763 x "
+        "20,958, 2 classes",
+        description=f"Three words in ten belong to the topic of the document's class. {WORDS} A quarter "
+        f"as many documents "
+        "for testing. preset=text20 has the size of 20 Newsgroups, preset=binary that of real-sim.",
+        source=OWN,
+        terms=FREE,
+        own=(
+            Option("n_samples", 2000, "training documents; a quarter of that for testing", 1, 10_000_000),
+            Option("n_features", 5000, "words", 10, MAX_FEATURES),
+            Option("n_classes", 5, "classes", 2, 10_000),
+            Option("density", 0.01, "share of the words that a document has", 1e-7, 0.5),
+        ),
+        presets={
+            "small": {},
+            "text20": {"n_samples": 18_846, "n_features": 130_088, "n_classes": 20, "density": 0.001},
+            "binary": {"n_samples": 57_763, "n_features": 20_958, "n_classes": 2, "density": 0.0025},
+        },
+        weighting="tfidf",
+        scale="unit",
+    ),
+    DataSetInfo(
+        id="synthetic-tree",
+        name="Synthetic tree",
+        summary="invented documents in a random tree of classes, at any size",
+        kind="tree",
+        loader="loaders.synthetic_tree:synthetic_tree",
+        paper=ZHONG,
+        size="small: 600 x 2,000, 60 nodes, 40 leaves; paper: 4,463 x 51,033, 2,388 nodes, 1,139 leaves",
+        description=f"Words of a document tell every node on the path to its leaf. {WORDS} preset=paper "
+        f"has the size of the "
+        "paper's hierarchical experiment: 121,866,804 weights. Counts are scaled to [0, 1].",
+        source=OWN,
+        terms=FREE,
+        own=(
+            Option("n_samples", 600, "training documents; a quarter of that for testing", 1, 10_000_000),
+            Option("n_features", 2000, "words", 10, MAX_FEATURES),
+            Option("n_nodes", 60, "nodes of the tree, its root among them", 3, 1_000_000),
+            Option("n_leaves", 40, "leaves", 2, 1_000_000),
+            Option("depth", 3, "levels below the root", 1, 100),
+            Option("density", 0.01, "share of the words that a document has", 1e-7, 0.5),
+        ),
+        presets={
+            "small": {},
+            "paper": {
+                "n_samples": 4_463,
+                "n_features": 51_033,
+                "n_nodes": 2_388,
+                "n_leaves": 1_139,
+                "depth": 5,
+                "density": 0.0028,
+            },
+        },
+        weighting="counts",
+        scale="minmax",
+        lam=1.0,
+    ),
+    DataSetInfo(
+        id="synthetic-multilabel",
+        name="Synthetic multilabel",
+        summary="invented documents with several labels each",
+        kind="multilabel",
+        loader="loaders.synthetic_text:synthetic_multilabel",
+        paper=f"{YU}; {BLONDEL}",
+        size="by default 2,000 x 2,000, 20 labels",
+        description=f"Labels have falling frequencies and some come together; words tell the labels. {WORDS}",
+        source=OWN,
+        terms=FREE,
+        own=(
+            Option("n_samples", 2000, "training documents; a quarter of that for testing", 1, 10_000_000),
+            Option("n_features", 2000, "words", 10, MAX_FEATURES),
+            Option("n_labels", 20, "labels", 2, 10_000),
+            Option("cardinality", 2.0, "labels of a document on average", 1.0, 1000.0),
+            Option("density", 0.01, "share of the words that a document has", 1e-7, 0.5),
+        ),
+        weighting="tfidf",
+        scale="unit",
     ),
 )

@@ -3,9 +3,7 @@
 from ..entry import DataSetInfo
 from ..options import Option
 from ..store import DataFile
-
-ZHONG = "Zhong et al. 2014"
-BLONDEL = "Blondel et al. 2013"
+from .papers import BLONDEL, YU, ZHONG
 
 SETS = (
     DataSetInfo(
@@ -81,5 +79,43 @@ SETS = (
         degree=2,
         bias=1,
         lam=100.0,
+    ),
+    DataSetInfo(
+        id="mnist",
+        name="MNIST",
+        summary="handwritten digits of 28 x 28 pixels",
+        kind="multiclass",
+        loader="loaders.tables:mnist",
+        paper=f"{YU}; {BLONDEL}",
+        size="10,000 x 784, 10 classes; images=all: 60,000 + 10,000",
+        description="Pictures of handwritten digits, pixels divided by 255. By default the 10,000 "
+        "pictures of the test part "
+        "alone, split by seed; with images=all the 60,000 training pictures too. positive=odd and "
+        "positive=even make it binary.",
+        source="http://yann.lecun.com/exdb/mnist/",
+        terms="CC BY-SA 3.0 (Y. LeCun and C. Cortes)",
+        own=(Option("images", "t10k", "the test pictures alone, or all", choices=("t10k", "all")),),
+        splits=("auto", "given", "random", "none"),
+        scale=255.0,
+        files=(
+            DataFile("mnist_t10k/t10k-images-idx3-ubyte.gz"),
+            DataFile("mnist_t10k/t10k-labels-idx1-ubyte.gz"),
+            DataFile("mnist/train-images-idx3-ubyte.gz", when="images=all"),
+            DataFile("mnist/train-labels-idx1-ubyte.gz", when="images=all"),
+        ),
+    ),
+    DataSetInfo(
+        id="usps",
+        name="USPS",
+        summary="handwritten digits from envelopes, 16 x 16 pixels",
+        kind="multiclass",
+        loader="loaders.libsvm:usps",
+        paper=YU,
+        size="7,291 + 2,007 x 256, 10 classes",
+        description="Digits of zip codes on envelopes, pixels from -1 to 1.",
+        source="https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html#usps",
+        terms="none stated",
+        splits=("given", "random"),
+        files=(DataFile("usps/usps.bz2"), DataFile("usps/usps.t.bz2")),
     ),
 )

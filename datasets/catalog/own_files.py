@@ -3,7 +3,9 @@
 from ..entry import DataSetInfo
 from ..limits import MAX_FEATURES
 from ..options import Option
+from .text import FEATURES, MIN_COUNT
 
+TEST = Option("test", None, "file of the test part")
 KINDS = ("auto", "binary", "multiclass", "multilabel")
 
 OWN_FILES = {
@@ -18,7 +20,7 @@ OWN_FILES = {
         "of them a multiclass one, lines with several labels or none a multilabel one.",
         terms="yours",
         own=(
-            Option("test", None, "file of the test part"),
+            TEST,
             Option("kind", "auto", "what the labels are", choices=KINDS),
             Option(
                 "first_index",
@@ -30,5 +32,35 @@ OWN_FILES = {
         ),
         splits=("given", "random"),
         paths=("PATH",),
+    ),
+    "columns": DataSetInfo(
+        id="columns:PATH",
+        name="column file",
+        summary="your own tagged sentences, a token a line",
+        kind="sequences",
+        loader="loaders.conll:own",
+        description="A file in CoNLL's format: a token a line, its word first and its tag last, other "
+        "fields such as the "
+        "part of speech between, blanks between fields and an empty line between sentences.",
+        terms="yours",
+        own=(TEST, FEATURES, MIN_COUNT),
+        splits=("given", "random"),
+        paths=("PATH",),
+    ),
+    "lshtc": DataSetInfo(
+        id="lshtc:PATH,HIERARCHY",
+        name="LSHTC files",
+        summary="your own documents in a tree of classes",
+        kind="tree",
+        loader="loaders.hierarchies:own",
+        description="Documents as lines of leaf word:count ..., and the tree as lines of node numbers "
+        "from the top to a leaf, "
+        "or of a parent and its child. Word 0 is left out: the LSHTC files have the document's number there.",
+        terms="yours",
+        own=(TEST,),
+        splits=("given", "random"),
+        weighting="counts",
+        scale="minmax",
+        paths=("PATH", "HIERARCHY"),
     ),
 }

@@ -8,7 +8,7 @@ from ..dataset import Content, Part
 from ..entry import Request
 from ..names import Names
 from ..transforms import stratified
-from .embedded import digest_of
+from .digests import digest_of
 from .markov import draw_labels, sequence_offsets
 
 INK = 8

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from ..dataset import Content, Part
 from ..entry import Request
 from ..names import Names
-
-
-def digest_of(*arrays: np.ndarray) -> str:
-    """SHA-256 of the bytes of arrays."""
-    total = hashlib.sha256()
-    for array in arrays:
-        total.update(np.ascontiguousarray(array).tobytes())
-    return total.hexdigest()
+from .digests import digest_of
 
 
 def digits(request: Request) -> Content:

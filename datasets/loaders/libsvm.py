@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,9 @@ import scipy.sparse
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..limits import MAX_FEATURES
 from ..names import Names
 from ..readers import svmlight
+from ..readers.files import line_blocks
 from ..store import sha256
 from .labels import encode, indicator
 
@@ -20,9 +21,30 @@ from .labels import encode, indicator
 def own(request: Request) -> Content:
     """svmlight:PATH, with its test part in another file if one is named."""
     options = request.options
-    paths = [Path(name) for name in (*request.paths, options["test"]) if name]
+    paths = [*request.paths, Path(options["test"])] if options["test"] else list(request.paths)
     first = None if options["first_index"] == "auto" else int(options["first_index"])
     return content(request, paths, options["kind"], first_index=first, n_features=options["n_features"])
+
+
+def binary(request: Request) -> Content:
+    """A set of two classes: the training file and, where there is one, the test file."""
+    return content(request, list(request.paths), "binary")
+
+
+def multiclass(request: Request) -> Content:
+    """A set of several classes: the training file and, where there is one, the test file."""
+    return content(request, list(request.paths), "multiclass")
+
+
+def usps(request: Request) -> Content:
+    """Handwritten digits of 16 x 16 pixels; label k of the file is the digit k - 1."""
+    loaded = multiclass(request)
+    if loaded.train.X.shape[1] != 256 or loaded.label_names != tuple(str(k) for k in range(1, 11)):
+        raise DataError(
+            f"{request.paths[0].name}: usps has 256 features and the labels 1 to 10; this file has others."
+        )
+    names = tuple("0123456789")
+    return replace(loaded, label_names=names, feature_names=Names.pixels(16, 16), picture_shape=(16, 16))
 
 
 def content(
@@ -49,10 +71,8 @@ def content(
         raise DataError(
             f"{paths[0].name} has {found:,} features, not {n_features:,}: give n_features={found}."
         )
-    matrices = [
-        _columns(path, rows, first_index, n_features or found)
-        for path, rows in zip(paths, files, strict=True)
-    ]
+    d = n_features or found
+    matrices = [_columns(path, rows.X, first_index, d) for path, rows in zip(paths, files, strict=True)]
     if kind == "multilabel":
         codes, test_codes, names = encode(kind, *(rows.labels for rows in files))
         both = [codes] if test_codes is None else [codes, test_codes]
@@ -63,11 +83,10 @@ def content(
     return Content(
         parts[0],
         names,
-        Names.numbered(n_features or found, first=first_index),
+        Names.numbered(d, first=first_index),
         sha256(*paths),
         test=parts[1] if len(parts) == 2 else None,
         kind=kind,
-        source=str(paths[0]) if request.paths else None,
     )
 
 
@@ -93,12 +112,56 @@ def _kind(paths: list[Path], files: list[svmlight.Rows], kind: str) -> str:
     return kind
 
 
-def _columns(path: Path, rows: svmlight.Rows, first_index: int, n_features: int) -> scipy.sparse.csr_matrix:
-    X = rows.X
+def _columns(path: Path, X: scipy.sparse.csr_matrix, first_index: int, d: int) -> scipy.sparse.csr_matrix:
+    """The matrix whose columns are counted from first_index in the file, with d columns."""
     if X.nnz and X.indices.min() < first_index:
         raise DataError(f"{path.name} has a feature 0, but features are counted from 1: use first_index=0.")
-    if n_features > MAX_FEATURES:
-        raise DataError(
-            f"{path.name} would have {n_features:,} features; at most {MAX_FEATURES:,} are possible."
-        )
-    return scipy.sparse.csr_matrix((X.data, X.indices - first_index, X.indptr), (X.shape[0], n_features))
+    return scipy.sparse.csr_matrix((X.data, X.indices - first_index, X.indptr), (X.shape[0], d))
+
+
+def rcv1(request: Request) -> Content:
+    """Binary and multiclass from LIBSVM's files; multilabel from the vectors and topics of Lewis et al.
+    2004."""
+    task = request.options["task"]
+    if task != "multilabel":
+        return content(request, list(request.paths), task)
+    topics, train, *test = request.paths
+    of_document, names = _topics(topics, request)
+    parts = [_vectors(path, of_document, len(names), topics, request) for path in (train, *test)]
+    d = max(part.X.shape[1] for part in parts) - 1
+    parts = [Part(_columns(train, part.X, 1, d), part.y) for part in parts]
+    pooled = None
+    if len(parts) > 1:
+        X = scipy.sparse.vstack([part.X for part in parts[1:]], format="csr")
+        pooled = Part(X, scipy.sparse.vstack([part.y for part in parts[1:]], format="csr"))
+    return Content(
+        parts[0], names, Names.numbered(d, "word "), sha256(*request.paths), test=pooled, kind="multilabel"
+    )
+
+
+def _topics(path: Path, request: Request) -> tuple[dict[int, list[int]], tuple[str, ...]]:
+    """Topics of each document number, as codes, and their names; a line is topic, document, 1."""
+    codes: dict[bytes, int] = {}
+    of_document: dict[int, list[int]] = {}
+    line = 0
+    for block in line_blocks(path, progress=request.progress):
+        for row in block.splitlines():
+            line += 1
+            fields = row.split()
+            if len(fields) != 3 or not fields[1].isdigit():
+                raise DataError(f"{path.name}, line {line}: a line is a topic, a document's number and 1.")
+            of_document.setdefault(int(fields[1]), []).append(codes.setdefault(fields[0], len(codes)))
+    return of_document, tuple(name.decode("latin-1") for name in codes)
+
+
+def _vectors(
+    path: Path, of_document: dict[int, list[int]], n_topics: int, topics: Path, request: Request
+) -> Part:
+    rows = svmlight.read(path, progress=request.progress)
+    codes, counts = [], []
+    for number, line in zip(rows.labels.tolist(), rows.lines.tolist(), strict=True):
+        if number not in of_document:
+            raise DataError(f"{path.name}, line {line}: {topics.name} has no topic of document {number:.0f}.")
+        codes += of_document[number]
+        counts.append(len(of_document[number]))
+    return Part(rows.X, indicator(np.array(codes), np.concatenate([[0], np.cumsum(counts)]), n_topics))

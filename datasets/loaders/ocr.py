@@ -11,13 +11,8 @@ from ..entry import Request
 from ..errors import DataError
 from ..names import Names
 from ..readers.files import read_bytes
-from ..store import DataFile, sha256
+from ..store import sha256
 
-FILE = DataFile(
-    "ocr_letters/letter.data.gz",
-    "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
-    "4ef9522ffeaa68cad889ad8d02ad3fca411fe6a656546c236a183866157b3b34",
-)
 HEIGHT, WIDTH = 16, 8
 PIXELS = HEIGHT * WIDTH
 
@@ -28,7 +23,7 @@ def ocr(request: Request) -> Content:
     Split "random": words in file order by a permutation, 6,216 for training (9/10 of a file of another size);
     "fold": one of ten folds is the test part (the paper's ten-fold cross-validation holds out one).
     """
-    path = request.file(FILE)
+    (path,) = request.paths
     letters, words, folds, pixels = parse(path, read_bytes(path, progress=request.progress))
     offsets = np.flatnonzero(np.diff(words, prepend=-1, append=-1)).astype(np.int64)
     whole = Part(pixels, letters, offsets)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import scipy.sparse
 
@@ -11,14 +9,10 @@ from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
 from ..names import Names
+from .digests import digest_of_parameters
 from .markov import draw_labels
 
 MAX_NONZEROS = 200_000_000
-
-
-def digest_of_parameters(request: Request) -> str:
-    """SHA-256 of a generator's name, options and seed."""
-    return hashlib.sha256(repr((sorted(request.options.items()), request.seed)).encode()).hexdigest()
 
 
 def synthetic_chain(request: Request) -> Content:

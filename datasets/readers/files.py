@@ -108,3 +108,18 @@ def line_blocks(
             raise DataError(f"{path.name} has more than {MAX_LINES:,} lines: split it.")
     if rest:
         yield rest
+
+
+def read_lines(
+    path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None, member: str | None = None
+) -> list[str]:
+    """The lines of a text in UTF-8 without their ends; for files known to be small. Errors as
+    `line_blocks`."""
+    lines: list[str] = []
+    for block in line_blocks(path, limit=limit, progress=progress, member=member):
+        try:
+            lines += block.decode().removesuffix("\n").replace("\r\n", "\n").split("\n")
+        except UnicodeDecodeError as error:
+            line = len(lines) + block[: error.start].count(b"\n") + 1
+            raise DataError(f"{path.name}, line {line}: this is not UTF-8; convert the file.") from None
+    return lines

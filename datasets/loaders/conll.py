@@ -1,0 +1,165 @@
+"""Tagged sentences: CoNLL's shared tasks and users' own columns, as binary features of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from ..dataset import Content, Part
+from ..entry import Request
+from ..errors import DataError
+from ..names import Names
+from ..readers.columns import Sentences, read
+from ..store import sha256
+from .labels import encode
+
+
+@dataclass(frozen=True)
+class Template:
+    """A feature of a token: `of` the field in column `column` of the token `offset` places on; None is no
+    feature."""
+
+    name: str
+    column: int
+    offset: int = 0
+    of: Callable[[str], str | None] = str
+
+
+def _prefix(k: int) -> Callable[[str], str | None]:
+    return lambda word: word[:k].lower() if len(word) > k else None
+
+
+def _suffix(k: int) -> Callable[[str], str | None]:
+    return lambda word: word[-k:].lower() if len(word) > k else None
+
+
+def shape(word: str) -> str:
+    """X for capitals, x for other letters, 0 for digits, others as they are; runs are cut to two:
+    "Xxx-00"."""
+    marks = []
+    for letter in word:
+        mark = "0" if letter.isdigit() else ("X" if letter.isupper() else "x") if letter.isalpha() else letter
+        if marks[-2:] != [mark, mark]:
+            marks.append(mark)
+    return "".join(marks)
+
+
+def templates(features: str, extra: int) -> list[Template]:
+    """Templates of "mathur" (word, previous word, part of speech) or "rich" features.
+
+    `extra` columns stand between word and tag, the first of which is the part of speech.
+    Rich: word, lower-case, prefixes and suffixes of 1 to 4 letters, shape, part of speech; of both
+    neighbours word,
+    shape and part of speech.
+    """
+    columns = range(1, 1 + extra)
+    if features == "mathur":
+        return [
+            Template("word", 0),
+            Template("word", 0, -1),
+            *(Template(f"field {c + 1}", c) for c in columns),
+        ]
+    own = [Template("word", 0), Template("lower", 0, of=str.lower), Template("shape", 0, of=shape)]
+    own += [Template(f"prefix {k}", 0, of=_prefix(k)) for k in range(1, 5)]
+    own += [Template(f"suffix {k}", 0, of=_suffix(k)) for k in range(1, 5)]
+    own += [Template(f"field {c + 1}", c) for c in columns]
+    for offset in (-1, 1):
+        own += [Template("lower", 0, offset, str.lower), Template("shape", 0, offset, shape)]
+        own += [Template(f"field {c + 1}", c, offset) for c in columns]
+    return own
+
+
+def conll2002(request: Request) -> Content:
+    """Named entities in Spanish (esp) or Dutch (ned): training part and testa or testb."""
+    language, test = request.options["language"], request.options["test"]
+    members = [f"conll2002/{language}.train", f"conll2002/{language}.{test}"]
+    return _content(request, [(request.paths[0], member) for member in members])
+
+
+def conll2000(request: Request) -> Content:
+    """Chunks in the Wall Street Journal."""
+    return _content(request, [(request.paths[0], f"conll2000/{part}.txt") for part in ("train", "test")])
+
+
+def own(request: Request) -> Content:
+    """columns:PATH, with its test part in another file if one is named."""
+    test = request.options["test"]
+    paths = [*request.paths, Path(test)] if test else request.paths
+    return _content(request, [(path, None) for path in paths])
+
+
+def _content(request: Request, files: list[tuple[Path, str | None]]) -> Content:
+    parts = [read(path, member=member, progress=request.progress) for path, member in files]
+    if len({len(part.columns) for part in parts}) != 1:
+        raise DataError(f"{files[1][0].name} has another number of fields than {files[0][0].name}.")
+    kinds = templates(request.options["features"], len(parts[0].columns) - 2)
+    request.progress("making features", None)
+    matrices, names = _features(kinds, parts, request.options["min_count"])
+    tags = [np.array(part.columns[-1].values)[part.columns[-1].codes] for part in parts]
+    *labels, label_names = encode("sequences", *tags)
+    made = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=False)]
+    words, offsets = parts[0].columns[0], parts[0].offsets
+    return Content(
+        made[0],
+        label_names,
+        names,
+        sha256(*dict.fromkeys(path for path, _ in files)),
+        test=made[1] if len(made) == 2 else None,
+        texts=lambda i: " ".join(words.values[c] for c in words.codes[offsets[i] : offsets[i + 1]]),
+    )
+
+
+def _features(
+    kinds: list[Template], parts: list[Sentences], min_count: int
+) -> tuple[list[scipy.sparse.csr_matrix], Names]:
+    """0/1 matrices in the features that occur at least min_count times in the first, the training part,
+    and names."""
+    columns: list[list[np.ndarray]] = [[] for _ in parts]
+    names: list[tuple[Template, str]] = []
+    for kind in kinds:
+        numbers: dict[str, int] = {}
+        codes = [_codes(kind, part, numbers) for part in parts]
+        counts = np.bincount(codes[0][codes[0] >= 0], minlength=len(numbers))
+        kept = counts >= min_count
+        place = np.where(kept, np.cumsum(kept) - 1 + len(names), -1)
+        place = np.append(place, -1).astype(np.int32)
+        for part, code in zip(columns, codes, strict=True):
+            part.append(place[code])
+        values = list(numbers)
+        names += [(kind, values[i]) for i in np.flatnonzero(kept)]
+    matrices = []
+    for part in columns:
+        stacked = np.stack(part, axis=1)
+        there = stacked >= 0
+        indptr = np.concatenate([[0], np.cumsum(there.sum(1))])
+        # columns grow with the template, so rows are sorted
+        matrices.append(
+            scipy.sparse.csr_matrix(
+                (np.ones(int(indptr[-1])), stacked[there], indptr), (len(stacked), len(names))
+            )
+        )
+
+    def name(i: int) -> str:
+        kind, value = names[i]
+        return f"{kind.name}{f'[{kind.offset:+d}]' if kind.offset else ''}={value}"
+
+    return matrices, Names(len(names), name)
+
+
+def _codes(kind: Template, part: Sentences, numbers: dict[str, int]) -> np.ndarray:
+    """Number of the feature's value at each token, -1 where it has none; new values are added to
+    `numbers`."""
+    column = part.columns[kind.column]
+    values = [kind.of(value) for value in column.values]
+    known = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+    codes = np.array(known, np.int32)[column.codes]
+    if kind.offset:
+        shifted = np.roll(codes, -kind.offset)
+        edge = part.offsets[:-1] if kind.offset < 0 else part.offsets[1:] - 1
+        shifted[edge] = numbers.setdefault("(edge)", len(numbers))
+        return shifted
+    return codes

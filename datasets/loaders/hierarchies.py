@@ -1,0 +1,162 @@
+"""Sets whose classes are leaves of a tree, or nodes of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from ..dataset import Content, Part
+from ..entry import Request
+from ..errors import DataError
+from ..names import Names
+from ..readers import arff, hierarchy, svmlight
+from ..store import sha256
+from ..trees import Tree, leaves
+from .embedded import digits
+from .labels import indicator
+
+DIGITS = {"round": "0689", "straight": "147", "open": "235"}
+
+
+def digits_tree(request: Request) -> Content:
+    """The digits below three shapes: with a closed loop, of straight strokes, of open bows."""
+    flat = digits(request)
+    tree = Tree.of({digit: shape for shape, members in DIGITS.items() for digit in members}, DIGITS)
+    ids = tree.ids()
+    nodes = np.array([ids[name] for name in flat.label_names], np.int32)
+    return Content(
+        Part(flat.train.X, nodes[flat.train.y]),
+        tree.names,
+        flat.feature_names,
+        flat.digest,
+        parents=tree.parents,
+        picture_shape=flat.picture_shape,
+    )
+
+
+def imclef07(request: Request) -> Content:
+    """X-ray images, 80 features, one path in the IRMA code tree each; the tree is made of the nodes that
+    occur."""
+    tables = [arff.read(path, progress=request.progress) for path in request.paths]
+    paths = [[label.split("@")[-1] for label in part.labels] for part in tables]
+    tree = Tree.of_paths(sorted(set().union(*paths)))
+    ids, is_leaf = tree.ids(), np.isin(np.arange(len(tree.names)), leaves(tree.parents))
+    parts = []
+    for path, part, ends in zip(request.paths, tables, paths, strict=True):
+        y = np.array([ids[end] for end in ends], np.int32)
+        wrong = np.flatnonzero(~is_leaf[y])
+        if len(wrong):
+            raise DataError(
+                f"{path.name}: row {wrong[0] + 1} has an inner node as its class; it should be a leaf."
+            )
+        parts.append(Part(part.values, y))
+    _check_columns(request, tables)
+    digest = sha256(*request.paths)
+    return Content(parts[0], tree.names, tables[0].names, digest, test=parts[1], parents=tree.parents)
+
+
+def enron(request: Request) -> Content:
+    """E-mails with any number of labels in a tree; with ancestors=1 a label's ancestors are labels too."""
+    tables = [arff.read(path, progress=request.progress) for path in request.paths]
+    _check_columns(request, tables)
+    tree = Tree.of_paths(tables[0].nodes)
+    ids = tree.ids()
+    parts = []
+    for path, part in zip(request.paths, tables, strict=True):
+        codes, offsets = [], [0]
+        for row, label in enumerate(part.labels, 1):
+            for name in label.split("@"):
+                if name not in ids:
+                    raise DataError(
+                        f"{path.name}: row {row} has the label {name[:40]!r}, which the header lacks."
+                    )
+                above = _ancestors(tree, ids[name]) if request.options["ancestors"] else [ids[name]]
+                codes += above
+            offsets.append(len(codes))
+        # the common root is no label
+        Y = indicator(np.array(codes) - 1, np.array(offsets), len(tree.names) - 1)
+        parts.append(Part(scipy.sparse.csr_matrix(part.values), Y))
+    return Content(parts[0], tree.names[1:], tables[0].names, sha256(*request.paths), test=parts[1])
+
+
+def _ancestors(tree: Tree, node: int) -> list[int]:
+    """The node and those above it, without the root."""
+    found = []
+    while node > 0:
+        found.append(node)
+        node = int(tree.parents[node])
+    return found
+
+
+def _check_columns(request: Request, tables: list[arff.Table]) -> None:
+    if any(part.names != tables[0].names for part in tables):
+        raise DataError(f"{request.paths[1].name} has other attributes than {request.paths[0].name}.")
+
+
+def lshtc_dryrun(request: Request) -> Content:
+    """Documents of training and test part and, last, their hierarchy."""
+    *documents, above = request.paths
+    return _documents_of_tree(request, documents, above)
+
+
+def own(request: Request) -> Content:
+    """lshtc:PATH,HIERARCHY, with its test part in another file if one is named."""
+    documents, above = request.paths
+    test = request.options["test"]
+    return _documents_of_tree(request, [documents, Path(test)] if test else [documents], above)
+
+
+def _documents_of_tree(request: Request, documents: list[Path], above: Path) -> Content:
+    """Documents and their hierarchy.
+
+    Feature 0, a document number, is left out; the columns are the words that occur in training.
+    """
+    tree = hierarchy.read(above, progress=request.progress)
+    parts = [_documents(path, above, tree, request) for path in documents]
+    seen = np.unique(parts[0].X.indices)
+    words = seen[seen > 0]
+    if not len(words):
+        raise DataError(
+            f"{documents[0].name} has no word: a line is leaf word:count ..., words counted from 1."
+        )
+    width = max(part.X.shape[1] for part in parts)
+    columns = np.full(width, -1, np.int32)
+    columns[words] = np.arange(len(words))
+    parts = [Part(_keep(part.X, columns, len(words)), part.y) for part in parts]
+    return Content(
+        parts[0],
+        tree.names,
+        Names(len(words), lambda j: f"word {words[j]}"),
+        sha256(*request.paths),
+        test=parts[1] if len(parts) == 2 else None,
+        parents=tree.parents,
+    )
+
+
+def _documents(path: Path, above: Path, tree: Tree, request: Request) -> Part:
+    rows = svmlight.read(path, progress=request.progress)
+    many = np.flatnonzero(np.diff(rows.offsets) != 1)
+    if len(many):
+        raise DataError(
+            f"{path.name}, line {rows.lines[many[0]]}: a document of a tree has one leaf, then word:count."
+        )
+    is_leaf = leaves(tree.parents)
+    ids = {tree.names[node]: node for node in is_leaf.tolist()}
+    nodes = np.array([ids.get(f"{label:.0f}", -1) for label in rows.labels.tolist()], np.int32)
+    missing = np.flatnonzero((nodes < 0) | (rows.labels != np.round(rows.labels)))
+    if len(missing):
+        line, label = rows.lines[missing[0]], rows.labels[missing[0]]
+        raise DataError(
+            f"{path.name}, line {line}: {label:.12g} is no leaf of {above.name}; a document's class is one."
+        )
+    return Part(rows.X, nodes)
+
+
+def _keep(X: scipy.sparse.csr_matrix, columns: np.ndarray, d: int) -> scipy.sparse.csr_matrix:
+    """The matrix with column j moved to columns[j], or left out where that is negative."""
+    moved = columns[X.indices]
+    kept = moved >= 0
+    indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    return scipy.sparse.csr_matrix((X.data[kept], moved[kept], indptr), (X.shape[0], d))

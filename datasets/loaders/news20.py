@@ -1,0 +1,148 @@
+"""20 Newsgroups in three forms: a large vocabulary with a tree, the 1,000 best word groups, the raw
+messages."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import numpy as np
+
+from ..dataset import Content, Part
+from ..entry import Request
+from ..errors import DataError
+from ..limits import MAX_SMALL_BYTES
+from ..readers import npz
+from ..readers.files import read_lines
+from ..store import Progress, sha256
+from ..trees import Tree
+from .labels import encode
+from .text import word_counts, words
+
+SHOWN = 300
+
+
+def news20(request: Request) -> Content:
+    """Word counts of messages; labels are the groups, or leaves of the tree of groups where labels=tree."""
+    form, labels = request.options["form"], request.options["labels"]
+    content, tree = {"tree": _large, "w1000": _small, "sklearn": _raw}[form](request)
+    if labels == "flat" or (labels == "auto" and form != "tree"):
+        return content
+    ids = tree.ids()
+    nodes = np.array([ids[name] for name in content.label_names], np.int32)
+    parts = [part and Part(part.X, nodes[part.y]) for part in (content.train, content.test)]
+    return Content(
+        parts[0],
+        tree.names,
+        content.feature_names,
+        content.digest,
+        test=parts[1],
+        kind="tree",
+        parents=tree.parents,
+        texts=content.texts,
+    )
+
+
+def _large(request: Request) -> tuple[Content, Tree]:
+    """form=tree: 18,221 x 36,568, groups below 18 and 6 classes; not split."""
+    counts, tree_file, terms = request.paths
+    X = npz.read_csr(counts)
+    (y,) = npz.read(counts, "level3")
+    rows = [line.split("\t") for line in read_lines(tree_file)[1:]]
+    vocabulary = tuple(read_lines(terms))
+    if any(len(row) != 4 for row in rows) or [row[0] for row in rows] != [str(k) for k in range(len(rows))]:
+        raise DataError(
+            f"{tree_file.name}: a line is level3, level2, level1 and the group's name, in order of level3."
+        )
+    _check_lengths(counts, X, y, len(rows), vocabulary)
+    names = tuple(row[3] for row in rows)
+    middle = {row[1]: f"level 2: {_common([r[3] for r in rows if r[1] == row[1]])}" for row in rows}
+    top = {row[2]: f"level 1: {_common([r[3] for r in rows if r[2] == row[2]])}" for row in rows}
+    parent = {row[3]: middle[row[1]] for row in rows} | {middle[row[1]]: top[row[2]] for row in rows}
+    digest = sha256(*request.paths)
+    return Content(Part(X, y.astype(np.int32)), names, vocabulary, digest), Tree.of(
+        parent, dict.fromkeys(top.values())
+    )
+
+
+def _common(names: list[str]) -> str:
+    """What dotted names have in common at their start, or all of them where they have nothing."""
+    common = []
+    for parts in zip(*(name.split(".") for name in names), strict=False):
+        if len(set(parts)) > 1:
+            break
+        common.append(parts[0])
+    return ".".join(common) or ", ".join(names)
+
+
+def _small(request: Request) -> tuple[Content, Tree]:
+    """form=w1000: 11,256 + 7,489 messages of the split by date, 1,000 word groups, best first."""
+    counts, tree_file = request.paths
+    X, X_test = npz.read_csr(counts, "train_"), npz.read_csr(counts, "test_")
+    y, y_test, names, vocabulary = npz.read(counts, "train_y", "test_y", "class_names", "vocab")
+    _check_lengths(counts, X, y, len(names), vocabulary)
+    _check_lengths(counts, X_test, y_test, len(names), vocabulary)
+    rows = [line.split("\t") for line in read_lines(tree_file)[1:]]
+    if any(len(row) != 3 for row in rows):
+        raise DataError(f"{tree_file.name}: a line is class, name and parent.")
+    parent = {name: above for _, name, above in rows if above != "root"}
+    groups = tuple(" ".join(words.split()[:3]) for words in vocabulary.tolist())
+    content = Content(
+        Part(X, y.astype(np.int32)),
+        tuple(names.tolist()),
+        groups,
+        sha256(*request.paths),
+        test=Part(X_test, y_test.astype(np.int32)),
+    )
+    return content, Tree.of(parent, [name for _, name, above in rows if above == "root"])
+
+
+def _check_lengths(path: Path, X, y: np.ndarray, n_classes: int, vocabulary) -> None:
+    if len(y) != X.shape[0] or y.max(initial=0) >= n_classes or len(vocabulary) != X.shape[1]:
+        raise DataError(
+            f"{path.name}: rows, labels, words and classes do not fit each other: get the file again."
+        )
+
+
+def _raw(request: Request) -> tuple[Content, Tree]:
+    """form=sklearn: all words of the 18,846 raw messages of the split by date, as scikit-learn's fetcher
+    has them."""
+    (path,) = request.paths
+    messages = _messages(path, request.progress)
+    parts = [[m for m in messages if m[0].endswith(f"-{part}")] for part in ("train", "test")]
+    if not all(parts):
+        raise DataError(
+            f"{path.name} has no folders that end in -train and -test: it should be 20news-bydate.tar.gz."
+        )
+    X, X_test, vocabulary = word_counts(*((text for _, _, text in part) for part in parts), words)
+    y, y_test, names = encode("multiclass", *(np.array([group for _, group, _ in part]) for part in parts))
+    shown = [text[:SHOWN] for _, _, text in parts[0]]
+    content = Content(
+        Part(X, y), names, vocabulary, sha256(path), test=Part(X_test, y_test), texts=lambda i: shown[i]
+    )
+    dotted = [name.replace(".", "/") for name in names]
+    tree = Tree.of_paths(dotted)
+    return content, Tree(tree.parents, tuple(name.replace("/", ".") for name in tree.names))
+
+
+def _messages(path: Path, progress: Progress) -> list[tuple[str, str, str]]:
+    """(folder, group, text) of the messages in a tar file, in the order of their names."""
+    found, total = [], 0
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                parts = member.name.split("/")
+                total += member.size
+                if total > MAX_SMALL_BYTES:
+                    raise DataError(
+                        f"{path.name} holds more than {MAX_SMALL_BYTES:,} bytes: get the original file."
+                    )
+                if not member.isfile() or len(parts) < 3:
+                    continue
+                text = archive.extractfile(member).read().decode("latin-1")
+                found.append((member.name, parts[-3], parts[-2], text))
+                if len(found) % 1000 == 0:
+                    progress(f"reading {path.name}", None)
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise DataError(f"{path.name} is damaged or no tar file ({error}): get it again.") from None
+    return [rest for _, *rest in sorted(found)]

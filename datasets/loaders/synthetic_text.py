@@ -1,0 +1,63 @@
+"""Invented text of any size: classes, or sets of labels, that words tell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dataset import Content, Part
+from ..entry import Request
+from ..names import Names
+from .digests import digest_of_parameters
+from .documents import Language, draw_counts
+from .labels import indicator
+
+TOPIC_SIZE = 200
+
+
+def synthetic_text(request: Request) -> Content:
+    """Documents of `n_classes` classes, each a topic; a quarter as many for testing. Two classes make a
+    binary set."""
+    options = request.options
+    rng = np.random.default_rng(request.seed)
+    K, d = options["n_classes"], options["n_features"]
+    language = Language.draw(rng, d, K, min(TOPIC_SIZE, d // 4 + 1))
+    kind = "binary" if K == 2 else "multiclass"
+
+    def draw(n: int) -> Part:
+        y = rng.permutation(np.arange(n) % K).astype(np.int32)
+        X = draw_counts(rng, language, np.arange(n + 1), y, options["density"] * d)
+        return Part(X, (2 * y - 1).astype(np.int8) if K == 2 else y)
+
+    train, test = draw(options["n_samples"]), draw(max(options["n_samples"] // 4, 1))
+    names = tuple(f"topic {k + 1}" for k in range(K))
+    return Content(
+        train, names, Names.numbered(d, "word "), digest_of_parameters(request), test=test, kind=kind
+    )
+
+
+def synthetic_multilabel(request: Request) -> Content:
+    """Documents with about `cardinality` labels of `n_labels`, frequent labels and labels that come together.
+
+    Labels have probabilities that fall like 1 / rank; half of those after the first are drawn beside the
+    one before.
+    """
+    options = request.options
+    rng = np.random.default_rng(request.seed)
+    L, d = options["n_labels"], options["n_features"]
+    language = Language.draw(rng, d, L, min(TOPIC_SIZE, d // 4 + 1))
+    cumulated = np.cumsum(1 / np.arange(2, L + 2))
+
+    def draw(n: int) -> Part:
+        counts = np.minimum(1 + rng.poisson(max(options["cardinality"] - 1, 0), n), L)
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        labels = np.searchsorted(cumulated, rng.random(offsets[-1]) * cumulated[-1])
+        beside = np.flatnonzero(rng.random(len(labels)) < 0.5)
+        beside = beside[~np.isin(beside, offsets[:-1])]
+        labels[beside] = (labels[beside - 1] + 1) % L
+        Y = indicator(labels, offsets, L)
+        X = draw_counts(rng, language, Y.indptr, Y.indices, options["density"] * d)
+        return Part(X, Y)
+
+    train, test = draw(options["n_samples"]), draw(max(options["n_samples"] // 4, 1))
+    names = tuple(f"label {k + 1}" for k in range(L))
+    return Content(train, names, Names.numbered(d, "word "), digest_of_parameters(request), test=test)

@@ -1,0 +1,117 @@
+"""Invented text whose classes are the leaves of a random tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dataset import Content, Part
+from ..entry import Request
+from ..errors import DataError
+from ..names import Names
+from ..trees import leaves
+from .digests import digest_of_parameters
+from .documents import Language, draw_counts
+
+TOPIC_SIZE = 60
+
+
+def synthetic_tree(request: Request) -> Content:
+    """Documents of the leaves; their words tell every node on the path from the root. A quarter as many
+    for testing.
+
+    Every leaf has a training document where there are enough of them.
+    """
+    options = request.options
+    rng = np.random.default_rng(request.seed)
+    d, n_leaves = options["n_features"], options["n_leaves"]
+    parents = random_tree(rng, options["n_nodes"], n_leaves, options["depth"])
+    classes = leaves(parents).astype(np.int32)
+    starts, paths = _paths(parents, classes)
+    language = Language.draw(rng, d, len(parents), min(TOPIC_SIZE, d // 4 + 1))
+
+    def draw(n: int, each: int) -> Part:
+        chosen = np.concatenate([np.arange(each), rng.integers(0, n_leaves, n - each)])
+        rng.shuffle(chosen)
+        counts = np.diff(starts)[chosen]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        places = np.repeat(starts[:-1][chosen] - offsets[:-1], counts) + np.arange(offsets[-1])
+        X = draw_counts(rng, language, offsets, paths[places], options["density"] * d)
+        return Part(X, classes[chosen])
+
+    n = options["n_samples"]
+    train, test = draw(n, min(n, n_leaves)), draw(max(n // 4, 1), 0)
+    return Content(
+        train,
+        tuple(f"node {k}" for k in range(len(parents))),
+        Names.numbered(d, "word "),
+        digest_of_parameters(request),
+        test=test,
+        parents=parents,
+    )
+
+
+def _paths(parents: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets and nodes from each leaf up to the child of the root."""
+    levels = []
+    nodes = classes
+    while (nodes > 0).any():
+        levels.append(nodes)
+        nodes = np.where(nodes > 0, parents[nodes], 0)
+    stacked = np.stack(levels, axis=1)
+    return np.concatenate([[0], np.cumsum((stacked > 0).sum(1))]), stacked[stacked > 0]
+
+
+def random_tree(rng: np.random.Generator, n_nodes: int, n_leaves: int, depth: int) -> np.ndarray:
+    """Parents (n_nodes,) int32 of a random tree whose root is node 0; a parent comes before its children.
+
+    Leaves are at most `depth` below the root. Raises DataError where no such tree exists.
+    """
+    inner = n_nodes - n_leaves
+    most = 1 + n_leaves * (depth - 1)
+    if not 1 <= inner <= most:
+        raise DataError(
+            f"A tree of depth {depth} with {n_leaves:,} leaves has from {n_leaves + 1:,} to "
+            f"{n_leaves + most:,} nodes, "
+            f"not {n_nodes:,}: change n_nodes, n_leaves or depth."
+        )
+    widths = _inner_widths(inner, n_leaves, depth)
+    begins = np.concatenate([[0], np.cumsum(widths)])
+    parents = [np.array([-1])]
+    for above in range(len(widths) - 1):
+        parents.append(begins[above] + _spread(rng, widths[above], widths[above + 1]))
+    above = np.concatenate(parents)
+    bare = np.setdiff1d(np.arange(inner), above)
+    above = np.concatenate([above, bare, rng.integers(0, inner, n_leaves - len(bare))])
+    level = np.repeat(np.arange(len(widths)), widths)
+    level = np.concatenate([level, level[above[inner:]] + 1])
+    order = np.argsort(level, kind="stable")
+    place = np.argsort(order)
+    moved = np.where(above[order] >= 0, place[above[order]], -1)
+    return moved.astype(np.int32)
+
+
+def _inner_widths(inner: int, n_leaves: int, depth: int) -> list[int]:
+    """Inner nodes of each level from the root on, growing geometrically; none has more than there are
+    leaves."""
+    while depth > 2 and 2**depth - 2 > inner - 1 and inner - 1 <= n_leaves * (depth - 2):
+        depth -= 1
+    if inner == 1:
+        return [1]
+    low, high = 1.0, float(inner)
+    for _ in range(100):
+        ratio = (low + high) / 2
+        low, high = (ratio, high) if sum(ratio**k for k in range(1, depth)) < inner - 1 else (low, ratio)
+    widths = [1, *(max(int(low**k), 1) for k in range(1, depth))]
+    widths[-1] += inner - sum(widths)
+    for k in range(depth - 1, 1, -1):
+        extra = max(widths[k] - n_leaves, 0)
+        widths[k] -= extra
+        widths[k - 1] += extra
+    return widths
+
+
+def _spread(rng: np.random.Generator, above: int, below: int) -> np.ndarray:
+    """A random parent 0 .. above - 1 for each of `below` nodes such that as many parents as possible have
+    a child."""
+    first = rng.permutation(above)[:below]
+    return np.concatenate([first, rng.integers(0, above, below - len(first))])

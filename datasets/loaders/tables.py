@@ -1,0 +1,141 @@
+"""Sets kept as tables of numbers, one reader call each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from ..dataset import Content, Part
+from ..entry import Request
+from ..errors import DataError
+from ..names import Names
+from ..readers import idx, npz, table
+from ..store import sha256
+from .labels import encode
+
+LETTER_FEATURES = (
+    *("x-box", "y-box", "width", "high", "onpix", "x-bar", "y-bar", "x2bar"),
+    *("y2bar", "xybar", "x2ybr", "xy2br", "x-ege", "xegvy", "y-ege", "yegvx"),
+)
+SCENES = ("Beach", "Sunset", "FallFoliage", "Field", "Mountain", "Urban")
+COVERS = (
+    "Spruce/Fir",
+    "Lodgepole Pine",
+    "Ponderosa Pine",
+    "Cottonwood/Willow",
+    "Aspen",
+    "Douglas-fir",
+    "Krummholz",
+)
+
+
+def letter(request: Request) -> Content:
+    """20,000 printed capital letters, 16 features; the first `n_train` rows are for training."""
+    (path,) = request.paths
+    X, labels = table.read(path, text_column=0, progress=request.progress)
+    n = int(request.options["n_train"])
+    if X.shape[1] != len(LETTER_FEATURES) or len(X) <= n:
+        raise DataError(
+            f"{path.name} has {X.shape[0]:,} rows of {X.shape[1]} numbers; 20,000 of 16 are expected."
+        )
+    y, y_test, names = encode("multiclass", np.array(labels[:n]), np.array(labels[n:]))
+    return Content(Part(X[:n], y), names, LETTER_FEATURES, sha256(path), test=Part(X[n:], y_test))
+
+
+def scene(request: Request) -> Content:
+    """1,211 + 1,196 pictures, 294 colour moments, 6 labels."""
+    return _multilabel(request, SCENES)
+
+
+def yeast(request: Request) -> Content:
+    """1,500 + 917 genes, 103 features, 14 functional classes."""
+    return _multilabel(request, tuple(f"Class{k}" for k in range(1, 15)))
+
+
+def _multilabel(request: Request, labels: tuple[str, ...]) -> Content:
+    """Two tables whose last columns are the labels, 0 or 1; in `request` training comes first."""
+    parts = []
+    for path in request.paths:
+        values, _ = table.read(path, progress=request.progress)
+        X, Y = values[:, : -len(labels)], values[:, -len(labels) :]
+        if X.shape[1] < 1 or not np.isin(Y, (0, 1)).all():
+            raise DataError(
+                f"{path.name}: the last {len(labels)} fields of a line are labels, 0 or 1; these are not."
+            )
+        parts.append(Part(X, scipy.sparse.csr_matrix(Y.astype(np.int8))))
+    if len({part.X.shape[1] for part in parts}) != 1:
+        raise DataError(
+            f"{request.paths[1].name} has another number of columns than {request.paths[0].name}."
+        )
+    names = Names.numbered(parts[0].X.shape[1])
+    return Content(parts[0], labels, names, sha256(*request.paths), test=parts[1])
+
+
+def tmc2007(request: Request) -> Content:
+    """28,596 aviation safety reports, 500 words, 22 labels; not split."""
+    (path,) = request.paths
+    X = npz.read_csr(path, ones=True)
+    (Y,) = npz.read(path, "Y")
+    if Y.ndim != 2 or len(Y) != X.shape[0] or not np.isin(Y, (0, 1)).all():
+        raise DataError(
+            f"{path.name}: the labels Y are not a 0/1 matrix with a row a document: get the file again."
+        )
+    names = tuple(f"class{k:02d}" for k in range(1, Y.shape[1] + 1))
+    part = Part(X, scipy.sparse.csr_matrix(Y.astype(np.int8)))
+    return Content(part, names, Names.numbered(X.shape[1], "word "), sha256(path))
+
+
+def leukemia(request: Request) -> Content:
+    """38 + 34 patients, expression of 7,129 genes; +1 is acute myeloid leukemia."""
+    (path,) = request.paths
+    X, y, X_test, y_test, genes = npz.read(path, "X_train", "y_train", "X_test", "y_test", "gene")
+    fits = X.ndim == X_test.ndim == 2 and X.shape[1] == X_test.shape[1] == len(genes)
+    if (
+        not fits
+        or len(X) != len(y)
+        or len(X_test) != len(y_test)
+        or not np.isin([*y, *y_test], (-1, 1)).all()
+    ):
+        raise DataError(f"{path.name}: samples, genes and labels do not fit each other: get the file again.")
+    names = tuple(genes.tolist())
+    parts = [Part(a.astype(np.float64), b.astype(np.int8)) for a, b in ((X, y), (X_test, y_test))]
+    return Content(parts[0], ("ALL", "AML"), names, sha256(path), test=parts[1])
+
+
+def covtype(request: Request) -> Content:
+    """581,012 patches of forest, 54 features, 7 kinds of trees; not split."""
+    (path,) = request.paths
+    values, _ = table.read(path, progress=request.progress)
+    classes = values[:, -1]
+    if values.shape[1] != 55 or not np.isin(classes, np.arange(1, 8)).all():
+        raise DataError(f"{path.name}: a line is 54 numbers and a class from 1 to 7: get the file again.")
+    X = scipy.sparse.csr_matrix(values[:, :-1])
+    return Content(Part(X, classes.astype(np.int32) - 1), COVERS, Names.numbered(54), sha256(path))
+
+
+def mnist(request: Request) -> Content:
+    """Handwritten digits of 28 x 28 pixels: the 10,000 of the test part, or with images=all 60,000 for
+    training too."""
+    pairs = [request.paths[i : i + 2] for i in range(0, len(request.paths), 2)]
+    parts = [_digits(*pair) for pair in pairs]
+    names = tuple("0123456789")
+    digest = sha256(*request.paths)
+    if len(parts) == 1:
+        return Content(parts[0], names, Names.pixels(28, 28), digest, picture_shape=(28, 28))
+    test, train = parts
+    return Content(train, names, Names.pixels(28, 28), digest, test=test, picture_shape=(28, 28))
+
+
+def _digits(images: Path, labels: Path) -> Part:
+    pixels, y = idx.read(images), idx.read(labels)
+    if (
+        pixels.ndim != 3
+        or pixels.shape[1:] != (28, 28)
+        or y.shape != pixels.shape[:1]
+        or y.max(initial=0) > 9
+    ):
+        raise DataError(f"{images.name} and {labels.name} do not hold 28 x 28 pictures and a digit for each.")
+    X = scipy.sparse.csr_matrix(pixels.reshape(len(pixels), -1))
+    return Part(X, y.astype(np.int32))

@@ -1,0 +1,65 @@
+"""Measures that belong to a kind of data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of the entities of a type: how many there are, were found, and were found exactly."""
+
+    true: int
+    found: int
+    correct: int
+
+    @property
+    def precision(self) -> float:
+        return self.correct / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.correct / self.true if self.true else 0.0
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.correct / (self.true + self.found) if self.true + self.found else 0.0
+
+
+def entity_scores(
+    label_names: tuple[str, ...], y_true: np.ndarray, y_pred: np.ndarray, offsets: np.ndarray
+) -> dict[str, Scores]:
+    """Scores of each entity type and of "all": an entity counts where both ends and the type are right.
+
+    Labels are O, B-type and I-type; as in CoNLL's conlleval an I- that does not continue an entity of its
+    type starts
+    one. A negative code, a tag unseen in training, is no entity. Arrays are per token, sequences by
+    `offsets`.
+    """
+    types = sorted({name[2:] for name in label_names if name[:2] in ("B-", "I-")})
+    number = {name: k for k, name in enumerate(types)}
+    of = np.array(
+        [number.get(name[2:], -1) if name[:2] in ("B-", "I-") else -1 for name in label_names] + [-1]
+    )
+    begins = np.array([name.startswith("B-") for name in label_names] + [False])
+    first = np.zeros(len(y_true), bool)
+    first[offsets[:-1]] = True
+    true, found = (_entities(of[y], begins[y], first) for y in (np.asarray(y_true), np.asarray(y_pred)))
+    correct = true[np.isin(true[:, 0], found[:, 0])]
+    twin = found[np.searchsorted(found[:, 0], correct[:, 0])] if len(correct) else correct
+    correct = correct[(correct == twin).all(axis=1)]
+    counts = [np.bincount(part[:, 2], minlength=len(types)) for part in (true, found, correct)]
+    scores = {name: Scores(*(int(count[k]) for count in counts)) for k, name in enumerate(types)}
+    return {"all": Scores(*(int(count.sum()) for count in counts)), **scores}
+
+
+def _entities(kind: np.ndarray, begins: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """(start, last token, type) of the entities, in order of their starts: (n, 3)."""
+    inside = kind >= 0
+    before = np.where(first, -1, np.concatenate([[-1], kind[:-1]]))
+    start = inside & (begins | (before != kind))
+    ends_before = np.append(start[1:] | ~inside[1:] | first[1:], True)
+    starts, lasts = np.flatnonzero(start), np.flatnonzero(inside & ends_before)
+    return np.stack([starts, lasts, kind[starts]], axis=1)

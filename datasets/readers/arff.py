@@ -1,0 +1,96 @@
+"""ARFF: named numeric attributes and, last, hierarchical labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DataError
+from ..limits import MAX_LINE_BYTES, MAX_SMALL_BYTES
+from ..store import Progress
+from . import table
+from .files import line_blocks
+
+ATTRIBUTE = re.compile(r"""@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\S.*)""", re.IGNORECASE)
+NUMBERS = ("numeric", "real", "integer")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file: values (n, d) float64, names of the columns, `labels` as they stand in the last field of
+    each row, and
+    the `nodes` that the hierarchical attribute lists."""
+
+    values: np.ndarray
+    names: tuple[str, ...]
+    labels: list[str]
+    nodes: tuple[str, ...]
+
+
+def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None) -> Table:
+    """Read a file whose attributes are numbers but for the last, which is hierarchical.
+
+    Raises DataError with file, line and reason.
+    """
+    blocks = line_blocks(path, limit=limit, progress=progress)
+    header, first, line = _header(path, blocks)
+    names, nodes = [], None
+    for number, text in enumerate(header, 1):
+        match = ATTRIBUTE.match(text)
+        if text.lower().startswith("@attribute") and not match:
+            raise DataError(f"{path.name}, line {number}: an attribute needs a name and a type.")
+        if not match:
+            continue
+        name, kind = match[1].strip("'\""), match[2].strip()
+        if nodes is not None:
+            raise DataError(
+                f"{path.name}, line {number}: attribute {name[:40]} comes after the labels; put it before."
+            )
+        if kind.lower().startswith("hierarchical"):
+            nodes = tuple(node.strip() for node in kind[len("hierarchical") :].split(","))
+        elif kind.lower() in NUMBERS or _numeric_choice(kind):
+            names.append(name)
+        else:
+            raise DataError(
+                f"{path.name}, line {number}: attribute {name[:40]} is of type {kind[:40]}; numeric ones "
+                f"and a last "
+                "hierarchical one can be read."
+            )
+    if nodes is None:
+        raise DataError(f"{path.name} has no hierarchical attribute: the last one has to be.")
+    values, labels = table.parse(
+        path, chain([first], blocks), text_column=-1, width=len(names) + 1, line=line
+    )
+    return Table(values, tuple(names), labels, nodes)
+
+
+def _numeric_choice(kind: str) -> bool:
+    return (
+        kind.startswith("{")
+        and kind.endswith("}")
+        and all(word.strip().isdigit() for word in kind[1:-1].split(","))
+    )
+
+
+def _header(path: Path, blocks: Iterator[bytes]) -> tuple[list[str], bytes, int]:
+    """Lines up to @data, what comes after them in the same block, and the number of the line that starts
+    there."""
+    text = b""
+    for block in blocks:
+        text += block
+        match = re.search(rb"^[ \t]*@data[ \t\r]*\n", text, re.IGNORECASE | re.MULTILINE)
+        if match:
+            head = text[: match.end()]
+            return (
+                [line.strip() for line in head.decode("utf-8", "replace").split("\n")],
+                text[match.end() :],
+                head.count(b"\n") + 1,
+            )
+        if len(text) > MAX_LINE_BYTES:
+            break
+    raise DataError(f"{path.name} has no line @data: it is no ARFF file or cut short.")

@@ -1,0 +1,43 @@
+"""Hierarchies of classes: a path of nodes from the top a line (LSHTC), or a parent and a child a line."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+from ..errors import DataError
+from ..limits import MAX_SMALL_BYTES
+from ..store import Progress
+from ..trees import Tree
+from .files import line_blocks
+
+RIGHT = "a line is a path of nodes from the top down, or a parent and its child"
+
+
+def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None) -> Tree:
+    """The tree under a common root.
+
+    Raises DataError with file, line and reason: a node has two parents, a line holds one node or a cycle.
+    """
+    parent: dict[str, str] = {}
+    line = 0
+    for block in line_blocks(path, limit=limit, progress=progress):
+        for row in block.decode("utf-8", "replace").split("\n")[: block.count(b"\n") + (block[-1:] != b"\n")]:
+            line += 1
+            nodes = row.split()
+            if len(nodes) == 1:
+                raise DataError(f"{path.name}, line {line} holds one node only: {RIGHT}.")
+            for above, below in pairwise(nodes):
+                if parent.setdefault(below, above) != above or below == above:
+                    raise DataError(
+                        f"{path.name}, line {line}: node {below[:40]} has two parents, "
+                        f"{parent[below][:40]} and "
+                        f"{above[:40]}; in a tree it has one."
+                    )
+    if not parent:
+        raise DataError(f"{path.name} is empty: {RIGHT}.")
+    tops = dict.fromkeys(above for above in parent.values() if above not in parent)
+    try:
+        return Tree.of(parent, tops)
+    except ValueError:
+        raise DataError(f"{path.name}: some nodes are their own ancestors; in a tree none is.") from None

@@ -1,0 +1,35 @@
+"""IDX: arrays of bytes, as the MNIST digits come."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DataError
+from ..limits import MAX_SMALL_BYTES
+from ..store import Progress
+from .files import read_bytes
+
+
+def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None) -> np.ndarray:
+    """The array, uint8. Raises DataError for another type of entries or a length that does not fit the
+    header.
+
+    The header is two zero bytes, the type (8 is uint8), the number of dimensions, and each as a big-endian
+    int32.
+    """
+    data = read_bytes(path, limit=limit, progress=progress)
+    if len(data) < 4 or data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
+        raise DataError(
+            f"{path.name} does not start like an IDX file of bytes (0, 0, 8, dimensions): get it again."
+        )
+    start = 4 + 4 * data[3]
+    shape = tuple(np.frombuffer(data, ">i4", data[3], 4).tolist())
+    if not shape or min(shape) < 0 or math.prod(shape) != len(data) - start:
+        raise DataError(
+            f"{path.name} says it holds {' x '.join(map(str, shape))} bytes but {len(data) - start:,} "
+            f"follow: get it again."
+        )
+    return np.frombuffer(data, np.uint8, offset=start).reshape(shape)

@@ -1,0 +1,87 @@
+"""NPZ: named NumPy arrays, read without pickles and within limits."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from ..errors import DataError
+from ..limits import MAX_FEATURES, MAX_SMALL_BYTES
+
+
+def read(path: Path, *names: str, limit: int = MAX_SMALL_BYTES) -> tuple[np.ndarray, ...]:
+    """The arrays called `names`.
+
+    Raises DataError for a damaged file, a missing array, arrays of Python objects and more than `limit`
+    bytes.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = {info.filename: info.file_size for info in archive.infolist()}
+            for name in names:
+                if f"{name}.npy" not in sizes:
+                    raise DataError(f"{path.name} has no array {name!r}: it should hold {', '.join(names)}.")
+            total = sum(sizes[f"{name}.npy"] for name in names)
+            if total > limit:
+                raise DataError(
+                    f"{path.name} holds {total:,} bytes when decompressed, more than {limit:,}: make it "
+                    f"smaller."
+                )
+            return tuple(_array(path, name, archive.read(f"{name}.npy")) for name in names)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path}: check its name.") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        raise DataError(f"{path.name} is damaged or no NPZ file ({error}): get it again.") from None
+
+
+def _array(path: Path, name: str, data: bytes) -> np.ndarray:
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        header = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        shape, fortran, dtype = header(stream)
+        # what the header promises has to be there before any memory is taken for it
+        if dtype.hasobject or int(np.prod(shape, dtype=object)) * dtype.itemsize != len(data) - stream.tell():
+            raise ValueError("objects, or a size that does not fit the header")
+        array = np.frombuffer(data, dtype, offset=stream.tell())
+        return array.reshape(shape, order="F" if fortran else "C")
+    except (ValueError, OverflowError, TypeError, SyntaxError) as error:
+        raise DataError(
+            f"{path.name}: array {name!r} cannot be read ({str(error)[:80]}): get the file again."
+        ) from None
+
+
+def read_csr(path: Path, prefix: str = "", *, ones: bool = False) -> scipy.sparse.csr_matrix:
+    """The CSR matrix kept as data, indices, indptr and shape, each name with a prefix; `ones`: there are
+    no data.
+
+    Raises DataError where these do not make a matrix.
+    """
+    kept = ("indices", "indptr", "shape") if ones else ("indices", "indptr", "shape", "data")
+    indices, indptr, shape, *data = read(path, *(prefix + name for name in kept))
+    values = data[0] if data else np.ones(len(indices))
+    integers = all(array.ndim == 1 and array.dtype.kind in "iu" for array in (indices, indptr, shape))
+    if integers and len(shape) == 2 and len(indptr) == shape[0] + 1 and 0 < shape[1] <= MAX_FEATURES:
+        indptr = indptr.astype(np.int64)
+        whole = indptr[0] == 0 and indptr[-1] == len(indices) == len(values) and (np.diff(indptr) >= 0).all()
+        if (
+            whole
+            and (not len(indices) or (indices.min() >= 0 and indices.max() < shape[1]))
+            and values.dtype.kind in "iuf"
+        ):
+            X = scipy.sparse.csr_matrix(
+                (values.astype(np.float64), indices.astype(np.int32), indptr), tuple(shape)
+            )
+            X.sum_duplicates()
+            return X
+    raise DataError(
+        f"{path.name}: {', '.join(prefix + name for name in kept)} do not make a CSR matrix: get the file "
+        f"again."
+    )

@@ -1,0 +1,73 @@
+"""Trees of classes as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+ROOT = "all"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """parents (n,) int32, -1 for the root, which is node 0; a parent comes before its children; names of
+    the nodes."""
+
+    parents: np.ndarray
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parent: Mapping[str, str], tops: Iterable[str]) -> Tree:
+        """The tree with the given parents of nodes and a common root above `tops`, level by level.
+
+        Raises ValueError where nodes cannot be reached from the root.
+        """
+        children: dict[str, list[str]] = {}
+        for below, above in parent.items():
+            children.setdefault(above, []).append(below)
+        names, parents = [ROOT], [-1]
+        level = [(0, top) for top in tops]
+        while level:
+            following = []
+            for above, name in level:
+                following += [(len(names), child) for child in children.get(name, ())]
+                names.append(name)
+                parents.append(above)
+            level = following
+        if len(names) != 1 + len(parent.keys() | set(parent.values()) | set(tops)):
+            raise ValueError("some nodes are not below the root")
+        return cls(np.array(parents, np.int32), tuple(names))
+
+    @classmethod
+    def of_paths(cls, paths: Iterable[str]) -> Tree:
+        """The tree of nodes written as paths from the top, 2/1/3, with all that lies above them."""
+        parent: dict[str, str] = {}
+        tops: dict[str, None] = {}
+        for path in paths:
+            while "/" in path:
+                above = path.rpartition("/")[0]
+                parent[path] = path = above
+            tops[path] = None
+        return cls.of(parent, tops)
+
+    def ids(self) -> dict[str, int]:
+        """Node of each name."""
+        return {name: i for i, name in enumerate(self.names)}
+
+
+def leaves(parents: np.ndarray) -> np.ndarray:
+    """Nodes without children."""
+    inner = np.zeros(len(parents), bool)
+    inner[parents[parents >= 0]] = True
+    return np.flatnonzero(~inner)
+
+
+def below(parents: np.ndarray, node: int) -> np.ndarray:
+    """Mask of the node and all its descendants; parents come before their children."""
+    mask = np.zeros(len(parents), bool)
+    mask[node] = True
+    for i in range(node + 1, len(parents)):
+        mask[i] = parents[i] >= 0 and mask[parents[i]]
+    return mask

@@ -39,7 +39,7 @@ class CompileClock(event.Listener):
     def __init__(self) -> None:
         self._local = threading.local()
 
-    def on_start(self, event) -> None:  # noqa: ARG002
+    def on_start(self, event) -> None:
         import time
 
         depth = getattr(self._local, "depth", 0)
@@ -47,7 +47,7 @@ class CompileClock(event.Listener):
             self._local.began = (time.perf_counter(), time.thread_time())
         self._local.depth = depth + 1
 
-    def on_end(self, event) -> None:  # noqa: ARG002
+    def on_end(self, event) -> None:
         import time
 
         self._local.depth -= 1

@@ -151,7 +151,7 @@ class Solver(Declared):
     ) -> Generator[Iterate, None, Ending | None]:
         raise TypeError(f"{type(self).__name__} does not define iterate(problem, w0)")
 
-    def refuses(self, problem: Problem) -> str | None:  # noqa: ARG002
+    def refuses(self, problem: Problem) -> str | None:
         """A sentence that says why this problem is too much for this solver (its memory), or None."""
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -77,6 +78,23 @@ class Loss(Declared):
         return float(np.mean(self.predict(scores) == self.y))
 
 
+class _Scratch(threading.local):
+    """Work arrays of the calling thread, by name: fresh memory costs more than what is done in it."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def __call__(self, name: str, rows: int, columns: int) -> np.ndarray:
+        """An uninitialized (rows, columns) array, valid until asked for again under this name."""
+        found = self._arrays.get(name)
+        if found is None or found.size < rows * columns:
+            found = self._arrays[name] = np.empty(rows * columns)
+        return found[: rows * columns].reshape(rows, columns)
+
+
+scratch = _Scratch()
+
+
 def row_chunks(n: int, width: int) -> list[tuple[int, int]]:
     """Runs of rows whose ``width`` scores each stay in the cache."""
     rows = max(1, 32_768 // max(width, 1))
@@ -84,9 +102,11 @@ def row_chunks(n: int, width: int) -> list[tuple[int, int]]:
 
 
 def at(scores: Scores, lo: int, hi: int, delta: Scores | None, t: float) -> np.ndarray:
-    """A new array with rows lo to hi of Z + t ΔZ."""
+    """Rows lo to hi of Z + t ΔZ, in scratch memory."""
+    Z = scratch("scores", hi - lo, scores.Z.shape[1])
     if delta is None:
-        return scores.Z[lo:hi].copy()
-    Z = delta.Z[lo:hi] * t
-    Z += scores.Z[lo:hi]
+        Z[:] = scores.Z[lo:hi]
+    else:
+        np.multiply(delta.Z[lo:hi], t, out=Z)
+        Z += scores.Z[lo:hi]
     return Z

@@ -13,10 +13,10 @@ import numpy as np
 from ..design import Scores
 from ..jit import kernel
 from ..solver import Trait
-from .base import Loss, at
+from .base import Loss, at, scratch
 
 #: Tokens handled by one kernel call, in whole sequences.
-CHUNK_TOKENS = 4096
+CHUNK_TOKENS = 1024
 #: Spread of scores of a token, and of transitions, up to which scaled messages lose no path: products of two
 #: factors exp(-SAFE) stay far above the smallest positive float. Beyond, a sequence is done in log space.
 SAFE = 200.0
@@ -78,7 +78,13 @@ class ChainCRF(Loss):
             rows = slice(offsets[0], offsets[-1])
             Z = scores.Z[rows]
             E, _, wide = exponentials(Z, transitions.wide)
-            marginals(Z, E, wide, *transitions.parts, self.y, offsets, G[rows], pairs[k])
+            alpha, beta = scratch("alpha", *E.shape), scratch("beta", *E.shape)
+            alpha[:], beta[:] = 0.0, 0.0
+            marginals(Z, E, wide, *transitions.parts, self.y, offsets, alpha, beta, G[rows], pairs[k])
+            pairs[k] += (
+                transitions.parts[1][:, : self.n_outputs]
+                * (alpha[:-1].T @ beta[1:])[: self.n_outputs, : self.n_outputs]
+            )
 
         self.team.each(task, range(len(self.chunks)), self.pulse)
         return Scores(G, pairs.sum(axis=0).reshape(-1))
@@ -121,7 +127,7 @@ def exponentials(Z: np.ndarray, wide: bool) -> tuple[np.ndarray, np.ndarray, np.
     """exp(Z - row maxima) padded with zero columns, the maxima, and which rows spread beyond SAFE (all of
     them if ``wide``)."""
     n, m = Z.shape
-    E, tops, spread = np.empty((n, _padded(m))), np.empty(n), np.empty(n, dtype=np.bool_)
+    E, tops, spread = scratch("exponentials", n, _padded(m)), np.empty(n), np.empty(n, dtype=np.bool_)
     shift_rows(Z, wide, E, tops, spread)
     return np.exp(E, out=E), tops, spread
 
@@ -192,24 +198,6 @@ def _advance(a, E, out):
 
 
 @kernel
-def _add_outer(A, B, out):
-    """out += Aᵀ B; four rows at a time, for the same reason."""
-    i, n = 0, A.shape[0]
-    while i + 4 <= n:
-        for k in range(out.shape[0]):
-            for c in range(out.shape[1]):
-                out[k, c] += (A[i, k] * B[i, c] + A[i + 1, k] * B[i + 1, c]) + (
-                    A[i + 2, k] * B[i + 2, c] + A[i + 3, k] * B[i + 3, c]
-                )
-        i += 4
-    while i < n:
-        for k in range(out.shape[0]):
-            for c in range(out.shape[1]):
-                out[k, c] += A[i, k] * B[i, c]
-        i += 1
-
-
-@kernel
 def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
     """out[i] = log Z(x_i) - score(y_i) for the sequences between ``offsets``; Z, E, tops, wide start at the
     first of their tokens. Messages are scaled to sum to one; ``back`` is not used."""
@@ -242,58 +230,50 @@ def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
 
 
 @kernel
-def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, G, pairs):
-    """G = node marginals minus the truth (20); pairs += pair marginals minus the truth (21)."""
-    m, padded = transitions.shape[0], E.shape[1]
+def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta, G, pairs):
+    """G = node marginals minus the truth (20); pairs -= the truth of (21).
+
+    ``alpha`` and ``beta``, zero at entry, are left such that the pair marginals of tokens i and i + 1 are
+    alpha[i] beta[i + 1]ᵀ times ``forth``: their sum is one matrix product. Sequences done in log space leave
+    them zero and add their pair marginals to ``pairs``.
+    """
+    padded = E.shape[1]
     first = offsets[0]
-    longest = 0
-    for s in range(offsets.size - 1):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    alpha = np.zeros((longest, padded))
-    beta, weighted = np.zeros(padded), np.zeros((longest, padded))
-    outer = np.zeros((m, padded))
+    b, weighted = np.empty(padded), np.empty(padded)
     for s in range(offsets.size - 1):
         lo, hi = offsets[s] - first, offsets[s + 1] - first
         if _any(wide, lo, hi):
             log_marginals(Z[lo:hi], transitions, G[lo:hi], pairs)
         else:
             for i in range(lo, hi):
-                a = alpha[i - lo]
+                a = alpha[i]
                 if i == lo:
                     a[:] = E[i]
                 else:
-                    _advance(alpha[i - lo - 1], forth, a)
+                    _advance(alpha[i - 1], forth, a)
                     for c in range(padded):
                         a[c] *= E[i, c]
                 scale = 1.0 / _sum(a)
                 for c in range(padded):
                     a[c] *= scale
-            beta[:] = 1.0
+            b[:] = 1.0
             for i in range(hi - 1, lo - 1, -1):
-                # any scaling of β will do: marginals of a token sum to one
-                a = alpha[i - lo]
-                total = 1.0 / _dot(a, beta)
-                for c in range(m):
-                    G[i, c] = a[c] * beta[c] * total
+                # scaled such that alpha[i]ᵀ b = 1: marginals of a token sum to one
+                for c in range(Z.shape[1]):
+                    G[i, c] = alpha[i, c] * b[c]
                 if i == lo:
                     break
-                b = weighted[i - lo]
                 for c in range(padded):
-                    b[c] = E[i, c] * beta[c]
-                _advance(b, back, beta)
-                a = alpha[i - lo - 1]
-                total = 1.0 / _dot(a, beta)
+                    weighted[c] = E[i, c] * b[c]
+                _advance(weighted, back, b)
+                scale = 1.0 / _dot(alpha[i - 1], b)
                 for c in range(padded):
-                    b[c] *= total
-                    beta[c] *= total
-            _add_outer(alpha[: hi - lo - 1], weighted[1 : hi - lo], outer)
+                    beta[i, c] = weighted[c] * scale
+                    b[c] *= scale
         for i in range(lo, hi):
             G[i, y[first + i]] -= 1.0
             if i > lo:
                 pairs[y[first + i - 1], y[first + i]] -= 1.0
-    for k in range(m):
-        for c in range(m):
-            pairs[k, c] += outer[k, c] * forth[k, c]
 
 
 @kernel

@@ -37,12 +37,12 @@ class OWLQN(Solver):
     sigma: float = param(1e-4, "share of the promised decrease asked for", low=0.0, high=0.5)
 
     def refuses(self, problem: Problem) -> str | None:
-        needed = (2 * self.memory + 8) * 8 * problem.size
-        if needed <= _available_memory():
+        needed, free = (2 * self.memory + 8) * 8 * problem.size, available_memory()
+        if needed <= free:
             return None
         return (
-            f"owl-qn needs {needed / 2**30:.1f} GiB for {2 * self.memory} dense vectors of {problem.size} weights, "
-            f"and {_available_memory() / 2**30:.1f} GiB are free: take fewer pairs (memory=) or prox-qn"
+            f"owl-qn needs {needed / 2**30:.1f} GiB for its dense vectors of {problem.size} weights, and "
+            f"{free / 2**30:.1f} GiB are free: take fewer pairs (memory=) or prox-qn"
         )
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
@@ -99,7 +99,7 @@ class OWLQN(Solver):
         return trial[0], t, trials, ("backtracked",) if trials > 1 else ()
 
 
-def _available_memory() -> float:
+def available_memory() -> float:
     """Bytes the machine can still give, infinite where it does not say."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:

@@ -153,7 +153,7 @@ class Problem:
         return Point(self, w, self.design.scores(w))
 
     def moved(self, point: Point, w: np.ndarray) -> Point:
-        """The point at ``w``, reusing the scores of ``point`` where fewer weights changed than are non-zero."""
+        """The point at ``w``; its scores start from those of ``point`` where that touches less of X."""
         change = w - point.w
         changed = self.design.working_set().restrict(change != 0.0)
         nonzero = self.design.working_set().restrict(w != 0.0)

@@ -46,22 +46,31 @@ class ProxGD(Solver):
                 p = problem.penalty.prox(w - g, 1.0) - w
                 curvature = problem.line(point, p).curvature()
                 step = float(p @ p) / curvature if curvature > 0.0 else 1.0
-            trial: list[Point] = []
-
-            def accept(t: float, w=w, g=g, point=point, trial=trial) -> bool:
-                new = problem.moved(point, problem.penalty.prox(w - t * g, t))
-                trial[:] = [new]
-                s = new.w - w
-                smooth = new.loss + 0.5 * problem.penalty.ridge * (new.w @ new.w)
-                model = point.loss + 0.5 * problem.penalty.ridge * (w @ w) + g @ s + s @ s / (2.0 * t)
-                return smooth <= model + ROUNDING * abs(smooth)
-
+            search = _Search(problem, point, g)
             step, trials = backtrack(
-                accept, step * (self.growth if n else 1.0), beta=self.beta, max_trials=60
+                search, step * (self.growth if n else 1.0), beta=self.beta, max_trials=60
             )
             if step == 0.0:
                 return Ending("stalled", "no step decreases the objective beyond rounding")
-            point = trial[0]
+            point = search.trial
             n += 1
             events = ("backtracked",) if trials > 1 else ()
             known = {"step": step, "ls_trials": trials, "ls_kind": "armijo", "events": events}
+
+
+class _Search:
+    """Tests w⁺(t) = prox_{tλR}(w - t∇F(w)) against the quadratic model; ``trial`` is the last point tried."""
+
+    def __init__(self, problem: Problem, point: Point, g: np.ndarray) -> None:
+        self.problem, self.point, self.g = problem, point, g
+        self.trial = point
+
+    def __call__(self, t: float) -> bool:
+        w = self.point.w
+        self.trial = self.problem.moved(self.point, self.problem.penalty.prox(w - t * self.g, t))
+        s = self.trial.w - w
+        F = self._smooth(self.trial)
+        return self._smooth(self.point) + self.g @ s + s @ s / (2.0 * t) + ROUNDING * abs(F) >= F
+
+    def _smooth(self, point: Point) -> float:
+        return point.loss + 0.5 * self.problem.penalty.ridge * float(point.w @ point.w)

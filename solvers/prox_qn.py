@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Decrease, in units of |f|, below which a direction counts as none.
 NO_DECREASE = 1e-16
+#: Coordinates one kernel call visits in a sweep.
+SWEEP_CHUNK = 100_000
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class ProxQN(Solver):
         False, "shrink already before the first iteration, with M̂ = the violation at w0"
     )
     max_inner: int = param(10, "most sweeps of coordinate descent over the inner problem", low=1, high=10_000)
+    balance: bool = param(True, "fewer sweeps on large working sets: min(max_inner, ⌊d/|A|⌋)")
     order: str = param("cyclic", "order of coordinates in a sweep", choices=("cyclic", "random"))
     beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)
     sigma: float = param(
@@ -60,69 +64,59 @@ class ProxQN(Solver):
     seed: int = param(0, "seed of the random order", low=0)
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        lam, V0 = problem.penalty.l1, problem.violation_at_zero()
+        lam, N = problem.penalty.l1, problem.loss.n_instances
+        V0 = max(problem.violation_at_zero(), sys.float_info.min)
         inner = _InnerProblem(self, problem)
         memory = PairMemory(None if self.memory == "full" else self.memory)
         point = problem.at(w0)
         A, g = problem.design.working_set(), point.gradient()
         gamma, M_hat = self.gamma0, self._first_threshold(problem, point, g)
-        eps_s, epoch, n, dropped_from = self.cooling_start, 0, 0, None
-        known = {"events": ("epoch-start",)}
+        eps_s, epoch, dropped_from, exhausted = self.cooling_start, 0, None, False
+        n, yielded, known, events = 0, -1, {}, ("epoch-start",)
         while True:
             full = A.full
-            keep, M = shrink(A.take(point.w), g, lam, M_hat / problem.loss.n_instances)
+            keep, M = shrink(A.take(point.w), g, lam, M_hat / N)
             if self.shrinking and not keep.all():
                 A, g = A.restrict(keep), g[keep]
                 memory.restrict(keep)
             M_hat = M
-            if not full and eps_s * V0 >= M:
-                dropped_from = A
+            if not full and (exhausted or eps_s * V0 >= M):
+                dropped_from, exhausted = A, False
                 epoch, A, g = epoch + 1, problem.design.working_set(), point.gradient()
                 eps_s = max(self.tol, self.cooling * min(eps_s, self._violation(problem, point, g) / V0))
                 memory.clear()
-                known["events"] += ("epoch-start", "memory-cleared")
+                events += ("epoch-start", "memory-cleared")
                 continue
-            yield Iterate.at(
-                point,
-                n,
-                active=A,
-                epoch=epoch,
-                violation=M if full else NAN,
-                returned=_returned(point, dropped_from),
-                gradient=g,
-                memory=memory,
-                **known,
-            )
+            if yielded < n:
+                known |= {"epoch": epoch, "violation": M if full else NAN, "events": events}
+                returned = _returned(point, dropped_from)
+                yield Iterate.at(point, n, active=A, gradient=g, memory=memory, returned=returned, **known)
+                yielded, events = n, ()
             if full and self.tol * V0 >= M:
                 return Ending("converged", f"violation {M:.3g} is at most {self.tol:g} times that at w = 0")
 
             if gamma == 0.0:
                 gamma = self._first_curvature(problem, point, A, g)
-            w = A.take(point.w)
-            events: tuple[str, ...] = ()
-            while True:
+            w, t = A.take(point.w), 0.0
+            while t == 0.0:
                 d, sweeps = inner.solve(w, g, lam, memory, gamma)
                 decrease = g @ d + lam * (np.abs(w + d).sum() - np.abs(w).sum())
                 if decrease < -NO_DECREASE * abs(point.objective):
                     line = problem.line(point, d, A)
                     line.decrease = decrease
                     t, trials = armijo(line, point.objective, decrease, beta=self.beta, sigma=self.sigma)
-                    if t > 0.0:
-                        break
-                if not len(memory):
-                    if full:
-                        return Ending("stalled", "no direction decreases the objective beyond rounding")
-                    t = 0.0
+                if t == 0.0 and len(memory) == 0:
                     break
-                memory.clear()
-                events += ("memory-cleared",)
+                if t == 0.0:
+                    memory.clear()
+                    events += ("memory-cleared",)
             if t == 0.0:
-                M_hat, eps_s = M, max(eps_s, M / V0)
-                known = {"events": (*events, "stalled-on-working-set")}
+                if full:
+                    return Ending("stalled", "no direction decreases the objective beyond rounding")
+                exhausted = True
                 continue
 
-            n += 1
-            point = line.move(t)
+            n, point = n + 1, line.move(t)
             g_new = point.gradient(A)
             curvature = memory.push(t * d, g_new - g)
             g = g_new
@@ -133,6 +127,7 @@ class ProxQN(Solver):
             if trials > 1:
                 events += ("backtracked",)
             known = {
+                "phase": "shrink" if self.shrinking else None,
                 "step": t,
                 "ls_trials": trials,
                 "ls_kind": "armijo",
@@ -140,8 +135,6 @@ class ProxQN(Solver):
                 "gamma": gamma,
                 "curvature": NAN if curvature is None else curvature,
                 "inner_iterations": sweeps,
-                "phase": "shrink" if self.shrinking else None,
-                "events": events,
                 "line": line,
             }
 
@@ -177,19 +170,21 @@ class _InnerProblem:
         B = memory.compact(gamma)
         if B.rank == 0:  # B = γI separates: one closed-form step is exact
             return self.problem.penalty.prox(w - g / gamma, 1.0 / gamma) - w, 1
-        sweeps = max(1, min(self.solver.max_inner, self.problem.size // max(w.size, 1)))
+        most = self.solver.max_inner
+        if self.solver.balance:
+            most = max(1, min(most, self.problem.size // w.size))
         d = np.zeros_like(w)
-        for _ in range(sweeps):
+        sweeps, moved = 0, np.inf
+        while sweeps < most and moved > 0.0:
+            sweeps += 1
             order = self.rng.permutation(w.size) if self.solver.order == "random" else np.arange(w.size)
             # computed afresh every sweep, against drift
             d_hat = B.Q_hat.T @ d
             moved = 0.0
-            for lo in range(0, w.size, 100_000):
-                part = order[lo : lo + 100_000]
+            for lo in range(0, w.size, SWEEP_CHUNK):
+                part = order[lo : lo + SWEEP_CHUNK]
                 moved = max(moved, sweep(part, w, g, lam, gamma, B.diagonal, B.Q, B.Q_hat, d, d_hat))
                 self.problem.pulse()
-            if moved == 0.0:
-                break
         return d, sweeps
 
 
@@ -216,10 +211,8 @@ def _shrink(w, g, lam, slack, keep):
     for j in range(w.size):
         keep[j] = w[j] != 0.0 or abs(g[j]) - lam + slack > 0.0
         if keep[j]:
-            if w[j] == 0.0:
-                M = max(M, abs(g[j]) - lam)
-            else:
-                M = max(M, abs(g[j] + (lam if w[j] > 0.0 else -lam)))
+            violation = abs(g[j]) - lam if w[j] == 0.0 else abs(g[j] + np.sign(w[j]) * lam)
+            M = max(M, violation)
     return M
 
 

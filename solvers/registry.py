@@ -33,9 +33,17 @@ Thing = TypeVar("Thing", bound=type)
 
 
 def register(thing: Thing) -> Thing:
-    """Add a solver, loss or penalty class to its list (usable as a decorator)."""
+    """Add a solver, loss or penalty class to its list (usable as a decorator).
+
+    Raises ValueError for a class that lacks something or whose id is taken, TypeError for anything else.
+    """
     for base, table in ((Solver, SOLVERS), (Loss, LOSSES), (Penalty, PENALTIES)):
         if isinstance(thing, type) and issubclass(thing, base):
+            for name in ("id", "name", "summary"):
+                if not hasattr(thing, name):
+                    raise ValueError(f"{thing.__name__} has no {name}: give the class one")
+            if "__dataclass_fields__" not in vars(thing):
+                raise ValueError(f"{thing.__name__} is no dataclass: write @dataclass(frozen=True) above it")
             if thing.id in table and table[thing.id] is not thing:
                 raise ValueError(f"{thing.id} is registered already: give your class another id")
             table[thing.id] = thing

@@ -80,7 +80,7 @@ class Parameter:
         return f"{noun}{low}{high}" + "".join(f" or {w}" for w in self.words)
 
     def parse(self, value: Any) -> Any:
-        """``value`` (text or typed) as this parameter's type; ValueError with one sentence if it cannot be."""
+        """``value`` (text or typed) as this parameter's type; ValueError with one sentence if it is none."""
         problem = ValueError(f"{self.name}={value}: {self.name} must be {self.range}")
         if self.choices is not None:
             for choice in self.choices:

@@ -6,6 +6,7 @@ Zhong et al. 2014, sections 4 and 6.1, appendix D.1. Forward-backward is done he
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def _chunks(offsets: np.ndarray) -> list[tuple[int, int]]:
     while cuts[-1] < offsets.size - 1:
         nxt = int(np.searchsorted(offsets, offsets[cuts[-1]] + CHUNK_TOKENS, side="right")) - 1
         cuts.append(max(nxt, cuts[-1] + 1))
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
 
 
 def exponentials(Z: np.ndarray, wide: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -172,14 +173,6 @@ def _dot(a, b):
 
 
 @kernel
-def _any(flags, lo, hi):
-    for i in range(lo, hi):
-        if flags[i]:
-            return True
-    return False
-
-
-@kernel
 def _advance(a, E, out):
     """out = Σ_k a[k] E[k], over padded columns; four rows at a time keep the sums in registers."""
     m = E.shape[0]
@@ -210,7 +203,7 @@ def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
             score += Z[i, y[first + i]]
             if i > lo:
                 score += transitions[y[first + i - 1], y[first + i]]
-        if _any(wide, lo, hi):
+        if wide[lo:hi].any():
             out[s] = log_partition(Z[lo:hi], transitions) - score
             continue
         log_z = top * (hi - lo - 1)
@@ -242,7 +235,7 @@ def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta
     b, weighted = np.empty(padded), np.empty(padded)
     for s in range(offsets.size - 1):
         lo, hi = offsets[s] - first, offsets[s + 1] - first
-        if _any(wide, lo, hi):
+        if wide[lo:hi].any():
             log_marginals(Z[lo:hi], transitions, G[lo:hi], pairs)
         else:
             for i in range(lo, hi):

@@ -5,35 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import solvers
 
 
 def number(
-    flag: str, text: str | None, *, low: float | None = None, above: float | None = None
-) -> float | None:
-    """A finite number from ``low`` or above ``above``; None stays None."""
+    flag: str,
+    text: str | None,
+    *,
+    low: float = -math.inf,
+    above: float = -math.inf,
+    kind: type[float] | type[int] = float,
+) -> Any:
+    """A finite number (``kind`` int: a whole one) from ``low`` and above ``above``; None stays None."""
     if text is None:
         return None
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if math.isfinite(value) and (low is None or value >= low) and (above is None or value > above):
-        return value
-    bound = f" from {low:g}" if low is not None else f" above {above:g}" if above is not None else ""
-    raise ValueError(f"{flag} {text} is not possible: give a number{bound}")
-
-
-def whole(flag: str, text: str | None, *, low: int) -> int | None:
-    """A whole number from ``low``; None stays None."""
-    value = number(flag, text, low=low)
-    if value is not None and value != int(value):
-        raise ValueError(f"{flag} {text} is not possible: give a whole number from {low}")
-    return None if value is None else int(value)
+    if math.isfinite(value) and value >= low and value > above and value == kind(value):
+        return kind(value)
+    noun = "a whole number" if kind is int else "a number"
+    bound = f" from {low:g}" if low > -math.inf else f" above {above:g}" if above > -math.inf else ""
+    raise ValueError(f"{flag} {text} is not possible: give {noun}{bound}")
 
 
 def assignments(flag: str, texts: Iterable[str]) -> dict[str, str]:
@@ -46,15 +43,6 @@ def _assignment(flag: str, text: str) -> tuple[str, str]:
     if not (name and equals and value):
         raise ValueError(f"{flag} {text} sets nothing: write {flag} name=value")
     return name, value
-
-
-def out_file(text: str | None) -> Path | None:
-    """The file for the traces, if it can be written when the runs are over."""
-    if text is None:
-        return None
-    from solvers.trace import checked_path
-
-    return checked_path(text)
 
 
 @dataclass(frozen=True)

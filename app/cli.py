@@ -101,6 +101,8 @@ def run(
     plugin: Plugins = [],  # noqa: B006
 ) -> int:
     """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
+    from solvers.trace import checked_path
+
     from . import headless
     from .progress import Progress
 
@@ -108,12 +110,12 @@ def run(
     limits = {
         "tol": arguments.number("--tol", tol, low=0),
         "gap": arguments.number("--gap", gap, low=0),
-        "max_iter": arguments.whole("--max-iter", max_iter, low=0),
+        "max_iter": arguments.number("--max-iter", max_iter, low=0, kind=int),
         "max_seconds": arguments.number("--max-seconds", max_seconds, low=0),
     }
     if gap is not None and f_star is None:
         f_star = "auto"
-    chosen_seed = arguments.whole("--seed", seed, low=0)
+    chosen_seed = arguments.number("--seed", seed, low=0, kind=int)
     task = headless.Task(
         dataset=dataset,
         solvers=arguments.make_solvers(arguments.choices(solver), set_, chosen_seed),
@@ -128,10 +130,10 @@ def run(
             "average": average,
             "loss_params": arguments.assignments("--loss-set", loss_set),
             "penalty_params": arguments.assignments("--penalty-set", penalty_set),
-            "threads": arguments.whole("--threads", threads, low=1),
+            "threads": arguments.number("--threads", threads, low=1, kind=int),
         },
         seed=chosen_seed,
-        out=arguments.out_file(out),
+        out=None if out is None else checked_path(out),
     )
     progress = Progress(moving=not (as_json and sys.stdout.isatty()))
     if as_json:
@@ -158,10 +160,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status, after one line on standard error if it is 2."""
     try:
         return app(arguments, prog_name="solverscope", standalone_mode=False) or 0
-    except BrokenPipeError:
-        # nobody reads on: leave nothing for the interpreter to flush
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 130
     except KeyboardInterrupt:
         return 130
     except typer.TyperException as error:

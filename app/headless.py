@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import threading
@@ -105,6 +106,9 @@ def execute(task: Task, emit: Emit, progress: Progress) -> int:
                 if ctrl_c.pressed:
                     return INTERRUPTED
     except solvers.Interrupted:
+        return INTERRUPTED
+    except BrokenPipeError:  # nobody reads on: leave nothing for the interpreter to flush at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERRUPTED
     finally:
         if task.out is not None and traces:

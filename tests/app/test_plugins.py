@@ -1,0 +1,135 @@
+"""Users' own solvers and data sets from a Python file, and what a broken file is told."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import datasets
+import solvers
+from app import plugins
+from app.plugins import PluginError, load_all, load_file
+
+pytestmark = pytest.mark.usefixtures("registries")
+
+SOLVER = """
+from __future__ import annotations
+from dataclasses import dataclass
+import solvers
+
+@solvers.register
+@dataclass(frozen=True)
+class Steps(solvers.Solver):
+    id, name, summary = "steps", "Steps", "proximal gradient with a fixed step"
+    needs = solvers.Trait.SMOOTH | solvers.Trait.PROX
+    step: float = solvers.param(1.0, "length of every step", low=0.0, open_low=True)
+
+    def iterate(self, problem, w0=None):
+        point, k = problem.at(w0), 0
+        while True:
+            g = point.gradient()
+            yield solvers.Iterate.at(point, k, violation=problem.penalty.violation(point.w, g))
+            point, k = problem.at(problem.penalty.prox(point.w - self.step * g, self.step)), k + 1
+"""
+
+DATA = """
+import datasets, numpy as np
+
+def load(request):
+    rng = np.random.default_rng(request.seed)
+    y = np.where(rng.random(60) < 0.5, -1, 1).astype(np.int8)
+    X = rng.normal(size=(60, 3)) + y[:, None]
+    return datasets.Content(datasets.Part(X, y), ("no", "yes"), ("a", "b", "c"), "blobs")
+
+datasets.register(datasets.DataSetInfo("blobs", "Blobs", "two blobs", "binary", load))
+"""
+
+
+def write(folder, text, name="mine.py"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_own_solver_runs_beside_the_others_and_is_listed(command, tmp_path):
+    path = str(write(tmp_path, SOLVER))
+    answer = command(
+        *("run", "digits", "--plugin", path, "--solver", "steps,step=0.5", "--solver", "prox-qn"),
+        *("--max-iter", "5", "--json"),
+    )
+    assert answer.status == 0, answer.err
+    assert [record["solver"] for record in answer.of_type("result")] == ["steps", "prox-qn"]
+    objectives = [r["objective"] for r in answer.of_type("iterate") if r["solver"] == "steps"]
+    assert objectives == sorted(objectives, reverse=True)
+    listed = command("list", "solvers", "--json", "--plugin", path).records
+    assert {"steps"} < {entry["id"] for entry in listed}
+
+
+def test_own_data_set_runs(command, tmp_path):
+    path = str(write(tmp_path, DATA))
+    answer = command("run", "blobs", "--plugin", path, "--solver", "prox-qn", "--json", "--seed", "4")
+    assert answer.status == 0, answer.err
+    assert answer.of_type("result")[0]["status"] == "converged"
+    assert answer.records[0]["dataset"] == "blobs"
+
+
+def test_several_files_are_loaded_each_once(tmp_path):
+    paths = [write(tmp_path, SOLVER, "a.py"), write(tmp_path, DATA, "b.py")]
+    load_all(paths)
+    load_all(paths)
+    assert "steps" in solvers.SOLVERS
+    assert "blobs" in datasets.DATASETS
+
+
+def test_files_named_in_the_environment_are_loaded(monkeypatch, tmp_path):
+    files = [write(tmp_path, SOLVER, "a.py"), write(tmp_path, DATA, "b.py")]
+    monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join(map(str, files)))
+    load_all()
+    assert "steps" in solvers.SOLVERS
+    assert "blobs" in datasets.DATASETS
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import solvers\n\nsolvers.register(1)\n", "line 3: TypeError: 1 is neither"),
+        ("x = 1\nx = = 2\n", "line 2: SyntaxError"),
+        ("import no_such_package\n", "line 1: ModuleNotFoundError"),
+        (SOLVER.replace('"steps"', '"prox-qn"'), "registered already: give your class another id"),
+        (SOLVER.replace("@dataclass(frozen=True)\n", ""), "write @dataclass(frozen=True) above it"),
+        (SOLVER.replace('id, name, summary = "steps", "Steps", ', "summary = "), "has no id"),
+        (DATA.replace('"blobs", "Blobs"', '"digits", "Blobs"'), "choose another id"),
+        ("raise SystemExit(0)\n", "line 1: SystemExit"),
+    ],
+)
+def test_broken_file_gets_one_sentence_with_the_line(command, tmp_path, text, said):
+    path = write(tmp_path, text)
+    answer = command("run", "digits", "--solver", "prox-qn", "--plugin", str(path))
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.count("\n") == 1
+    assert "mine.py, line" in answer.err
+    assert said in answer.err
+
+
+def test_repaired_file_can_be_loaded_again(tmp_path):
+    path = write(tmp_path, "1 / 0\n")
+    with pytest.raises(PluginError, match="line 1: ZeroDivisionError"):
+        load_file(path)
+    path.write_text(SOLVER)
+    load_file(path)
+    assert "steps" in solvers.SOLVERS
+
+
+def test_installed_package_joins_by_its_entry_point(monkeypatch, tmp_path):
+    write(tmp_path, SOLVER, "steps_for_solverscope.py")
+    about = tmp_path / "steps_for_solverscope-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: steps-for-solverscope\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nsteps = steps_for_solverscope\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    load_all()
+    assert "steps" in solvers.SOLVERS
+    (about / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nsteps = no_such_module\n")
+    with pytest.raises(PluginError, match=r"installed plugin steps .* repair or uninstall it"):
+        load_all()

@@ -1,0 +1,116 @@
+"""Reference optima: how good they are, when they are taken from disk and when not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import datasets
+import solvers
+from app import reference as module
+from app.home import home
+from app.reference import TARGET, cached, reference
+
+
+@pytest.fixture
+def fresh_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOLVERSCOPE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def make(dataset="digits", **keywords):
+    return solvers.make_problem(datasets.load(dataset), **keywords)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "penalty"),
+    [("digits", "l1"), ("digits", "l2"), ("breast-cancer", "elastic-net"), ("synthetic-chain", "l1")],
+)
+@pytest.mark.usefixtures("fresh_home")
+def test_reference_reaches_its_target_and_no_solver_gets_below(dataset, penalty):
+    problem = make(dataset, penalty=penalty)
+    found = reference(problem)
+    assert found.violation <= TARGET * problem.violation_at_zero()
+    trace = solvers.solve(problem, solvers.make_solver("owl-qn"), tol=1e-8, max_seconds=20)
+    assert trace.result["objective"] >= found.f_star * (1 - 1e-13)
+
+
+def test_second_call_reads_the_cache_and_another_problem_does_not(fresh_home):
+    problem = make("breast-cancer")
+    assert cached(problem) is None
+    first = reference(problem)
+    assert (first.cached, cached(problem)) == (False, replace(first, cached=True))
+    assert reference(make("breast-cancer")) == replace(first, cached=True)
+    assert cached(problem.at_lam(0.5 * problem.lam)) is None
+    assert home() == fresh_home
+    assert [path.name for path in (fresh_home / "reference").iterdir()] == [f"{problem.key}.json"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"f_star": 1}', "null", "\x00\x01"])
+@pytest.mark.usefixtures("fresh_home")
+def test_broken_cache_file_is_solved_again_and_replaced(text):
+    problem = make("breast-cancer")
+    first = reference(problem)
+    path = home() / "reference" / f"{problem.key}.json"
+    path.write_text(text)
+    again = reference(problem)
+    assert not again.cached
+    assert again.f_star == first.f_star
+    assert json.loads(path.read_text())["f_star"] == first.f_star
+
+
+@pytest.mark.usefixtures("fresh_home")
+def test_edited_loss_or_penalty_is_not_taken_from_the_cache(monkeypatch):
+    problem = make("breast-cancer")
+    reference(problem)
+    monkeypatch.setattr(module, "_definition", lambda problem: "another source")
+    assert cached(problem) is None
+
+
+def test_home_that_cannot_be_written_is_done_without(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("SOLVERSCOPE_HOME", str(tmp_path / "file"))
+    assert np.isfinite(reference(make("breast-cancer")).f_star)
+
+
+@pytest.mark.usefixtures("fresh_home")
+def test_pulse_can_interrupt_and_nothing_is_cached():
+    problem = make()
+
+    def pulse():
+        raise solvers.Interrupted
+
+    with pytest.raises(solvers.Interrupted):
+        reference(problem, pulse)
+    assert cached(problem) is None
+
+
+@pytest.mark.usefixtures("fresh_home")
+def test_where_the_first_solver_gives_up_another_goes_on_and_the_better_counts(monkeypatch):
+    @dataclass(frozen=True)
+    class GivesUp(solvers.Solver):
+        id, name, summary = "gives-up", "Gives up", ""
+
+        def iterate(self, problem, w0=None):
+            yield solvers.Iterate.at(problem.at(w0), 0)
+
+    problem = make("breast-cancer")
+    ordered = [GivesUp(), solvers.make_solver("owl-qn")]
+    monkeypatch.setattr(module, "_candidates", lambda problem: iter(ordered))
+    found = reference(problem)
+    assert found.solver == "owl-qn"
+    assert found.f_star < problem.at().objective
+
+    monkeypatch.setattr(module, "_candidates", lambda problem: iter(ordered[:1]))
+    alone = reference(problem.at_lam(0.5 * problem.lam))
+    assert alone.violation > TARGET * problem.violation_at_zero()  # and says so
+
+
+@pytest.mark.usefixtures("fresh_home")
+def test_problem_that_no_solver_takes_gets_one_sentence(monkeypatch):
+    monkeypatch.setattr(module, "_candidates", lambda problem: iter(()))
+    with pytest.raises(ValueError, match="give f\\* as a number"):
+        reference(make("breast-cancer"))

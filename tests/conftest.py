@@ -1,0 +1,102 @@
+"""What all tests share: a home folder of their own, the command line as a function, registries put back."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+BROWSER_TESTS = Path(__file__).parent / "browser"
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+#: Set to 1 where a browser is known to be there: a browser test that is skipped then fails.
+REQUIRE_BROWSER = os.environ.get("SOLVERSCOPE_REQUIRE_BROWSER") == "1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path, None, None]:
+    """A fresh SOLVERSCOPE_HOME: no test reads or writes the cache of whoever runs it."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOLVERSCOPE_HOME", str(home))
+        yield home
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command gave: exit status, standard output and standard error."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """Standard output as JSON lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def of_type(self, type: str) -> list[dict[str, Any]]:
+        return [record for record in self.records if record["type"] == type]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """``command("run", "digits", ...)`` calls the command line in this process."""
+    from app.cli import main
+
+    def call(*arguments: str) -> Answer:
+        capsys.readouterr()
+        status = main(arguments)
+        return Answer(status, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def registries() -> Generator[None, None, None]:
+    """Whatever a test registers is gone after it."""
+    import datasets
+    import solvers
+
+    tables = (solvers.SOLVERS, solvers.LOSSES, solvers.PENALTIES, datasets.DATASETS)
+    before = [dict(table) for table in tables]
+    yield
+    for table, entries in zip(tables, before, strict=True):
+        table.clear()
+        table.update(entries)
+    for name in [name for name in sys.modules if name.startswith("solverscope_plugin_")]:
+        del sys.modules[name]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return _must_run(item, (yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return _must_run(collector, (yield))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if REQUIRE_BROWSER and not any(_in_browser(item) for item in session.items):
+        raise pytest.UsageError("SOLVERSCOPE_REQUIRE_BROWSER=1, but no browser test was collected")
+
+
+def _must_run(node: pytest.Item | pytest.Collector, report: Report) -> Report:
+    if REQUIRE_BROWSER and report.skipped and _in_browser(node):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although SOLVERSCOPE_REQUIRE_BROWSER=1: {report.longrepr}"
+    return report
+
+
+def _in_browser(node: pytest.Item | pytest.Collector) -> bool:
+    return BROWSER_TESTS in node.path.parents

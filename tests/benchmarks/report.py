@@ -1,0 +1,112 @@
+"""Reports of benchmarks: tables on the console, and tables and plots in one HTML file that opens offline."""
+
+from __future__ import annotations
+
+import html
+import platform
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bokeh.embed import components
+from bokeh.plotting import figure
+from bokeh.resources import INLINE
+from rich.console import Console
+from rich.table import Table
+
+#: Where reports are written unless told otherwise (not tracked).
+FOLDER = Path(__file__).resolve().parents[2] / "build" / "reports"
+#: Okabe and Ito's palette, which the colour-blind can tell apart, and dashes besides.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("solid", "dashed", "dotdash", "dotted", "dashdot", "solid", "dashed")
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2rem auto; color: #222 }
+table { border-collapse: collapse; margin: .5rem 0 1.5rem; font-variant-numeric: tabular-nums }
+td, th { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #ddd }
+th { border-bottom: 2px solid #888 }
+td:first-child, th:first-child { text-align: left }
+p.note { color: #555 }
+figure { margin: 0 }
+"""
+#: A curve: x and y.
+Curve = tuple[Sequence[float], Sequence[float]]
+
+
+class Report:
+    """Collects tables, notes and plots under one title; ``write`` makes the file."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.console = Console(width=140)
+        self.parts: list[str] = []
+        self.plots: list[figure] = []
+        self.console.rule(title)
+
+    def note(self, text: str) -> None:
+        """A paragraph."""
+        self.console.print(text, highlight=False)
+        self.parts.append(f'<p class="note">{html.escape(text)}</p>')
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """A table; numbers are shown with four significant digits, None as a dash."""
+        shown = [[text(cell) for cell in row] for row in rows]
+        table = Table(*columns, title=title, title_justify="left")
+        for row in shown:
+            table.add_row(*row)
+        self.console.print(table)
+        head = "".join(f"<th>{html.escape(c)}</th>" for c in columns)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in shown)
+        self.parts.append(f"<h2>{html.escape(title)}</h2><table><tr>{head}</tr>{body}</table>")
+
+    def curves(
+        self,
+        title: str,
+        x: str,
+        y: str,
+        runs: dict[str, tuple[Sequence[float], Sequence[float]]],
+        *,
+        log: bool = True,
+    ) -> None:
+        """One line a run: name -> (x, y)."""
+        plot = figure(
+            title=title,
+            width=900,
+            height=380,
+            x_axis_label=x,
+            y_axis_label=y,
+            y_axis_type="log" if log else "linear",
+        )
+        for k, (name, (xs, ys)) in enumerate(runs.items()):
+            look = {"color": COLOURS[k % len(COLOURS)], "line_dash": DASHES[k % len(DASHES)]}
+            plot.line(xs, ys, line_width=2, legend_label=name, **look)
+        self.parts.append(f"<figure>PLOT{len(self.plots)}</figure>")
+        self.plots.append(plot)
+
+    def write(self, name: str) -> Path:
+        """Write ``name`` (.html) and say where."""
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        script, divs = components(tuple(self.plots)) if self.plots else ("", ())
+        body = "".join(self.parts)
+        for k, div in enumerate(divs):
+            body = body.replace(f"PLOT{k}<", f"{div}<")
+        made = f"{time.strftime('%Y-%m-%d %H:%M')}, Python {platform.python_version()}, {platform.machine()}"
+        path = FOLDER / name
+        path.write_text(
+            f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{html.escape(self.title)}</title>"
+            f"<style>{STYLE}</style>{INLINE.render() if self.plots else ''}"
+            f"<body><h1>{html.escape(self.title)}</h1><p class='note'>{made}</p>{body}{script}</body></html>",
+            encoding="utf-8",
+        )
+        self.console.print(f"report: {path}")
+        return path
+
+
+def text(cell: Any) -> str:
+    """A cell as it is shown."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        return str(cell)
+    return f"{cell:,}".replace(",", " ") if isinstance(cell, int) else f"{cell:.4g}"

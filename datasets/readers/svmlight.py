@@ -30,9 +30,9 @@ REASONS = {
 class Rows:
     """Rows of a file.
 
-    X       (n, largest index + 1) CSR, columns are the indices as they stand in the file
-    labels  flat, those of row i are labels[offsets[i] : offsets[i + 1]]
-    lines   (n,) line of each row, counted from 1
+    X        (n, largest index + 1) CSR, columns are the indices as they stand in the file
+    labels   flat, those of row i are labels[offsets[i] : offsets[i + 1]]
+    lines    (n,) line of each row, counted from 1
     """
 
     X: scipy.sparse.csr_matrix
@@ -41,65 +41,80 @@ class Rows:
     lines: np.ndarray
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Rows of some lines: X by row lengths, sorted indices and values, and the number of lines."""
+
+    lengths: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    label_counts: np.ndarray
+    labels: np.ndarray
+    lines: np.ndarray
+    n_lines: int
+
+
 def read(path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None) -> Rows:
     """Read a file, compressed or not, piece by piece.
 
     Blank lines and comments are skipped, a byte order mark, CRLF, tabs and `qid:` are accepted, indices
-    may come in
-    any order but only once in a line. Raises DataError with file, line and reason.
+    may come in any
+    order but only once in a line. Raises DataError with file, line and reason.
     """
-    blocks: list[tuple[np.ndarray, ...]] = []
-    line, values = 1, 0
+    blocks: list[_Block] = []
+    line, n_values = 1, 0
     for text in line_blocks(path, limit=limit, progress=progress):
-        block = _parse_block(path, text, line)
-        line += block[-1]
-        values += len(block[-2])
-        if values > MAX_NONZEROS:
+        block = _parse(path, text, line)
+        line += block.n_lines
+        n_values += len(block.values)
+        if n_values > MAX_NONZEROS:
             raise DataError(f"{path.name} has more than {MAX_NONZEROS:,} values: split it.")
-        blocks.append(block[:-1])
-    if not any(len(block[0]) for block in blocks):
+        blocks.append(block)
+    if not any(len(block.lines) for block in blocks):
         raise DataError(f"{path.name} is empty: {RIGHT}.")
-    lines, label_counts, labels, counts, indices, values = (
-        np.concatenate(part) for part in zip(*blocks, strict=True)
-    )
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    columns = int(indices.max(initial=-1)) + 1
-    X = scipy.sparse.csr_matrix((values, indices, indptr), (len(lines), columns))
-    X.sort_indices()
-    same_row = np.repeat(np.arange(len(lines)), counts)
-    twice = np.flatnonzero((np.diff(X.indices) == 0) & (np.diff(same_row) == 0))
-    if len(twice):
-        where = lines[same_row[twice[0]]]
-        raise DataError(
-            f"{path.name}, line {where}: feature {X.indices[twice[0]]} comes twice; give it once."
-        )
-    return Rows(X, labels, np.concatenate([[0], np.cumsum(label_counts)]), lines)
+
+    def whole(name: str) -> np.ndarray:
+        return np.concatenate([getattr(block, name) for block in blocks])
+
+    indptr = np.concatenate([[0], np.cumsum(whole("lengths"))])
+    columns = max(int(block.indices.max(initial=-1)) for block in blocks) + 1
+    X = scipy.sparse.csr_matrix((whole("values"), whole("indices"), indptr), (len(indptr) - 1, columns))
+    offsets = np.concatenate([[0], np.cumsum(whole("label_counts"))])
+    return Rows(X, whole("labels"), offsets, whole("lines"))
 
 
-def _parse_block(path: Path, text: bytes, line: int) -> tuple:
-    """Arrays of the rows of whole lines, the first of which is `line`, and the number of lines."""
+def _parse(path: Path, text: bytes, line: int) -> _Block:
+    """The rows of whole lines, the first of which is `line`."""
     raw = np.frombuffer(text, np.uint8)
-    n_lines = int(np.count_nonzero(raw == ord("\n"))) + 1
-    n_values = int(np.count_nonzero(raw == ord(":")))
-    n_labels = int(np.count_nonzero(raw == ord(","))) + n_lines
-    lines, label_counts, counts = (np.empty(n_lines, np.int64) for _ in range(3))
-    labels, indices, values = np.empty(n_labels), np.empty(n_values, np.int32), np.empty(n_values)
+    n_lines = text.count(b"\n") + 1
+    n_values = text.count(b":")
+    lines, label_counts, lengths = (np.empty(n_lines, np.int64) for _ in range(3))
+    labels = np.empty(text.count(b",") + n_lines)
+    indices, values = np.empty(n_values, np.int32), np.empty(n_values)
     slow = slow_numbers(raw)
-    rows, used_labels, used, n_slow, read_lines, error = parse_rows(
-        raw, line, MAX_FEATURES, lines, label_counts, labels, counts, indices, values, slow
+    rows, used_labels, used, n_slow, end, error = parse_rows(
+        raw, line, MAX_FEATURES, lines, label_counts, labels, lengths, indices, values, slow
     )
     if error:
-        raise DataError(f"{path.name}, line {read_lines}: {REASONS[error]}; {RIGHT}.")
+        raise DataError(f"{path.name}, line {end}: {REASONS[error]}; {RIGHT}.")
     round_slowly(text, slow[:n_slow], values)
-    if not np.isfinite(values[:used]).all():
-        where = np.searchsorted(np.cumsum(counts[:rows]), np.argmin(np.isfinite(values[:used])), side="right")
-        raise DataError(f"{path.name}, line {lines[where]}: {REASONS[6]}; {RIGHT}.")
-    return (
-        lines[:rows],
-        label_counts[:rows],
-        labels[:used_labels],
-        counts[:rows],
-        indices[:used],
-        values[:used],
-        read_lines - line,
+    lines, lengths, indices, values = lines[:rows], lengths[:rows], indices[:used], values[:used]
+    if not np.isfinite(values).all():
+        row = np.searchsorted(np.cumsum(lengths), np.argmin(np.isfinite(values)), side="right")
+        raise DataError(f"{path.name}, line {lines[row]}: {REASONS[6]}; {RIGHT}.")
+    X = scipy.sparse.csr_matrix(
+        (values, indices, np.concatenate([[0], np.cumsum(lengths)])), (rows, MAX_FEATURES + 1)
     )
+    X.sort_indices()
+    repeated = np.diff(X.indices) == 0
+    # the last value of a row and the first of the next may well have the same index
+    repeated[(X.indptr[1:-1] - 1)[(X.indptr[1:-1] > 0) & (X.indptr[1:-1] < used)]] = False
+    if repeated.any():
+        place = int(np.argmax(repeated))
+        row = np.searchsorted(X.indptr, place, side="right") - 1
+        raise DataError(
+            f"{path.name}, line {lines[row]}: feature {X.indices[place]} comes twice; give it once."
+        )
+    # copies, for the arrays were made for the longest that the lines could be
+    kept = [array.copy() for array in (X.indices, X.data, label_counts[:rows], labels[:used_labels], lines)]
+    return _Block(lengths.copy(), *kept, end - line)

@@ -1,0 +1,112 @@
+import bz2
+import gzip
+import io
+import lzma
+import tracemalloc
+import zipfile
+
+import pytest
+
+from datasets import DataError
+from datasets.readers import files
+
+TEXT = b"first\nsecond\nthird"
+
+
+def zipped(text, name="inside.txt"):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, text)
+    return stream.getvalue()
+
+
+PACKERS = {".txt": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zip": zipped}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_each_compression_gives_the_same_text(tmp_path, suffix):
+    path = tmp_path / f"file{suffix}"
+    path.write_bytes(PACKERS[suffix](TEXT))
+    assert files.read_bytes(path) == TEXT
+    assert files.read_lines(path) == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in PACKERS if suffix != ".txt"])
+def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path, suffix):
+    path = tmp_path / f"file{suffix}"
+    whole = PACKERS[suffix](TEXT * 20)
+    for end in range(0, len(whole), 3):
+        path.write_bytes(whole[:end])
+        # bz2 and xz take an empty file for an empty text, as their own programs do not
+        if end == 0 and suffix in (".bz2", ".xz", ".gz"):
+            continue
+        with pytest.raises(DataError, match=f"file\\{suffix} is damaged"):
+            files.read_bytes(path)
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in PACKERS if suffix != ".txt"])
+def test_a_bomb_is_refused_before_it_takes_memory(tmp_path, suffix):
+    path = tmp_path / f"bomb{suffix}"
+    path.write_bytes(PACKERS[suffix](b"1" * 100_000_000))
+    assert path.stat().st_size < 1_000_000
+    tracemalloc.start()
+    with pytest.raises(DataError, match="more than 10,000,000 bytes"):
+        files.read_bytes(path, limit=10_000_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40_000_000
+
+
+def test_a_zip_of_several_files_needs_the_name_of_one(tmp_path):
+    path = tmp_path / "two.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/one.txt", b"1")
+        archive.writestr("a/two.txt", b"2")
+    assert files.read_bytes(path, member="a/two.txt") == b"2"
+    with pytest.raises(DataError, match="holds 2 files"):
+        files.read_bytes(path)
+    with pytest.raises(DataError, match=r"no three\.txt"):
+        files.read_bytes(path, member="three.txt")
+
+
+def test_blocks_are_whole_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "CHUNK", 8)
+    path = tmp_path / "file.txt"
+    text = b"\xef\xbb\xbf" + b"".join(b"line %d\r\n" % i for i in range(50)) + b"end"
+    path.write_bytes(text)
+    blocks = list(files.line_blocks(path))
+    assert b"".join(blocks) == text.removeprefix(b"\xef\xbb\xbf")
+    assert all(block.endswith(b"\n") for block in blocks[:-1])
+
+
+def test_lines_have_limits(tmp_path, monkeypatch):
+    path = tmp_path / "file.txt"
+    path.write_bytes(b"short\n" + b"x" * 5_000_000)
+    monkeypatch.setattr(files, "MAX_LINE_BYTES", 1_000_000)
+    with pytest.raises(DataError, match="line 2 is longer than"):
+        list(files.line_blocks(path))
+    path.write_bytes(b"\n" * 5_000_000)
+    monkeypatch.setattr(files, "MAX_LINES", 1000)
+    with pytest.raises(DataError, match="more than 1,000 lines"):
+        list(files.line_blocks(path))
+
+
+def test_a_nul_byte_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_bytes(b"a\nb\0\n")
+    with pytest.raises(DataError, match=r"file\.txt, line 2: there is a NUL byte"):
+        list(files.line_blocks(path))
+
+
+def test_a_folder_and_a_missing_file_are_refused(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        files.read_bytes(tmp_path)
+    with pytest.raises(DataError, match="There is no file"):
+        files.read_bytes(tmp_path / "nothing")
+
+
+def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_bytes(b"a\nb\n\xff\n")
+    with pytest.raises(DataError, match="line 3: this is not UTF-8"):
+        files.read_lines(path)

@@ -1,0 +1,104 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import datasets
+from datasets import Content, DataError, DataSetInfo, Part, Products
+from datasets.dataset import check
+
+
+def loaded(part, kind="multiclass", names=("a", "b"), test=None, **options):
+    """What `load` makes of a part, through a registered set."""
+    d = part.X.shape[1]
+    content = Content(part, names, tuple(f"x{j}" for j in range(d)), "digest", test=test)
+    datasets.register(DataSetInfo("a-set", "A set", "a set", kind, lambda request: content))
+    try:
+        return datasets.load("a-set", **options)
+    finally:
+        del datasets.DATASETS["a-set"]
+
+
+X = np.arange(12.0).reshape(6, 2)
+Y = np.array([0, 1, 0, 1, 0, 1], np.int32)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("form", [np.array, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("options", [{}, {"degree": 2}, {"bias": 1}])
+def test_features_that_are_not_finite_are_refused(value, form, options):
+    bad = X.copy()
+    bad[3, 1] = value
+    with pytest.raises(DataError, match="NaN or infinite"):
+        loaded(Part(form(bad), Y), **options)
+
+
+def test_not_finite_features_of_the_test_part_are_refused():
+    with pytest.raises(DataError, match="test part has features that are NaN"):
+        loaded(Part(X, Y), test=Part(np.full((2, 2), np.nan), Y[:2]))
+
+
+def test_one_class_only_is_refused():
+    with pytest.raises(DataError, match="at least two classes"):
+        loaded(Part(X, np.zeros(6, np.int32)))
+
+
+def test_labels_that_are_on_everywhere_or_nowhere_are_refused():
+    everywhere = scipy.sparse.csr_matrix(np.tile(np.array([1, 0], np.int8), (6, 1)))
+    with pytest.raises(DataError, match="on some samples"):
+        loaded(Part(X, everywhere), kind="multilabel")
+
+
+def test_a_sequence_of_length_0_is_refused():
+    with pytest.raises(DataError, match="sequence 2 of the training part has length 0"):
+        loaded(Part(X, Y, np.array([0, 3, 3, 6])), kind="sequences")
+
+
+def test_rows_without_labels_are_refused():
+    with pytest.raises(DataError, match="6 rows but 5 labels"):
+        loaded(Part(X, Y[:5]))
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (6, 0)])
+def test_an_empty_set_is_refused(shape):
+    with pytest.raises(DataError, match="empty"):
+        loaded(Part(np.empty(shape), Y[: shape[0]]))
+
+
+def test_a_loaded_set_has_the_documented_types():
+    data = loaded(Part(X.astype(np.float32), Y), degree=1)
+    assert (data.X.dtype, data.X.flags.c_contiguous) == (np.float64, True)
+    sparse = loaded(Part(scipy.sparse.coo_matrix(X.astype(int)), Y))
+    assert (type(sparse.X), sparse.X.dtype) == (scipy.sparse.csr_matrix, np.float64)
+    assert isinstance(loaded(Part(X, Y), degree=2).X, Products)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        data.kind = "other"
+
+
+def test_counts_of_sequences_are_of_sequences():
+    data = loaded(Part(X, Y, np.array([0, 2, 6])), kind="sequences")
+    assert (data.n_samples, data.n_features, data.n_classes) == (2, 2, 2)
+    assert check(data) is data
+
+
+def test_examples_show_each_class_in_turn():
+    labels = [example.label for example in loaded(Part(X, Y)).examples(4)]
+    assert labels == ["a", "b", "a", "b"]
+
+
+def test_an_example_without_picture_or_text_names_its_strongest_features():
+    (example,) = loaded(Part(np.array([[0.5, -2.0], [0, 0]]), Y[:2])).examples(1)
+    assert example.text == "x1 = -2, x0 = 0.5"
+
+
+def test_examples_of_pictures_leave_products_out():
+    pixels = (np.random.default_rng(0).random((6, 4)) < 0.5).astype(float)
+    data = dataclasses.replace(loaded(Part(pixels, Y), degree=2, bias=1), picture_shape=(2, 2))
+    (example,) = data.examples(1)
+    np.testing.assert_array_equal(example.pictures, pixels[:1].reshape(1, 2, 2))
+
+
+def test_examples_of_sequences_spell_their_labels():
+    data = loaded(Part(X, Y, np.array([0, 2, 6])), kind="sequences")
+    assert [example.label for example in data.examples(2)] == ["ab", "abab"]

@@ -1,0 +1,94 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+import datasets
+from datasets import Content, DataError, DataSetInfo, Option, Part
+
+
+def own_set(request):
+    n = request.options["n"]
+    X = np.random.default_rng(request.seed).normal(size=(n, 3))
+    return Content(Part(X, (np.arange(n) % 2).astype(np.int32)), ("a", "b"), ("x", "y", "z"), "digest")
+
+
+ENTRY = DataSetInfo(
+    "my-set", "My set", "a set", "multiclass", own_set, own=(Option("n", 10, "rows", 4, 100),)
+)
+
+
+@pytest.fixture
+def registered():
+    datasets.register(ENTRY)
+    yield ENTRY
+    del datasets.DATASETS["my-set"]
+
+
+def test_a_users_own_set_is_loaded_like_any_other(registered):
+    data = datasets.load("my-set", n="20", positive="a", seed=1)
+    assert data.X.shape == (20, 3)
+    assert data.options == {"n": 20, "scale": "none", "degree": 1, "bias": 0, "positive": "a"}
+    assert (data.kind, data.loss, data.label_names) == ("binary", "logistic", ("not a", "a"))
+    assert not np.array_equal(data.X, datasets.load("my-set", n=20).X)
+
+
+def test_an_id_is_given_once(registered):
+    with pytest.raises(DataError, match="already"):
+        datasets.register(ENTRY)
+
+
+@pytest.mark.parametrize("changes", [{"id": "My Set"}, {"id": ""}, {"kind": "regression"}])
+def test_an_entry_that_cannot_be_used_is_not_registered(changes):
+    with pytest.raises(DataError):
+        datasets.register(dataclasses.replace(ENTRY, **changes))
+
+
+@pytest.mark.parametrize(
+    ("id", "options", "words"),
+    [
+        ("nope", {}, "choose one of digits"),
+        ("svmlight:", {}, "svmlight:PATH"),
+        ("lshtc:only-one", {}, "lshtc:PATH,HIERARCHY"),
+        ("svmlight:no/such/file", {}, "There is no file"),
+        ("digits", {"degre": 2}, "it takes split"),
+        ("digits", {"degree": 3}, "from 1 to 2"),
+        ("digits", {"positive": "ten"}, "choose one of 0, 1"),
+        ("digits", {"seed": -1}, "seed"),
+        ("synthetic-text", {"preset": "huge"}, "small, text20, binary"),
+    ],
+)
+def test_bad_requests_get_one_sentence_that_says_what_would_be_right(id, options, words):
+    with pytest.raises(DataError, match=words) as error:
+        datasets.load(id, **options)
+    assert isinstance(error.value, ValueError)
+    assert "\n" not in str(error.value)
+
+
+def test_a_preset_sets_options_and_given_ones_override_it():
+    entry = datasets.describe("synthetic-tree")
+    assert entry.parse({})["n_nodes"] == 60
+    paper = entry.parse({"preset": "paper", "n_samples": 100})
+    assert (paper["n_nodes"], paper["n_leaves"], paper["n_features"], paper["n_samples"]) == (
+        2388,
+        1139,
+        51033,
+        100,
+    )
+
+
+def test_an_own_file_has_its_path_as_source(tmp_path):
+    path = tmp_path / "some.svm"
+    path.write_text("1 1:2\n-1 2:1\n")
+    data = datasets.load(f"svmlight:{path}")
+    assert data.source == str(path)
+    assert data.id == f"svmlight:{path}"
+    assert datasets.describe(f"svmlight:{path}").available() == (True, None)
+
+
+def test_progress_is_told(tmp_path):
+    path = tmp_path / "some.svm"
+    path.write_text("1 1:2\n-1 2:1\n")
+    told = []
+    datasets.load(f"svmlight:{path}", progress=lambda text, fraction: told.append((text, fraction)))
+    assert ("reading some.svm", 1.0) in told

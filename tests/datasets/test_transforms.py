@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+import scipy.sparse
+
+from datasets import Content, DataError, Part, transforms
+from datasets.trees import Tree
+
+RNG = np.random.default_rng(0)
+
+
+def content(n=50, K=3, **changes):
+    y = np.repeat(np.arange(K), n // K + 1)[:n].astype(np.int32)
+    X = np.arange(n, dtype=float)[:, None] + np.zeros((1, 2))
+    return Content(Part(X, y), tuple("abcdef"[:K]), ("x", "y"), "digest", **changes)
+
+
+def test_a_random_split_is_stratified_and_loses_nothing():
+    whole = content(100, 3)
+    halves = transforms.split(whole, "multiclass", "random", 0)
+    rows = np.concatenate([halves.train.X[:, 0], halves.test.X[:, 0]])
+    assert sorted(rows) == list(range(100))
+    for k in range(3):
+        size = (whole.train.y == k).sum()
+        assert (halves.test.y == k).sum() == round(size / 5)
+    np.testing.assert_array_equal(whole.train.y[halves.train.X[:, 0].astype(int)], halves.train.y)
+
+
+def test_a_split_is_made_by_its_seed():
+    first, again, other = (
+        transforms.split(content(), "multiclass", "random", seed).test.X for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_a_class_with_one_sample_stays_in_training():
+    train, test = transforms.stratified(np.array([0] * 10 + [1]), 0.9, np.random.default_rng(0))
+    assert 10 in train
+    assert len(test) == 9
+
+
+def test_both_parts_are_pooled_before_a_random_split_and_by_none():
+    test = Part(np.full((10, 2), -1.0), np.zeros(10, np.int32))
+    given = content(40, test=test)
+    assert transforms.split(given, "multiclass", "given", 0) is given
+    assert transforms.split(given, "multiclass", "auto", 0) is given
+    assert transforms.split(given, "multiclass", "none", 0).train.n_samples == 50
+    halves = transforms.split(given, "multiclass", "random", 0)
+    assert (halves.train.n_samples, halves.test.n_samples) == (40, 10)
+
+
+def test_sequences_are_split_whole():
+    lengths = np.arange(1, 21)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    tokens = np.repeat(np.arange(20), lengths)
+    whole = Content(
+        Part(tokens[:, None].astype(float), tokens.astype(np.int32), offsets), tuple("ab"), ("x",), "digest"
+    )
+    halves = transforms.split(whole, "sequences", "random", 3)
+    for part in (halves.train, halves.test):
+        for lo, hi in zip(part.offsets[:-1], part.offsets[1:], strict=True):
+            assert len(set(part.y[lo:hi])) == 1
+            assert hi - lo == lengths[part.y[lo]]
+    assert (halves.train.n_samples, halves.test.n_samples) == (16, 4)
+
+
+def test_texts_follow_the_split():
+    halves = transforms.split(content(texts=lambda i: f"text {i}"), "multiclass", "random", 0)
+    assert [halves.texts(i) for i in range(3)] == [f"text {int(row)}" for row in halves.train.X[:3, 0]]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_scaling_uses_the_statistics_of_the_training_part(sparse):
+    X, X_test = np.abs(RNG.normal(size=(40, 5))), np.abs(RNG.normal(size=(9, 5)))
+    parts = [scipy.sparse.csr_matrix(A) if sparse else A for A in (X, X_test)]
+
+    def scaled(how):
+        return [A.toarray() if scipy.sparse.issparse(A) else A for A in transforms.scale(parts, how)]
+
+    unit = scaled("unit")
+    np.testing.assert_allclose(np.linalg.norm(np.vstack(unit), axis=1), 1)
+    low = 0 if sparse else X.min(0)
+    np.testing.assert_allclose(scaled("minmax")[1], (X_test - low) / (X.max(0) - low))
+    np.testing.assert_allclose(scaled("standard")[1], (X_test - X.mean(0)) / X.std(0))
+    np.testing.assert_allclose(scaled(4.0)[0], X / 4)
+    np.testing.assert_array_equal(scaled("none")[0], X)
+
+
+def test_rows_then_columns_are_standardized_as_in_libsvms_leukemia():
+    X = RNG.normal(2, 3, size=(20, 30))
+    rows = (X - X.mean(1, keepdims=True)) / X.std(1, keepdims=True)
+    (scaled,) = transforms.scale([X], "sample-standard")
+    np.testing.assert_allclose(scaled, (rows - rows.mean(0)) / rows.std(0))
+
+
+def test_empty_rows_and_constant_columns_do_not_divide_by_zero():
+    X = np.array([[0.0, 0.0], [0.0, 5.0]])
+    for how in ("unit", "minmax", "standard"):
+        for A in (X, scipy.sparse.csr_matrix(X)):
+            (scaled,) = transforms.scale([A], how)
+            assert np.isfinite(scaled.toarray() if scipy.sparse.issparse(scaled) else scaled).all()
+
+
+def test_scaling_that_would_fill_a_large_sparse_matrix_is_refused():
+    with pytest.raises(DataError, match="use scale=unit"):
+        transforms.scale([scipy.sparse.csr_matrix((20_000, 20_000))], "standard")
+    with pytest.raises(DataError, match="use scale=unit"):
+        transforms.scale([scipy.sparse.csr_matrix([[0.0, -1.0]])], "minmax")
+
+
+def test_word_weights():
+    train = scipy.sparse.csr_matrix([[2.0, 0, 1], [1, 0, 0]])
+    test = scipy.sparse.csr_matrix([[0, 3.0, 1]])
+    assert transforms.weigh([train, test], "binary")[1].toarray().tolist() == [[0, 1, 1]]
+    assert transforms.weigh([train, test], "counts")[0] is train
+    tfidf = transforms.weigh([train, test], "tfidf")
+    np.testing.assert_allclose(tfidf[0].toarray(), [[2, 0, np.log(2) + 1], [1, 0, 0]])
+    np.testing.assert_allclose(tfidf[1].toarray(), [[0, 3 * (np.log(2) + 1), np.log(2) + 1]])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_bias_is_a_last_column_of_ones(sparse):
+    X = RNG.normal(size=(4, 3))
+    expanded = transforms.expand(scipy.sparse.csr_matrix(X) if sparse else X, 1, True)
+    dense = expanded.toarray() if sparse else expanded
+    np.testing.assert_array_equal(dense, np.hstack([X, np.ones((4, 1))]))
+
+
+def test_one_class_against_the_rest():
+    y = np.array([0, 3, 4, 9, -1], np.int32)
+    names = tuple("0123456789")
+    (labels,), both = transforms.one_against_rest([y], names, "multiclass", "3", None)
+    assert labels.tolist() == [-1, 1, -1, -1, -1]
+    assert labels.dtype == np.int8
+    assert both == ("not 3", "3")
+    (labels,), both = transforms.one_against_rest([y], names, "multiclass", "even", None)
+    assert labels.tolist() == [1, -1, 1, -1, -1]
+    assert both == ("odd", "even")
+
+
+def test_one_label_against_the_rest():
+    Y = scipy.sparse.csr_matrix(np.array([[1, 1], [0, 0], [0, 1]], np.int8))
+    (labels,), _ = transforms.one_against_rest([Y], ("a", "b"), "multilabel", "a", None)
+    assert labels.tolist() == [1, -1, -1]
+
+
+def test_the_other_class_of_a_binary_set_can_be_the_positive_one():
+    (labels,), names = transforms.one_against_rest(
+        [np.array([-1, 1], np.int8)], ("no", "yes"), "binary", "no", None
+    )
+    assert labels.tolist() == [1, -1]
+    assert names == ("not no", "no")
+
+
+def test_a_node_stands_for_the_leaves_below_it():
+    tree = Tree.of({"c": "a", "d": "a"}, ["a", "b"])
+    ids = tree.ids()
+    y = np.array([ids[name] for name in "cdb"], np.int32)
+    (labels,), _ = transforms.one_against_rest([y], tree.names, "tree", "a", tree.parents)
+    assert labels.tolist() == [1, 1, -1]
+
+
+def test_a_class_that_is_not_there_is_refused_with_those_that_are():
+    with pytest.raises(DataError, match="choose one of a, b"):
+        transforms.one_against_rest([np.array([0, 1])], ("a", "b"), "multiclass", "even", None)

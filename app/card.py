@@ -1,0 +1,81 @@
+"""The card of a data set: what it is, its size, a few examples."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+
+import numpy as np
+import scipy.sparse
+
+import datasets
+import solvers
+from app.theme import number
+
+KINDS = {
+    "binary": "two classes",
+    "multiclass": "{n} classes",
+    "multilabel": "{n} labels",
+    "sequences": "sequences over {n} labels",
+    "tree": "a tree of {n} nodes",
+}
+EXAMPLES = 4
+
+
+def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
+    """HTML of the card."""
+    n_train, rows = data.n_samples, data.train.X.shape[0]
+    size = (
+        f"{number(n_train)} sequences, {number(rows)} tokens"
+        if data.offsets is not None
+        else f"{number(rows)} samples"
+    )
+    facts = [
+        ("n", size),
+        ("d", f"{number(problem.size)} weights, {number(data.n_features)} features"),
+        ("labels", KINDS[data.kind].format(n=data.n_classes)),
+        ("density", f"{number(100 * density(data, problem), 3)} %"),
+    ]
+    table = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in facts)
+    shown = "".join(_example(example) for example in data.examples(EXAMPLES))
+    return (
+        f'<div class="card"><p>{html.escape(data.summary)}</p><div class="examples">{shown}</div>'
+        f'<dl>{table}</dl><p class="note">{html.escape(data.source)}</p></div>'
+    )
+
+
+def density(data: datasets.Dataset, problem: solvers.Problem) -> float:
+    """Share of the data matrix that is not zero."""
+    X = data.train.X
+    entries = (
+        np.count_nonzero(X)
+        if isinstance(X, np.ndarray)
+        else X.nnz
+        if scipy.sparse.issparse(X)
+        else problem.design.nnz
+    )
+    return entries / (X.shape[0] * X.shape[1])
+
+
+def _example(example: datasets.Example) -> str:
+    label = html.escape(example.label[:24])
+    if example.pictures is not None:
+        pictures = example.pictures[:8]
+        strip = np.concatenate([np.pad(p, ((0, 0), (0, 1))) for p in pictures], axis=1)[:, :-1]
+        height, width = 3 * strip.shape[0], 3 * strip.shape[1]
+        picture = f'<img alt="" width="{width}" height="{height}" src="data:image/png;base64,{_png(strip)}">'
+        if len(example.label) == len(example.pictures):  # one letter a picture
+            label = html.escape(example.label[: len(pictures)])
+        return f"<figure>{picture}<figcaption>{label}</figcaption></figure>"
+    text = html.escape((example.text or "")[:90])
+    return f'<figure class="text"><figcaption>{label}</figcaption><span>{text}</span></figure>'
+
+
+def _png(strip: np.ndarray) -> str:
+    """A grey picture of values in [0, 1], dark ink on white, as base64."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray((255 * (1 - strip)).astype(np.uint8)).save(buffer, "PNG")
+    return base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,43 @@
+"""The cursor: the one run and iteration that every view talks about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import param
+
+from solvers import Trace
+
+
+class Cursor(param.Parameterized):
+    """(run, iteration); while ``follow`` is on it stays at the head of the run."""
+
+    run: Trace | None = param.ClassSelector(class_=Trace, default=None, allow_None=True, doc="the chosen run")
+    iteration: int = param.Integer(default=0, bounds=(0, None), doc="the chosen iteration")
+    follow: bool = param.Boolean(default=True, doc="stay at the newest iterate")
+
+    def place(self, run: Trace, iteration: int) -> None:
+        """Put the cursor somewhere on purpose: it no longer follows the head."""
+        self.param.update(run=run, iteration=max(int(iteration), 0), follow=False)
+
+    def keep_up(self, traces: Sequence[Trace]) -> None:
+        """Choose a run if the chosen one is gone, and go along with its head while following."""
+        run = self.run if any(t is self.run for t in traces) else next(iter(traces), None)
+        changes: dict[str, object] = {} if run is self.run else {"run": run}
+        if run is not None and self.follow and (last := run.last):
+            changes["iteration"] = int(last["iteration"])
+        if changes:
+            self.param.update(**changes)
+
+    def row(self) -> int | None:
+        """Index of the recorded row nearest to the cursor, None without one."""
+        if self.run is None or not len(self.run):
+            return None
+        iterations = self.run.iteration
+        k = int(np.searchsorted(iterations, self.iteration))
+        if k > 0 and (
+            k == len(iterations) or self.iteration - iterations[k - 1] < iterations[k] - self.iteration
+        ):
+            k -= 1
+        return k

@@ -1,0 +1,117 @@
+"""The bar at the bottom: scrubs the one cursor through a run, and shows where something happened."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import param
+from panel.custom import JSComponent
+
+from app import theme
+from app.session import Session
+from solvers import Trace
+
+#: Events that the bar marks as steps gone wrong, in words.
+TROUBLE = {
+    "stalled-on-working-set": "no progress on the working set",
+    "curvature-skipped": "curvature pair skipped",
+}
+MOST_MARKS = 200
+
+
+class CursorBar(JSComponent):
+    """A slider over iterations with marks; also listens to the keyboard (space, arrows)."""
+
+    state = param.Dict(default={}, doc="where the cursor is, and of which run")
+    marks = param.List(default=[], doc="[iteration, kind, text] each")
+
+    _esm = theme.asset("cursor_bar.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("cursor_bar.css")]
+
+    def __init__(self, session: Session, on_space: Any, **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        self._session = session
+        self._on_space = on_space
+        self._marked: object = None
+        session.cursor.param.watch(lambda event: self.update(), ["run", "iteration", "follow"])
+
+    def update(self) -> None:
+        """Show the cursor as it is now."""
+        cursor = self._session.cursor
+        trace = cursor.run
+        head = int(trace.last.get("iteration", 0)) if trace is not None and trace.last else 0
+        state = {"head": head, "iteration": min(cursor.iteration, head), "follow": cursor.follow}
+        if trace is not None and (row := cursor.row()) is not None:
+            place = trace.info.get("style", 0)
+            state |= {
+                "label": trace.info["label"],
+                "color": theme.style(trace, place)[0],
+                "text": said(trace, row),
+            }
+        if state != self.state:
+            self.state = state
+        mark = (id(trace), len(trace) if trace is not None else 0)
+        if mark != self._marked:
+            self._marked = mark
+            found = marks(trace) if trace is not None else []
+            if found != self.marks:
+                self.marks = found
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        cursor = self._session.cursor
+        match data.get("action"):
+            case "space":
+                self._on_space()
+            case "follow":
+                cursor.follow = not cursor.follow
+                self._session.tick()
+            case "move" if cursor.run is not None and isinstance(data.get("iteration"), int):
+                cursor.place(cursor.run, min(data["iteration"], self.state["head"]))
+            case "by" if cursor.run is not None and (row := cursor.row()) is not None:
+                iterations = cursor.run.iteration
+                row = min(max(row + (1 if data.get("by", 0) > 0 else -1), 0), len(iterations) - 1)
+                cursor.place(cursor.run, int(iterations[row]))
+
+
+def said(trace: Trace, row: int) -> str:
+    """What one recorded iterate did, in a line."""
+    record = {name: column[row] for name, column in trace.since(None)[0].items()}
+    parts = [
+        f"iteration {theme.number(int(record['iteration']))}",
+        f"f {theme.number(float(record['objective']), 6)}",
+    ]
+    if record["nnz"] >= 0:
+        parts.append(f"{theme.number(int(record['nnz']))} non-zeros")
+    if np.isfinite(record["step"]):
+        trials = int(record["ls_trials"])
+        parts.append(
+            f"step {theme.number(float(record['step']), 3)}"
+            + (f" after {trials} trials" if trials > 1 else "")
+        )
+    parts += [word.replace("-", " ") for word in record["events"]]
+    return " · ".join(parts)
+
+
+def marks(trace: Trace) -> list[list[Any]]:
+    """Epoch starts, returned variables and failed steps of a run."""
+    rows, _, _ = trace.since(None)
+    found: list[list[Any]] = []
+    seen = 0
+    for iteration, epoch, returned, events in zip(
+        *(rows[name] for name in ("iteration", "epoch", "returned", "events")), strict=True
+    ):
+        at = int(iteration)
+        if "epoch-start" in events:
+            found.append([at, "epoch", f"epoch {int(epoch)} begins"])
+            seen = 0
+        if returned > seen:
+            found.append([at, "return", f"{int(returned)} variables are back that shrinking had missed"])
+        seen = max(seen, int(returned))
+        found += [[at, "trouble", text] for word, text in TROUBLE.items() if word in events]
+    if len(found) > MOST_MARKS:
+        epochs = [mark for mark in found if mark[1] == "epoch"][:MOST_MARKS]
+        rest = [mark for mark in found if mark[1] != "epoch"]
+        stride = max(len(rest) // max(MOST_MARKS - len(epochs), 1), 1)
+        found = sorted(epochs + rest[::stride])
+    return found

@@ -1,0 +1,81 @@
+"""The rows above the plots: one a run, legend and instrument panel at once."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import param
+from panel.custom import JSComponent
+
+from app import theme
+from app.live import LiveRun
+from app.session import Session
+
+
+class LegendRows(JSComponent):
+    """Drawn by ``assets/legend.js`` from plain dictionaries."""
+
+    rows = param.List(default=[], doc="one dictionary a run: texts to show and its state")
+
+    _esm = theme.asset("legend.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("legend.css")]
+
+    def __init__(self, session: Session, **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        self._session = session
+
+    def update(self) -> None:
+        """Show the runs as they are now."""
+        rows = [row(run, self._session) for run in self._session.runs]
+        if rows != self.rows:
+            self.rows = rows
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        session = self._session
+        run = next((r for r in session.runs if r.style == data.get("key")), None)
+        if run is None:
+            return
+        match data.get("action"):
+            case "hide":
+                session.toggle(run)
+            case "isolate":
+                session.isolate(run)
+            case "choose" if run.trace is not None:
+                session.cursor.param.update(run=run.trace, follow=run.alive)
+            case "pause":
+                run.worker.pause()
+            case "resume":
+                run.worker.resume()
+            case "step":
+                run.worker.step_once()
+            case "stop":
+                run.worker.stop()
+            case "remove":
+                session.remove(run)
+        session.tick()
+
+
+def row(run: LiveRun, session: Session) -> dict[str, Any]:
+    """What one row shows."""
+    last = run.trace.last if run.trace is not None else {}
+    full = last and run.problem is not None and last["working_set"] == run.problem.size
+
+    def count(name: str) -> str:
+        return theme.number(int(last[name])) if last and last[name] >= 0 else "–"
+
+    return {
+        "key": run.style,
+        "label": run.label,
+        "color": theme.COLORS[run.style % len(theme.COLORS)],
+        "dash": theme.dash(run.style),
+        "state": run.state,
+        "message": run.message,
+        "hidden": session.hidden(run),
+        "chosen": run.trace is not None and session.cursor.run is run.trace,
+        "iteration": count("iteration"),
+        "epoch": count("epoch"),
+        "objective": theme.number(float(last["objective"]), 6) if last else "–",
+        "nnz": count("nnz"),
+        "working_set": "all" if full else count("working_set"),
+        "cpu": theme.seconds(float(last["cpu_seconds"])) if last else "–",
+    }

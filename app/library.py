@@ -1,0 +1,72 @@
+"""Data sets and problems, made once and shared by all sessions of the server."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+import datasets
+import solvers
+from app.setting import ProblemSetting
+
+#: Data sets and problems kept for the next run or visitor.
+KEPT = 4
+
+T = TypeVar("T")
+
+
+class _Shelf:
+    """Values by key, each made once by whoever asks first; the least recently used are dropped."""
+
+    def __init__(self, keep: int = KEPT) -> None:
+        self._lock = threading.Lock()
+        self._keep = keep
+        self._values: OrderedDict[Hashable, Any] = OrderedDict()
+        self._makers: dict[Hashable, threading.Lock] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        with self._lock:
+            maker = self._makers.setdefault(key, threading.Lock())
+        with maker:
+            with self._lock:
+                if key in self._values:
+                    self._values.move_to_end(key)
+                    return self._values[key]
+            value = make()
+            with self._lock:
+                self._values[key] = value
+                while len(self._values) > self._keep:
+                    dropped, _ = self._values.popitem(last=False)
+                    self._makers.pop(dropped, None)
+            return value
+
+
+_data, _problems = _Shelf(), _Shelf()
+
+
+def load(
+    id: str, options: dict[str, Any], seed: int, progress: Callable[[str, float | None], None] | None = None
+) -> datasets.Dataset:
+    """The data set, from memory if somebody had it lately. Raises datasets.DataError."""
+    key = (id, tuple(sorted(options.items())), seed)
+    return _data.get(key, lambda: datasets.load(id, seed=seed, progress=progress, **options))
+
+
+def problem(data: datasets.Dataset, setting: ProblemSetting) -> solvers.Problem:
+    """The problem of ``setting`` on ``data``; those that differ in λ alone share data and products."""
+    params = setting.penalty_params
+    source = (data.id, tuple(sorted(data.options.items())), data.seed, data.digest)
+    base = _problems.get(
+        (*source, setting.loss, setting.penalty, tuple(sorted(params.items()))),
+        lambda: solvers.make_problem(data, setting.loss, setting.penalty, penalty_params=params),
+    )
+    return at_lam(base, setting.lam)
+
+
+def at_lam(base: solvers.Problem, lam: float | None) -> solvers.Problem:
+    """The same problem at λ = ``lam`` (None: as it is)."""
+    if lam is None or not base.penalty.takes_lam or lam == base.lam:
+        return base
+    return base.at_lam(lam)

@@ -1,0 +1,267 @@
+"""The page: puts the pieces together for one visitor, and keeps the address up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app import access, library, plugins, theme
+from app.cursor_bar import CursorBar
+from app.fields import Form
+from app.legend import LegendRows
+from app.live import LiveRun
+from app.optimum import Optimum
+from app.pool import PoolFull
+from app.problem_panel import ProblemPanel
+from app.run_controls import PACES, RunControls
+from app.session import Session
+from app.setting import Setting, SolverSetting
+from app.solver_panel import SolverPanel
+from app.stories import Story, stories
+from app.views import TABS, Convergence, Sparsity
+from app.views.plot import X_AXES
+from solvers import ACTIVE, LINE, Parameter, Problem, Stopping
+
+TITLE = "Solverscope"
+LIMITS = (
+    Parameter("tol", 1e-6, "stop at a violation of so many times that at w = 0", 0.0, 1.0, None, (), True),
+    Parameter("max_seconds", 120.0, "stop after so many CPU seconds of a run", 0.0, 1e6, None, (), True),
+)
+PROBES = (ACTIVE, LINE)
+
+
+class Page:
+    """Everything one visitor sees. ``query`` is the address they came with."""
+
+    def __init__(self, query: dict[str, str] | None = None) -> None:
+        query = query or {}
+        self.session = Session()
+        self.notices = pn.Column(sizing_mode="stretch_width", margin=0)
+        self.story = self._story(query.get("story"))
+        setting, notices = self.story.setting.updated(query)
+        for notice in notices:
+            self.notify(notice)
+        self._build(setting)
+        self._look(query)
+
+    # what is on the page
+
+    def _build(self, setting: Setting) -> None:
+        session = self.session
+        self.story_menu = pmui.Select(
+            label="Story",
+            options={story.name: id for id, story in stories().items()},
+            value=self.story.id,
+            width=340,
+            size="small",
+            margin=(6, 8),
+        )
+        self.story_menu.param.watch(lambda event: self.tell(stories()[event.new]), "value")
+        self.question = theme.html(sizing_mode="stretch_width", margin=0)
+        self.solvers = SolverPanel(self._changed)
+        self.limits = Form(self._changed)
+        self.problem = ProblemPanel(session, setting.problem, self._problem_changed)
+        self.controls = RunControls(session, self.start, self._changed)
+        self.legend = LegendRows(session)
+        self.optimum = Optimum(session)
+        self.convergence = Convergence((), session.cursor)
+        self.sparsity = Sparsity((), session.cursor)
+        self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
+        self.convergence.param.watch(lambda event: self._changed(), ["x", "measure", "log"])
+        self.tabs = {id: view((), session.cursor, visible=False) for id, view in TABS.items()}
+        self.tab_bar = pmui.Tabs(
+            *[(view.title, view) for view in self.tabs.values()],
+            dynamic=True,
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self.tab_bar.param.watch(lambda event: self._tab_changed(), "active")
+        self.cursor_bar = CursorBar(session, self.controls.toggle)
+        session.views = [self.convergence, self.sparsity, *self.tabs.values()]
+        session.watchers = [self.controls, self.optimum, self.legend, self.cursor_bar]
+        self.pending = theme.html(margin=(0, 10))
+        self._show(setting)
+        self._tab_changed()
+
+    def view(self) -> pmui.Page:
+        """The page itself."""
+        plots = pn.Column(
+            self.convergence, self.sparsity, css_classes=["plots"], sizing_mode="stretch_width", margin=0
+        )
+        main = theme.column(
+            self.notices,
+            self.question,
+            pn.FlexBox(
+                self.controls.view,
+                self.optimum.view,
+                justify_content="space-between",
+                align_items="center",
+                margin=0,
+            ),
+            self.legend,
+            plots,
+            self.tab_bar,
+            kind="main",
+        )
+        foot = theme.column(self.cursor_bar, kind="foot")
+        sidebar = [
+            self.problem.view,
+            theme.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
+            self.solvers,
+            self.pending,
+            theme.html("<h2>Stop when</h2>", margin=(8, 10, 0, 10)),
+            self.limits,
+        ]
+        return pmui.Page(
+            title=TITLE,
+            header=[self.story_menu],
+            sidebar=sidebar,
+            main=[main, foot],
+            sidebar_width=330,
+            favicon=theme.ASSETS / "favicon.svg",
+            raw_css=[theme.asset("page.css")],
+            theme_config={"light": theme.mui("light"), "dark": theme.mui("dark")},
+            busy_indicator=None,
+        )
+
+    def notify(self, text: str) -> None:
+        """Say something above everything else."""
+        self.notices.append(
+            pmui.Alert(
+                object=text,
+                severity="warning",
+                closeable=True,
+                sizing_mode="stretch_width",
+                margin=(0, 0, 8, 0),
+            )
+        )
+
+    # set-up
+
+    def _story(self, id: str | None) -> Story:
+        first = next(iter(stories().values()))
+        if id is not None and id not in stories():
+            self.notify(f"There is no story {id!r}: the first one is shown instead.")
+        return stories().get(id, first)
+
+    def tell(self, story: Story) -> None:
+        """Set everything up for a story."""
+        self.story = story
+        self.session.clear()
+        self.notices.clear()
+        self.problem.set(story.setting.problem)
+        self._show(story.setting)
+        self._look(story.view)
+        self._changed()
+
+    def _show(self, setting: Setting) -> None:
+        points = "".join(f"<li>{point}</li>" for point in self.story.look_for)
+        self.question.object = (
+            f'<details class="story"><summary>{self.story.question}</summary><ul>{points}</ul></details>'
+        )
+        self.solvers.set(setting.problem, setting.solvers)
+        given = {"tol": setting.tol, "max_seconds": setting.max_seconds}
+        self.limits.set(LIMITS, {p.name: given[p.name] for p in LIMITS if given[p.name] != p.default})
+
+    def _look(self, query: dict[str, str]) -> None:
+        """Axes, tab and speed from an address or a story; what is not possible is left as it is."""
+        x, measure, tab, pace = (query.get(name) for name in ("x", "y", "tab", "speed"))
+        if x in X_AXES:
+            self.convergence.x = x
+        if measure in self.convergence.param.measure.objects:
+            self.convergence.measure = measure
+        if tab in self.tabs:
+            self.tab_bar.active = list(self.tabs).index(tab)
+        if pace in PACES:
+            self.controls.pace.value = PACES[pace]
+
+    @property
+    def setting(self) -> Setting:
+        """What the next Run would run."""
+        limits = {p.name: self.limits.values.get(p.name, p.default) for p in LIMITS}
+        return Setting(self.problem.setting, self.solvers.chosen, **limits)
+
+    def _problem_changed(self) -> None:
+        self.solvers.set_problem(self.problem.setting)
+        self._changed()
+
+    def _changed(self) -> None:
+        """After any change by the user: the address and what waits for the next Run."""
+        self.controls.ready = self.problem.ready and bool(self.solvers.chosen)
+        self.controls.update()
+        changed = bool(self.session.alive) and self.setting != self._running
+        text = "Changes take effect on the next Run." if changed else ""
+        if self.pending.object != text:
+            self.pending.object = text
+        if pn.state.location is not None:
+            pn.state.location.update_query(**self.query())
+
+    def query(self) -> dict[str, str]:
+        """Everything needed to come back to this page."""
+        pace = next(name for name, value in PACES.items() if value == self.controls.pace.value)
+        look = {"x": self.convergence.x, "y": self.convergence.measure, "speed": pace}
+        if self.tabs:
+            look["tab"] = list(self.tabs)[self.tab_bar.active]
+        return {"story": self.story.id, **self.setting.query(), **look}
+
+    def _set_x(self, x: str) -> None:
+        for view in self.session.views:
+            if "x" in view.param:
+                view.x = x
+
+    def _tab_changed(self) -> None:
+        for k, view in enumerate(self.tabs.values()):
+            view.visible = k == self.tab_bar.active
+        if hasattr(self, "pending"):
+            self._changed()
+
+    # running
+
+    _running: Setting | None = None
+
+    def start(self, step: bool) -> None:
+        """Start the chosen solvers together."""
+        self._running = setting = self.setting
+        known = self.story.f_star if setting.problem == self.story.setting.problem else None
+        base = self.problem.problem
+
+        def stopping(problem: Problem) -> Stopping:
+            f_star = self.optimum.of(problem, known)
+            return Stopping(tol=setting.tol, max_seconds=setting.max_seconds, f_star=f_star)
+
+        def maker(chosen: SolverSetting) -> Callable[..., LiveRun]:
+            return partial(
+                LiveRun,
+                make_problem=lambda worker: library.at_lam(base, setting.problem.lam),
+                solver=chosen.make(),
+                label=chosen.label,
+                stopping=stopping,
+                probes=PROBES,
+            )
+
+        try:
+            self.session.launch([maker(solver) for solver in setting.solvers], step=step)
+        except PoolFull as error:
+            self.notify(str(error))
+        self._changed()
+
+
+def serve() -> None:
+    """Serve the page to the visitor of the current document, or one line to a stranger."""
+    pn.extension(reconnect=True)
+    context = pn.state.curdoc.session_context if pn.state.curdoc is not None else None
+    request = getattr(context, "request", None)
+    if request is not None and (line := access.refusal(request.remote_ip, access.is_public())):
+        pn.pane.Str(line).servable(title=TITLE)
+        return
+    plugins.load_all(access.plugin_files())
+    query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}
+    page = Page(query)
+    page.view().servable(title=TITLE)
+    if request is not None:
+        session = page.session
+        pn.state.on_session_destroyed(lambda context: session.close())
+        session.start_timer(lambda: context.session.connection_count)

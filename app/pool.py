@@ -1,0 +1,264 @@
+"""The run pool: many live computations on few cores, in slices, fairly between sessions and inside one.
+
+Every computation has a thread of its own, but computes only while it holds one of the pool's slots, of which
+there are as many as cores. A slot is given back when its slice is over, when the worker is held (paused) or
+waits (slow motion), and when it is done; it goes to the waiting worker whose session, and then who itself,
+has used least CPU time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+from solvers import Interrupted
+
+#: Seconds a worker computes before others get a chance.
+SLICE = 0.05
+#: Threads of the process and of one session: more are refused with a sentence.
+MAX_WORKERS = 64
+MAX_PER_SHARE = 16
+
+
+class PoolFull(ValueError):
+    """No more threads are handed out; the message says what to do."""
+
+
+class Share:
+    """What one session (or notebook, or test) uses of a pool."""
+
+    def __init__(self, pool: RunPool) -> None:
+        self.pool = pool
+        self.used = 0.0  # CPU seconds, raised to the others' level after idle times
+        self.workers: set[Worker] = set()
+
+    def start(self, task: Callable[[Worker], None], name: str = "solverscope") -> Worker:
+        """Start ``task(worker)`` in a thread of its own; PoolFull if there are too many."""
+        return self.pool.start(self, task, name)
+
+    def stop(self) -> None:
+        """Stop everything that is still at work."""
+        for worker in list(self.workers):
+            worker.stop()
+
+
+class Worker:
+    """One thread of the pool. It is the ``gate`` of a run: ``pulse`` and ``step`` may block, or raise
+    :class:`solvers.Interrupted` after ``stop``."""
+
+    def __init__(self, share: Share, task: Callable[[Worker], None], name: str) -> None:
+        self.share, self.pool = share, share.pool
+        self.cpu_seconds = 0.0
+        self.started = False  # its first slice has come
+        self.has_slot = False
+        self.waiting = False
+        self.done = threading.Event()
+        self.error: BaseException | None = None
+        self._task = task
+        self._held = False
+        self._stopped = False
+        self._allowance = 0
+        self._pace = 0.0
+        self._due = 0.0
+        self._slice_end = 0.0
+        self._cpu_began = 0.0
+        self.turn = threading.Condition(self.pool.lock)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    # what the page calls, from its own thread
+
+    def pause(self) -> None:
+        """Block at the next pulse."""
+        self._set(held=True)
+
+    def resume(self) -> None:
+        """Go on."""
+        self._set(held=False)
+
+    def step_once(self) -> None:
+        """Let exactly one more iterate through, and be paused after it."""
+        self._set(held=True, more=1)
+
+    def stop(self) -> None:
+        """End at the next pulse, also when paused."""
+        with self.pool.lock:
+            self._stopped = True
+            self.turn.notify()
+
+    def set_pace(self, per_second: float) -> None:
+        """At most so many iterates a second; 0 means no limit."""
+        with self.pool.lock:
+            self._pace, self._due = per_second, 0.0
+            self.turn.notify()
+
+    def _set(self, held: bool, more: int = 0) -> None:
+        with self.pool.lock:
+            self._held = held
+            self._allowance = self._allowance + more if held else 0
+            if more:
+                self._due = 0.0
+            self.turn.notify()
+
+    @property
+    def paused(self) -> bool:
+        """Held, with no step left to do."""
+        return self._held and not self._allowance and not self._stopped and not self.done.is_set()
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopped
+
+    # what the thread itself calls
+
+    def pulse(self) -> None:
+        """Give way if the slice is over; block while paused; raise Interrupted once stopped."""
+        if self._stopped:
+            raise Interrupted
+        if self.paused or (self.has_slot and time.perf_counter() >= self._slice_end):
+            self._give_way()
+
+    def step(self, run: object) -> None:
+        """After each iterate: use up one allowed step, keep the pace, and do as ``pulse``."""
+        with self.pool.lock:
+            self._allowance = max(self._allowance - 1, 0)
+            if self._pace:
+                self._due = max(time.perf_counter(), self._due + 1.0 / self._pace)
+        if self._due > time.perf_counter():
+            self._give_way()
+        self.pulse()
+
+    def _give_way(self) -> None:
+        with self.pool.lock:
+            self.waiting = not self.paused and self._due <= time.perf_counter()
+            self.pool.release(self)
+            self._wait_for_slot()
+        if self._stopped:
+            raise Interrupted
+
+    def _wait_for_slot(self) -> None:
+        """With the pool's lock held: wait until there is a slot and nothing speaks against computing."""
+        while not self._stopped:
+            wait = self._due - time.perf_counter()
+            if self.paused or wait > 0.0:
+                self.waiting = False
+                self.turn.wait(None if self.paused else wait)
+                continue
+            if not (self.waiting or self.has_slot):
+                self.pool.ask(self)
+            while not (self.has_slot or self._stopped or self.paused):
+                self.turn.wait()
+            if self.has_slot and not self.paused:
+                self.started = True
+                return
+            self.pool.release(self)
+        self.waiting = False
+
+    def slot_taken(self) -> None:
+        self._slice_end = time.perf_counter() + SLICE
+
+    def _run(self) -> None:
+        self._cpu_began = time.thread_time()
+        try:
+            with self.pool.lock:
+                self._wait_for_slot()
+            if not self._stopped:
+                self._task(self)
+        except Interrupted:
+            pass
+        except BaseException as error:  # kept for whoever started it
+            self.error = error
+        finally:
+            with self.pool.lock:
+                self.pool.release(self)
+                self.share.workers.discard(self)
+            self.done.set()
+
+    def account(self) -> None:
+        """Book the CPU time since the slot was taken (called by the worker's own thread)."""
+        now = time.thread_time()
+        spent, self._cpu_began = now - self._cpu_began, now
+        self.cpu_seconds += spent
+        self.share.used += spent
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until it is over; False if it is not."""
+        return self.done.wait(timeout)
+
+    def launch(self) -> None:
+        self._thread.start()
+
+
+class RunPool:
+    """The slots and who waits for them. One a process; see :func:`shared`."""
+
+    def __init__(self, slots: int | None = None) -> None:
+        self.slots = slots or os.cpu_count() or 1
+        self.lock = threading.RLock()
+        self._free = self.slots
+        self._shares: list[Share] = []
+
+    def share(self) -> Share:
+        """A new session's share."""
+        return Share(self)
+
+    @property
+    def workers(self) -> list[Worker]:
+        """All that are alive."""
+        with self.lock:
+            return [worker for share in self._shares for worker in share.workers]
+
+    def start(self, share: Share, task: Callable[[Worker], None], name: str) -> Worker:
+        with self.lock:
+            if len(share.workers) >= MAX_PER_SHARE:
+                raise PoolFull(f"{MAX_PER_SHARE} runs are alive: stop some before you start another")
+            if len(self.workers) >= MAX_WORKERS:
+                raise PoolFull("the server is busy with other visitors' runs: try again in a minute")
+            self._shares = [s for s in self._shares if s.workers and s is not share] + [share]
+            worker = Worker(share, task, name)
+            share.workers.add(worker)
+        worker.launch()
+        return worker
+
+    def ask(self, worker: Worker) -> None:
+        """With the lock held: queue up for a slot after a pause. A session does not save up the time in which
+        it computed nothing: it joins the others at the level of the least of them."""
+        if not any(w.waiting or w.has_slot for w in worker.share.workers):
+            busy = {w.share for w in self.workers if w.waiting or w.has_slot}
+            worker.share.used = max([worker.share.used, *([min(s.used for s in busy)] if busy else [])])
+        worker.waiting = True
+        self._hand_out()
+
+    def release(self, worker: Worker) -> None:
+        """With the lock held, by the worker's own thread: give the slot back, if it has one."""
+        if worker.has_slot:
+            worker.account()
+            worker.has_slot = False
+            self._free += 1
+            self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._free:
+            waiting = [w for w in self.workers if w.waiting and not w.has_slot]
+            if not waiting:
+                return
+            chosen = min(waiting, key=lambda w: (w.share.used, w.cpu_seconds))
+            chosen.waiting = False
+            chosen.has_slot = True
+            self._free -= 1
+            chosen.slot_taken()
+            chosen.turn.notify()
+
+
+_shared: RunPool | None = None
+_shared_lock = threading.Lock()
+
+
+def shared() -> RunPool:
+    """The pool of this process."""
+    global _shared
+    with _shared_lock:
+        if _shared is None:
+            _shared = RunPool()
+        return _shared

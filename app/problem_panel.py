@@ -1,0 +1,213 @@
+"""The problem side of the page: data set with its card, loss, penalty, λ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+import datasets
+import solvers
+from app import library, theme
+from app.card import card
+from app.fields import Form
+from app.pool import Worker
+from app.session import Session
+from app.setting import ProblemSetting, positive, why_not_data
+from app.theme import number
+from solvers import LOSSES, PENALTIES, Parameter, parameters
+
+SEED = Parameter("seed", 0, "seed of splits and generators", 0, 999_999_999, None, (), False)
+#: Places of the λ slider, and how far it reaches below λ_max.
+PLACES, DECADES = 81, 4
+
+
+class ProblemPanel:
+    """Widgets for a :class:`ProblemSetting`; ``on_change()`` is called when the user changes it.
+
+    Data are loaded off the page's thread; ``problem`` is None until they are there.
+    """
+
+    def __init__(self, session: Session, setting: ProblemSetting, on_change: Callable[[], None]) -> None:
+        self._session, self._on_change = session, on_change
+        self.setting = setting
+        self.problem: solvers.Problem | None = None
+        self.error = ""
+        self._loading: Worker | None = None
+        self._quiet = False
+
+        names = {info.name: id for id, info in datasets.DATASETS.items()}
+        missing = [name for name, id in names.items() if why_not_data(id)]
+        wide = {"sizing_mode": "stretch_width", "size": "small"}
+        self.data = pmui.Select(
+            label="Data set", options=names, disabled_options=[names[n] for n in missing], **wide
+        )
+        self.card = theme.html(sizing_mode="stretch_width", margin=(0, 10))
+        self.options = Form(self._option_changed)
+        self.loss = pmui.Select(label="Loss", **wide)
+        self.penalty = pmui.Select(
+            label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide
+        )
+        self.penalty_form = Form(self._penalty_form_changed)
+        self.lam = pmui.TextInput(label="λ", width=110, size="small")
+        self.ratio = theme.html(margin=(14, 10, 0, 0), css_classes=["ratio"])
+        self.slider = pmui.DiscreteSlider(
+            label="λ on a log scale",
+            options=[1.0],
+            value=1.0,
+            show_value=False,
+            sizing_mode="stretch_width",
+            margin=(0, 18),
+        )
+        self.data.param.watch(lambda e: self._choose(lambda: ProblemSetting.of(e.new)), "value")
+        self.loss.param.watch(
+            lambda e: self._choose(lambda: replace(self.setting, loss=e.new, lam=None)), "value"
+        )
+        self.penalty.param.watch(
+            lambda e: self._choose(lambda: replace(self.setting, penalty=e.new, penalty_params={}, lam=None)),
+            "value",
+        )
+        self.lam.param.watch(self._lam_typed, "value")
+        self.slider.param.watch(self._lam_slid, "value")
+        self.view = pn.Column(
+            self.data,
+            self.card,
+            pmui.Accordion(
+                ("Data options", self.options), margin=(0, 10), sizing_mode="stretch_width", elevation=0
+            ),
+            self.loss,
+            self.penalty,
+            self.penalty_form,
+            pn.Row(self.lam, self.ratio, sizing_mode="stretch_width", margin=0),
+            self.slider,
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self.set(setting)
+
+    def set(self, setting: ProblemSetting) -> None:
+        """Show another problem and load its data."""
+        self.setting = setting
+        self._show()
+        self._load()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the data are there."""
+        return self.problem is not None
+
+    # what the user does
+
+    def _choose(self, make: Callable[[], ProblemSetting]) -> None:
+        if self._quiet:
+            return
+        self.set(make())
+        self._on_change()
+
+    def _option_changed(self) -> None:
+        values = dict(self.options.values)
+        seed = values.pop("seed", 0)
+        same = values == dict(self.setting.options)
+        setting = replace(self.setting, options=values, seed=seed, lam=self.setting.lam if same else None)
+        if solvers.why_not_loss(setting.loss, setting.kind):
+            setting = replace(setting, loss=solvers.losses_for(setting.kind)[0])
+        self._choose(lambda: setting)
+
+    def _penalty_form_changed(self) -> None:
+        self._choose(lambda: replace(self.setting, penalty_params=dict(self.penalty_form.values), lam=None))
+
+    def _lam_typed(self, event: object) -> None:
+        if self._quiet:
+            return
+        try:
+            lam = positive("λ", self.lam.value)
+        except ValueError as error:
+            self.lam.param.update(error_state=True, helper_text=str(error))
+            return
+        self._set_lam(lam)
+        self._on_change()
+
+    def _lam_slid(self, event: object) -> None:
+        if self._quiet:
+            return
+        self._set_lam(float(self.slider.value))
+        self._on_change()
+
+    def _set_lam(self, lam: float | None) -> None:
+        self.setting = replace(self.setting, lam=lam)
+        self._show_lam()
+
+    # what the user sees
+
+    def _show(self) -> None:
+        setting = self.setting
+        info = datasets.DATASETS[setting.data]
+        self._quiet = True
+        self.data.value = setting.data
+        self.options.set(
+            [*info.options, SEED], {**setting.options, **({"seed": setting.seed} if setting.seed else {})}
+        )
+        losses = {LOSSES[id].name: id for id in solvers.losses_for(setting.kind)}
+        self.loss.param.update(options=losses, value=setting.loss)
+        self.penalty.value = setting.penalty
+        self.penalty_form.set(parameters(PENALTIES[setting.penalty]), setting.penalty_params)
+        self.penalty_form.visible = bool(self.penalty_form.fields)
+        self._quiet = False
+        self._show_lam()
+
+    def _show_lam(self) -> None:
+        setting, problem = self.setting, self.problem
+        takes = PENALTIES[setting.penalty].takes_lam
+        self._quiet = True
+        self.lam.param.update(
+            value="" if setting.lam is None else f"{setting.lam:.6g}",
+            visible=takes,
+            error_state=False,
+            helper_text="",
+        )
+        self.slider.visible = takes and problem is not None
+        self.ratio.visible = takes
+        self.ratio.object = ""
+        if takes and problem is not None and setting.lam is not None:
+            top = problem.lam_max or problem.lam * 10 ** (DECADES / 2)
+            grid = [float(f"{v:.3g}") for v in np.geomspace(top * 10**-DECADES, top, PLACES)]
+            if self.slider.options != grid:
+                self.slider.param.update(options=grid, value=grid[0])
+            nearest = min(grid, key=lambda v: abs(math.log(v / setting.lam)))
+            if self.slider.value != nearest:
+                self.slider.value = nearest
+            if problem.lam_max:
+                self.ratio.object = f"= {number(setting.lam / problem.lam_max, 3)} λ<sub>max</sub>"
+        self._quiet = False
+
+    # loading, off the page's thread
+
+    def _load(self) -> None:
+        if self._loading is not None:
+            self._loading.stop()
+        self.problem, self.error = None, ""
+        setting = self.setting
+        self.card.object = f'<p class="note">loading {datasets.DATASETS[setting.data].name} …</p>'
+        found: list[tuple[str, solvers.Problem]] = []
+
+        def work(worker: Worker) -> None:
+            data = library.load(setting.data, setting.options, setting.seed)
+            problem = library.problem(data, setting)
+            found.append((card(data, problem), problem))
+
+        def then(worker: Worker) -> None:
+            if worker is not self._loading:
+                return
+            if worker.error is not None:
+                self.error = str(worker.error)
+                self.card.object = f'<p class="note error" role="alert">{self.error}</p>'
+            elif found:
+                self.card.object, self.problem = found[0]
+                self._set_lam(self.problem.lam if setting.lam is None else self.setting.lam)
+            self._on_change()
+
+        self._loading = self._session.task(work, then)

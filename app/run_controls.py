@@ -1,0 +1,97 @@
+"""Run, Pause, Step, Stop, Clear and the speed: for all runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.session import Session
+
+#: Iterates a second, and their names; 0 is full speed.
+PACES = {
+    "1 / s": 1.0,
+    "2 / s": 2.0,
+    "5 / s": 5.0,
+    "10 / s": 10.0,
+    "30 / s": 30.0,
+    "100 / s": 100.0,
+    "full": 0.0,
+}
+
+
+class RunControls:
+    """The buttons. ``start(step)`` is asked to launch new runs when none is alive."""
+
+    def __init__(self, session: Session, start: Callable[[bool], None], on_pace: Callable[[], None]) -> None:
+        self._session, self._start = session, start
+        small = {"size": "small", "margin": (4, 4)}
+        self.run = pmui.Button(label="Run", icon="play_arrow", variant="contained", width=112, **small)
+        self.pause = pmui.Button(label="Pause", icon="pause", variant="outlined", **small)
+        self.step = pmui.Button(
+            label="Step",
+            icon="skip_next",
+            variant="outlined",
+            description="One iteration of every run",
+            **small,
+        )
+        self.stop = pmui.Button(label="Stop", icon="stop", variant="outlined", **small)
+        self.clear = pmui.Button(label="Clear", icon="clear", variant="text", **small)
+        self.pace = pmui.Select(
+            label="Speed, iterations", options=PACES, value=0.0, width=140, size="small", margin=(4, 8)
+        )
+        self.run.on_click(lambda event: self.go())
+        self.pause.on_click(lambda event: self._then(session.pause))
+        self.step.on_click(lambda event: self._one_step())
+        self.stop.on_click(lambda event: self._then(session.stop))
+        self.clear.on_click(lambda event: self._then(session.clear))
+        self.pace.param.watch(lambda event: (session.set_pace(event.new), on_pace()), "value")
+        self.view = pn.FlexBox(
+            self.run, self.pause, self.step, self.stop, self.clear, self.pace, align_items="center", margin=0
+        )
+        self.ready = True
+        self.update()
+
+    def go(self) -> None:
+        """Start, or go on."""
+        if self._session.state == "idle":
+            self._start(False)
+        else:
+            self._session.resume()
+        self._session.tick()
+
+    def toggle(self) -> None:
+        """What the space bar does: run or pause."""
+        if self._session.state == "running":
+            self._then(self._session.pause)
+        elif not self.run.disabled:
+            self.go()
+
+    def _one_step(self) -> None:
+        if self._session.state == "idle":
+            self._start(True)
+        else:
+            self._session.step()
+        self._session.tick()
+
+    def _then(self, act: Callable[[], None]) -> None:
+        act()
+        self._session.tick()
+
+    def update(self) -> None:
+        """Which buttons make sense now."""
+        state = self._session.state
+        wanted = {
+            self.run: (state == "running" or not self.ready),
+            self.pause: state != "running",
+            self.step: not self.ready and state == "idle",
+            self.stop: state == "idle",
+            self.clear: not self._session.runs,
+        }
+        for button, disabled in wanted.items():
+            if button.disabled != disabled:
+                button.disabled = disabled
+        label = "Resume" if state == "paused" else "Run"
+        if self.run.label != label:
+            self.run.label = label

@@ -1,0 +1,189 @@
+"""One visitor's runs: started and steered from the page, watched by one timer."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import panel as pn
+
+from app import pool
+from app.cursor import Cursor
+from app.live import LiveRun
+from app.theme import COLORS
+from app.views import View
+from solvers import Trace
+
+#: Milliseconds between ticks, and at most.
+PERIOD = 200
+SLOWEST = 2000
+#: Seconds without a connection after which the runs of a session end.
+GRACE = 1.0
+
+
+class Watcher(Protocol):
+    """Something on the page that follows the runs."""
+
+    def update(self) -> None:
+        """Bring it up to date."""
+
+
+class Session:
+    """The runs, the cursor and the views of one visitor. All methods belong to the page's thread."""
+
+    def __init__(self, run_pool: pool.RunPool | None = None) -> None:
+        self.share = (run_pool or pool.shared()).share()
+        self.runs: list[LiveRun] = []
+        self.cursor = Cursor()
+        self.views: list[View] = []
+        self.watchers: list[Watcher] = []
+        self.pace = 0.0
+        self._hidden: set[int] = set()
+        self._shown: list[Trace] = []
+        self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
+        self._timer: pn.io.PeriodicCallback | None = None
+        self._connected: Callable[[], int] | None = None
+        self._seen_connected = time.monotonic()
+        self._ever_connected = False
+
+    # runs
+
+    def launch(self, makers: Sequence[Callable[..., LiveRun]], *, step: bool = False) -> None:
+        """Start new runs in place of those there were. A maker gets share, style, pace and step."""
+        self.clear()
+        self.cursor.follow = True
+        for style, make in enumerate(makers):
+            self.runs.append(make(self.share, style=style, pace=self.pace, step=step))
+        self.tick()
+
+    @property
+    def alive(self) -> list[LiveRun]:
+        return [run for run in self.runs if run.alive]
+
+    @property
+    def state(self) -> str:
+        """``idle`` (nothing alive), ``paused`` (all that live are) or ``running``."""
+        if not self.alive:
+            return "idle"
+        return "paused" if all(run.state == "paused" for run in self.alive) else "running"
+
+    def pause(self) -> None:
+        for run in self.alive:
+            run.worker.pause()
+
+    def resume(self) -> None:
+        for run in self.alive:
+            run.worker.resume()
+
+    def step(self) -> None:
+        for run in self.alive:
+            run.worker.step_once()
+
+    def stop(self) -> None:
+        for run in self.alive:
+            run.worker.stop()
+
+    def clear(self) -> None:
+        """Stop and forget all runs."""
+        self.stop()
+        self.runs.clear()
+        self._hidden.clear()
+
+    def remove(self, run: LiveRun) -> None:
+        """Stop and forget one run."""
+        run.worker.stop()
+        self.runs.remove(run)
+
+    def set_pace(self, per_second: float) -> None:
+        """At most so many iterates a second in every run; 0 means full speed."""
+        self.pace = per_second
+        for run in self.alive:
+            run.worker.set_pace(per_second)
+
+    def color(self, run: LiveRun) -> str:
+        return COLORS[run.style % len(COLORS)]
+
+    # which of them are drawn
+
+    def hidden(self, run: LiveRun) -> bool:
+        return id(run) in self._hidden
+
+    def toggle(self, run: LiveRun) -> None:
+        """Hide a run in all plots, or show it again."""
+        self._hidden ^= {id(run)}
+
+    def isolate(self, run: LiveRun) -> None:
+        """Show this run alone, or all if it is alone already."""
+        others = {id(r) for r in self.runs if r is not run}
+        self._hidden = set() if self._hidden == others else others
+
+    @property
+    def traces(self) -> list[Trace]:
+        """Of the runs that are drawn."""
+        return [run.trace for run in self.runs if run.trace is not None and not self.hidden(run)]
+
+    # other work off the page's thread
+
+    def task(self, work: Callable[[pool.Worker], None], then: Callable[[pool.Worker], None]) -> pool.Worker:
+        """Do ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``."""
+        worker = self.share.start(work, "page task")
+        self._tasks.append((worker, then))
+        return worker
+
+    # the timer
+
+    def start_timer(self, connections: Callable[[], int]) -> None:
+        """Tick five times a second in the current document; ``connections()`` counts its pages."""
+        self._connected = connections
+        self._seen_connected = time.monotonic()
+        self._timer = pn.state.add_periodic_callback(self._on_time, PERIOD)
+
+    def _on_time(self) -> None:
+        if self._is_gone():
+            self.close()
+            return
+        began = time.perf_counter()
+        self.tick()
+        spent = 1000.0 * (time.perf_counter() - began)
+        period = self._timer.period
+        # a tick that takes long comes less often, so that clicks are still answered
+        wanted = min(2 * period, SLOWEST) if spent > 0.5 * period else max(period // 2, PERIOD)
+        if wanted != period and (wanted > period or spent < 0.2 * wanted):
+            self._timer.period = wanted
+
+    def _is_gone(self) -> bool:
+        now = time.monotonic()
+        if self._connected() > 0:
+            self._ever_connected, self._seen_connected = True, now
+        return self._ever_connected and now - self._seen_connected > GRACE
+
+    def tick(self) -> None:
+        """Send what is new, in one batch."""
+        with pn.io.hold() if pn.state.curdoc is not None else contextlib.nullcontext():
+            finished = [(worker, then) for worker, then in self._tasks if worker.done.is_set()]
+            self._tasks = [(worker, then) for worker, then in self._tasks if not worker.done.is_set()]
+            for worker, then in finished:
+                then(worker)
+            traces = self.traces
+            changed = len(traces) != len(self._shown) or any(
+                a is not b for a, b in zip(traces, self._shown, strict=True)
+            )
+            self._shown = traces
+            self.cursor.keep_up(traces)
+            for view in self.views:
+                if changed:
+                    view.show(traces)
+                else:
+                    view.update()
+            for watcher in self.watchers:
+                watcher.update()
+
+    def close(self) -> None:
+        """End everything; the session is over."""
+        self.share.stop()
+        self.runs.clear()
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None

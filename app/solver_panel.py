@@ -1,0 +1,146 @@
+"""The list of solvers: which race, with which hyper-parameters, and why the others cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import param
+from panel.custom import JSComponent
+
+from app import theme
+from app.fields import describe
+from app.setting import MOST_SOLVERS, ProblemSetting, SolverSetting, fits
+from solvers import SOLVERS, parameters
+
+
+@dataclass
+class Entry:
+    """One line of the list."""
+
+    id: str
+    label: str
+    params: dict[str, Any] = field(default_factory=dict)
+    chosen: bool = False
+    texts: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+class SolverPanel(JSComponent):
+    """Every registered solver once, and copies of it under other labels."""
+
+    entries = param.List(default=[], doc="one dictionary a line")
+
+    _esm = theme.asset("fields.js", "solver_panel.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
+
+    def __init__(self, on_change: Callable[[], None], **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
+        self._on_change = on_change
+        self._list: list[Entry] = []
+        self._problem: ProblemSetting | None = None
+
+    def set(self, problem: ProblemSetting, chosen: Sequence[SolverSetting]) -> None:
+        """Show all solvers, with these chosen."""
+        self._problem = problem
+        used = {solver.id for solver in chosen}
+        entries = [Entry(s.id, s.label, dict(s.params), chosen=True) for s in chosen]
+        entries += [Entry(id, id) for id in SOLVERS if id not in used]
+        order = list(SOLVERS)
+        self._list = sorted(entries, key=lambda e: order.index(e.id))
+        self._draw()
+
+    def set_problem(self, problem: ProblemSetting) -> None:
+        """Keep what is chosen, as far as it fits another problem; the first that fits if nothing does."""
+        self._problem = problem
+        if not self.chosen:
+            for entry in [e for e in self._list if self._reason(e) is None][:2]:
+                entry.chosen = True
+        self._draw()
+
+    @property
+    def chosen(self) -> tuple[SolverSetting, ...]:
+        """The solvers that race on the next Run."""
+        return tuple(
+            SolverSetting(e.id, e.label, dict(e.params))
+            for e in self._list
+            if e.chosen and self._reason(e) is None
+        )
+
+    def _reason(self, entry: Entry) -> str | None:
+        return fits(entry.id, self._problem)
+
+    def _draw(self) -> None:
+        lines, style = [], 0
+        for entry in sorted(self._list, key=lambda e: self._reason(e) is not None):
+            reason = self._reason(entry)
+            racing = entry.chosen and reason is None
+            solver = SOLVERS[entry.id]
+            lines.append(
+                {
+                    "key": self._list.index(entry),
+                    "label": entry.label,
+                    "help": f"{solver.name}: {solver.summary}. {solver.paper}",
+                    "chosen": racing,
+                    "color": theme.COLORS[style % len(theme.COLORS)] if racing else "",
+                    "dash": theme.dash(style) if racing else "solid",
+                    "reason": reason or "",
+                    "fields": self._fields(entry),
+                    "changed": bool(entry.params),
+                    "copy": entry is not self._original(entry.id),
+                }
+            )
+            style += racing
+        self.entries = lines
+
+    def _fields(self, entry: Entry) -> list[dict[str, Any]]:
+        return [
+            describe(
+                p, entry.texts.get(p.name, entry.params.get(p.name, p.default)), entry.errors.get(p.name, "")
+            )
+            for p in parameters(SOLVERS[entry.id])
+        ]
+
+    def _original(self, id: str) -> Entry:
+        return next(e for e in self._list if e.id == id)
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        key = data.get("key")
+        if not isinstance(key, int) or not 0 <= key < len(self._list):
+            return
+        entry = self._list[key]
+        match data.get("action"):
+            case "choose":
+                entry.chosen = bool(data.get("value")) and len(self.chosen) < MOST_SOLVERS
+            case "copy":
+                self._list.insert(
+                    key + 1, Entry(entry.id, self._free_label(entry.id), dict(entry.params), True)
+                )
+            case "remove":
+                self._list.remove(entry)
+            case "reset":
+                entry.params, entry.texts, entry.errors = {}, {}, {}
+            case "set":
+                self._set(entry, str(data.get("name")), data.get("value"))
+        self._draw()
+        self._on_change()
+
+    def _free_label(self, id: str) -> str:
+        taken = {e.label for e in self._list}
+        return next(label for k in range(2, 1000) if (label := f"{id}-{k}") not in taken)
+
+    def _set(self, entry: Entry, name: str, value: Any) -> None:
+        declared = {p.name: p for p in parameters(SOLVERS[entry.id])}
+        if name not in declared:
+            return
+        try:
+            parsed = declared[name].parse(value)
+        except ValueError as error:
+            entry.errors[name], entry.texts[name] = str(error), str(value)
+            return
+        entry.errors.pop(name, None)
+        entry.texts.pop(name, None)
+        entry.params.pop(name, None)
+        if parsed != declared[name].default:
+            entry.params[name] = parsed

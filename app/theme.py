@@ -1,0 +1,126 @@
+"""How things look: the runs' colours and dashes, figures, numbers in words."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import panel as pn
+from bokeh.models import BasicTickFormatter, SaveTool
+from bokeh.plotting import figure
+
+from solvers import Trace
+
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
+
+#: Okabe and Ito's colours without black and yellow, which a dark or a light page swallows.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+DASHES = ("solid", "dashed", "dotdash", "dotted")
+
+GREY = "#888888"
+
+
+@cache
+def asset(*names: str) -> str:
+    """The text of files in the assets folder, one after the other."""
+    return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
+
+
+def html(text: str = "", **layout: Any) -> pn.pane.HTML:
+    """A pane of HTML in the page's style."""
+    return pn.pane.HTML(text, stylesheets=[asset("html.css")], **({"margin": 0} | layout))
+
+
+def column(*objects: Any, kind: str) -> pn.Column:
+    """A part of the page's frame, laid out as ``layout.css`` says."""
+    return pn.Column(
+        *objects, css_classes=[kind], stylesheets=[asset("layout.css")], sizing_mode="stretch_width", margin=0
+    )
+
+
+def dash(k: int) -> str:
+    """Dash of the run with number ``k``, unlike that of the next run and of the next of its colour."""
+    return DASHES[(k % len(COLORS) + k // len(COLORS)) % len(DASHES)]
+
+
+def style(trace: Trace, place: int) -> tuple[str, str]:
+    """Colour and dash of a run: by the number it was given, else by its place among those shown."""
+    k = trace.info.get("style", place)
+    return COLORS[k % len(COLORS)], dash(k)
+
+
+def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: int = 280, **more) -> figure:
+    """An empty figure in the page's style; ``name`` is what a saved picture is called."""
+    fig = figure(
+        height=height,
+        sizing_mode="stretch_width",
+        min_width=280,
+        x_axis_label=x_label,
+        y_axis_label=y_label,
+        y_axis_type="log" if log_y else "linear",
+        tools="xpan,xwheel_zoom,box_zoom,reset",
+        active_drag="box_zoom",
+        active_scroll=None,
+        toolbar_location="right",
+        **more,
+    )
+    fig.add_tools(SaveTool(filename=name))
+    fig.toolbar.logo = None
+    fig.toolbar.autohide = True
+    fig.outline_line_color = None
+    fig.xgrid.grid_line_alpha = fig.ygrid.grid_line_alpha = 0.25
+    fig.axis.axis_label_text_font_style = "normal"
+    fig.axis.axis_label_text_font_size = fig.axis.major_label_text_font_size = "12px"
+    fig.axis.minor_tick_line_color = None
+    fig.min_border_left, fig.min_border_right = 64, 12
+    fig.xaxis.formatter = BasicTickFormatter(use_scientific=False)
+    fig.x_range.range_padding = 0.02
+    fig.xaxis.ticker.desired_num_ticks = 6
+    return fig
+
+
+def number(value: float | int | None, digits: int = 4) -> str:
+    """At most ``digits`` significant digits, thin spaces in thousands, exponents only where needed."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "–"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if float(value).is_integer() and size < 1e7:
+        return f"{int(value):,}".replace(",", "\u2009")
+    if not 1e-3 <= size < 1e7:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        if "." in mantissa:
+            mantissa = mantissa.rstrip("0").rstrip(".")
+        return f"{mantissa}e{int(exponent)}"
+    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
+    text = f"{value:,.{decimals}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text.replace(",", "\u2009")
+
+
+def seconds(value: float | None) -> str:
+    """A time with its unit."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s".replace(",", "\u2009")
+
+
+def mui(mode: str) -> dict:
+    """Material UI's theme: one accent colour, calm surfaces, plain axes."""
+    dark = mode == "dark"
+    return {
+        "chart_style": "standard",
+        "palette": {
+            "primary": {"main": "#7DB8E8" if dark else "#0B5C94"},
+            "background": {
+                "default": "#121416" if dark else "#FFFFFF",
+                "paper": "#121416" if dark else "#FFFFFF",
+            },
+        },
+        "typography": {"fontSize": 13, "button": {"textTransform": "none"}},
+        "shape": {"borderRadius": 6},
+    }

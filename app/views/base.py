@@ -1,0 +1,81 @@
+"""What a view is: something that draws traces at a cursor, in a page or alone in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import panel as pn
+import param
+from panel.viewable import Viewer
+
+from app import theme
+from app.cursor import Cursor
+from solvers import Trace
+
+
+class View(Viewer):
+    """Base of the views. A subclass gives ``id``, ``title``, ``hint`` (what to do when there is nothing to
+    draw), makes its panes once in ``build``, and brings them up to date in ``draw``.
+
+    >>> views.Convergence(trace)                     # one trace, or a list of them
+    >>> pn.state.add_periodic_callback(view.update)  # while it is live
+
+    ``update`` draws only while ``visible``, and only what is new.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    hint: ClassVar[str] = "Press Run to see something here."
+
+    visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")
+
+    def __init__(
+        self, traces: Trace | Sequence[Trace] = (), cursor: Cursor | None = None, **params: object
+    ) -> None:
+        super().__init__(**params)
+        self.traces: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
+        self.cursor = cursor or Cursor()
+        self._hint = theme.html(f'<p class="hint">{self.hint}</p>', sizing_mode="stretch_width")
+        self._body = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._head = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._root = pn.Column(self._head, self._hint, self._body, sizing_mode="stretch_width", margin=0)
+        self.build()
+        self.cursor.param.watch(self._moved, ["run", "iteration"])
+        self.param.watch(lambda event: self.update(), "visible")
+        self.update()
+
+    def build(self) -> None:
+        """Make the panes, once, in ``self._body``."""
+        raise TypeError(f"{type(self).__name__} does not define build")
+
+    def draw(self) -> None:
+        """Bring the panes up to date with ``self.traces`` and ``self.cursor``."""
+        raise TypeError(f"{type(self).__name__} does not define draw")
+
+    def has_content(self) -> bool:
+        """Whether there is anything to draw; else the hint is shown."""
+        return any(len(trace) for trace in self.traces)
+
+    def show(self, traces: Sequence[Trace]) -> None:
+        """Draw these runs from now on."""
+        self.traces = list(traces)
+        self.update()
+
+    def update(self) -> None:
+        """Draw what is new; nothing while hidden."""
+        if not self.visible:
+            return
+        if self.cursor.run is None or self.cursor.follow:
+            self.cursor.keep_up(self.traces)
+        content = self.has_content()
+        if self._hint.visible == content:
+            self._hint.visible, self._body.visible = not content, content
+        self.draw()
+
+    def _moved(self, event: param.parameterized.Event) -> None:
+        if self.visible:
+            self.draw()
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self._root

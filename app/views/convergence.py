@@ -1,0 +1,80 @@
+"""How far from the optimum."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import panel as pn
+import param
+
+from app.views.feed import Rows, known
+from app.views.plot import RunPlot, menu
+from solvers import Trace
+
+MEASURES = {
+    "relative": ("Relative gap", "(f − {ref}) / |{ref}|"),
+    "absolute": ("Absolute gap", "f − {ref}"),
+    "objective": ("Objective", "f"),
+}
+#: Gaps below this are rounding, also of f*.
+FLOOR = 1e-13
+
+
+class Convergence(RunPlot):
+    """f, f - f* or (f - f*)/|f*| of every run, where f* is what the traces say (``info["f_star"]``), else
+    the best value any of them has reached, whose newest point is then not drawn."""
+
+    id = "convergence"
+    title = "Distance from the optimum"
+
+    measure: str = param.Selector(default="relative", objects=list(MEASURES), doc="what is drawn")
+
+    def axis_params(self) -> list[str]:
+        return [*super().axis_params(), "measure"]
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        names = {name: key for key, (name, _) in MEASURES.items()}
+        return [menu("Show", self.param.measure, names), self.axis_menu()]
+
+    def reference(self) -> tuple[float, bool]:
+        """f* and True, or the best objective so far and False."""
+        stars = [t.info["f_star"] for t in self.traces if t.info.get("f_star") is not None]
+        if stars:
+            return min(stars), True
+        best = [float(np.nanmin(t.objective)) for t in self.traces if len(t)]
+        return min(best, default=math.nan), False
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether a run found that there is no optimum to measure a distance from."""
+        return any(t.status == "unbounded" for t in self.traces)
+
+    @property
+    def y_label(self) -> str:
+        known_star = bool(self.traces) and self.reference()[1]
+        ref = "f*" if known_star or not any(len(t) for t in self.traces) else "best so far"
+        return MEASURES[self.measure][1].format(ref=ref)
+
+    def draw(self) -> None:
+        if self.unbounded and self.measure != "objective":
+            self.measure = "objective"  # draws again
+            return
+        if self.figure.yaxis[0].axis_label != self.y_label:
+            self.figure.yaxis[0].axis_label = self.y_label
+        super().draw()
+
+    def key(self, trace: Trace) -> object:
+        return None if self.measure == "objective" else self.reference()
+
+    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+        f = known(rows["objective"])
+        if self.measure == "objective":
+            return {"y": self.drawable(f)}
+        star, sure = self.reference()
+        gap = f - star
+        if self.measure == "relative" and abs(star) >= 1e-12:
+            gap = gap / abs(star)
+        if sure and self.log:
+            gap = np.maximum(gap, FLOOR if self.measure == "relative" else FLOOR * abs(star))
+        return {"y": self.drawable(gap)}

@@ -1,0 +1,85 @@
+"""Sending a growing trace to a Bokeh source: what is new, thinned to what a screen can show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from bokeh.models import ColumnDataSource
+
+from solvers import Trace
+
+#: Points of a curve after it was sent whole; as many again may be added before it is thinned once more.
+POINTS = 500
+
+Rows = Mapping[str, np.ndarray]
+
+
+class Feed:
+    """Keeps ``source`` up to date with a trace: every ``stride``-th row and always the newest one.
+
+    ``columns(rows)`` computes the source's columns from rows of the trace; ``names`` are their names.
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.source = ColumnDataSource({name: np.empty(0, np.float32) for name in names})
+        self._cursor: tuple[int, int] | None = None
+        self._stride = 1
+        self._extra = False  # whether the newest point is there out of turn
+        self._key: object = None
+
+    def update(self, trace: Trace, columns: Callable[[Rows], Rows], key: object = None) -> bool:
+        """Send what is new; all of it again when ``key`` (what ``columns`` depends on) has changed."""
+        rows, cursor, replaced = trace.since(self._cursor)
+        if replaced or key != self._key or len(self.source.data["x"]) > 2 * POINTS:
+            self._key = key
+            return self._send_whole(trace, columns)
+        if not len(rows["iteration"]):
+            return False
+        _, n = cursor
+        first = n - len(rows["iteration"])
+        places = np.arange(first, n)
+        due = np.flatnonzero(places % self._stride == 0)
+        sent = due if len(due) and due[-1] == len(places) - 1 else np.append(due, len(places) - 1)
+        new = _light(columns({name: column[sent] for name, column in rows.items()}))
+        if self._extra:
+            last = len(self.source.data["x"]) - 1
+            self.source.patch({name: [(last, column[0])] for name, column in new.items()})
+            new = {name: column[1:] for name, column in new.items()}
+        if len(new["x"]):
+            self.source.stream(new)
+        self._extra = len(due) < len(sent)
+        self._cursor = cursor
+        return True
+
+    def _send_whole(self, trace: Trace, columns: Callable[[Rows], Rows]) -> bool:
+        rows, self._cursor, _ = trace.since(None)
+        n = len(rows["iteration"])
+        self._stride = 1
+        while n > POINTS * self._stride:
+            self._stride *= 2
+        sent = np.arange(0, n, self._stride)
+        self._extra = n > 0 and sent[-1] != n - 1
+        if self._extra:
+            sent = np.append(sent, n - 1)
+        self.source.data = _light(columns({name: column[sent] for name, column in rows.items()}))
+        return True
+
+
+def _light(columns: Rows) -> dict[str, np.ndarray]:
+    """Half the bytes on the wire: no screen shows more than float32."""
+    with np.errstate(over="ignore"):
+        return {name: np.asarray(column, dtype=np.float32) for name, column in columns.items()}
+
+
+def known(column: np.ndarray) -> np.ndarray:
+    """A column of the trace as numbers: nan where it was not known."""
+    values = column.astype(float)
+    if np.issubdtype(column.dtype, np.integer):
+        values[column < 0] = np.nan
+    return values
+
+
+def positive(values: np.ndarray) -> np.ndarray:
+    """As a log axis can draw them: nan where not above zero."""
+    return np.where(values > 0.0, values, np.nan)

@@ -1,0 +1,196 @@
+"""What plots over time or iterations share: one curve a run, the cursor, clicks, a choice of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+import param
+from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool
+
+from app import theme
+from app.views.base import View
+from app.views.feed import Feed, Rows, known, positive
+from solvers import Trace
+
+#: What the horizontal axis may show: field of the record, name in menus, label.
+X_AXES = {
+    "cpu_seconds": ("CPU seconds", "CPU time of the run (s)"),
+    "iteration": ("Iterations", "iteration"),
+    "passes": ("Passes", "passes over the data"),
+    "wall_seconds": ("Wall seconds", "wall time of the run (s)"),
+}
+
+
+@dataclass
+class Curve:
+    """One run in one plot."""
+
+    feed: Feed
+    renderers: list[GlyphRenderer]
+
+
+class RunPlot(View):
+    """A live plot with one curve a run. A subclass gives ``y_label`` and ``values``, and may override
+    ``glyphs`` to draw more than a line."""
+
+    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
+    log: bool = param.Boolean(default=True, doc="whether the vertical axis is logarithmic")
+
+    names: tuple[str, ...] = ("x", "y")
+    height = 280
+
+    def build(self) -> None:
+        self._curves: dict[int, Curve] = {}
+        self._here = ColumnDataSource({"x": [], "y": [], "color": []})
+        self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
+        self._head.append(self._toolbar())
+        self._body.append(self._pane)
+        self.param.watch(lambda event: self._new_figure(), self.axis_params())
+        self._new_figure()
+
+    def axis_params(self) -> list[str]:
+        """Parameters whose change asks for a new figure."""
+        return ["x", "log"]
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        """Widgets above the plot, beside the choice of the axis."""
+        return []
+
+    @property
+    def y_label(self) -> str:
+        raise TypeError(f"{type(self).__name__} does not define y_label")
+
+    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+        """The columns ``names`` but "x" of these rows."""
+        raise TypeError(f"{type(self).__name__} does not define values")
+
+    def key(self, trace: Trace) -> object:
+        """What ``values`` depends on beside the rows: a change of it sends the curve again."""
+        return None
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        """Draw one run."""
+        line = self.figure.line("x", "y", source=source, color=color, line_dash=dash, line_width=2)
+        dots = self.figure.scatter("x", "y", source=source, color=color, size=3, alpha=0.8)
+        return [line, dots]
+
+    def hover(self) -> list[tuple[str, str]]:
+        """What the tooltip says of a point."""
+        return [(X_AXES[self.x][0], "@x{0.[0000]}"), (self.title, "@y{0.[0000]}")]
+
+    def _toolbar(self) -> pn.viewable.Viewable:
+        heading = theme.html(f"<h2>{self.title}</h2>")
+        return pn.FlexBox(
+            heading, *self.controls(), align_items="center", justify_content="space-between", margin=0
+        )
+
+    def axis_menu(self) -> pn.viewable.Viewable:
+        """The choice of the horizontal axis."""
+        return menu("Against", self.param.x, {label: field for field, (label, _) in X_AXES.items()})
+
+    def _new_figure(self) -> None:
+        self.figure = theme.plot(
+            self.id, x_label=X_AXES[self.x][1], y_label=self.y_label, log_y=self.log, height=self.height
+        )
+        self._curves.clear()
+        self.backdrop()
+        dot = self.figure.scatter(
+            "x", "y", source=self._here, size=9, fill_color="color", line_color=theme.GREY, level="overlay"
+        )
+        span = self.figure.vspan(
+            "x", source=self._here, line_color=theme.GREY, line_dash="dashed", line_alpha=0.8
+        )
+        self._fixed = [dot, span]
+        self.figure.x_range.renderers = self.figure.y_range.renderers = []
+        self.figure.on_event("tap", self._tapped)
+        self._hover = HoverTool(tooltips=self.hover(), renderers=[], mode="mouse")
+        self.figure.add_tools(self._hover)
+        self._pane.object = None  # a figure without data would guess its ranges
+        if self.visible:
+            self.draw()
+
+    def backdrop(self) -> None:
+        """Draw what lies behind the curves."""
+
+    def draw(self) -> None:
+        if not self.has_content():
+            return
+        self._match_curves()
+        for trace in self.traces:
+            self._curves[id(trace)].feed.update(
+                trace, lambda rows, trace=trace: self._columns(trace, rows), self.key(trace)
+            )
+        self._mark_cursor()
+        if self._pane.object is not self.figure:
+            self._pane.object = self.figure
+
+    def _columns(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+        return {"x": known(rows[self.x]), **self.values(trace, rows)}
+
+    def _match_curves(self) -> None:
+        wanted = {id(trace) for trace in self.traces}
+        if wanted == self._curves.keys():
+            return
+        for key in self._curves.keys() - wanted:
+            for renderer in self._curves.pop(key).renderers:
+                self.figure.renderers.remove(renderer)
+        for place, trace in enumerate(self.traces):
+            if id(trace) not in self._curves:
+                feed = Feed(self.names)
+                renderers = self.glyphs(feed.source, *theme.style(trace, place))
+                self._curves[id(trace)] = Curve(feed, renderers)
+        lines = [renderer for curve in self._curves.values() for renderer in curve.renderers]
+        self.figure.x_range.renderers = self.figure.y_range.renderers = lines
+        self._hover.renderers = [r for r in lines if r.glyph.__class__.__name__ == "Scatter"]
+
+    def _mark_cursor(self) -> None:
+        trace, row = self.cursor.run, self.cursor.row()
+        data: dict[str, list] = {"x": [], "y": [], "color": []}
+        place = next((k for k, t in enumerate(self.traces) if t is trace), None)
+        if place is not None and row is not None:
+            one = {name: column[row : row + 1] for name, column in trace.since(None)[0].items()}
+            here = self._columns(trace, one)
+            data = {
+                "x": [float(here["x"][0])],
+                "y": [float(here["y"][0])],
+                "color": [theme.style(trace, place)[0]],
+            }
+        if data != self._here.data:
+            self._here.data = data
+
+    def _tapped(self, event: object) -> None:
+        """Move the cursor to the run and iterate nearest to a click."""
+        best: tuple[float, Trace, int] | None = None
+        for trace in self.traces:
+            if not len(trace):
+                continue
+            rows = trace.since(None)[0]
+            columns = self._columns(trace, rows)
+            k = int(np.nanargmin(np.abs(columns["x"] - event.x)))
+            y, at = columns["y"][k], event.y
+            away = abs(np.log(y) - np.log(at)) if self.log and y > 0 and at > 0 else abs(y - at)
+            away = away if np.isfinite(away) else np.inf
+            if best is None or away < best[0]:
+                best = away, trace, int(rows["iteration"][k])
+        if best is not None:
+            self.cursor.place(best[1], best[2])
+
+    def drawable(self, values: np.ndarray) -> np.ndarray:
+        """Values as the vertical axis can show them."""
+        return positive(values) if self.log else values
+
+
+def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 150) -> pmui.Select:
+    """A small labelled choice bound to a parameter of a view."""
+    select = pmui.Select.from_param(
+        parameter, label=label, options=options, width=width, size="small", margin=(4, 4)
+    )
+    select.sizing_mode = "fixed"
+    return select
+
+
+Columns = Callable[[Rows], Rows]

@@ -1,0 +1,98 @@
+"""How sparse, and on how many variables the solver still works."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, GlyphRenderer
+
+from app import theme
+from app.views.feed import Rows, known
+from app.views.plot import RunPlot, menu
+from solvers import Trace
+
+COUNTS = {"nnz": ("Non-zeros", "non-zero weights"), "nnz_rows": ("Rows", "features with a non-zero weight")}
+
+
+class Sparsity(RunPlot):
+    """Non-zero weights of every run as its line, the working set as a thin line above it. Of the run under
+    the cursor the epochs are shaded in turn, and a diamond marks where variables returned that shrinking had
+    missed."""
+
+    id = "sparsity"
+    title = "Non-zeros and working set"
+    names = ("x", "y", "working_set")
+
+    count: str = param.Selector(default="nnz", objects=list(COUNTS), doc="what is counted")
+
+    def axis_params(self) -> list[str]:
+        return [*super().axis_params(), "count"]
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        return [menu("Count", self.param.count, {name: key for key, (name, _) in COUNTS.items()})]
+
+    @property
+    def y_label(self) -> str:
+        return f"{COUNTS[self.count][1]}  ·  working set (thin)"
+
+    def backdrop(self) -> None:
+        self._bands = ColumnDataSource({"x0": [], "x1": []})
+        self._returns = ColumnDataSource({"x": [], "y": [], "n": []})
+        self._marked: object = None
+        self.figure.vstrip("x0", "x1", source=self._bands, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
+        self.figure.scatter(
+            "x",
+            "y",
+            source=self._returns,
+            marker="diamond",
+            size=11,
+            fill_alpha=0,
+            line_width=1.5,
+            color=theme.GREY,
+        )
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        thin = self.figure.line(
+            "x", "working_set", source=source, color=color, line_dash=dash, line_width=1, alpha=0.7
+        )
+        return [*super().glyphs(source, color, dash), thin]
+
+    def hover(self) -> list[tuple[str, str]]:
+        return [*super().hover(), ("Working set", "@working_set{0,0}")]
+
+    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+        return {
+            "y": self.drawable(known(rows[self.count])),
+            "working_set": self.drawable(known(rows["working_set"])),
+        }
+
+    def draw(self) -> None:
+        super().draw()
+        if self.has_content():
+            self._mark_epochs()
+
+    def _mark_epochs(self) -> None:
+        trace = self.cursor.run
+        shown = any(t is trace for t in self.traces)
+        mark = (id(trace), len(trace)) if shown else None
+        if mark == self._marked:
+            return
+        self._marked = mark
+        bands, returns = {"x0": [], "x1": []}, {"x": [], "y": [], "n": []}
+        if shown and len(trace):
+            rows, _, _ = trace.since(None)
+            x, epoch = known(rows[self.x]), rows["epoch"]
+            edges = np.flatnonzero(np.diff(epoch)) + 1
+            starts, ends = np.append(0, edges), np.append(edges, len(x) - 1)
+            odd = epoch[starts] % 2 == 1
+            bands = {"x0": x[starts[odd]], "x1": x[ends[odd]]}
+            back = np.flatnonzero((rows["returned"] > 0) & (np.append(0, np.diff(rows["returned"])) > 0))
+            returns = {
+                "x": x[back],
+                "y": self.drawable(known(rows[self.count]))[back],
+                "n": rows["returned"][back],
+            }
+        for source, data in ((self._bands, bands), (self._returns, returns)):
+            if any(len(v) for v in data.values()) or any(len(v) for v in source.data.values()):
+                source.data = data

@@ -1,0 +1,76 @@
+// The cursor's slider with marks, and the page's keys: space runs or pauses, arrows move the cursor.
+const PATHS = {back: "M15.41 7.41 14 6l-6 6 6 6 1.41-1.41L10.83 12z", ahead: "M8.59 16.59 10 18l6-6-6-6-1.41 1.41L13.17 12z"}
+
+function element(tag, attributes = {}, ...children) {
+  const el = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) { el.setAttribute(name, value) }
+  el.append(...children)
+  return el
+}
+
+function button(path, label, act) {
+  const el = element("button", {type: "button", title: label, "aria-label": label})
+  el.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${path}"/></svg>`
+  el.addEventListener("click", act)
+  return el
+}
+
+export function render({model}) {
+  const send = (message) => model.send_msg(message)
+  const slider = element("input", {type: "range", min: "0", step: "1", "aria-label": "Iteration under the cursor"})
+  const marks = element("div", {class: "marks", "aria-hidden": "true"})
+  const who = element("span", {class: "who"}), what = element("span", {class: "what"})
+  const follow = element("button", {type: "button", title: "Keep the cursor at the newest iterate"}, "follow")
+  const root = element("div", {class: "bar", role: "group", "aria-label": "Cursor"},
+    element("div", {class: "text", "aria-live": "off"}, who, what),
+    element("span", {class: "steps"},
+      button(PATHS.back, "One iterate back (left arrow)", () => send({action: "by", by: -1})),
+      button(PATHS.ahead, "One iterate ahead (right arrow)", () => send({action: "by", by: 1}))),
+    element("div", {class: "track"}, marks, slider), follow)
+
+  let sent = 0
+  slider.addEventListener("input", () => {
+    const now = performance.now()
+    if (now - sent > 60) { sent = now; send({action: "move", iteration: Number(slider.value)}) }
+  })
+  slider.addEventListener("change", () => send({action: "move", iteration: Number(slider.value)}))
+  follow.addEventListener("click", () => send({action: "follow"}))
+
+  function place() {
+    const head = Math.max(model.state.head ?? 0, 1)
+    marks.replaceChildren(...model.marks.map(([iteration, kind, text]) => {
+      const el = element("span", {class: `mark ${kind}`, title: text})
+      el.style.left = `${100 * Math.min(iteration / head, 1)}%`
+      return el
+    }))
+  }
+  let head = -1
+  function draw() {
+    const state = model.state
+    root.style.setProperty("--run", state.color ?? "currentColor")
+    slider.disabled = !state.label
+    slider.max = String(Math.max(state.head ?? 0, 1))
+    slider.value = String(state.iteration ?? 0)
+    slider.setAttribute("aria-valuetext", state.text ?? "no run")
+    who.replaceChildren(...(state.label ? [element("span", {class: "dot"}), state.label] : []))
+    what.textContent = state.text ?? "Once a run is there, this bar moves through its iterations."
+    follow.setAttribute("aria-pressed", String(Boolean(state.follow)))
+    if (state.head !== head) { head = state.head; place() }
+  }
+
+  function typing(event) {
+    const el = event.composedPath()[0]
+    return el instanceof Element && (el.matches("input, textarea, select, button, [contenteditable], [role=slider], [role=combobox], [role=option], [role=tab]") || el.isContentEditable)
+  }
+  function key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event)) { return }
+    const message = {" ": {action: "space"}, ArrowLeft: {action: "by", by: -1}, ArrowRight: {action: "by", by: 1}}[event.key]
+    if (message) { event.preventDefault(); send(message) }
+  }
+  document.addEventListener("keydown", key)
+  model.on("remove", () => document.removeEventListener("keydown", key))
+  model.on("state", draw)
+  model.on("marks", place)
+  draw()
+  return root
+}

@@ -1,0 +1,7 @@
+export function render({model}) {
+  const root = element("div", {class: "fields"})
+  const draw = () => redraw(root, model.fields.flatMap((data) => field(data, (name, value) => model.send_msg({name, value}))))
+  model.on("fields", draw)
+  draw()
+  return root
+}

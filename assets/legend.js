@@ -1,0 +1,122 @@
+// One row a run: chip (click hides, double click isolates), live numbers, buttons.
+const ICONS = {
+  pause: "M6 19h4V5H6v14zm8-14v14h4V5h-4z",
+  resume: "M8 5v14l11-7z",
+  step: "M6 18l8.5-6L6 6v12zM16 6v12h2V6h-2z",
+  stop: "M6 6h12v12H6z",
+  remove: "M19 6.41 17.59 5 12 10.59 6.41 5 5 6.41 10.59 12 5 17.59 6.41 19 12 13.41 17.59 19 19 17.59 13.41 12z",
+}
+const DASHES = {solid: "", dashed: "7 4", dotdash: "2 3 7 3", dotted: "2 3"}
+const NUMBERS = {
+  iteration: ["iteration", "outer iterations done"],
+  epoch: ["epoch", "shrinking epoch"],
+  objective: ["objective", "f at the newest iterate"],
+  nnz: ["non-zeros", "non-zero weights"],
+  working_set: ["working set", "weights the solver works on"],
+  cpu: ["CPU", "CPU time of the run's own work"],
+}
+const ALIVE = ["queued", "loading", "compiling", "running", "paused"]
+
+function element(tag, attributes = {}, ...children) {
+  const el = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) { el.setAttribute(name, value) }
+  el.append(...children)
+  return el
+}
+
+function icon(path) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
+  svg.setAttribute("viewBox", "0 0 24 24")
+  svg.setAttribute("aria-hidden", "true")
+  const shape = document.createElementNS("http://www.w3.org/2000/svg", "path")
+  shape.setAttribute("d", path)
+  svg.append(shape)
+  return svg
+}
+
+function set(el, text) { if (el.textContent !== text) { el.textContent = text } }
+
+function makeRow(send, key) {
+  const say = (action) => () => send({action, key})
+  const chip = element("button", {class: "chip", type: "button"})
+  chip.innerHTML = '<svg width="28" height="10" aria-hidden="true"><line x1="1" y1="5" x2="27" y2="5" stroke-width="3"/></svg>'
+  let timer = null
+  chip.addEventListener("click", () => {
+    if (timer !== null) { clearTimeout(timer); timer = null; send({action: "isolate", key}); return }
+    timer = setTimeout(() => { timer = null; send({action: "hide", key}) }, 220)
+  })
+  const label = element("button", {class: "label", type: "button"})
+  label.addEventListener("click", say("choose"))
+  const state = element("span", {class: "state"})
+  const numbers = {}
+  for (const name of Object.keys(NUMBERS)) { numbers[name] = element("span", {class: `num ${name}`}) }
+  const buttons = {}
+  for (const action of ["pause", "step", "stop"]) {
+    buttons[action] = element("button", {type: "button", "data-action": action}, icon(ICONS[action]))
+    buttons[action].addEventListener("click", () => send({action: buttons[action].dataset.action, key}))
+  }
+  const message = element("span", {class: "message"})
+  const row = element("div", {class: "row run", role: "group"},
+    chip, label, state, ...Object.values(numbers), element("span", {class: "acts"}, ...Object.values(buttons)), message)
+  return {row, chip, label, state, numbers, buttons, message}
+}
+
+function act(button, action, text, disabled) {
+  if (button.dataset.action !== action) { button.dataset.action = action; button.replaceChildren(icon(ICONS[action])) }
+  button.title = text
+  button.setAttribute("aria-label", text)
+  button.disabled = disabled
+}
+
+function fill(parts, data) {
+  const {row, chip, label, state, numbers, buttons, message} = parts
+  row.className = `row run ${data.hidden ? "hidden" : ""} ${data.chosen ? "chosen" : ""}`
+  row.dataset.label = data.label
+  row.dataset.state = data.state
+  row.style.setProperty("--chip", data.color)
+  const line = chip.querySelector("line")
+  line.setAttribute("stroke", data.color)
+  line.setAttribute("stroke-dasharray", DASHES[data.dash] ?? "")
+  chip.title = data.hidden ? `Show ${data.label}` : `Hide ${data.label} (double click: show it alone)`
+  chip.setAttribute("aria-label", `${data.hidden ? "Show" : "Hide"} ${data.label}`)
+  chip.setAttribute("aria-pressed", String(!data.hidden))
+  set(label, data.label)
+  label.title = `Put the cursor on ${data.label}`
+  set(state, data.state)
+  state.className = `state ${data.state}`
+  for (const [name, el] of Object.entries(numbers)) { set(el, data[name]) }
+  const alive = ALIVE.includes(data.state), paused = data.state === "paused"
+  act(buttons.pause, paused ? "resume" : "pause", `${paused ? "Resume" : "Pause"} ${data.label}`, !alive)
+  act(buttons.step, "step", `One iteration of ${data.label}`, !alive)
+  act(buttons.stop, alive ? "stop" : "remove", `${alive ? "Stop" : "Remove"} ${data.label}`, false)
+  set(message, data.state === "failed" ? data.message : "")
+  message.className = `message ${data.state}`
+  row.title = data.message
+}
+
+export function render({model}) {
+  const root = element("div", {class: "legend"})
+  const head = element("div", {class: "row head", "aria-hidden": "true"},
+    element("span"), element("span"), element("span"),
+    ...Object.entries(NUMBERS).map(([name, [text, help]]) => element("span", {class: `num ${name}`, title: help}, text)))
+  const empty = element("div", {class: "empty"}, "No runs yet: press Run to start the chosen solvers together.")
+  const rows = new Map()
+  const send = (message) => model.send_msg(message)
+  function draw() {
+    const seen = new Set()
+    for (const data of model.rows) {
+      seen.add(data.key)
+      if (!rows.has(data.key)) { rows.set(data.key, makeRow(send, data.key)) }
+      const parts = rows.get(data.key)
+      fill(parts, data)
+    }
+    for (const [key, parts] of rows) { if (!seen.has(key)) { parts.row.remove(); rows.delete(key) } }
+    const wanted = model.rows.length ? [head, ...model.rows.map((data) => rows.get(data.key).row)] : [empty]
+    if (wanted.length !== root.children.length || wanted.some((el, k) => root.children[k] !== el)) {
+      root.replaceChildren(...wanted)
+    }
+  }
+  model.on("rows", draw)
+  draw()
+  return root
+}

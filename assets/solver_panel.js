@@ -1,0 +1,55 @@
+const DASHES = {solid: "", dashed: "7 4", dotdash: "2 3 7 3", dotted: "2 3"}
+
+export function render({model}) {
+  const root = element("div", {class: "solvers"})
+  const open = new Set()
+  const send = (action, key, more = {}) => model.send_msg({action, key, ...more})
+
+  function chip(data) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
+    for (const [n, v] of Object.entries({width: 26, height: 10, "aria-hidden": "true"})) { svg.setAttribute(n, v) }
+    if (data.chosen) {
+      svg.innerHTML = `<line x1="1" y1="5" x2="25" y2="5" stroke-width="3" stroke="${data.color}" stroke-dasharray="${DASHES[data.dash] ?? ""}"/>`
+    }
+    return svg
+  }
+
+  function button(text, label, path, act, more = {}) {
+    const el = element("button", {type: "button", title: label, "aria-label": label, "data-path": path, ...more}, text)
+    el.addEventListener("click", act)
+    return el
+  }
+
+  function line(data) {
+    const fits = !data.reason
+    const box = element("input", {type: "checkbox", disabled: !fits, "aria-label": data.label, "data-path": `${data.label} chosen`})
+    box.checked = data.chosen
+    box.addEventListener("change", () => send("choose", data.key, {value: box.checked}))
+    const name = element("label", {class: "pick", title: data.help}, box, chip(data), element("span", {class: "name"}, data.label))
+    const row = element("div", {class: `line ${fits ? "" : "unfit"}`}, name)
+    const parts = [row]
+    if (fits) {
+      const shown = open.has(data.label)
+      row.append(button(data.changed ? "settings •" : "settings", `Settings of ${data.label}`, `${data.label} settings`, () => {
+        if (shown) { open.delete(data.label) } else { open.add(data.label) }
+        draw()
+      }, {"aria-expanded": String(shown)}))
+      if (shown) {
+        parts.push(element("div", {class: "fields inset"},
+          ...data.fields.flatMap((f) => field(f, (name, value) => send("set", data.key, {name, value}))),
+          element("div", {class: "more"},
+            button("race a copy", `Race a copy of ${data.label} with other settings`, `${data.label} copy`, () => send("copy", data.key)),
+            data.changed ? button("defaults", `Back to the defaults of ${data.label}`, `${data.label} defaults`, () => send("reset", data.key)) : "",
+            data.copy ? button("remove", `Remove ${data.label}`, `${data.label} remove`, () => send("remove", data.key)) : "")))
+      }
+    } else {
+      parts.push(element("p", {class: "reason"}, data.reason))
+    }
+    return parts
+  }
+
+  function draw() { redraw(root, model.entries.flatMap(line)) }
+  model.on("entries", draw)
+  draw()
+  return root
+}

@@ -270,26 +270,35 @@ def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta
 
 
 @kernel
+def _log_dot(a, b):
+    """log Σ_k exp(a[k] + b[k]), for any finite entries."""
+    high = a[0] + b[0]
+    for k in range(1, a.size):
+        high = max(high, a[k] + b[k])
+    total = 0.0
+    for k in range(a.size):
+        total += np.exp(a[k] + b[k] - high)
+    return high + np.log(total)
+
+
+@kernel
 def _log_forward(Z, transitions, alpha):
-    """Unscaled forward messages in log space, for any finite scores; returns log Z(x)."""
+    """Forward messages in log space, for any finite scores; returns log Z(x).
+
+    Each message is shifted to a maximum of zero: sums over a long sequence would leave no digits for the
+    marginals, which are differences.
+    """
     n, m = Z.shape
+    into = transitions.T.copy()
+    log_z = 0.0
     for i in range(n):
         for c in range(m):
-            if i == 0:
-                alpha[i, c] = Z[i, c]
-                continue
-            high = alpha[i - 1, 0] + transitions[0, c]
-            for k in range(1, m):
-                high = max(high, alpha[i - 1, k] + transitions[k, c])
-            total = 0.0
-            for k in range(m):
-                total += np.exp(alpha[i - 1, k] + transitions[k, c] - high)
-            alpha[i, c] = Z[i, c] + high + np.log(total)
-    high = alpha[n - 1].max()
-    total = 0.0
-    for c in range(m):
-        total += np.exp(alpha[n - 1, c] - high)
-    return high + np.log(total)
+            alpha[i, c] = Z[i, c] + (_log_dot(alpha[i - 1], into[c]) if i > 0 else 0.0)
+        high = alpha[i].max()
+        log_z += high
+        for c in range(m):
+            alpha[i, c] -= high
+    return log_z + np.log(np.exp(alpha[n - 1]).sum())
 
 
 @kernel
@@ -303,24 +312,23 @@ def log_marginals(Z, transitions, G, pairs):
     """Node marginals of one sequence into G, pair marginals added to ``pairs``, in log space."""
     n, m = Z.shape
     alpha = np.empty((n, m))
-    log_z = _log_forward(Z, transitions, alpha)
-    beta, new = np.zeros(m), np.empty(m)
+    _log_forward(Z, transitions, alpha)
+    beta, ahead = np.zeros(m), np.empty(m)
     for i in range(n - 1, -1, -1):
+        log_z = _log_dot(alpha[i], beta)
         for c in range(m):
             G[i, c] = np.exp(alpha[i, c] + beta[c] - log_z)
         if i == 0:
             break
+        for c in range(m):
+            ahead[c] = Z[i, c] + beta[c]
         for k in range(m):
-            high = transitions[k, 0] + Z[i, 0] + beta[0]
-            for c in range(1, m):
-                high = max(high, transitions[k, c] + Z[i, c] + beta[c])
-            total = 0.0
+            beta[k] = _log_dot(transitions[k], ahead)
+        log_z = _log_dot(alpha[i - 1], beta)
+        for k in range(m):
             for c in range(m):
-                e = transitions[k, c] + Z[i, c] + beta[c]
-                total += np.exp(e - high)
-                pairs[k, c] += np.exp(alpha[i - 1, k] + e - log_z)
-            new[k] = high + np.log(total)
-        beta[:] = new
+                pairs[k, c] += np.exp(alpha[i - 1, k] + transitions[k, c] + ahead[c] - log_z)
+        beta -= beta.max()
 
 
 @kernel

@@ -74,7 +74,9 @@ class Design:
         n, d = self.n_rows, self.n_features
         if not hasattr(X, "csc_rows") and not isinstance(X, np.ndarray):
             X = sp.csr_array(X)
-            X.sum_duplicates()
+            if not X.has_canonical_format:  # the caller's arrays are shared: they are not ours to reorder
+                X = X.copy()
+                X.sum_duplicates()
         self.nnz, self.binary = _content(X)
         self.block_rows = _block_rows(n, d, self.n_outputs, self.nnz)
         self.edges = np.append(np.arange(0, n, self.block_rows), n)

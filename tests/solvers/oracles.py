@@ -1,0 +1,96 @@
+"""Losses, penalties and optimality in plain NumPy, from dense X: nothing here comes from ``solvers``.
+
+Every loss and penalty of the registry has its formula here, so that what a solver claims is checked by other
+code than its own. A new one needs a line in ``LOSSES`` or ``PENALTIES``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+
+from .helpers import Data, dense_of
+
+Residual = tuple[float, np.ndarray, np.ndarray]
+
+
+def logistic(Z: np.ndarray, tail: np.ndarray, y: np.ndarray, offsets: None) -> Residual:
+    """Value, ∂/∂Z and ∂/∂tail of Σ log(1 + exp(-y z))."""
+    margin = y * Z[:, 0]
+    return np.logaddexp(0.0, -margin).sum(), (-y * expit(-margin))[:, None], np.zeros(0)
+
+
+def multiclass_logistic(Z: np.ndarray, tail: np.ndarray, y: np.ndarray, offsets: None) -> Residual:
+    """The same of the softmax loss."""
+    truth = np.eye(Z.shape[1])[y]
+    return (logsumexp(Z, axis=1) - (Z * truth).sum(axis=1)).sum(), softmax(Z, axis=1) - truth, np.zeros(0)
+
+
+def chain_crf(Z: np.ndarray, tail: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> Residual:
+    """The same of the chain CRF, by forward and backward messages in log space."""
+    m = Z.shape[1]
+    T = tail.reshape(m, m)
+    value, G, pairs = 0.0, np.zeros_like(Z), np.zeros((m, m))
+    for lo, hi in zip(offsets[:-1], offsets[1:], strict=True):
+        z, labels = Z[lo:hi], y[lo:hi]
+        forward, backward = [z[0]], [np.zeros(m)]
+        for row in z[1:]:
+            forward.append(row + logsumexp(forward[-1][:, None] + T, axis=0))
+        for row in z[:0:-1]:
+            backward.insert(0, logsumexp(T + row + backward[0], axis=1))
+        log_z = logsumexp(forward[-1])
+        value += log_z - z[np.arange(hi - lo), labels].sum() - T[labels[:-1], labels[1:]].sum()
+        G[lo:hi] = np.exp(np.array(forward) + np.array(backward) - log_z) - np.eye(m)[labels]
+        for t in range(hi - lo - 1):
+            pairs += np.exp(forward[t][:, None] + T + z[t + 1] + backward[t + 1] - log_z)
+            pairs[labels[t], labels[t + 1]] -= 1.0
+    return value, G, pairs.ravel()
+
+
+LOSSES: dict[str, Callable[..., Residual]] = {
+    "logistic": logistic,
+    "multiclass-logistic": multiclass_logistic,
+    "chain-crf": chain_crf,
+}
+#: Shares of ‖w‖₁ and of ½‖w‖² in λR(w).
+PENALTIES = {"none": (0.0, 0.0), "l2": (0.0, 1.0), "l1": (1.0, 0.0), "elastic-net": (0.5, 0.5)}
+OUTPUTS = {"logistic": lambda m: (1, 0), "multiclass-logistic": lambda m: (m, 0), "chain-crf": lambda m: (m, m * m)}
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """The objective of one problem."""
+
+    data: Data
+    loss: str
+    penalty: str
+    lam: float
+    average: bool
+
+    def _smooth(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        X, part = dense_of(self.data.train.X), self.data.train
+        m, n_tail = OUTPUTS[self.loss](self.data.n_classes)
+        body = X.shape[1] * m
+        assert w.size == body + n_tail
+        value, G, tail = LOSSES[self.loss](X @ w[:body].reshape(-1, m), w[body:], part.y, part.offsets)
+        n = part.y.size if part.offsets is None else part.offsets.size - 1
+        scale = 1.0 / n if self.average else 1.0
+        ridge = self.lam * PENALTIES[self.penalty][1]
+        g = scale * np.concatenate([(X.T @ G).ravel(), tail]) + ridge * w
+        return scale * value + 0.5 * ridge * (w @ w), g
+
+    def objective(self, w: np.ndarray) -> float:
+        """f(w)."""
+        return self._smooth(w)[0] + self.lam * PENALTIES[self.penalty][0] * np.abs(w).sum()
+
+    def gradient(self, w: np.ndarray) -> np.ndarray:
+        """Gradient of the smooth part."""
+        return self._smooth(w)[1]
+
+    def violation(self, w: np.ndarray) -> float:
+        """Largest distance of an entry of -gradient to λ times the subdifferential of the ℓ1 part."""
+        g, l1 = self.gradient(w), self.lam * PENALTIES[self.penalty][0]
+        return float(np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0)).max())

@@ -289,43 +289,60 @@ def adjoint_by_rows(starts, rows, values, features, G, out):
 
 
 @kernel
+def entries_of(starts, features):
+    """Entries of these columns in one block."""
+    total = 0
+    for q in range(features.size):
+        total += starts[features[q] + 1] - starts[features[q]]
+    return total
+
+
+@kernel
 def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
     """out[q] += Σ_i x_i,features[q] G[i, c] for lo <= q < hi, where q belongs to output c.
 
-    The column of G is copied first: what is gathered from then lies in the first-level cache.
+    Where it pays, column c of G is copied first: what is gathered then lies in the first-level cache.
     """
     n, m = G.shape
-    g = np.empty(n)
+    near = np.empty(n)
     for c in range(m):
         first, last = max(outputs[c], lo), min(outputs[c + 1], hi)
         if first >= last:
             continue
-        for i in range(n):
-            g[i] = G[i, c]
-        for q in range(first, last):
-            # a slice has no negative positions, which spares a test an entry
-            column = rows[starts[features[q]] : starts[features[q] + 1]]
-            fours = column.size // 4
-            # four sums: additions to one would wait for each other
-            a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
-            if values.size == 0:
-                for p in range(fours):
-                    a0 += g[column[4 * p]]
-                    a1 += g[column[4 * p + 1]]
-                    a2 += g[column[4 * p + 2]]
-                    a3 += g[column[4 * p + 3]]
-                for p in range(4 * fours, column.size):
-                    a0 += g[column[p]]
-            else:
-                x = values[starts[features[q]] : starts[features[q] + 1]]
-                for p in range(fours):
-                    a0 += x[4 * p] * g[column[4 * p]]
-                    a1 += x[4 * p + 1] * g[column[4 * p + 1]]
-                    a2 += x[4 * p + 2] * g[column[4 * p + 2]]
-                    a3 += x[4 * p + 3] * g[column[4 * p + 3]]
-                for p in range(4 * fours, column.size):
-                    a0 += x[p] * g[column[p]]
-            out[q] += (a0 + a1) + (a2 + a3)
+        g = G[:, c]
+        if entries_of(starts, features[first:last]) > n:
+            near[:] = g
+            for q in range(first, last):
+                column = slice(starts[features[q]], starts[features[q] + 1])
+                out[q] += gathered(rows[column], values[column], near)
+        else:
+            for q in range(first, last):
+                for p in range(starts[features[q]], starts[features[q] + 1]):
+                    out[q] += g[rows[p]] if values.size == 0 else values[p] * g[rows[p]]
+
+
+@kernel
+def gathered(column, x, g):
+    """Σ_p x[p] g[column[p]], with x = 1 if it is empty; four sums, as additions to one would wait."""
+    fours = column.size // 4
+    a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
+    if x.size == 0:
+        for p in range(fours):
+            a0 += g[column[4 * p]]
+            a1 += g[column[4 * p + 1]]
+            a2 += g[column[4 * p + 2]]
+            a3 += g[column[4 * p + 3]]
+        for p in range(4 * fours, column.size):
+            a0 += g[column[p]]
+    else:
+        for p in range(fours):
+            a0 += x[4 * p] * g[column[4 * p]]
+            a1 += x[4 * p + 1] * g[column[4 * p + 1]]
+            a2 += x[4 * p + 2] * g[column[4 * p + 2]]
+            a3 += x[4 * p + 3] * g[column[4 * p + 3]]
+        for p in range(4 * fours, column.size):
+            a0 += x[p] * g[column[p]]
+    return (a0 + a1) + (a2 + a3)
 
 
 @kernel
@@ -349,21 +366,30 @@ def scores_by_rows(starts, rows, values, features, V, Z):
 def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
     """Z[i, c] += x_i,features[q] v[q] for lo <= q < hi, where q belongs to output c, over one block."""
     n, m = Z.shape
-    z = np.empty(n)
+    near = np.empty(n)
     for c in range(m):
         first, last = max(outputs[c], lo), min(outputs[c + 1], hi)
         if first >= last:
             continue
-        z[:] = 0.0
-        for q in range(first, last):
-            x = v[q]
-            column = rows[starts[features[q]] : starts[features[q] + 1]]
-            if values.size == 0:
-                for p in range(column.size):
-                    z[column[p]] += x
-            else:
-                entries = values[starts[features[q]] : starts[features[q] + 1]]
-                for p in range(column.size):
-                    z[column[p]] += x * entries[p]
-        for i in range(n):
-            Z[i, c] += z[i]
+        if entries_of(starts, features[first:last]) > n:
+            near[:] = 0.0
+            for q in range(first, last):
+                column = slice(starts[features[q]], starts[features[q] + 1])
+                scatter(rows[column], values[column], v[q], near)
+            for i in range(n):
+                Z[i, c] += near[i]
+        else:
+            for q in range(first, last):
+                for p in range(starts[features[q]], starts[features[q] + 1]):
+                    Z[rows[p], c] += v[q] if values.size == 0 else v[q] * values[p]
+
+
+@kernel
+def scatter(column, x, v, z):
+    """z[column[p]] += v x[p], with x = 1 if it is empty."""
+    if x.size == 0:
+        for p in range(column.size):
+            z[column[p]] += v
+    else:
+        for p in range(column.size):
+            z[column[p]] += v * x[p]

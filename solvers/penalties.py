@@ -46,8 +46,12 @@ class Penalty(Declared):
 
     def value(self, w: np.ndarray) -> float:
         """λR(w)."""
-        value = self.l1 * float(np.abs(w).sum()) if self.l1 else 0.0
-        return value + (0.5 * self.ridge * float(w @ w) if self.ridge else 0.0)
+        value = 0.0
+        if self.l1:
+            value += self.l1 * float(np.abs(w[w != 0.0]).sum())
+        if self.ridge:
+            value += 0.5 * self.ridge * float(w @ w)
+        return value
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
         """argmin_w ½‖w - v‖² + step·(part with kinks)(w): soft-thresholding."""
@@ -60,7 +64,7 @@ class Penalty(Declared):
 
     def violation(self, w: np.ndarray, g: np.ndarray) -> float:
         """Largest absolute entry of the minimum-norm subgradient."""
-        return float(np.abs(self.subgradient(w, g)).max(initial=0.0))
+        return largest_violation(w, g, self.l1)
 
     def lam_max(self, g0: np.ndarray) -> float | None:
         """Smallest λ at which w = 0 is optimal, for the loss gradient ``g0`` there; None if there is none."""
@@ -107,7 +111,7 @@ class L1(Penalty):
         return self.lam
 
     def lam_max(self, g0: np.ndarray) -> float:
-        return float(np.abs(g0).max(initial=0.0))
+        return sup_norm(g0)
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,12 @@ class ElasticNet(Penalty):
         return self.lam * (1.0 - self.rho)
 
     def lam_max(self, g0: np.ndarray) -> float:
-        return float(np.abs(g0).max(initial=0.0)) / self.rho
+        return sup_norm(g0) / self.rho
+
+
+def sup_norm(g: np.ndarray) -> float:
+    """‖g‖_∞."""
+    return float(max(g.max(initial=0.0), -g.min(initial=0.0)))
 
 
 def soft_threshold(v: np.ndarray, threshold: float) -> np.ndarray:
@@ -146,11 +155,24 @@ def min_norm_subgradient(w: np.ndarray, g: np.ndarray, l1: float) -> np.ndarray:
 
 
 @kernel
+def _entry(w, g, l1):
+    if w > 0.0:
+        return g + l1
+    if w < 0.0:
+        return g - l1
+    return max(g - l1, 0.0) + min(g + l1, 0.0)
+
+
+@kernel
 def _min_norm_subgradient(w, g, l1, out):
     for j in range(w.size):
-        if w[j] > 0.0:
-            out[j] = g[j] + l1
-        elif w[j] < 0.0:
-            out[j] = g[j] - l1
-        else:
-            out[j] = max(g[j] - l1, 0.0) + min(g[j] + l1, 0.0)
+        out[j] = _entry(w[j], g[j], l1)
+
+
+@kernel
+def largest_violation(w, g, l1):
+    """Largest absolute entry of the minimum-norm subgradient, without a vector of them."""
+    largest = 0.0
+    for j in range(w.size):
+        largest = max(largest, abs(_entry(w[j], g[j], l1)))
+    return largest

@@ -24,7 +24,6 @@ class Optimum:
             variant="text",
             size="small",
             margin=(4, 4),
-            description="Solve once to high accuracy",
         )
         self.button.on_click(lambda event: self._press())
         self.view = pn.Row(self.text, self.button, margin=0)

@@ -33,7 +33,6 @@ class RunControls:
             label="Step",
             icon="skip_next",
             variant="outlined",
-            description="One iteration of every run",
             **small,
         )
         self.stop = pmui.Button(label="Stop", icon="stop", variant="outlined", **small)

@@ -1,0 +1,200 @@
+"""One server, started by README's command, for all tests in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Generator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Browser, BrowserContext, Page
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+CHROME = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            if CHROME is None:
+                reason = "no Chromium found: install chromium, or name it in CHROMIUM"
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict) -> dict:
+    return {**browser_type_launch_args, "executable_path": CHROME, "args": FLAGS}
+
+
+class Server:
+    """A running dashboard and what it has said."""
+
+    def __init__(self, log: Path, home: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.log = log
+        panel = Path(sys.executable).parent / "panel"
+        self._file = log.open("w")
+        self.process = subprocess.Popen(
+            [str(panel), "serve", "app", "--port", str(self.port)],
+            cwd=ROOT,
+            stdout=self._file,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "SOLVERSCOPE_HOME": str(home)},
+        )
+        self._wait()
+
+    def _wait(self) -> None:
+        address = f"http://localhost:{self.port}/static/js/bokeh.min.js"
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                urllib.request.urlopen(address, timeout=2).close()
+                return
+            except OSError:
+                assert self.process.poll() is None, self.log.read_text()
+                time.sleep(0.2)
+        raise AssertionError(f"the server did not answer: {self.log.read_text()}")
+
+    def address(self, **query: str) -> str:
+        return f"http://localhost:{self.port}/app" + (f"?{urlencode(query)}" if query else "")
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the server process so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """Resident MiB of the server process."""
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096 / 2**20
+
+    def stop(self) -> str:
+        self.process.terminate()
+        self.process.wait(10)
+        self._file.close()
+        return self.log.read_text()
+
+
+def complaints(log: str) -> list[str]:
+    """Tracebacks in a server's log; a message lost because a tab was just closed is none."""
+    blocks = re.findall(
+        r"Traceback \(most recent call last\):\n(?:.*\n)*?(?=\S*(?:Error|Exception)\b.*)(.*)", log
+    )
+    return [last for last in blocks if "WebSocketClosedError" not in last and "StreamClosedError" not in last]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, own_home: Path) -> Generator[Server, None, None]:
+    server = Server(tmp_path_factory.mktemp("server") / "log", own_home)
+    yield server
+    log = server.stop()
+    assert complaints(log) == [], log
+
+
+class Visit:
+    """One tab: the playwright page, and what went wrong in it."""
+
+    def __init__(self, page: Page, server: Server) -> None:
+        self.page, self.server = page, server
+        page.set_default_timeout(10_000)
+        self.errors: list[str] = []
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.errors.append(f"page error: {error}"))
+        page.on("request", self._request)
+
+    def _console(self, message) -> None:
+        if message.type == "error":
+            self.errors.append(f"console: {message.text}")
+
+    def _request(self, request) -> None:
+        if not request.url.startswith((f"http://localhost:{self.server.port}/", "data:", "blob:")):
+            self.errors.append(f"request to another host: {request.url}")
+
+    def open(self, **query: str) -> Visit:
+        self.page.goto(self.server.address(**query))
+        self.button("Run").wait_for()
+        self.wait_until(lambda: self.button("Run").is_enabled(), "Run to be possible")
+        return self
+
+    def button(self, name: str):
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def choose(self, label: str, option: str) -> None:
+        """Pick an option of a Material menu."""
+        self.page.get_by_role("combobox", name=label).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+
+    def row(self, label: str) -> dict[str, str]:
+        """The legend row of a run."""
+        row = self.page.locator(f'.row.run[data-label="{label}"]')
+        names = ("iteration", "epoch", "objective", "nnz", "working_set", "cpu")
+        texts = {name: row.locator(f".num.{name}").text_content() for name in names}
+        return {"state": row.get_attribute("data-state"), **texts}
+
+    def iteration(self, label: str) -> int:
+        text = self.row(label)["iteration"]
+        return -1 if text == "–" else int(text.replace("\u2009", ""))
+
+    def states(self) -> list[str]:
+        return [row.get_attribute("data-state") for row in self.page.locator(".row.run").all()]
+
+    def curves(self, figure: str, column: str = "y") -> list[list[float]]:
+        """A column of every curve of a figure, read from the Bokeh document in the page."""
+        return self.page.evaluate(
+            """([name, column]) => {
+              const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+                m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name))
+              const renderers = figures.at(-1)?.renderers ?? []
+              const lines = renderers.filter((r) => r.glyph?.type === "Line" && r.glyph.y.field === "y")
+              return lines.map((r) => Array.from(r.data_source.data[column]))
+            }""",
+            [figure, column],
+        )
+
+    def points(self, figure: str) -> int:
+        """Points in all curves of a figure."""
+        return sum(map(len, self.curves(figure)))
+
+    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+        until = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < until, f"waited {seconds:g} s for {what}; {self.errors}"
+            self.page.wait_for_timeout(100)
+
+
+@pytest.fixture
+def visit(server: Server, browser: Browser) -> Generator[Callable[..., Visit], None, None]:
+    """``visit(width=, height=, **query)`` opens the page in a browser context of its own."""
+    visits: list[Visit] = []
+    contexts: list[BrowserContext] = []
+
+    def open_page(width: int = 1440, height: int = 900, **query: str) -> Visit:
+        contexts.append(browser.new_context(viewport={"width": width, "height": height}))
+        visits.append(Visit(contexts[-1].new_page(), server))
+        return visits[-1].open(**query)
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [error for v in visits for error in v.errors] == []

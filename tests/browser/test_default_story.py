@@ -1,0 +1,51 @@
+"""The first thing a stranger does: open the page and press Run."""
+
+from __future__ import annotations
+
+import time
+
+
+def test_run_draws_points_while_the_runs_go_on_and_pause_step_resume_stop_do_what_they_say(visit):
+    tab = visit()
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.points("convergence") > 10 and tab.points("sparsity") > 10, "points", 60)
+    assert "running" in tab.states()
+    before = tab.points("convergence"), tab.points("sparsity")
+    tab.wait_until(lambda: tab.points("convergence") > before[0], "more points")
+    assert tab.points("sparsity") > before[1]
+
+    tab.button("Pause").click()
+    tab.wait_until(lambda: tab.states() == ["paused"] * 3, "all paused")
+    tab.page.wait_for_timeout(400)
+    held = tab.points("convergence"), tab.iteration("prox-qn"), tab.server.cpu_seconds()
+    tab.page.wait_for_timeout(1500)
+    assert tab.points("convergence") == held[0]
+    assert tab.server.cpu_seconds() - held[2] < 0.5, "paused runs use no CPU beyond the page's own ticks"
+
+    tab.button("Step").click()
+    tab.wait_until(lambda: tab.iteration("prox-qn") == held[1] + 1, "one step")
+    tab.page.wait_for_timeout(800)
+    assert tab.iteration("prox-qn") == held[1] + 1
+    assert tab.states() == ["paused"] * 3
+
+    tab.button("Resume").click()
+    tab.wait_until(lambda: tab.iteration("prox-qn") > held[1] + 3, "going on")
+    tab.button("Stop").click()
+    tab.wait_until(lambda: tab.states() == ["stopped"] * 3, "all stopped", 3)
+    assert tab.points("convergence") >= held[0]
+
+
+def test_prox_qn_is_within_1e_6_of_the_optimum_after_20_seconds_and_owl_qn_is_denser_on_the_way(visit):
+    tab = visit()
+    began = time.monotonic()
+    tab.button("Run").click()
+    order = ["prox-qn", "prox-gd", "owl-qn"]
+    tab.wait_until(
+        lambda: len(c := tab.curves("convergence")) == 3 and len(c[0]) > 0 and c[0][-1] <= 1e-6,
+        "a gap of 1e-6",
+        40,
+    )
+    assert time.monotonic() - began < 20
+    sparse, dense = (tab.curves("sparsity")[order.index(label)][-1] for label in ("prox-qn", "owl-qn"))
+    assert dense > 1.3 * sparse
+    tab.button("Stop").click()

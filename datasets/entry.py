@@ -108,7 +108,7 @@ class DataSetInfo:
         common.append(scale)
         common.append(Option("degree", self.degree, "2 adds all products of two features", 1, 2))
         common.append(Option("bias", self.bias, "1 adds a constant feature, the last", 0, 1))
-        if self.kind in ("multiclass", "multilabel", "tree"):
+        if self.kind != "sequences":
             help = "one class (or what lies below a node) against the rest; also even, odd"
             common.append(Option("positive", None, help))
         return (*self.own, *common)

@@ -106,6 +106,9 @@ def stratified(y: np.ndarray, fraction: float, rng: np.random.Generator) -> tupl
     _, counts = np.unique(y, return_counts=True)
     for begin, count in zip(np.cumsum(counts) - counts, counts, strict=True):
         chosen[ranked[begin : begin + min(round(count * fraction), count - 1)]] = True
+    if not chosen.any():
+        # all classes are tiny: split as if there were none
+        chosen[order[: min(max(round(len(y) * fraction), 1), len(y) - 1)]] = True
     return np.flatnonzero(~chosen), np.flatnonzero(chosen)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .errors import DataError
+
 ROOT = "all"
 
 
@@ -19,10 +21,10 @@ class Tree:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, parent: Mapping[str, str], tops: Iterable[str]) -> Tree:
+    def of(cls, parent: Mapping[str, str], tops: Iterable[str], source: str = "The tree") -> Tree:
         """The tree with the given parents of nodes and a common root above `tops`, level by level.
 
-        Raises ValueError where nodes cannot be reached from the root.
+        Raises DataError, with the name of its source, where nodes cannot be reached from the root.
         """
         children: dict[str, list[str]] = {}
         for below, above in parent.items():
@@ -37,7 +39,7 @@ class Tree:
                 parents.append(above)
             level = following
         if len(names) != 1 + len(parent.keys() | set(parent.values()) | set(tops)):
-            raise ValueError("some nodes are not below the root")
+            raise DataError(f"{source} has nodes that are their own ancestors; in a tree none is.")
         return cls(np.array(parents, np.int32), tuple(names))
 
     @classmethod

@@ -159,6 +159,11 @@ def _vectors(
 ) -> Part:
     rows = svmlight.read(path, progress=request.progress)
     codes, counts = [], []
+    many = np.flatnonzero(np.diff(rows.offsets) != 1)
+    if len(many):
+        raise DataError(
+            f"{path.name}, line {rows.lines[many[0]]}: a line is a document's number and word:value ...."
+        )
     for number, line in zip(rows.labels.tolist(), rows.lines.tolist(), strict=True):
         if number not in of_document:
             raise DataError(f"{path.name}, line {line}: {topics.name} has no topic of document {number:.0f}.")

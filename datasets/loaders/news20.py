@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse
 
 from ..dataset import Content, Part
 from ..entry import Request
@@ -29,6 +30,11 @@ def news20(request: Request) -> Content:
     if labels == "flat" or (labels == "auto" and form != "tree"):
         return content
     ids = tree.ids()
+    missing = [name for name in content.label_names if name not in ids]
+    if missing:
+        raise DataError(
+            f"The tree of {request.paths[1].name} has no group {missing[0]!r}: get the file again."
+        )
     nodes = np.array([ids[name] for name in content.label_names], np.int32)
     parts = [part and Part(part.X, nodes[part.y]) for part in (content.train, content.test)]
     return Content(
@@ -47,22 +53,21 @@ def _large(request: Request) -> tuple[Content, Tree]:
     """form=tree: 18,221 x 36,568, groups below 18 and 6 classes; not split."""
     counts, tree_file, terms = request.paths
     X = npz.read_csr(counts)
-    (y,) = npz.read(counts, "level3")
     rows = [line.split("\t") for line in read_lines(tree_file)[1:]]
     vocabulary = tuple(read_lines(terms))
     if any(len(row) != 4 for row in rows) or [row[0] for row in rows] != [str(k) for k in range(len(rows))]:
         raise DataError(
             f"{tree_file.name}: a line is level3, level2, level1 and the group's name, in order of level3."
         )
-    _check_lengths(counts, X, y, len(rows), vocabulary)
+    y = npz.read_labels(counts, "level3", len(rows))
+    _check_lengths(counts, X, y, vocabulary)
     names = tuple(row[3] for row in rows)
     middle = {row[1]: f"level 2: {_common([r[3] for r in rows if r[1] == row[1]])}" for row in rows}
     top = {row[2]: f"level 1: {_common([r[3] for r in rows if r[2] == row[2]])}" for row in rows}
     parent = {row[3]: middle[row[1]] for row in rows} | {middle[row[1]]: top[row[2]] for row in rows}
     digest = sha256(*request.paths)
-    return Content(Part(X, y.astype(np.int32)), names, vocabulary, digest), Tree.of(
-        parent, dict.fromkeys(top.values())
-    )
+    tree = Tree.of(parent, dict.fromkeys(top.values()), tree_file.name)
+    return Content(Part(X, y), names, vocabulary, digest), tree
 
 
 def _common(names: list[str]) -> str:
@@ -79,29 +84,30 @@ def _small(request: Request) -> tuple[Content, Tree]:
     """form=w1000: 11,256 + 7,489 messages of the split by date, 1,000 word groups, best first."""
     counts, tree_file = request.paths
     X, X_test = npz.read_csr(counts, "train_"), npz.read_csr(counts, "test_")
-    y, y_test, names, vocabulary = npz.read(counts, "train_y", "test_y", "class_names", "vocab")
-    _check_lengths(counts, X, y, len(names), vocabulary)
-    _check_lengths(counts, X_test, y_test, len(names), vocabulary)
+    names, vocabulary = npz.read_names(counts, "class_names"), npz.read_names(counts, "vocab")
+    y, y_test = (npz.read_labels(counts, f"{part}_y", len(names)) for part in ("train", "test"))
+    _check_lengths(counts, X, y, vocabulary)
+    _check_lengths(counts, X_test, y_test, vocabulary)
     rows = [line.split("\t") for line in read_lines(tree_file)[1:]]
     if any(len(row) != 3 for row in rows):
         raise DataError(f"{tree_file.name}: a line is class, name and parent.")
     parent = {name: above for _, name, above in rows if above != "root"}
-    groups = tuple(" ".join(words.split()[:3]) for words in vocabulary.tolist())
+    groups = tuple(" ".join(words.split()[:3]) for words in vocabulary)
     content = Content(
-        Part(X, y.astype(np.int32)),
-        tuple(names.tolist()),
+        Part(X, y),
+        names,
         groups,
         sha256(*request.paths),
-        test=Part(X_test, y_test.astype(np.int32)),
+        test=Part(X_test, y_test),
     )
-    return content, Tree.of(parent, [name for _, name, above in rows if above == "root"])
+    return content, Tree.of(parent, [name for _, name, above in rows if above == "root"], tree_file.name)
 
 
-def _check_lengths(path: Path, X, y: np.ndarray, n_classes: int, vocabulary) -> None:
-    if len(y) != X.shape[0] or y.max(initial=0) >= n_classes or len(vocabulary) != X.shape[1]:
-        raise DataError(
-            f"{path.name}: rows, labels, words and classes do not fit each other: get the file again."
-        )
+def _check_lengths(
+    path: Path, X: scipy.sparse.csr_matrix, y: np.ndarray, vocabulary: tuple[str, ...]
+) -> None:
+    if (len(y), len(vocabulary)) != X.shape:
+        raise DataError(f"{path.name}: rows, labels and words do not fit each other: get the file again.")
 
 
 def _raw(request: Request) -> tuple[Content, Tree]:

@@ -90,8 +90,13 @@ def tmc2007(request: Request) -> Content:
 def leukemia(request: Request) -> Content:
     """38 + 34 patients, expression of 7,129 genes; +1 is acute myeloid leukemia."""
     (path,) = request.paths
-    X, y, X_test, y_test, genes = npz.read(path, "X_train", "y_train", "X_test", "y_test", "gene")
-    fits = X.ndim == X_test.ndim == 2 and X.shape[1] == X_test.shape[1] == len(genes)
+    X, y, X_test, y_test = npz.read(path, "X_train", "y_train", "X_test", "y_test")
+    genes = npz.read_names(path, "gene")
+    fits = (
+        X.ndim == X_test.ndim == 2
+        and {X.dtype.kind, X_test.dtype.kind} <= set("iuf")
+        and X.shape[1] == X_test.shape[1] == len(genes)
+    )
     if (
         not fits
         or len(X) != len(y)
@@ -99,9 +104,8 @@ def leukemia(request: Request) -> Content:
         or not np.isin([*y, *y_test], (-1, 1)).all()
     ):
         raise DataError(f"{path.name}: samples, genes and labels do not fit each other: get the file again.")
-    names = tuple(genes.tolist())
     parts = [Part(a.astype(np.float64), b.astype(np.int8)) for a, b in ((X, y), (X_test, y_test))]
-    return Content(parts[0], ("ALL", "AML"), names, sha256(path), test=parts[1])
+    return Content(parts[0], ("ALL", "AML"), genes, sha256(path), test=parts[1])
 
 
 def covtype(request: Request) -> Content:

@@ -37,7 +37,4 @@ def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None 
     if not parent:
         raise DataError(f"{path.name} is empty: {RIGHT}.")
     tops = dict.fromkeys(above for above in parent.values() if above not in parent)
-    try:
-        return Tree.of(parent, tops)
-    except ValueError:
-        raise DataError(f"{path.name}: some nodes are their own ancestors; in a tree none is.") from None
+    return Tree.of(parent, tops, path.name)

@@ -58,6 +58,28 @@ def _array(path: Path, name: str, data: bytes) -> np.ndarray:
         ) from None
 
 
+def read_labels(path: Path, name: str, n_classes: int) -> np.ndarray:
+    """The array as (n,) int32 codes 0 .. n_classes - 1. Raises DataError for anything else."""
+    (codes,) = read(path, name)
+    if (
+        codes.ndim != 1
+        or codes.dtype.kind not in "iu"
+        or (len(codes) and not 0 <= codes.min() <= codes.max() < n_classes)
+    ):
+        raise DataError(
+            f"{path.name}: {name} should be a row of whole numbers from 0 to {n_classes - 1}; get it again."
+        )
+    return codes.astype(np.int32)
+
+
+def read_names(path: Path, name: str) -> tuple[str, ...]:
+    """The array as texts. Raises DataError for anything else."""
+    (texts,) = read(path, name)
+    if texts.ndim != 1 or texts.dtype.kind != "U":
+        raise DataError(f"{path.name}: {name} should be a row of texts; get the file again.")
+    return tuple(texts.tolist())
+
+
 def read_csr(path: Path, prefix: str = "", *, ones: bool = False) -> scipy.sparse.csr_matrix:
     """The CSR matrix kept as data, indices, indptr and shape, each name with a prefix; `ones`: there are
     no data.

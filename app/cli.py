@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from . import arguments, plugins, printing
+from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -53,7 +54,7 @@ def list_(
             print(json.dumps(entry))
     else:
         printing.show_entries(kind, found)
-    return 0
+    return FINISHED
 
 
 @app.command()
@@ -118,7 +119,7 @@ def run(
     chosen_seed = arguments.number("--seed", seed, low=0, kind=int)
     task = headless.Task(
         dataset=dataset,
-        solvers=arguments.make_solvers(arguments.choices(solver), set_, chosen_seed),
+        entrants=arguments.make_solvers(arguments.choices(solver), set_, chosen_seed),
         limits=limits,
         f_star=f_star if f_star == "auto" else arguments.number("--f-star", f_star),
         options=arguments.assignments("--option", option),
@@ -159,12 +160,12 @@ def serve(context: typer.Context, plugin: Plugins = []) -> int:  # noqa: B006
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status, after one line on standard error if it is 2."""
     try:
-        return app(arguments, prog_name="solverscope", standalone_mode=False) or 0
+        return app(arguments, prog_name="solverscope", standalone_mode=False) or FINISHED
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except typer.TyperException as error:
         message = f"{error.format_message()} See solverscope --help."
     except (ValueError, OSError, MemoryError) as error:
         message = str(error) or "out of memory: take a smaller problem"
     print("solverscope: " + " ".join(message.split()), file=sys.stderr)
-    return 2
+    return BAD_INPUT

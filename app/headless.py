@@ -17,26 +17,24 @@ import datasets
 import solvers
 from solvers.trace import iterate_line, plain, run_line, save
 
+from .exit_status import FAILED, FINISHED, INTERRUPTED
 from .progress import Progress
 from .reference import Reference, reference
 
 Emit = Callable[[dict[str, Any]], None]
-
-#: Exit status of the command line.
-FINISHED, BAD_INPUT, FAILED, INTERRUPTED = 0, 2, 3, 130
 
 
 @dataclass(frozen=True)
 class Task:
     """What one call of ``solverscope run`` asks for.
 
-    ``solvers``: labels and solvers; ``limits``: those of :class:`solvers.Stopping`; ``f_star``: a number,
+    ``entrants``: labels and solvers; ``limits``: those of :class:`solvers.Stopping`; ``f_star``: a number,
     "auto" (look it up, or solve for it) or None; ``options``: those of the data set; ``problem``: keywords of
     :func:`solvers.make_problem`.
     """
 
     dataset: str
-    solvers: Sequence[tuple[str, solvers.Solver]]
+    entrants: Sequence[tuple[str, solvers.Solver]]
     limits: dict[str, Any] = field(default_factory=dict)
     f_star: float | str | None = None
     options: dict[str, str] = field(default_factory=dict)
@@ -89,7 +87,7 @@ def execute(task: Task, emit: Emit, progress: Progress) -> int:
     anything is computed or printed.
     """
     problem = _problem(task, progress)
-    for _, solver in task.solvers:
+    for _, solver in task.entrants:
         _check(solver, problem)
     progress.say(_sentence(problem))
     emit(problem.describe())
@@ -99,7 +97,7 @@ def execute(task: Task, emit: Emit, progress: Progress) -> int:
             known = _reference(task, problem, ctrl_c, progress)
             if known is not None:
                 emit(known.describe())
-            for label, solver in task.solvers:
+            for label, solver in task.entrants:
                 run = _run(task, problem, known, label, solver, ctrl_c)
                 traces.append(run.trace)
                 _follow(run, emit, progress)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
-
-STORIES = Path(__file__).resolve().parent / "stories"
 
 
 def _datasets() -> Iterator[dict[str, Any]]:
@@ -40,26 +36,16 @@ def _classes(table: str) -> Iterator[dict[str, Any]]:
 
 
 def _stories() -> Iterator[dict[str, Any]]:
-    for path in sorted(STORIES.glob("*.toml")):
-        try:
-            story = tomllib.loads(path.read_text(encoding="utf-8"))
-            reason = None
-        except (OSError, ValueError) as error:
-            story, reason = {}, f"{path.name} cannot be read: {error}"
-        id = story.get("id", path.stem)
-        texts = {key: story.get(key, "") for key in ("summary", "paper")}
-        yield {
-            "id": id,
-            "name": story.get("name", id),
-            **texts,
-            "available": reason is None,
-            "reason": reason,
-            "options": [],
-        }
+    from .setting import why_not_data
+    from .stories import stories
+
+    for story in stories().values():
+        reason = why_not_data(story.setting.problem.data)
+        yield _record(story, reason is None, reason, [])
 
 
 def _record(thing: Any, available: bool, reason: str | None, options: list[dict[str, Any]]) -> dict[str, Any]:
-    texts = {key: getattr(thing, key) for key in ("id", "name", "summary", "paper")}
+    texts = {key: getattr(thing, key, "") for key in ("id", "name", "summary", "paper")}
     return {**texts, "available": available, "reason": reason, "options": options}
 
 

@@ -54,6 +54,13 @@ def test_the_top_level_holds_what_was_agreed():
     assert names == {*PACKAGES, "tests", "assets", "pyproject.toml", "README.md"}
 
 
+@pytest.mark.parametrize("what", [["check"], ["format", "--check"]])
+def test_sources_are_clean_for_ruff(what):
+    command = [sys.executable, "-m", "ruff", *what, "--no-cache", "--quiet", str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_no_source_file_is_longer_than_500_lines():
     long = [
         p for name in PACKAGES for p in (ROOT / name).rglob("*.py") if len(p.read_text().splitlines()) > 500

@@ -36,14 +36,9 @@ class OWLQN(Solver):
     beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)
     sigma: float = param(1e-4, "share of the promised decrease asked for", low=0.0, high=0.5)
 
-    def refuses(self, problem: Problem) -> str | None:
-        needed, free = (2 * self.memory + 8) * 8 * problem.size, available_memory()
-        if needed <= free:
-            return None
-        return (
-            f"owl-qn needs {needed / 2**30:.1f} GiB for its dense vectors of {problem.size} weights, and "
-            f"{free / 2**30:.1f} GiB are free: take fewer pairs (memory=) or prox-qn"
-        )
+    @property
+    def dense_vectors(self) -> int:
+        return 2 * self.memory + 8
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         penalty, memory = problem.penalty, PairMemory(self.memory)
@@ -97,15 +92,3 @@ class OWLQN(Solver):
             accept, 1.0 / np.linalg.norm(v) if first else 1.0, beta=0.1 if first else self.beta, max_trials=40
         )
         return trial[0], t, trials, ("backtracked",) if trials > 1 else ()
-
-
-def available_memory() -> float:
-    """Bytes the machine can still give, infinite where it does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return 1024.0 * int(line.split()[1])
-    except OSError:
-        pass
-    return float("inf")

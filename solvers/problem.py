@@ -127,10 +127,8 @@ class Problem:
 
     def tiny(self) -> Problem:
         """The first two instances, with the same data types: enough to compile every kernel."""
-        loss, rows = self.loss.first(2)
-        design = self.design.head(min(rows, int(self.design.edges[1])))
-        if rows > design.n_rows:
-            loss, rows = self.loss.first(1)
+        loss, rows = self.loss.first(2, int(self.design.edges[1]))
+        design = self.design.head(rows)
         tiny = Problem(design, loss, self.penalty, average=self.average)
         if tiny.lam_max:
             tiny = tiny.at_lam(0.1 * tiny.lam_max)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NO_DECREASE = 1e-16
 #: Coordinates one kernel call visits in a sweep.
 SWEEP_CHUNK = 100_000
+#: Number of weights above which the first iteration is not done on all of them.
+HUGE = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,10 @@ class ProxQN(Solver):
 
     memory: int | str = param(10, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",))
     shrinking: bool = param(True, "confine iterations to a working set that shrinks within an epoch")
-    shrink_first: bool = param(
-        False, "shrink already before the first iteration, with M̂ = the violation at w0"
+    shrink_first: str = param(
+        "auto",
+        "shrink before the first iteration too, with M̂ the violation at w0; auto: above 10 million weights",
+        choices=("auto", "on", "off"),
     )
     max_inner: int = param(10, "most sweeps of coordinate descent over the inner problem", low=1, high=10_000)
     balance: bool = param(True, "fewer sweeps on large working sets: min(max_inner, ⌊d/|A|⌋)")
@@ -62,6 +66,10 @@ class ProxQN(Solver):
     cooling: float = param(0.1, "factor of ε_s from epoch to epoch", low=0.0, high=1.0, open_low=True)
     tol: float = param(1e-9, "ε: violation relative to that at w = 0 at which it ends", low=0.0, high=1.0)
     seed: int = param(0, "seed of the random order", low=0)
+
+    @property
+    def dense_vectors(self) -> int:
+        return 4
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         lam, N = problem.penalty.l1, problem.loss.n_instances
@@ -139,8 +147,9 @@ class ProxQN(Solver):
             }
 
     def _first_threshold(self, problem: Problem, point: Point, g: np.ndarray) -> float:
-        """M̂ before the first iteration: ∞ as in line 1, or the violation at w0 (needed for huge d)."""
-        return self._violation(problem, point, g) if self.shrink_first else np.inf
+        """M̂ before the first iteration: ∞ as in line 1, or the violation at w0 (for a huge d)."""
+        first = self.shrink_first == "on" or (self.shrink_first == "auto" and problem.size > HUGE)
+        return self._violation(problem, point, g) if first else np.inf
 
     @staticmethod
     def _violation(problem: Problem, point: Point, g: np.ndarray) -> float:
@@ -227,9 +236,10 @@ def sweep(order, w, g, lam, gamma, diagonal, Q, Q_hat, d, d_hat):
             Bd -= Q[j, k] * d_hat[k]
         a, b, c = diagonal[j], g[j] + Bd, w[j] + d[j]
         u, threshold = c - b / a, lam / a
-        z = -c + max(u - threshold, 0.0) + min(u + threshold, 0.0)
+        target = max(u - threshold, 0.0) + min(u + threshold, 0.0)
+        z = target - c
         if z != 0.0:
-            d[j] += z
+            d[j] = target - w[j]  # not d[j] + z: w + d is exactly zero where the target is
             moved = max(moved, abs(z))
             for k in range(rank):
                 d_hat[k] += z * Q_hat[j, k]

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from .iterate import KNOWN_TO_SOLVER, Ending, Iterate
 from .jit import compile_clock
 from .probes import Probe, ProbeStore
+from .problem import Point
 from .stopping import Stopping
 from .trace import Trace, plain
 
@@ -231,7 +232,7 @@ class Run:
         }
         if ending.status not in ("stopped", "failed") and trace.w is not None:
             observer = self.problem.with_pulse(lambda: None)
-            point = observer.at(trace.w)
+            point = Point(observer, trace.w, observer.design.scores(trace.w))
             result["violation"] = point.violation()
             result["train_metric"] = observer.train_metric(point)
             if self.problem.has_test:

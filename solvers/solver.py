@@ -146,14 +146,26 @@ class Solver(Declared):
     paper: ClassVar[str] = ""
     needs: ClassVar[Trait] = Trait(0)
 
+    @property
+    def dense_vectors(self) -> int:
+        """Vectors over all weights that the solver holds at a time."""
+        return 6
+
     def iterate(
         self, problem: Problem, w0: np.ndarray | None = None
     ) -> Generator[Iterate, None, Ending | None]:
         raise TypeError(f"{type(self).__name__} does not define iterate(problem, w0)")
 
     def refuses(self, problem: Problem) -> str | None:
-        """A sentence that says why this problem is too much for this solver (its memory), or None."""
-        return None
+        """A sentence that says why this problem does not fit into memory with this solver, or None."""
+        needed, free = self.dense_vectors * 8 * problem.size, available_memory()
+        if needed <= free:
+            return None
+        size = f"{self.dense_vectors} vectors of {problem.size} weights"
+        return (
+            f"{self.id} needs {needed / 2**30:.1f} GiB for {size}, and {free / 2**30:.1f} GiB are free: "
+            "take a smaller problem or a solver that needs fewer vectors"
+        )
 
     def towards(self, tol: float | None) -> Solver:
         """This solver aiming at a relative violation ``tol``, if its steps depend on the aim."""
@@ -161,6 +173,18 @@ class Solver(Declared):
         if tol and "tol" in declared and self.tol == declared["tol"].default:
             return replace(self, tol=tol)
         return self
+
+
+def available_memory() -> float:
+    """Bytes the machine can still give, infinite where it does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return 1024.0 * int(line.split()[1])
+    except OSError:
+        pass
+    return math.inf
 
 
 def why_not(needs: Trait, offered: Trait) -> str | None:

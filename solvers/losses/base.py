@@ -38,8 +38,9 @@ class Loss(Declared):
     team: Team = Team()
     pulse: Callable[[], None] = staticmethod(lambda: None)
 
-    def bind(self, part: Any, n_classes: int) -> Loss:
-        """A copy that holds the labels of ``part`` (with ``y`` and ``offsets``)."""
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> Loss:
+        """A copy that holds the labels of ``part`` (with ``y`` and ``offsets``); ``parents`` is the tree of
+        classes, where there is one."""
         raise TypeError(f"{type(self).__name__} does not define bind")
 
     def _holding(self, **held: Any) -> Self:
@@ -53,8 +54,8 @@ class Loss(Declared):
         """A shallow copy that works with this team and pulse."""
         return self._holding(team=team, pulse=pulse)
 
-    def first(self, n: int) -> tuple[Loss, int]:
-        """The loss of the first ``n`` instances, and the number of rows of X they take."""
+    def first(self, n: int, most: int) -> tuple[Loss, int]:
+        """The loss of the first ``n`` instances, cut off after ``most`` rows of X, and the rows they take."""
         raise TypeError(f"{type(self).__name__} does not define first")
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:

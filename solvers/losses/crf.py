@@ -36,7 +36,7 @@ class ChainCRF(Loss):
     average = False
     metric_name = "per-token accuracy"
 
-    def bind(self, part: Any, n_classes: int) -> ChainCRF:
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> ChainCRF:
         offsets = np.ascontiguousarray(part.offsets, dtype=np.int64)
         return self._holding(
             y=np.ascontiguousarray(part.y, dtype=np.int64),
@@ -47,11 +47,13 @@ class ChainCRF(Loss):
             n_tail=n_classes**2,
         )
 
-    def first(self, n: int) -> tuple[ChainCRF, int]:
-        n = min(n, self.n_instances)
-        offsets = self.offsets[: n + 1]
-        y = self.y[: offsets[-1]]
-        return self._holding(y=y, offsets=offsets, chunks=_chunks(offsets), n_instances=n), int(offsets[-1])
+    def first(self, n: int, most: int) -> tuple[ChainCRF, int]:
+        offsets = np.unique(np.minimum(self.offsets[: n + 1], most))
+        rows = int(offsets[-1])
+        bound = self._holding(
+            y=self.y[:rows], offsets=offsets, chunks=_chunks(offsets), n_instances=offsets.size - 1
+        )
+        return bound, rows
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         tail = scores.tail if delta is None else scores.tail + t * delta.tail

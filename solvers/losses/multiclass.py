@@ -25,12 +25,12 @@ class MulticlassLogistic(Loss):
     traits = Trait.SMOOTH
     average = True
 
-    def bind(self, part: Any, n_classes: int) -> MulticlassLogistic:
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MulticlassLogistic:
         y = np.ascontiguousarray(part.y, dtype=np.int64)
         return self._holding(y=y, n_instances=y.size, n_outputs=n_classes)
 
-    def first(self, n: int) -> tuple[MulticlassLogistic, int]:
-        n = min(n, self.n_instances)
+    def first(self, n: int, most: int) -> tuple[MulticlassLogistic, int]:
+        n = min(n, most, self.n_instances)
         return self._holding(y=self.y[:n], n_instances=n), n
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:

@@ -76,14 +76,19 @@ class OWLQN(Solver):
     def _search(
         self, problem: Problem, point: Point, memory: PairMemory, v: np.ndarray, orthant: np.ndarray
     ) -> tuple[Point, float, int, tuple[str, ...]]:
-        """Backtracking along the projected path w(t) = P(w + t d), d = -H v aligned with -v."""
-        d = -memory.inverse_product(v)
-        d[d * v >= 0.0] = 0.0
+        """Backtracking along the projected path w(t) = P(w + t d), d = -H v aligned with -v.
+
+        Without an ℓ1 part there are no kinks, hence no orthants: it is the path of L-BFGS.
+        """
+        d, kinks = -memory.inverse_product(v), problem.penalty.l1 > 0.0
+        if kinks:
+            d[d * v >= 0.0] = 0.0
         trial = [point]
 
         def accept(t: float) -> bool:
             w = point.w + t * d
-            w[w * orthant <= 0.0] = 0.0
+            if kinks:
+                w[w * orthant <= 0.0] = 0.0
             trial[0] = problem.moved(point, w)
             return decreases(trial[0].objective, point.objective, self.sigma * float(v @ (w - point.w)))
 

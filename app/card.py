@@ -20,7 +20,7 @@ KINDS = {
     "sequences": "sequences over {n} labels",
     "tree": "a tree of {n} nodes",
 }
-EXAMPLES = 4
+EXAMPLES = 3
 
 
 def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
@@ -40,8 +40,9 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
     table = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in facts)
     shown = "".join(_example(example) for example in data.examples(EXAMPLES))
     return (
-        f'<div class="card"><p>{html.escape(data.summary)}</p><div class="examples">{shown}</div>'
-        f'<dl>{table}</dl><p class="note">{html.escape(data.source)}</p></div>'
+        f'<div title="{html.escape(data.description)} Source: {html.escape(data.source)}">'
+        f'<p>{html.escape(data.summary)}</p><div class="examples">{shown}</div>'
+        f"<dl>{table}</dl></div>"
     )
 
 
@@ -63,8 +64,10 @@ def _example(example: datasets.Example) -> str:
     if example.pictures is not None:
         pictures = example.pictures[:8]
         strip = np.concatenate([np.pad(p, ((0, 0), (0, 1))) for p in pictures], axis=1)[:, :-1]
-        height, width = 3 * strip.shape[0], 3 * strip.shape[1]
-        picture = f'<img alt="" width="{width}" height="{height}" src="data:image/png;base64,{_png(strip)}">'
+        size = f"width:{3 * strip.shape[1]}px;height:{3 * strip.shape[0]}px"
+        picture = (
+            f'<div class="ink" style="{size};mask-image:url(data:image/png;base64,{_png(strip)})"></div>'
+        )
         if len(example.label) == len(example.pictures):  # one letter a picture
             label = html.escape(example.label[: len(pictures)])
         return f"<figure>{picture}<figcaption>{label}</figcaption></figure>"
@@ -73,9 +76,10 @@ def _example(example: datasets.Example) -> str:
 
 
 def _png(strip: np.ndarray) -> str:
-    """A grey picture of values in [0, 1], dark ink on white, as base64."""
+    """Values in [0, 1] as the opacity of a picture, in base64: the page inks it in its text colour."""
     from PIL import Image
 
+    alpha = (255 * np.clip(strip, 0.0, 1.0)).astype(np.uint8)
     buffer = io.BytesIO()
-    Image.fromarray((255 * (1 - strip)).astype(np.uint8)).save(buffer, "PNG")
+    Image.fromarray(np.stack([np.zeros_like(alpha), alpha], axis=-1), "LA").save(buffer, "PNG")
     return base64.b64encode(buffer.getvalue()).decode()

@@ -55,6 +55,7 @@ class Form(JSComponent):
     """Fields for declared values; ``values`` holds those that differ from their defaults."""
 
     fields = param.List(default=[], doc="one dictionary a field")
+    title = param.String(default="", doc="with a title the fields can be folded away, and are at first")
 
     _esm = theme.asset("fields.js", "form.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]

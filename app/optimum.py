@@ -26,7 +26,7 @@ class Optimum:
             margin=(4, 4),
         )
         self.button.on_click(lambda event: self._press())
-        self.view = pn.Row(self.text, self.button, margin=0)
+        self.view = pn.Row(self.text, self.button, margin=0, styles={"margin-left": "auto"})
         self._known: dict[str, float] = {}
         self._refused: dict[str, str] = {}
         self._worker: Worker | None = None

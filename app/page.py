@@ -55,9 +55,9 @@ class Page:
             label="Story",
             options={story.name: id for id, story in stories().items()},
             value=self.story.id,
-            width=340,
+            sizing_mode="stretch_width",
             size="small",
-            margin=(6, 8),
+            margin=(4, 0),
         )
         self.story_menu.param.watch(lambda event: self.tell(stories()[event.new]), "value")
         self.question = theme.html(sizing_mode="stretch_width", margin=0)
@@ -72,11 +72,9 @@ class Page:
         self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
         self.convergence.param.watch(lambda event: self._changed(), ["x", "measure", "log"])
         self.tabs = {id: view((), session.cursor, visible=False) for id, view in TABS.items()}
-        self.tab_bar = pmui.Tabs(
-            *[(view.title, view) for view in self.tabs.values()],
-            dynamic=True,
-            sizing_mode="stretch_width",
-            margin=0,
+        titles = [{"label": view.title} for view in self.tabs.values()]
+        self.tab_bar = pmui.TabMenu(
+            items=titles, active=0, variant="scrollable", sizing_mode="stretch_width", margin=0
         )
         self.tab_bar.param.watch(lambda event: self._tab_changed(), "active")
         self.cursor_bar = CursorBar(session, self.controls.toggle)
@@ -88,22 +86,15 @@ class Page:
 
     def view(self) -> pmui.Page:
         """The page itself."""
-        plots = pn.Column(
-            self.convergence, self.sparsity, css_classes=["plots"], sizing_mode="stretch_width", margin=0
-        )
+        plots = theme.column(self.convergence, self.sparsity, kind="plots")
         main = theme.column(
             self.notices,
-            self.question,
-            pn.FlexBox(
-                self.controls.view,
-                self.optimum.view,
-                justify_content="space-between",
-                align_items="center",
-                margin=0,
-            ),
+            theme.column(self.story_menu, self.question, kind="story"),
+            pn.FlexBox(*self.controls.widgets, self.optimum.view, align_items="center", margin=0),
             self.legend,
             plots,
             self.tab_bar,
+            *self.tabs.values(),
             kind="main",
         )
         foot = theme.column(self.cursor_bar, kind="foot")
@@ -117,10 +108,9 @@ class Page:
         ]
         return pmui.Page(
             title=TITLE,
-            header=[self.story_menu],
             sidebar=sidebar,
             main=[main, foot],
-            sidebar_width=330,
+            sidebar_width=300,
             favicon=theme.ASSETS / "favicon.svg",
             raw_css=[theme.asset("page.css")],
             theme_config={"light": theme.mui("light"), "dark": theme.mui("dark")},

@@ -47,7 +47,7 @@ class ProblemPanel:
             label="Data set", options=names, disabled_options=[names[n] for n in missing], **wide
         )
         self.card = theme.html(sizing_mode="stretch_width", margin=(0, 10))
-        self.options = Form(self._option_changed)
+        self.options = Form(self._option_changed, title="Data options")
         self.loss = pmui.Select(label="Loss", **wide)
         self.penalty = pmui.Select(
             label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide
@@ -76,9 +76,7 @@ class ProblemPanel:
         self.view = pn.Column(
             self.data,
             self.card,
-            pmui.Accordion(
-                ("Data options", self.options), margin=(0, 10), sizing_mode="stretch_width", elevation=0
-            ),
+            self.options,
             self.loss,
             self.penalty,
             self.penalty_form,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import panel as pn
 import panel_material_ui as pmui
 
 from app.session import Session
@@ -46,9 +45,7 @@ class RunControls:
         self.stop.on_click(lambda event: self._then(session.stop))
         self.clear.on_click(lambda event: self._then(session.clear))
         self.pace.param.watch(lambda event: (session.set_pace(event.new), on_pace()), "value")
-        self.view = pn.FlexBox(
-            self.run, self.pause, self.step, self.stop, self.clear, self.pace, align_items="center", margin=0
-        )
+        self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace]
         self.ready = True
         self.update()
 

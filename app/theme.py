@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import panel as pn
-from bokeh.models import BasicTickFormatter, SaveTool
+from bokeh.models import CustomJSTicker, CustomJSTickFormatter, SaveTool
 from bokeh.plotting import figure
 
 from solvers import Trace
@@ -75,7 +75,10 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
     fig.axis.axis_label_text_font_size = fig.axis.major_label_text_font_size = "12px"
     fig.axis.minor_tick_line_color = None
     fig.min_border_left, fig.min_border_right = 64, 12
-    fig.xaxis.formatter = BasicTickFormatter(use_scientific=False)
+    fig.axis.formatter = CustomJSTickFormatter(code=asset("tick_labels.js"))
+    if log_y:
+        fig.yaxis.ticker = CustomJSTicker(major_code=asset("log_ticks.js"))
+        fig.ygrid.ticker = fig.yaxis.ticker
     fig.x_range.range_padding = 0.02
     fig.xaxis.ticker.desired_num_ticks = 6
     return fig
@@ -83,6 +86,10 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
 
 def number(value: float | int | None, digits: int = 4) -> str:
     """At most ``digits`` significant digits, thin spaces in thousands, exponents only where needed."""
+    return _plain(value, digits).replace("-", "−")
+
+
+def _plain(value: float | int | None, digits: int) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if value == 0:
@@ -123,4 +130,17 @@ def mui(mode: str) -> dict:
         },
         "typography": {"fontSize": 13, "button": {"textTransform": "none"}},
         "shape": {"borderRadius": 6},
+        "components": {
+            "MuiAppBar": {
+                "styleOverrides": {
+                    "root": {
+                        "backgroundColor": "#1D2429",
+                        "backgroundImage": "none",
+                        "color": "#FFFFFF",
+                        "boxShadow": "none",
+                    }
+                }
+            },
+            "MuiToolbar": {"styleOverrides": {"root": {"minHeight": "48px !important"}}},
+        },
     }

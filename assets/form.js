@@ -3,5 +3,6 @@ export function render({model}) {
   const draw = () => redraw(root, model.fields.flatMap((data) => field(data, (name, value) => model.send_msg({name, value}))))
   model.on("fields", draw)
   draw()
-  return root
+  if (!model.title) { return root }
+  return element("details", {}, element("summary", {}, model.title), root)
 }

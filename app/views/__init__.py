@@ -8,11 +8,31 @@ A new view is a new file with a subclass of :class:`View`, and a line here.
 
 from app.cursor import Cursor
 
+from .accuracy import Accuracy
 from .base import View
 from .convergence import Convergence
+from .line_search import LineSearch
+from .record import Record
+from .shrinking import Shrinking
 from .sparsity import Sparsity
+from .steps import Steps
+from .table import Table
 
 #: Views on tabs, in their order.
-TABS: dict[str, type[View]] = {view.id: view for view in ()}
+TABS: dict[str, type[View]] = {
+    view.id: view for view in (Shrinking, LineSearch, Steps, Record, Accuracy, Table)
+}
 
-__all__ = ["TABS", "Convergence", "Cursor", "Sparsity", "View"]
+__all__ = [
+    "TABS",
+    "Accuracy",
+    "Convergence",
+    "Cursor",
+    "LineSearch",
+    "Record",
+    "Shrinking",
+    "Sparsity",
+    "Steps",
+    "Table",
+    "View",
+]

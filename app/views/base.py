@@ -40,9 +40,10 @@ class View(Viewer):
         self._body = pn.Column(sizing_mode="stretch_width", margin=0)
         self._head = pn.Column(sizing_mode="stretch_width", margin=0)
         self._root = pn.Column(self._head, self._hint, self._body, sizing_mode="stretch_width", margin=0)
+        self._root.visible = self.visible
         self.build()
         self.cursor.param.watch(self._moved, ["run", "iteration"])
-        self.param.watch(lambda event: self.update(), "visible")
+        self.param.watch(lambda event: self._show_or_hide(), "visible")
         self.update()
 
     def build(self) -> None:
@@ -72,6 +73,10 @@ class View(Viewer):
         if self._hint.visible == content:
             self._hint.visible, self._body.visible = not content, content
         self.draw()
+
+    def _show_or_hide(self) -> None:
+        self._root.visible = self.visible
+        self.update()
 
     def _moved(self, event: param.parameterized.Event) -> None:
         if self.visible:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import panel as pn
@@ -12,6 +13,7 @@ import param
 from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool
 
 from app import theme
+from app.cursor import Cursor
 from app.views.base import View
 from app.views.feed import Feed, Rows, known, positive
 from solvers import Trace
@@ -41,7 +43,13 @@ class RunPlot(View):
     log: bool = param.Boolean(default=True, doc="whether the vertical axis is logarithmic")
 
     names: tuple[str, ...] = ("x", "y")
-    height = 280
+    height: int = param.Integer(default=280, doc="pixels")
+    default_log: ClassVar[bool] = True
+
+    def __init__(
+        self, traces: Trace | Sequence[Trace] = (), cursor: Cursor | None = None, **params: object
+    ) -> None:
+        super().__init__(traces, cursor, **({"log": self.default_log} | params))
 
     def build(self) -> None:
         self._curves: dict[int, Curve] = {}
@@ -61,6 +69,11 @@ class RunPlot(View):
         return []
 
     @property
+    def heading(self) -> str:
+        """What stands above the plot."""
+        return self.title
+
+    @property
     def y_label(self) -> str:
         raise TypeError(f"{type(self).__name__} does not define y_label")
 
@@ -75,7 +88,8 @@ class RunPlot(View):
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         """Draw one run."""
         line = self.figure.line("x", "y", source=source, color=color, line_dash=dash, line_width=2)
-        dots = self.figure.scatter("x", "y", source=source, color=color, size=3, alpha=0.8)
+        hover = {"hover_color": color, "hover_alpha": 0.9}
+        dots = self.figure.scatter("x", "y", source=source, size=8, alpha=0.0, **hover)
         return [line, dots]
 
     def hover(self) -> list[tuple[str, str]]:
@@ -83,7 +97,7 @@ class RunPlot(View):
         return [(X_AXES[self.x][0], "@x{0.[0000]}"), (self.title, "@y{0.[0000]}")]
 
     def _toolbar(self) -> pn.viewable.Viewable:
-        heading = theme.html(f"<h2>{self.title}</h2>")
+        heading = theme.html(f"<h2>{self.heading}</h2>")
         return pn.FlexBox(
             heading, *self.controls(), align_items="center", justify_content="space-between", margin=0
         )
@@ -97,6 +111,7 @@ class RunPlot(View):
             self.id, x_label=X_AXES[self.x][1], y_label=self.y_label, log_y=self.log, height=self.height
         )
         self._curves.clear()
+        self._mark: object = None
         self.backdrop()
         dot = self.figure.scatter(
             "x", "y", source=self._here, size=9, fill_color="color", line_color=theme.GREY, level="overlay"
@@ -121,12 +136,14 @@ class RunPlot(View):
             return
         self._match_curves()
         for trace in self.traces:
-            self._curves[id(trace)].feed.update(
-                trace, lambda rows, trace=trace: self._columns(trace, rows), self.key(trace)
-            )
+            self.send(self._curves[id(trace)].feed, trace)
         self._mark_cursor()
         if self._pane.object is not self.figure:
             self._pane.object = self.figure
+
+    def send(self, feed: Feed, trace: Trace) -> None:
+        """Bring the curve of one run up to date."""
+        feed.update(trace, lambda rows: self._columns(trace, rows), self.key(trace))
 
     def _columns(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
         return {"x": known(rows[self.x]), **self.values(trace, rows)}
@@ -149,18 +166,19 @@ class RunPlot(View):
 
     def _mark_cursor(self) -> None:
         trace, row = self.cursor.run, self.cursor.row()
-        data: dict[str, list] = {"x": [], "y": [], "color": []}
         place = next((k for k, t in enumerate(self.traces) if t is trace), None)
-        if place is not None and row is not None:
-            one = {name: column[row : row + 1] for name, column in trace.since(None)[0].items()}
-            here = self._columns(trace, one)
-            data = {
-                "x": [float(here["x"][0])],
-                "y": [float(here["y"][0])],
-                "color": [theme.style(trace, place)[0]],
-            }
-        if data != self._here.data:
-            self._here.data = data
+        shown = place is not None and row is not None
+        mark = (id(trace), row, len(trace), self.key(trace)) if shown else None
+        if mark == self._mark:
+            return
+        self._mark = mark
+        self._here.data = self._at_cursor(trace, place, row) if shown else {"x": [], "y": [], "color": []}
+
+    def _at_cursor(self, trace: Trace, place: int, row: int) -> dict[str, list]:
+        one = {name: column[row : row + 1] for name, column in trace.since(None)[0].items()}
+        here = self._columns(trace, one)
+        color = theme.style(trace, place)[0]
+        return {"x": [float(here["x"][0])], "y": [float(here["y"][0])], "color": [color]}
 
     def _tapped(self, event: object) -> None:
         """Move the cursor to the run and iterate nearest to a click."""
@@ -186,11 +204,6 @@ class RunPlot(View):
 
 def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 150) -> pmui.Select:
     """A small labelled choice bound to a parameter of a view."""
-    select = pmui.Select.from_param(
+    return pmui.Select.from_param(
         parameter, label=label, options=options, width=width, size="small", margin=(4, 4)
     )
-    select.sizing_mode = "fixed"
-    return select
-
-
-Columns = Callable[[Rows], Rows]

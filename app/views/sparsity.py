@@ -39,7 +39,7 @@ class Sparsity(RunPlot):
     def backdrop(self) -> None:
         self._bands = ColumnDataSource({"x0": [], "x1": []})
         self._returns = ColumnDataSource({"x": [], "y": [], "n": []})
-        self._marked: object = None
+        self._banded: object = None
         self.figure.vstrip("x0", "x1", source=self._bands, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
         self.figure.scatter(
             "x",
@@ -76,9 +76,9 @@ class Sparsity(RunPlot):
         trace = self.cursor.run
         shown = any(t is trace for t in self.traces)
         mark = (id(trace), len(trace)) if shown else None
-        if mark == self._marked:
+        if mark == self._banded:
             return
-        self._marked = mark
+        self._banded = mark
         bands, returns = {"x0": [], "x1": []}, {"x": [], "y": [], "n": []}
         if shown and len(trace):
             rows, _, _ = trace.since(None)

@@ -17,6 +17,7 @@ from .store import DataFile
 if TYPE_CHECKING:
     from .dataset import Content, Dataset, Example, Part
     from .matrix import Products
+    from .metrics import entity_scores
 
 _LAZY = {
     "Content": "dataset",
@@ -24,6 +25,7 @@ _LAZY = {
     "Example": "dataset",
     "Part": "dataset",
     "Products": "matrix",
+    "entity_scores": "metrics",
 }
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "Products",
     "Request",
     "describe",
+    "entity_scores",
     "load",
     "register",
 ]

@@ -15,19 +15,14 @@ if TYPE_CHECKING:
 
     from .matrix import Products
 
-KINDS = ("binary", "multiclass", "multilabel", "sequences", "tree")
-"""binary: y in {-1, +1}; multiclass: codes; multilabel: a 0/1 matrix; sequences: a code a token; tree: a
-leaf's node."""
-
 
 @dataclass(frozen=True)
 class Part:
     """A training or a test part.
 
     X        (n, d) rows are samples, or tokens of sequences; see `matrix` for lazy matrices
-    y        binary: (n,) int8 in {-1, +1}; multiclass, sequences: (n,) int32 codes, -1 for a label unseen
-             in training;
-             tree: (n,) int32 node of the leaf; multilabel: (n, L) CSR of int8 ones
+    y        binary: (n,) int8 in {-1, +1}; tree: (n,) int32 node of the leaf; multilabel: (n, L) CSR int8;
+             multiclass, sequences: (n,) int32 codes, in a test part -1 for labels unseen in training
     offsets  sequences: (n_sequences + 1,) int64, sequence i is the rows offsets[i] .. offsets[i + 1]
     """
 
@@ -67,9 +62,8 @@ class Example:
 class Content:
     """What a loader returns: data before splitting, scaling, products and the other common options.
 
-    `kind` overrides the entry's where it depends on the file. `texts(i)` is the text of training sample i
-    before
-    any split, for examples.
+    `kind` overrides the entry's where it depends on what is in a file. `texts(i)` is the text of training
+    sample i before any split, for examples; test samples come after the training ones.
     """
 
     train: Part
@@ -87,12 +81,10 @@ class Content:
 class Dataset:
     """A data set ready for a solver, with what a card and a trace say about it.
 
-    `options` holds every effective option; `metric` names a measure of its own ("entity-f1", see
-    `metrics`); `lam` is a sensible λ in the paper's units, or None; `parents`
-    is the
-    int32 parent of each node (-1 for the root) of trees, whose labels are nodes; `digest` is the SHA-256
-    of the source
-    files or of a generator's parameters.
+    `options` holds every effective option; `metric` names a measure of its own ("entity-f1", see `metrics`);
+    `lam` is a sensible λ in the paper's units, or None; `parents` is the int32 parent of each node (-1 for
+    the root) of trees, whose labels are nodes; `digest` is the SHA-256 of the source files or of a
+    generator's parameters.
     """
 
     id: str
@@ -152,9 +144,8 @@ class Dataset:
 def check(dataset: Dataset) -> Dataset:
     """The one place where loaded data are found unusable.
 
-    Raises DataError for an empty set, features that are NaN or infinite, one class only, a sequence of
-    length 0,
-    and labels that do not line up with rows.
+    Raises DataError for an empty set, features that are NaN or infinite, one class only, a sequence of length
+    0, and labels that do not line up with rows.
     """
     for name, part in (("training", dataset.train), ("test", dataset.test)):
         if part is not None:
@@ -184,6 +175,10 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
             f"{dataset.id}: the {name} part has {n:,} rows but {part.y.shape[0]:,} labels; give one a row."
         )
     if part.offsets is not None:
+        if part.offsets[0] != 0 or part.offsets[-1] != n:
+            raise DataError(
+                f"{dataset.id}: the offsets of the {name} part do not go from 0 to its {n:,} rows."
+            )
         empty = np.flatnonzero(np.diff(part.offsets) <= 0)
         if len(empty):
             raise DataError(

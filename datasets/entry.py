@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import store
 from .errors import DataError
-from .options import Option
+from .options import Option, holds
 from .store import DataFile, Progress
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ WEIGHTINGS = ("binary", "counts", "tfidf")
 
 @dataclass(frozen=True)
 class Request:
-    """What a loader is asked for: effective options, seed, a progress report and the paths of its files in
-    order."""
+    """What a loader is asked for: effective options, seed, a progress report and its files in order."""
 
     options: dict[str, Any]
     seed: int
@@ -44,15 +43,17 @@ class Request:
 class DataSetInfo:
     """An entry of the list: what a set is, before anything is loaded.
 
-    loader   "module:function" or a function of a Request that returns a Content
-    own      the set's own options; `options` adds the common ones
-    splits   how training and test part are made, the default first; "given" is the source's
+    loader     "module:function" or a function of a Request that returns a Content
+    size       samples, features and classes in words, for every form of the set
+    own        the set's own options; `options` adds the common ones
+    splits     how training and test part are made, the default first; "given" is the source's
     weighting  default weighting of word counts, None for anything but text
-    scale    default scaling: one of SCALES, or a number that features are divided by
-    files    what is looked for in the data folders; empty for sets that need none
-    metric   a measure of its own, see `metrics`
-    presets  values of several options under one name, the first being the default
-    paths    what stands after the colon of the user's own files
+    scale      default scaling: one of SCALES, or a number that features are divided by
+    files      what is looked for in the data folders; empty for sets that need none
+    metric     a measure of its own, see `metrics`
+    kinds      other kinds of labels: pairs of options, as in DataFile.when, and a kind; the first that holds
+    presets    values of several options under one name, the first being the default
+    paths      what stands after the colon of the user's own files
     """
 
     id: str
@@ -75,6 +76,7 @@ class DataSetInfo:
     penalty: str = "l1"
     lam: float | None = None
     metric: str | None = None
+    kinds: tuple[tuple[str, str], ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     paths: tuple[str, ...] = ()
 
@@ -124,10 +126,19 @@ class DataSetInfo:
             values |= self.presets[known["preset"].parse(given.get("preset", known["preset"].default))]
         return {name: option.parse(given.get(name, values[name])) for name, option in known.items()}
 
+    def kind_of(self, **options: Any) -> str:
+        """The kind of labels with these options, the others being at their defaults."""
+        effective = self.parse(options)
+        return "binary" if effective.get("positive") is not None else self.kind_before(effective)
+
+    def kind_before(self, effective: Mapping[str, Any]) -> str:
+        """The kind of labels with these effective options before one class is set against the rest."""
+        return next((kind for when, kind in self.kinds if holds(when, effective)), self.kind)
+
     def needed(self, **options: Any) -> tuple[DataFile, ...]:
         """The files needed with these options, the others being at their defaults."""
         effective = self.parse(options)
-        return tuple(file for file in self.files if file.needed(effective))
+        return tuple(file for file in self.files if holds(file.when, effective))
 
     def available(self, **options: Any) -> tuple[bool, str | None]:
         """Whether the files needed with these options are at hand, and what to do if not; loads nothing."""

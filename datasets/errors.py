@@ -2,5 +2,9 @@
 
 
 class DataError(ValueError):
-    """A data set, an option or a file cannot be used; the message is one sentence that says what would be
-    right."""
+    """A data set, an option or a file cannot be used; one sentence says what would be right."""
+
+
+def short(error: Exception) -> str:
+    """What another library says was wrong, on one line and cut to 80 characters."""
+    return " ".join(str(error).split())[:80] or type(error).__name__

@@ -14,4 +14,4 @@ MAX_NONZEROS = 200_000_000
 MAX_LINE_BYTES = 64 << 20
 
 MAX_FEATURES = 20_000_000
-"""Columns of a matrix; a feature index beyond is taken for a mistake."""
+"""Columns of a matrix; more are taken for a mistake."""

@@ -1,10 +1,8 @@
 """Matrices that are never held whole: products of features, made block by block.
 
-The protocol a solver relies on: `shape`, `nnz`, `binary` and `csc_rows(lo, hi)`, which gives rows lo .. hi
-of the matrix
-by columns as (indptr int64 (d + 1,), indices int32 sorted within each column and counted from lo, values
-float64 or None
-where all are one).
+The protocol a solver relies on: `shape`, `nnz`, `binary` and `csc_rows(lo, hi)`, which gives rows lo .. hi of
+the matrix by columns as (indptr int64 (d + 1,), indices int32 sorted within each column and counted from lo,
+values float64 or None where all are one).
 """
 
 from __future__ import annotations
@@ -14,20 +12,18 @@ import numpy as np
 import scipy.sparse
 
 from .errors import DataError
-
-MAX_COLUMNS = 20_000_000
+from .limits import MAX_FEATURES
 
 
 class Products:
     """The features, optionally the products of every two of them, optionally a constant.
 
-    Column order: the d0 features, the pairs (i, j), i < j, in lexicographic order, the constant 1 last.
-    A binary matrix stores no values; its non-zeros are counted exactly. Where values are stored, a product
-    of two
-    non-zeros counts as a non-zero even if it underflows.
+    Column order: the d0 features, the pairs (i, j), i < j, in lexicographic order, the constant 1 last. A
+    binary matrix stores no values; its non-zeros are counted exactly. Where values are stored, a product of
+    two non-zeros counts as a non-zero even if it underflows.
 
-    Parameters: `base` (n, d0) array or sparse matrix, `degree` 1 or 2, `bias` adds the constant.
-    Raises DataError when d0 is too large for its pairs to be numbered.
+    Parameters: `base` (n, d0) array or sparse matrix, `degree` 1 or 2, `bias` adds the constant. Raises
+    DataError when d0 is too large for its pairs to be numbered.
     """
 
     def __init__(self, base: np.ndarray | scipy.sparse.spmatrix, degree: int = 2, bias: bool = True):
@@ -48,9 +44,9 @@ class Products:
 
     def _set(self, indptr, indices, values, binary, d0, degree, bias) -> None:
         d = d0 + (d0 * (d0 - 1) // 2 if degree == 2 else 0) + bias
-        if d > MAX_COLUMNS:
+        if d > MAX_FEATURES:
             raise DataError(
-                f"Products of {d0:,} features make {d:,} columns, more than the {MAX_COLUMNS:,} possible: "
+                f"Products of {d0:,} features make {d:,} columns, more than the {MAX_FEATURES:,} possible: "
                 f"use degree=1."
             )
         self._indptr, self._indices, self._values = indptr, indices, values
@@ -128,8 +124,7 @@ def _count(indptr, indices, d0, degree, bias, lo, hi, counts):
 
 @numba.njit(nogil=True, cache=True)
 def _fill(indptr, indices, values, d0, degree, bias, lo, hi, ends, out, out_values):
-    """Row numbers, counted from lo, and values of rows lo .. hi; ends[c] moves from the start of column c
-    to its end."""
+    """Row numbers, counted from lo, and values; ends[c] moves from the start of column c to its end."""
     valued = len(values) > 0
     for i in range(lo, hi):
         row = np.int32(i - lo)

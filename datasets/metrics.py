@@ -34,9 +34,8 @@ def entity_scores(
     """Scores of each entity type and of "all": an entity counts where both ends and the type are right.
 
     Labels are O, B-type and I-type; as in CoNLL's conlleval an I- that does not continue an entity of its
-    type starts
-    one. A negative code, a tag unseen in training, is no entity. Arrays are per token, sequences by
-    `offsets`.
+    type starts one. A negative code, a tag unseen in training, is no entity. Arrays are per token, sequences
+    by `offsets`.
     """
     types = sorted({name[2:] for name in label_names if name[:2] in ("B-", "I-")})
     number = {name: k for k, name in enumerate(types)}

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .errors import DataError
+
+
+def holds(when: str, options: Mapping[str, Any]) -> bool:
+    """Whether options are as `when` says, for example "task=multilabel,split=given"; "" always holds."""
+    terms = (term.partition("=") for term in when.split(",") if term)
+    return all(str(options[name]) == value for name, _, value in terms)
 
 
 @dataclass(frozen=True)

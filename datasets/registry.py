@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,23 +59,18 @@ def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options:
     """Load a data set by its id, or the user's own file by FORMAT:PATH.
 
     Parameters: `seed` of splits and generators; `progress(text, fraction or None)` is told what goes on;
-    `options`
-    are those that `describe(id).options` lists, as text or typed.
-    Raises DataError, one sentence, for an unknown id, option or value, a missing or unreadable file and
-    unusable data.
+    `options` are those that `describe(id).options` lists, as text or typed. Raises DataError, one sentence,
+    for an unknown id, option or value, a missing or unreadable file and unusable data.
     """
     entry = describe(id)
     effective = entry.parse(options)
-    if not isinstance(seed, int) or seed < 0:
+    if not isinstance(seed, Integral) or seed < 0:
         raise DataError(f"The seed {seed!r} is not possible: it is a whole number of at least 0.")
     progress = progress or (lambda text, fraction: None)
     progress(f"loading {entry.name}", None)
-    paths = (
-        map(Path, entry.paths)
-        if id not in DATASETS
-        else (store.fetch(f, progress) for f in entry.needed(**options))
-    )
-    request = Request(effective, seed, progress, tuple(paths))
+    paths = [Path(path) for path in entry.paths]
+    paths += [store.fetch(file, progress) for file in entry.needed(**options)]
+    request = Request(effective, int(seed), progress, tuple(paths))
     content = entry.load_content(request)
     from .transforms import finish
 

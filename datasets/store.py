@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .errors import DataError
 
@@ -19,20 +18,15 @@ SUFFIXES = (".gz", ".bz2", ".xz", ".zip")
 class DataFile:
     """A file that a data set reads: its place below a data folder and, where it was verified, an address.
 
-    `url` and `sha256` come together: nothing is downloaded that cannot be checked. `when` names the
-    options with which
-    the file is needed, "task=binary" or "task=multilabel,split=given"; it always is where `when` is empty.
+    `url` and `sha256` come together: nothing is downloaded that cannot be checked. `when` names the options
+    with which the file is needed, "task=binary" or "task=multilabel,split=given"; it always is where `when`
+    is empty.
     """
 
     path: str
     url: str | None = None
     sha256: str | None = None
     when: str = ""
-
-    def needed(self, options: Mapping[str, Any]) -> bool:
-        """Whether the file is needed with these effective options."""
-        wanted = (term.partition("=") for term in self.when.split(",") if term)
-        return all(str(options[name]) == value for name, _, value in wanted)
 
 
 def folders() -> list[Path]:
@@ -127,8 +121,7 @@ class _Bar:
 
 
 def sha256(*paths: Path) -> str:
-    """SHA-256 of the contents of the files, in hexadecimal; of several files, that of their digests in
-    order."""
+    """SHA-256 of a file in hexadecimal; of several files, that of their digests in order."""
     digests = []
     for path in paths:
         with open(path, "rb") as stream:

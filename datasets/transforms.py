@@ -1,5 +1,4 @@
-"""What is done to every loaded set alike: split, weighting, scaling, products, one class against the rest,
-checks."""
+"""What is done to every loaded set alike: split, weights, scale, products, one against the rest, checks."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ MAX_DENSE = 100_000_000
 def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
     """The Dataset of what a loader returned; raises DataError for unusable data."""
     options = request.options
-    kind = content.kind or entry.kind
+    kind = content.kind or entry.kind_before(options)
     if len(entry.splits) > 1:
         content = split(content, kind, options["split"], request.seed)
     parts = [content.train] if content.test is None else [content.train, content.test]
@@ -75,16 +74,18 @@ def _real(X: Any) -> Any:
 
 
 def split(content: Content, kind: str, how: str, seed: int) -> Content:
-    """Training and test part: "given" as they are, "none" everything for training, "random" 4/5 and 1/5 by
-    seed.
+    """Training and test part: "given", "none" (everything for training), "random" (4/5 and 1/5) or "auto".
 
     "auto" is "given" where there is a test part, "random" otherwise. A random split is stratified by class
-    where a
-    sample has one.
+    where a sample has one.
     """
     if how == "given" or (how == "auto" and content.test is not None):
         return content
     pool = content.train if content.test is None else _pool(content.train, content.test)
+    if kind != "binary" and not scipy.sparse.issparse(pool.y) and (pool.y < 0).any():
+        raise DataError(
+            "The test part has classes that training lacks, so the two cannot be pooled: use split=given."
+        )
     texts = content.texts
     if how == "none":
         return replace(content, train=pool, test=None)
@@ -98,8 +99,10 @@ def split(content: Content, kind: str, how: str, seed: int) -> Content:
 
 
 def stratified(y: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted sample numbers of both parts: of each class, `fraction` (rounded) goes to the second, at
-    least one stays."""
+    """Sorted sample numbers of both parts.
+
+    Of each class `fraction`, rounded, goes to the second part, and at least one sample stays in the first.
+    """
     chosen = np.zeros(len(y), bool)
     order = rng.permutation(len(y))
     ranked = order[np.argsort(y[order], kind="stable")]
@@ -125,8 +128,10 @@ def _pool(first: Part, second: Part) -> Part:
 
 
 def weigh(counts: list[Any], weighting: str) -> list[Any]:
-    """Word counts as they are, as 0/1, or times log(n / document frequency in the first, the training
-    part) + 1."""
+    """Word counts as they are, as 0/1, or as tf-idf.
+
+    tf-idf is count · (log(n / f) + 1), f of the n training documents having the word; training comes first.
+    """
     if weighting == "counts":
         return counts
     if weighting == "binary":
@@ -146,9 +151,8 @@ def scale(matrices: list[Any], how: str | float) -> list[Any]:
     """Scale features; statistics are those of the first, the training part.
 
     "unit": rows of Euclidean norm 1; "minmax": training features to [0, 1]; "standard": features of mean 0
-    and variance
-    1; "sample-standard": the same for rows, then for features (LIBSVM's `leu`); a number: division by it.
-    Raises DataError where this would make a large sparse matrix dense.
+    and variance 1; "sample-standard": the same for rows, then for features (LIBSVM's `leu`); a number:
+    division by it. Raises DataError where this would make a large sparse matrix dense.
     """
     if how == "none":
         return matrices
@@ -218,8 +222,10 @@ def expand(X: Any, degree: int, bias: bool) -> Any:
 def one_against_rest(
     labels: list[Any], names: tuple[str, ...], kind: str, positive: str, parents: np.ndarray | None
 ) -> tuple[list[np.ndarray], tuple[str, str]]:
-    """Labels +1 for the class called `positive` (or the even, odd ones), -1 for the others; and the two
-    names."""
+    """Labels +1 for the class called `positive` and -1 for the others; and the two names.
+
+    "even" and "odd" stand for several classes where all are numbers.
+    """
     if positive in names:
         chosen, rest = [names.index(positive)], f"not {positive}"
         if parents is not None:

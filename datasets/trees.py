@@ -14,8 +14,7 @@ ROOT = "all"
 
 @dataclass(frozen=True)
 class Tree:
-    """parents (n,) int32, -1 for the root, which is node 0; a parent comes before its children; names of
-    the nodes."""
+    """Named nodes and parents (n,) int32, -1 for the root, node 0; a parent comes before its children."""
 
     parents: np.ndarray
     names: tuple[str, ...]

@@ -56,6 +56,7 @@ SETS = (
             Option("n_classes", 5, "classes", 2, 10_000),
             Option("density", 0.01, "share of the words that a document has", 1e-7, 0.5),
         ),
+        kinds=(("n_classes=2", "binary"),),
         presets={
             "small": {},
             "text20": {"n_samples": 18_846, "n_features": 130_088, "n_classes": 20, "density": 0.001},

@@ -112,6 +112,7 @@ SETS = (
         own=(
             Option("task", "binary", "what the labels are", choices=("binary", "multiclass", "multilabel")),
         ),
+        kinds=(("task=multiclass", "multiclass"), ("task=multilabel", "multilabel")),
         splits=("given", "random"),
         files=(
             DataFile("rcv1/rcv1_train.binary.bz2", when="task=binary"),

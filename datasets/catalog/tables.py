@@ -3,7 +3,7 @@
 from ..entry import DataSetInfo
 from ..options import Option
 from ..store import DataFile
-from .papers import BLONDEL, YU
+from .papers import YU
 
 MULAN = "http://mulan.sourceforge.net/datasets-mlc.html"
 
@@ -106,7 +106,6 @@ SETS = (
         summary="functions of yeast genes",
         kind="multilabel",
         loader="loaders.tables:yeast",
-        paper=BLONDEL,
         size="1,500 + 917 x 103, 14 labels",
         description="Micro-array expression and phylogenetic profiles of genes, each with about four "
         "functional classes.",

@@ -47,7 +47,6 @@ SETS = (
         summary="Reuters news with exactly one of eight topics",
         kind="multiclass",
         loader="loaders.reuters:reuters_r8",
-        paper=MATHUR,
         size="5,485 + 2,189 documents, about 20,000 words, 8 classes",
         description="Documents of Reuters-21578 that have a single topic, one of the eight most frequent "
         "ones, as words.",
@@ -86,6 +85,7 @@ SETS = (
                 choices=("auto", "flat", "tree"),
             ),
         ),
+        kinds=(("labels=tree", "tree"), ("labels=auto,form=tree", "tree")),
         splits=("auto", "given", "random", "none"),
         weighting="tfidf",
         scale="unit",
@@ -134,7 +134,6 @@ SETS = (
         summary="sentences of the Wall Street Journal cut into chunks",
         kind="sequences",
         loader="loaders.conll:conll2000",
-        paper=MATHUR,
         size="8,936 + 2,012 sentences, 211,727 + 47,377 tokens, 22 tags",
         description="Each token begins, continues or is outside a chunk such as a noun phrase. Features "
         "as in CoNLL-2002.",

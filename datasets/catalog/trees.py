@@ -59,7 +59,6 @@ SETS = (
         summary="X-ray images in the tree of IRMA codes",
         kind="tree",
         loader="loaders.hierarchies:imclef07",
-        paper=ZHONG,
         size="10,000 + 1,006 x 80; A: 97 nodes, 63 leaves; D: 47 nodes, 26 leaves",
         description="Edge histograms of X-ray images; the class is a path of three levels in a code for "
         "anatomy (part=A) or "

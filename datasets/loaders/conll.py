@@ -20,8 +20,7 @@ from .labels import encode
 
 @dataclass(frozen=True)
 class Template:
-    """A feature of a token: `of` the field in column `column` of the token `offset` places on; None is no
-    feature."""
+    """A feature of a token: `of` a field of the token `offset` places on; None is no feature."""
 
     name: str
     column: int
@@ -38,8 +37,7 @@ def _suffix(k: int) -> Callable[[str], str | None]:
 
 
 def shape(word: str) -> str:
-    """X for capitals, x for other letters, 0 for digits, others as they are; runs are cut to two:
-    "Xxx-00"."""
+    """X for capitals, x for other letters, 0 for digits, runs cut to two: Mary-2001 is "Xxx-00"."""
     marks = []
     for letter in word:
         mark = "0" if letter.isdigit() else ("X" if letter.isupper() else "x") if letter.isalpha() else letter
@@ -51,10 +49,9 @@ def shape(word: str) -> str:
 def templates(features: str, extra: int) -> list[Template]:
     """Templates of "mathur" (word, previous word, part of speech) or "rich" features.
 
-    `extra` columns stand between word and tag, the first of which is the part of speech.
-    Rich: word, lower-case, prefixes and suffixes of 1 to 4 letters, shape, part of speech; of both
-    neighbours word,
-    shape and part of speech.
+    `extra` columns stand between word and tag, the first of which is the part of speech. Rich: word,
+    lower-case, prefixes and suffixes of 1 to 4 letters, shape, part of speech; of both neighbours word, shape
+    and part of speech.
     """
     columns = range(1, 1 + extra)
     if features == "mathur":
@@ -102,22 +99,30 @@ def _content(request: Request, files: list[tuple[Path, str | None]]) -> Content:
     tags = [np.array(part.columns[-1].values)[part.columns[-1].codes] for part in parts]
     *labels, label_names = encode("sequences", *tags)
     made = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=False)]
-    words, offsets = parts[0].columns[0], parts[0].offsets
     return Content(
         made[0],
         label_names,
         names,
         sha256(*dict.fromkeys(path for path, _ in files)),
         test=made[1] if len(made) == 2 else None,
-        texts=lambda i: " ".join(words.values[c] for c in words.codes[offsets[i] : offsets[i + 1]]),
+        texts=lambda i: _words(parts, i),
     )
+
+
+def _words(parts: list[Sentences], i: int) -> str:
+    """The words of sentence i, counted through all parts."""
+    for part in parts:
+        if i < len(part.offsets) - 1:
+            words = part.columns[0]
+            return " ".join(words.values[code] for code in words.codes[part.offsets[i] : part.offsets[i + 1]])
+        i -= len(part.offsets) - 1
+    raise IndexError("no such sentence")
 
 
 def _features(
     kinds: list[Template], parts: list[Sentences], min_count: int
 ) -> tuple[list[scipy.sparse.csr_matrix], Names]:
-    """0/1 matrices in the features that occur at least min_count times in the first, the training part,
-    and names."""
+    """0/1 matrices in the features that training, the first part, has min_count times; and names."""
     columns: list[list[np.ndarray]] = [[] for _ in parts]
     names: list[tuple[Template, str]] = []
     for kind in kinds:
@@ -151,8 +156,7 @@ def _features(
 
 
 def _codes(kind: Template, part: Sentences, numbers: dict[str, int]) -> np.ndarray:
-    """Number of the feature's value at each token, -1 where it has none; new values are added to
-    `numbers`."""
+    """Number of the feature's value at each token, -1 for none; new values are added to `numbers`."""
     column = part.columns[kind.column]
     values = [kind.of(value) for value in column.values]
     known = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]

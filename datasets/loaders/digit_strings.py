@@ -15,8 +15,7 @@ INK = 8
 
 
 def transitions() -> np.ndarray:
-    """Probabilities (from, to) of the next digit: one more (0.55), twice as much modulo 10 (0.25), any
-    (0.2)."""
+    """Probabilities (from, to) of the next digit: one more 0.55, twice as much modulo 10 0.25, any 0.2."""
     P = np.full((10, 10), 0.02)
     digit = np.arange(10)
     P[digit, (digit + 1) % 10] += 0.55
@@ -25,12 +24,11 @@ def transitions() -> np.ndarray:
 
 
 def digit_strings(request: Request) -> Content:
-    """`n_samples` training strings and a quarter of that for testing; a pixel is on where it is at least
-    half dark.
+    """`n_samples` training strings and a quarter of that for testing; pixels at least half dark are on.
 
-    Scikit-learn's 1,797 images, those that look the same once binarized counted once, are split 4/5 to 1/5
-    by digit:
-    no picture of a test string occurs in training. A token is an image of its digit, drawn with replacement.
+    Scikit-learn's 1,797 images, those that look the same once binarized counted once, are split 4/5 to 1/5 by
+    digit: no picture of a test string occurs in training. A token is an image of its digit, drawn with
+    replacement.
     """
     from sklearn.datasets import load_digits
 

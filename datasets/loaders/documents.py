@@ -61,8 +61,7 @@ def draw_counts(
     """Word counts (n, d) of documents; document i has the topics topics[offsets[i] : offsets[i + 1]].
 
     A document has about `per_document` distinct words (gamma-distributed), three in ten of them drawn from
-    one of its
-    topics, the others by Zipf's law. Raises DataError where the matrix would be too large.
+    one of its topics, the others by Zipf's law. Raises DataError where the matrix would be too large.
     """
     n, d = len(offsets) - 1, len(language.words) + len(language.copies) + len(language.groups)
     if n * per_document > MAX_NONZEROS:

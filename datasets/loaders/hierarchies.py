@@ -37,8 +37,7 @@ def digits_tree(request: Request) -> Content:
 
 
 def imclef07(request: Request) -> Content:
-    """X-ray images, 80 features, one path in the IRMA code tree each; the tree is made of the nodes that
-    occur."""
+    """X-ray images, 80 features, each with a path in the IRMA code; the tree has the nodes that occur."""
     tables = [arff.read(path, progress=request.progress) for path in request.paths]
     paths = [[label.split("@")[-1] for label in part.labels] for part in tables]
     tree = Tree.of_paths(sorted(set().union(*paths)))

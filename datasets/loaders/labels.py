@@ -21,9 +21,8 @@ def encode(
     """Codes of training and test labels, one a sample, and the names of the classes in sorted order.
 
     Binary: -1 for the smaller of two labels, +1 for the larger; otherwise int32 codes, -1 in the test part
-    for a label
-    that the training part does not have. `names` of the sorted labels may be given.
-    Raises DataError where a binary set has other than two labels.
+    for a label that the training part does not have. `names` of the sorted labels may be given. Raises
+    DataError where a binary set has other than two labels.
     """
     classes, codes = np.unique(train, return_inverse=True)
     if kind == "binary" and len(classes) != 2:
@@ -47,8 +46,7 @@ def encode(
 
 
 def indicator(codes: np.ndarray, offsets: np.ndarray, n_labels: int) -> scipy.sparse.csr_matrix:
-    """0/1 matrix (n, n_labels) int8 of the labels codes[offsets[i] : offsets[i + 1]] of row i; negative
-    codes are left out."""
+    """0/1 matrix (n, n_labels) int8: row i has codes[offsets[i] : offsets[i + 1]] but for negative ones."""
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     known = codes >= 0
     ones = np.ones(int(known.sum()), np.int8)

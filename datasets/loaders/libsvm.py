@@ -58,9 +58,8 @@ def content(
     """The content of a training file and perhaps a test file.
 
     `kind` "auto": multilabel where a row has no or several labels, binary with two labels, multiclass
-    otherwise;
-    `first_index` None: 0 if that index occurs, else 1; `n_features` 0: as many as occur.
-    Raises DataError for files that do not fit the kind or each other.
+    otherwise; `first_index` None: 0 if that index occurs, else 1; `n_features` 0: as many as occur. Raises
+    DataError for files that do not fit the kind or each other.
     """
     files = [svmlight.read(path, progress=request.progress) for path in paths]
     kind = _kind(paths, files, kind)
@@ -120,8 +119,7 @@ def _columns(path: Path, X: scipy.sparse.csr_matrix, first_index: int, d: int) -
 
 
 def rcv1(request: Request) -> Content:
-    """Binary and multiclass from LIBSVM's files; multilabel from the vectors and topics of Lewis et al.
-    2004."""
+    """Binary and multiclass from LIBSVM's files; multilabel from vectors and topics of Lewis et al. 2004."""
     task = request.options["task"]
     if task != "multilabel":
         return content(request, list(request.paths), task)
@@ -134,9 +132,7 @@ def rcv1(request: Request) -> Content:
     if len(parts) > 1:
         X = scipy.sparse.vstack([part.X for part in parts[1:]], format="csr")
         pooled = Part(X, scipy.sparse.vstack([part.y for part in parts[1:]], format="csr"))
-    return Content(
-        parts[0], names, Names.numbered(d, "word "), sha256(*request.paths), test=pooled, kind="multilabel"
-    )
+    return Content(parts[0], names, Names.numbered(d, "word "), sha256(*request.paths), test=pooled)
 
 
 def _topics(path: Path, request: Request) -> tuple[dict[int, list[int]], tuple[str, ...]]:

@@ -15,8 +15,7 @@ def sequence_offsets(rng: np.random.Generator, count: int, shortest: int, longes
 def draw_labels(
     rng: np.random.Generator, offsets: np.ndarray, first: np.ndarray, transitions: np.ndarray
 ) -> np.ndarray:
-    """Labels (offsets[-1],) int32 of sequences whose chain starts with `first` (K,) and goes on by
-    `transitions` (K, K)."""
+    """Labels (offsets[-1],) int32 of chains with probabilities `first` (K,) and `transitions` (K, K)."""
     cumulated = np.cumsum(np.vstack([transitions, first]), axis=1)
     cumulated[:, -1] = 1.0
     uniform = rng.random(int(offsets[-1]))

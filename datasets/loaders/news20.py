@@ -1,9 +1,10 @@
-"""20 Newsgroups in three forms: a large vocabulary with a tree, the 1,000 best word groups, the raw
-messages."""
+"""20 Newsgroups in three forms: many words and a tree, the 1,000 best word groups, the raw messages."""
 
 from __future__ import annotations
 
+import lzma
 import tarfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse
 
 from ..dataset import Content, Part
 from ..entry import Request
-from ..errors import DataError
+from ..errors import DataError, short
 from ..limits import MAX_SMALL_BYTES
 from ..readers import npz
 from ..readers.files import read_lines
@@ -43,7 +44,6 @@ def news20(request: Request) -> Content:
         content.feature_names,
         content.digest,
         test=parts[1],
-        kind="tree",
         parents=tree.parents,
         texts=content.texts,
     )
@@ -111,8 +111,7 @@ def _check_lengths(
 
 
 def _raw(request: Request) -> tuple[Content, Tree]:
-    """form=sklearn: all words of the 18,846 raw messages of the split by date, as scikit-learn's fetcher
-    has them."""
+    """form=sklearn: all words of the 18,846 raw messages, split by date as in scikit-learn's fetcher."""
     (path,) = request.paths
     messages = _messages(path, request.progress)
     parts = [[m for m in messages if m[0].endswith(f"-{part}")] for part in ("train", "test")]
@@ -122,7 +121,7 @@ def _raw(request: Request) -> tuple[Content, Tree]:
         )
     X, X_test, vocabulary = word_counts(*((text for _, _, text in part) for part in parts), words)
     y, y_test, names = encode("multiclass", *(np.array([group for _, group, _ in part]) for part in parts))
-    shown = [text[:SHOWN] for _, _, text in parts[0]]
+    shown = [text[:SHOWN] for _, _, text in parts[0] + parts[1]]
     content = Content(
         Part(X, y), names, vocabulary, sha256(path), test=Part(X_test, y_test), texts=lambda i: shown[i]
     )
@@ -149,6 +148,6 @@ def _messages(path: Path, progress: Progress) -> list[tuple[str, str, str]]:
                 found.append((member.name, parts[-3], parts[-2], text))
                 if len(found) % 1000 == 0:
                     progress(f"reading {path.name}", None)
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise DataError(f"{path.name} is damaged or no tar file ({error}): get it again.") from None
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise DataError(f"{path.name} is damaged or no tar file ({short(error)}): get it again.") from None
     return [rest for _, *rest in sorted(found)]

@@ -22,8 +22,7 @@ def reuters(request: Request) -> Content:
     """The ModApte documents that have a topic; words of title and body, topics that occur in training.
 
     With `top_words` only those with the largest mutual information with the nine most frequent topics are
-    kept
-    (Mathur and Chakrabarti 2006, II-A-5).
+    kept (Mathur and Chakrabarti 2006, II-A-5).
     """
     (path,) = request.paths
     rows = _documents(path, read_lines(path, progress=request.progress))
@@ -40,7 +39,7 @@ def reuters(request: Request) -> Content:
         information = mutual_information(X, Y[:, frequent].toarray())
         columns = np.sort(np.argsort(-information, kind="stable")[:kept])
         X, X_test, vocabulary = X[:, columns], X_test[:, columns], tuple(vocabulary[j] for j in columns)
-    shown = [row[2][:SHOWN] for row in train]
+    shown = [row[2][:SHOWN] for row in train + test]
     return Content(
         Part(X, Y), names, vocabulary, sha256(path), test=Part(X_test, Y_test), texts=lambda i: shown[i]
     )
@@ -76,7 +75,7 @@ def reuters_r8(request: Request) -> Content:
     train, test = parts
     X, X_test, vocabulary = word_counts((text for _, text in train), (text for _, text in test), str.split)
     y, y_test, names = encode("multiclass", *(np.array([label for label, _ in part]) for part in parts))
-    shown = [text[:SHOWN] for _, text in train]
+    shown = [text[:SHOWN] for _, text in train + test]
     return Content(
         Part(X, y),
         names,

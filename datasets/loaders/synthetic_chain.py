@@ -16,12 +16,10 @@ MAX_NONZEROS = 200_000_000
 
 
 def synthetic_chain(request: Request) -> Content:
-    """Sequences with binary features: of a label's tokens a third of the features come from a block of its
-    own.
+    """Sequences with binary features, a third of which come from a block that belongs to the token's label.
 
     Labels follow a chain in which each has two likely successors. A token has about density · n_features
-    features,
-    at least 1; the test part has a quarter of the sequences, at least 1.
+    features, at least 1; the test part has a quarter of the sequences, at least 1.
     """
     options = request.options
     K, d, length = options["n_labels"], options["n_features"], options["length"]

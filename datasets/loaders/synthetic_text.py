@@ -15,13 +15,11 @@ TOPIC_SIZE = 200
 
 
 def synthetic_text(request: Request) -> Content:
-    """Documents of `n_classes` classes, each a topic; a quarter as many for testing. Two classes make a
-    binary set."""
+    """Documents of `n_classes` classes, each a topic; a quarter as many for testing."""
     options = request.options
     rng = np.random.default_rng(request.seed)
     K, d = options["n_classes"], options["n_features"]
     language = Language.draw(rng, d, K, min(TOPIC_SIZE, d // 4 + 1))
-    kind = "binary" if K == 2 else "multiclass"
 
     def draw(n: int) -> Part:
         y = rng.permutation(np.arange(n) % K).astype(np.int32)
@@ -30,16 +28,14 @@ def synthetic_text(request: Request) -> Content:
 
     train, test = draw(options["n_samples"]), draw(max(options["n_samples"] // 4, 1))
     names = tuple(f"topic {k + 1}" for k in range(K))
-    return Content(
-        train, names, Names.numbered(d, "word "), digest_of_parameters(request), test=test, kind=kind
-    )
+    return Content(train, names, Names.numbered(d, "word "), digest_of_parameters(request), test=test)
 
 
 def synthetic_multilabel(request: Request) -> Content:
     """Documents with about `cardinality` labels of `n_labels`, frequent labels and labels that come together.
 
-    Labels have probabilities that fall like 1 / rank; half of those after the first are drawn beside the
-    one before.
+    Labels have probabilities that fall like 1 / rank; half of those after the first are drawn beside the one
+    before.
     """
     options = request.options
     rng = np.random.default_rng(request.seed)

@@ -16,8 +16,7 @@ TOPIC_SIZE = 60
 
 
 def synthetic_tree(request: Request) -> Content:
-    """Documents of the leaves; their words tell every node on the path from the root. A quarter as many
-    for testing.
+    """Documents whose words tell every node on the path to their leaf; a quarter as many for testing.
 
     Every leaf has a training document where there are enough of them.
     """
@@ -91,8 +90,7 @@ def random_tree(rng: np.random.Generator, n_nodes: int, n_leaves: int, depth: in
 
 
 def _inner_widths(inner: int, n_leaves: int, depth: int) -> list[int]:
-    """Inner nodes of each level from the root on, growing geometrically; none has more than there are
-    leaves."""
+    """Inner nodes of each level from the root on, growing geometrically up to the number of leaves."""
     while depth > 2 and 2**depth - 2 > inner - 1 and inner - 1 <= n_leaves * (depth - 2):
         depth -= 1
     if inner == 1:
@@ -111,7 +109,6 @@ def _inner_widths(inner: int, n_leaves: int, depth: int) -> list[int]:
 
 
 def _spread(rng: np.random.Generator, above: int, below: int) -> np.ndarray:
-    """A random parent 0 .. above - 1 for each of `below` nodes such that as many parents as possible have
-    a child."""
+    """A random parent, 0 .. above - 1, for each of `below` nodes; as many as possible have a child."""
     first = rng.permutation(above)[:below]
     return np.concatenate([first, rng.integers(0, above, below - len(first))])

@@ -120,8 +120,7 @@ def covtype(request: Request) -> Content:
 
 
 def mnist(request: Request) -> Content:
-    """Handwritten digits of 28 x 28 pixels: the 10,000 of the test part, or with images=all 60,000 for
-    training too."""
+    """Handwritten digits of 28 x 28 pixels: the 10,000 of the test part, or all 70,000."""
     pairs = [request.paths[i : i + 2] for i in range(0, len(request.paths), 2)]
     parts = [_digits(*pair) for pair in pairs]
     names = tuple("0123456789")

@@ -20,8 +20,7 @@ def words(text: str) -> list[str]:
 def word_counts(
     train: Iterable[str], test: Iterable[str], split: Callable[[str], list[str]]
 ) -> tuple[scipy.sparse.csr_matrix, scipy.sparse.csr_matrix, tuple[str, ...]]:
-    """Counts (n, d) of both parts in the words of the training part, and these words in alphabetical
-    order."""
+    """Counts (n, d) of both parts in the words of the training part, and these words, sorted."""
     numbers: dict[str, int] = {}
     codes, indptr = [], [0]
     for text in train:

@@ -22,9 +22,11 @@ NUMBERS = ("numeric", "real", "integer")
 
 @dataclass(frozen=True)
 class Table:
-    """A file: values (n, d) float64, names of the columns, `labels` as they stand in the last field of
-    each row, and
-    the `nodes` that the hierarchical attribute lists."""
+    """A file.
+
+    values  (n, d) float64; names of the columns
+    labels  the last field of each row as it stands; nodes that the hierarchical attribute lists
+    """
 
     values: np.ndarray
     names: tuple[str, ...]
@@ -78,8 +80,7 @@ def _numeric_choice(kind: str) -> bool:
 
 
 def _header(path: Path, blocks: Iterator[bytes]) -> tuple[list[str], bytes, int]:
-    """Lines up to @data, what comes after them in the same block, and the number of the line that starts
-    there."""
+    """Lines up to @data, the rest of their block, and the number of the line that starts there."""
     text = b""
     for block in blocks:
         text += block

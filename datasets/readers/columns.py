@@ -38,9 +38,9 @@ def read(
 ) -> Sentences:
     """Read a file in UTF-8.
 
-    As many columns are kept as the first token has fields: the last is the last field of a line, the
-    others are its
-    first ones, so a line may have more fields but not fewer. Raises DataError with file, line and reason.
+    As many columns are kept as the first token has fields: the last is the last field of a line, the others
+    are its first ones, so a line may have more fields but not fewer. Raises DataError with file, line and
+    reason.
     """
     numbering: list[defaultdict[bytes, int]] = []
     codes: list[list[np.ndarray]] = []

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import DataError
+from ..errors import DataError, short
 from ..limits import MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, MAX_SMALL_BYTES
 from ..store import Progress
 
@@ -24,10 +24,9 @@ def chunks(
 ) -> Iterator[bytes]:
     """The decompressed content of a file in pieces of at most CHUNK bytes; gz, bz2, xz and zip by suffix.
 
-    `member` names the file inside a zip that holds several; `progress` is told the share of the file on
-    disk that
-    was read. Raises DataError for a file that cannot be opened, is damaged or has more than `limit` bytes
-    inside.
+    `member` names the file inside a zip that holds several; `progress` is told the share of the file on disk
+    that was read. Raises DataError for a file that cannot be opened, is damaged or has more than `limit`
+    bytes inside.
     """
     total = 0
     try:
@@ -45,9 +44,9 @@ def chunks(
     except FileNotFoundError:
         raise DataError(f"There is no file {path}: check its name.") from None
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-        raise DataError(f"{path.name} is damaged or cut short ({error}): get it again.") from None
+        raise DataError(f"{path.name} is damaged or cut short ({short(error)}): get it again.") from None
     except (OSError, NotImplementedError, RuntimeError) as error:
-        raise DataError(f"{path.name} cannot be read ({error}): give a readable file.") from None
+        raise DataError(f"{path.name} cannot be read ({short(error)}): give a readable file.") from None
 
 
 def _decompressed(path: Path, raw: BinaryIO, member: str | None) -> BinaryIO:
@@ -113,8 +112,7 @@ def line_blocks(
 def read_lines(
     path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> list[str]:
-    """The lines of a text in UTF-8 without their ends; for files known to be small. Errors as
-    `line_blocks`."""
+    """The lines of a small text in UTF-8 without their ends. Errors as `line_blocks`."""
     lines: list[str] = []
     for block in line_blocks(path, limit=limit, progress=progress, member=member):
         try:

@@ -12,16 +12,19 @@ from ..limits import MAX_SMALL_BYTES
 from ..store import Progress
 from .files import read_bytes
 
+MAX_DIMENSIONS = 8
+
 
 def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None) -> np.ndarray:
-    """The array, uint8. Raises DataError for another type of entries or a length that does not fit the
-    header.
+    """The array, uint8.
+
+    Raises DataError for another type of entries or a length that does not fit the header.
 
     The header is two zero bytes, the type (8 is uint8), the number of dimensions, and each as a big-endian
     int32.
     """
     data = read_bytes(path, limit=limit, progress=progress)
-    if len(data) < 4 or data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
+    if len(data) < 4 or data[:3] != b"\0\0\x08" or data[3] > MAX_DIMENSIONS or len(data) < 4 + 4 * data[3]:
         raise DataError(
             f"{path.name} does not start like an IDX file of bytes (0, 0, 8, dimensions): get it again."
         )

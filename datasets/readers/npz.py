@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from ..errors import DataError
+from ..errors import DataError, short
 from ..limits import MAX_FEATURES, MAX_SMALL_BYTES
 
 
@@ -36,7 +36,7 @@ def read(path: Path, *names: str, limit: int = MAX_SMALL_BYTES) -> tuple[np.ndar
     except FileNotFoundError:
         raise DataError(f"There is no file {path}: check its name.") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
-        raise DataError(f"{path.name} is damaged or no NPZ file ({error}): get it again.") from None
+        raise DataError(f"{path.name} is damaged or no NPZ file ({short(error)}): get it again.") from None
 
 
 def _array(path: Path, name: str, data: bytes) -> np.ndarray:
@@ -54,7 +54,7 @@ def _array(path: Path, name: str, data: bytes) -> np.ndarray:
         return array.reshape(shape, order="F" if fortran else "C")
     except (ValueError, OverflowError, TypeError, SyntaxError) as error:
         raise DataError(
-            f"{path.name}: array {name!r} cannot be read ({str(error)[:80]}): get the file again."
+            f"{path.name}: array {name!r} cannot be read ({short(error)}): get the file again."
         ) from None
 
 
@@ -81,8 +81,7 @@ def read_names(path: Path, name: str) -> tuple[str, ...]:
 
 
 def read_csr(path: Path, prefix: str = "", *, ones: bool = False) -> scipy.sparse.csr_matrix:
-    """The CSR matrix kept as data, indices, indptr and shape, each name with a prefix; `ones`: there are
-    no data.
+    """The CSR matrix kept as data (unless all are `ones`), indices, indptr and shape, names with a prefix.
 
     Raises DataError where these do not make a matrix.
     """

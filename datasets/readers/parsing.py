@@ -28,8 +28,10 @@ def _blank(c):
 
 @numba.njit(nogil=True, cache=True)
 def _number(raw, p, end):
-    """The number at p: value, first byte after it, and 0 exact, 1 to be rounded elsewhere, 2 no number, 3
-    not finite."""
+    """The number at p: value, first byte after it, status.
+
+    Status: 0 exact, 1 to be rounded elsewhere, 2 no number, 3 not finite.
+    """
     negative = False
     if p < end and (raw[p] == 43 or raw[p] == 45):
         negative = raw[p] == 45
@@ -80,9 +82,11 @@ def _number(raw, p, end):
 
 @numba.njit(nogil=True, cache=True)
 def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indices, values, slow):
-    """Fill the arrays from whole lines; returns rows, labels, values, values to be rounded, line after the
-    last (or the
-    line of the error) and the code of the error or 0."""
+    """Fill the arrays from whole lines of label[,label...] index:value ....
+
+    Returns the numbers of rows, labels, values and values to be rounded, the line after the last (or that of
+    the error) and the code of the error or 0.
+    """
     rows = n_labels = n_values = n_slow = 0
     p, n = 0, len(raw)
     while p < n:

@@ -57,9 +57,8 @@ class _Block:
 def read(path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None) -> Rows:
     """Read a file, compressed or not, piece by piece.
 
-    Blank lines and comments are skipped, a byte order mark, CRLF, tabs and `qid:` are accepted, indices
-    may come in any
-    order but only once in a line. Raises DataError with file, line and reason.
+    Blank lines and comments are skipped, a byte order mark, CRLF, tabs and `qid:` are accepted, indices may
+    come in any order but only once in a line. Raises DataError with file, line and reason.
     """
     blocks: list[_Block] = []
     line, n_values = 1, 0

@@ -29,8 +29,7 @@ def read(
     limit: int = MAX_SMALL_BYTES,
     progress: Progress | None = None,
 ) -> tuple[np.ndarray, list[str]]:
-    """Numbers (n, fields) float64 and the texts of the text column (first 0, last -1), which is left out
-    of the numbers.
+    """Numbers (n, fields) float64, and the texts of the text column (first 0, last -1), which they leave out.
 
     Every line has as many fields as the first. Raises DataError with file, line and reason.
     """
@@ -47,8 +46,10 @@ def parse(
     width: int = 0,
     line: int = 1,
 ) -> tuple[np.ndarray, list[str]]:
-    """As `read`, of blocks of whole lines the first of which is `line`; `width` fields, 0 as many as the
-    first has."""
+    """As `read`, of blocks of whole lines.
+
+    `line` is the number of the first, `width` the number of fields, 0 for as many as the first line has.
+    """
     numbers: list[np.ndarray] = []
     texts: list[str] = []
     for block in blocks:

@@ -1,6 +1,10 @@
+from functools import lru_cache
+
 import pytest
 
 import datasets
+
+load_once = lru_cache(maxsize=8)(datasets.load)
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +25,6 @@ def load_real():
         )
         if not available:
             pytest.skip(reason)
-        return datasets.load(id, **options)
+        return load_once(id, **options)
 
     return load

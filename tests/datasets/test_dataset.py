@@ -55,6 +55,11 @@ def test_a_sequence_of_length_0_is_refused():
         loaded(Part(X, Y, np.array([0, 3, 3, 6])), kind="sequences")
 
 
+def test_offsets_that_do_not_cover_the_rows_are_refused():
+    with pytest.raises(DataError, match="do not go from 0 to its 6 rows"):
+        loaded(Part(X, Y, np.array([0, 3, 5])), kind="sequences")
+
+
 def test_rows_without_labels_are_refused():
     with pytest.raises(DataError, match="6 rows but 5 labels"):
         loaded(Part(X, Y[:5]))

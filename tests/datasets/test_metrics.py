@@ -1,6 +1,6 @@
 import numpy as np
 
-from datasets.metrics import entity_scores
+from datasets import entity_scores
 
 NAMES = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
 

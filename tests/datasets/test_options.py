@@ -1,6 +1,7 @@
 import pytest
 
 from datasets import DataError, Option
+from datasets.options import holds
 
 WHOLE = Option("k", 3, "a count", 1, 10)
 SHARE = Option("share", 0.5, "a share", 0.0, 1.0)
@@ -55,3 +56,11 @@ def test_a_wrong_value_is_refused_with_what_would_be_right(option, given):
         option.parse(given)
     assert "it takes" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_conditions_on_options():
+    options = {"task": 1, "split": "given"}
+    assert holds("", options)
+    assert holds("task=1", options)
+    assert holds("task=1,split=given", options)
+    assert not holds("task=1,split=random", options)

@@ -77,6 +77,21 @@ def test_a_preset_sets_options_and_given_ones_override_it():
     )
 
 
+@pytest.mark.parametrize(
+    ("id", "options", "kind"),
+    [
+        ("digits", {}, "multiclass"),
+        ("digits", {"positive": 3}, "binary"),
+        ("news20", {"form": "tree"}, "tree"),
+        ("news20", {"form": "tree", "labels": "flat"}, "multiclass"),
+        ("synthetic-text", {"preset": "binary"}, "binary"),
+        ("rcv1", {"task": "multilabel"}, "multilabel"),
+    ],
+)
+def test_the_kind_of_labels_is_known_before_loading(id, options, kind):
+    assert datasets.describe(id).kind_of(**options) == kind
+
+
 def test_an_own_file_has_its_path_as_source(tmp_path):
     path = tmp_path / "some.svm"
     path.write_text("1 1:2\n-1 2:1\n")

@@ -77,13 +77,6 @@ def test_a_file_without_address_says_where_to_put_it(tmp_path, monkeypatch):
     assert str(tmp_path / "set" / "x.bz2") in str(error.value)
 
 
-def test_a_file_is_needed_with_the_options_it_names():
-    file = DataFile("x", when="task=binary,split=given")
-    assert file.needed({"task": "binary", "split": "given"})
-    assert not file.needed({"task": "binary", "split": "random"})
-    assert DataFile("x").needed({})
-
-
 def test_digests_are_those_of_the_files(tmp_path):
     (tmp_path / "a").write_bytes(b"a")
     (tmp_path / "b").write_bytes(b"b")

@@ -49,6 +49,13 @@ def test_both_parts_are_pooled_before_a_random_split_and_by_none():
     assert (halves.train.n_samples, halves.test.n_samples) == (40, 10)
 
 
+def test_classes_unseen_in_training_are_not_pooled_into_it():
+    given = content(40, test=Part(np.zeros((2, 2)), np.array([0, -1], np.int32)))
+    with pytest.raises(DataError, match="use split=given"):
+        transforms.split(given, "multiclass", "random", 0)
+    assert transforms.split(given, "multiclass", "given", 0) is given
+
+
 def test_sequences_are_split_whole():
     lengths = np.arange(1, 21)
     offsets = np.concatenate([[0], np.cumsum(lengths)])

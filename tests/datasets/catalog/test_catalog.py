@@ -60,11 +60,11 @@ def test_addresses_come_with_checksums():
     assert all(len(file.sha256) == 64 for file in files if file.sha256)
 
 
-def test_files_depend_only_on_options_that_exist():
+def test_files_and_kinds_depend_only_on_options_that_exist():
     for entry in datasets.DATASETS.values():
         effective = entry.parse({})
-        for file in entry.files:
-            for term in filter(None, file.when.split(",")):
+        for when in [file.when for file in entry.files] + [when for when, _ in entry.kinds]:
+            for term in filter(None, when.split(",")):
                 name, _, value = term.partition("=")
                 assert name in effective
                 entry.parse({name: value})

@@ -45,6 +45,7 @@ def name(case):
 def test_a_set_has_the_counts_of_the_readme(load_real, case):
     id, options, n_train, n_test, n_features, n_classes = case
     data = load_real(id, **options)
+    assert data.kind == datasets.describe(id).kind_of(**options)
     assert data.X.shape[0] == n_train
     assert (data.test and data.test.X.shape[0]) == n_test
     assert n_features in (None, data.n_features)

@@ -262,6 +262,7 @@ def test_a_set_is_read_from_the_file_it_names(at_hand, case):
     at_hand(files)
     data = datasets.load(id, **options)
     assert datasets.describe(id).available(**options) == (True, None)
+    assert data.kind == datasets.describe(id).kind_of(**options)
     assert len(data.feature_names) == data.n_features
     assert data.test.X.shape[1] == data.n_features
     assert data.examples(2)

@@ -103,6 +103,17 @@ class TestOwnFiles:
         assert data.X.has_sorted_indices
         assert set(data.X.data) == {1.0}
 
+    def test_texts_stay_with_their_sentences_when_both_parts_are_pooled(self, written):
+        train, test = (
+            written("".join(f"{part}{i} T{i % 2}\n\n" for i in range(6)), f"{part}.conll") for part in "ab"
+        )
+        data = datasets.load(f"columns:{train}", test=str(test), split="random", features="mathur", seed=2)
+        assert (data.n_samples, data.test.n_samples) == (10, 2)
+        texts = [example.text for example in data.examples(10)]
+        assert len({*texts}) == 10
+        for text, example in zip(texts, data.examples(10), strict=True):
+            assert example.label == f"T{int(text[1]) % 2}"
+
     def test_rare_features_can_be_left_out(self, written):
         path = written("a O\na O\nb B-X\n")
         data = datasets.load(f"columns:{path}", features="mathur", min_count=2)

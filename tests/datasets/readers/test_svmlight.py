@@ -28,7 +28,7 @@ def scratch(tmp_path_factory):
 finite = st.floats(-1e300, 1e300)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     entries=st.dictionaries(st.tuples(st.integers(0, 9), st.integers(0, 30)), finite, max_size=60),
     labels=st.lists(st.integers(-3, 3), min_size=10, max_size=10),
@@ -47,7 +47,7 @@ def test_what_scikit_learn_writes_is_read_the_same(scratch, entries, labels):
     np.testing.assert_array_equal(rows.labels, y)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(
     value=finite | st.integers(-(10**30), 10**30),
     form=st.sampled_from(["{!r}", "{:.17g}", "{:.3e}", "{:+.6f}"]),

@@ -96,7 +96,8 @@ class ProxQN(Solver):
                 events += ("epoch-start", "memory-cleared")
                 continue
             if yielded < n:
-                known |= {"epoch": epoch, "violation": M if full else NAN, "events": events}
+                known |= {"epoch": epoch, "memory_pairs": len(memory), "events": events}
+                known["violation"] = M if full else NAN
                 returned = _returned(point, dropped_from)
                 yield Iterate.at(point, n, active=A, gradient=g, memory=memory, returned=returned, **known)
                 yielded, events = n, ()
@@ -139,7 +140,6 @@ class ProxQN(Solver):
                 "step": t,
                 "ls_trials": trials,
                 "ls_kind": "armijo",
-                "memory_pairs": len(memory),
                 "gamma": gamma,
                 "curvature": NAN if curvature is None else curvature,
                 "inner_iterations": sweeps,

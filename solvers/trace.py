@@ -41,13 +41,14 @@ class _Columns:
         self.n += 1  # last: a reader never sees half a row
 
     def thinned(self, cadence: int) -> _Columns:
-        """The rows whose iteration is a multiple of ``cadence``, the first, and those with events."""
+        """The first row, those whose iteration is a multiple of ``cadence``, and those with events (where
+        they alone would fill a quarter of the room, evenly fewer of them)."""
         n = self.n
-        iteration, events = self.data["iteration"][:n], self.data["events"][:n]
-        keep = (iteration % cadence == 0) | np.fromiter((len(e) > 0 for e in events), bool, n)
+        keep = self.data["iteration"][:n] % cadence == 0
         keep[0] = True
-        if keep.sum() > CAPACITY // 2:  # events are bounded too
-            keep[np.flatnonzero(keep)[1::2]] = False
+        events = np.fromiter((len(e) > 0 for e in self.data["events"][:n]), bool, n)
+        others = np.flatnonzero(events & ~keep)
+        keep[others[:: -(-others.size // (CAPACITY // 4)) or 1]] = True
         new = _Columns(max(CAPACITY, 16))
         rows = np.flatnonzero(keep)
         for name, column in self.data.items():
@@ -85,11 +86,12 @@ class Trace:
     @property
     def last(self) -> dict[str, Any]:
         """The newest record, also when its row was left out; empty before the first."""
-        pending = self._pending
+        with self._lock:
+            pending, columns = self._pending, self._columns
+            newest, data = columns.n - 1, columns.data
         if pending is not None:
             return pending
-        columns = self._columns
-        return {name: c[columns.n - 1] for name, c in columns.data.items()} if columns.n else {}
+        return {name: column[newest] for name, column in data.items()} if newest >= 0 else {}
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one record; fields it does not have are filled with "not known"."""
@@ -102,7 +104,8 @@ class Trace:
 
     def _append(self, row: Mapping[str, Any]) -> None:
         if self._columns.n >= CAPACITY:
-            self.cadence *= 2
+            if self.cadence < row["iteration"]:  # otherwise it is events that fill the room
+                self.cadence *= 2
             self._generation += 1
             self._columns = self._columns.thinned(self.cadence)
         self._columns.append(row)

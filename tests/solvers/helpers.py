@@ -62,6 +62,7 @@ class Data:
     penalty: str = "l1"
     test: Part | None = None
     lam: float | None = None
+    parents: np.ndarray | None = None
     id: str = "random"
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -78,7 +79,7 @@ def binary(n: int = 60, d: int = 12, storage: str = "dense", seed: int = 0, **op
 
 
 def multiclass(
-    n: int = 90, d: int = 8, m: int = 4, storage: str = "dense", seed: int = 0, **options: Any
+    n: int = 150, d: int = 8, m: int = 4, storage: str = "dense", seed: int = 0, **options: Any
 ) -> Data:
     """Classes 0 to m - 1 from a noisy linear rule: not separable."""
     X, rng = matrix(n, d, storage, seed=seed, **options), np.random.default_rng(seed + 1)
@@ -107,5 +108,18 @@ def chains(
     return Data("sequences", Part(X, y, offsets), m, "chain-crf")
 
 
+#: Root 0, inner nodes 1 and 2, a leaf below the root, leaves at two depths.
+PARENTS = np.array([-1, 0, 0, 0, 1, 1, 2, 2, 5, 5])
+LEAVES = np.setdiff1d(np.arange(PARENTS.size), PARENTS)
+
+
+def trees(n: int = 300, d: int = 5, storage: str = "dense", seed: int = 0, **options: Any) -> Data:
+    """Leaves of a small tree from a noisy linear rule: not separable."""
+    X, rng = matrix(n, d, storage, seed=seed, **options), np.random.default_rng(seed + 1)
+    Z = dense_of(X) @ rng.normal(size=(d, LEAVES.size))
+    y = LEAVES[(Z + 3.0 * Z.std() * rng.normal(size=Z.shape)).argmax(axis=1)].astype(np.int32)
+    return Data("tree", Part(X, y), PARENTS.size, "tree-softmax", parents=PARENTS)
+
+
 #: A maker of small data for each kind of labels.
-MAKERS = {"binary": binary, "multiclass": multiclass, "sequences": chains}
+MAKERS = {"binary": binary, "multiclass": multiclass, "sequences": chains, "tree": trees}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
@@ -17,24 +18,25 @@ from .helpers import Data, dense_of
 Residual = tuple[float, np.ndarray, np.ndarray]
 
 
-def logistic(Z: np.ndarray, tail: np.ndarray, y: np.ndarray, offsets: None) -> Residual:
+def logistic(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
     """Value, ∂/∂Z and ∂/∂tail of Σ log(1 + exp(-y z))."""
+    y = data.train.y
     margin = y * Z[:, 0]
     return np.logaddexp(0.0, -margin).sum(), (-y * expit(-margin))[:, None], np.zeros(0)
 
 
-def multiclass_logistic(Z: np.ndarray, tail: np.ndarray, y: np.ndarray, offsets: None) -> Residual:
+def multiclass_logistic(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
     """The same of the softmax loss."""
-    truth = np.eye(Z.shape[1])[y]
+    truth = np.eye(Z.shape[1])[data.train.y]
     return (logsumexp(Z, axis=1) - (Z * truth).sum(axis=1)).sum(), softmax(Z, axis=1) - truth, np.zeros(0)
 
 
-def chain_crf(Z: np.ndarray, tail: np.ndarray, y: np.ndarray, offsets: np.ndarray) -> Residual:
+def chain_crf(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
     """The same of the chain CRF, by forward and backward messages in log space."""
-    m = Z.shape[1]
+    m, y, offsets = Z.shape[1], data.train.y, data.train.offsets
     T = tail.reshape(m, m)
     value, G, pairs = 0.0, np.zeros_like(Z), np.zeros((m, m))
-    for lo, hi in zip(offsets[:-1], offsets[1:], strict=True):
+    for lo, hi in pairwise(offsets):
         z, labels = Z[lo:hi], y[lo:hi]
         forward, backward = [z[0]], [np.zeros(m)]
         for row in z[1:]:
@@ -50,14 +52,31 @@ def chain_crf(Z: np.ndarray, tail: np.ndarray, y: np.ndarray, offsets: np.ndarra
     return value, G, pairs.ravel()
 
 
+def tree_softmax(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
+    """The same of the softmax over the leaves of a tree, whose scores are sums over the nodes above them."""
+    leaves = np.setdiff1d(np.arange(Z.shape[1]), data.parents)
+    above = np.zeros((leaves.size, Z.shape[1]))
+    for row, leaf in enumerate(leaves):
+        node = leaf
+        while node >= 0:
+            above[row, node] = 1.0
+            node = data.parents[node]
+    truth = np.searchsorted(leaves, data.train.y)
+    A = Z @ above.T
+    value = (logsumexp(A, axis=1) - A[np.arange(truth.size), truth]).sum()
+    return value, (softmax(A, axis=1) - np.eye(leaves.size)[truth]) @ above, np.zeros(0)
+
+
 LOSSES: dict[str, Callable[..., Residual]] = {
     "logistic": logistic,
     "multiclass-logistic": multiclass_logistic,
     "chain-crf": chain_crf,
+    "tree-softmax": tree_softmax,
 }
 #: Shares of ‖w‖₁ and of ½‖w‖² in λR(w).
 PENALTIES = {"none": (0.0, 0.0), "l2": (0.0, 1.0), "l1": (1.0, 0.0), "elastic-net": (0.5, 0.5)}
-OUTPUTS = {"logistic": lambda m: (1, 0), "multiclass-logistic": lambda m: (m, 0), "chain-crf": lambda m: (m, m * m)}
+#: Outputs a feature and weights beyond X, by number of classes (one a class and none if not here).
+OUTPUTS = {"logistic": lambda m: (1, 0), "chain-crf": lambda m: (m, m * m)}
 
 
 @dataclass(frozen=True)
@@ -72,10 +91,10 @@ class Oracle:
 
     def _smooth(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         X, part = dense_of(self.data.train.X), self.data.train
-        m, n_tail = OUTPUTS[self.loss](self.data.n_classes)
+        m, n_tail = OUTPUTS.get(self.loss, lambda m: (m, 0))(self.data.n_classes)
         body = X.shape[1] * m
         assert w.size == body + n_tail
-        value, G, tail = LOSSES[self.loss](X @ w[:body].reshape(-1, m), w[body:], part.y, part.offsets)
+        value, G, tail = LOSSES[self.loss](X @ w[:body].reshape(-1, m), w[body:], self.data)
         n = part.y.size if part.offsets is None else part.offsets.size - 1
         scale = 1.0 / n if self.average else 1.0
         ridge = self.lam * PENALTIES[self.penalty][1]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from solvers import design as module
 from solvers.design import Design, Scores
 from solvers.team import Team
-
 from tests.solvers.helpers import STORAGES, dense_of, matrix
 
 N, D, M = 300, 11, 5

@@ -4,9 +4,10 @@ import pytest
 from solvers.design import Scores
 from solvers.losses.binary import Logistic
 from tests.solvers import oracles
-from tests.solvers.helpers import Part
+from tests.solvers.helpers import Data, Part
 
 Y = np.array([1, -1, 1, -1], dtype=np.int8)
+DATA = Data("binary", Part(None, Y), 2, "logistic")
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def scores(*z):
 
 def test_values_and_residual_agree_with_the_formula(loss):
     at = scores(0.3, -2.0, 1.7, 40.0)
-    value, G, _ = oracles.logistic(at.Z, at.tail, Y, None)
+    value, G, _ = oracles.logistic(at.Z, at.tail, DATA)
     assert loss.value(at) == pytest.approx(value, rel=1e-14)
     np.testing.assert_allclose(loss.residual(at).Z, G, rtol=1e-14)
 
@@ -51,6 +52,6 @@ def test_a_zero_score_predicts_the_positive_label(loss):
 
 
 def test_first_keeps_the_first_instances(loss):
-    first, rows = loss.first(2)
+    first, rows = loss.first(2, 10**6)
     assert (first.n_instances, rows) == (2, 2)
     assert first.value(scores(1.0, -1.0)) == pytest.approx(2 * np.log1p(np.exp(-1.0)))

@@ -123,7 +123,9 @@ def test_values_along_a_line_are_those_at_the_moved_scores():
     loss, scores = problem(4, [3, 8, 1], 2.0)
     _, delta = problem(4, [3, 8, 1], 300.0, seed=9)
     for t in (0.0, 0.01, 1.0):
-        np.testing.assert_allclose(loss.values(scores, delta, t), loss.values(scores.plus(t, delta)), rtol=1e-12)
+        np.testing.assert_allclose(
+            loss.values(scores, delta, t), loss.values(scores.plus(t, delta)), rtol=1e-12
+        )
 
 
 def test_the_value_is_the_sum_over_sequences_whatever_the_chunks(monkeypatch):
@@ -169,7 +171,7 @@ def test_viterbi_takes_the_first_of_equal_labels_and_the_metric_counts_tokens():
 
 def test_first_keeps_whole_sequences():
     loss, scores = problem(3, [4, 5, 6], 1.0)
-    first, rows = loss.first(2)
+    first, rows = loss.first(2, 10**6)
     assert (first.n_instances, rows) == (2, 9)
     part = Scores(scores.Z[:9], scores.tail)
     np.testing.assert_allclose(first.values(part), loss.values(scores)[:2], rtol=1e-14)

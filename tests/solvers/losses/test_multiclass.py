@@ -5,10 +5,11 @@ from sklearn.metrics import log_loss
 from solvers.design import Scores
 from solvers.losses.multiclass import MulticlassLogistic
 from tests.solvers import oracles
-from tests.solvers.helpers import Part
+from tests.solvers.helpers import Data, Part
 
 M = 4
 Y = np.random.default_rng(0).integers(0, M, 30).astype(np.int32)
+DATA = Data("multiclass", Part(None, Y), M, "multiclass-logistic")
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def scores(size=1.0, seed=1):
 @pytest.mark.parametrize("size", [1.0, 10.0, 1e3, 1e4])
 def test_values_and_residual_agree_with_the_formula_at_any_size(loss, size):
     at = scores(size)
-    value, G, _ = oracles.multiclass_logistic(at.Z, at.tail, Y, None)
+    value, G, _ = oracles.multiclass_logistic(at.Z, at.tail, DATA)
     assert loss.value(at) == pytest.approx(value, rel=1e-13)
     np.testing.assert_allclose(loss.residual(at).Z, G, atol=1e-12)
 

@@ -1,0 +1,95 @@
+"""Every solver on every problem that the registry calls compatible, against one optimality condition."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import solvers
+from tests.solvers.helpers import MAKERS
+from tests.solvers.oracles import Oracle
+
+#: λ of problems whose optimum all solvers reach in a second or so; ratio to λ_max for sparse penalties.
+RATIO, RIDGE = 0.05, 0.01
+TOL = 1e-6
+#: Solvers that only come near an optimum, the passes they get for it, and how near: (f - f*)/(f(0) - f*).
+NEAR = {"sgd-l1": (200, 0.02)}
+
+PROBLEMS = [
+    (kind, loss, penalty, storage)
+    for kind in MAKERS
+    for loss in solvers.losses_for(kind)
+    for penalty in solvers.PENALTIES
+    for storage in ("dense", "binary")
+]
+PAIRS = [
+    (solver, *problem)
+    for problem in PROBLEMS
+    for solver in solvers.compatible(loss=problem[1], penalty=problem[2])
+]
+
+
+@functools.cache
+def setting(kind, loss, penalty, storage):
+    """A small problem that has an optimum (labels are not separable), and its formula in NumPy."""
+    data = MAKERS[kind](storage=storage)
+    problem = solvers.make_problem(
+        data,
+        loss=loss,
+        penalty=penalty,
+        lam=RIDGE if penalty == "l2" else None,
+        lam_ratio=RATIO if solvers.PENALTIES[penalty].sparse else None,
+    )
+    return problem, Oracle(data, loss, penalty, problem.lam or 0.0, problem.average)
+
+
+@functools.cache
+def answer(solver, *problem):
+    f, _ = setting(*problem)
+    most = NEAR.get(solver, (20_000, 0.0))[0]
+    return solvers.solve(f, solvers.make_solver(solver), tol=TOL, max_iter=most, max_seconds=20)
+
+
+def solvers_of(problem):
+    """Those that fit and reach an optimum."""
+    return [s for s in solvers.compatible(loss=problem[1], penalty=problem[2]) if s not in NEAR]
+
+
+@pytest.mark.parametrize("pair", [p for p in PAIRS if p[0] not in NEAR], ids="/".join)
+def test_the_optimality_condition_holds_at_the_answer(pair):
+    solver, *problem = pair
+    trace = answer(solver, *problem)
+    _, oracle = setting(*problem)
+    assert trace.status in ("converged", "stalled"), trace.message
+    assert oracle.violation(trace.w) <= 1e-5 * oracle.violation(np.zeros(trace.w.size))
+    assert trace.result["objective"] == pytest.approx(oracle.objective(trace.w), rel=1e-11)
+    assert trace.result["violation"] == pytest.approx(oracle.violation(trace.w), rel=1e-2, abs=1e-11)
+    assert trace.result["nnz"] == np.count_nonzero(trace.w)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids="/".join)
+def test_all_solvers_of_a_problem_agree(problem):
+    """On the objective, and on the gradient, which is unique where the optimum is not."""
+    _, oracle = setting(*problem)
+    answers = [answer(solver, *problem).w for solver in solvers_of(problem)]
+    assert answers
+    objectives = [oracle.objective(w) for w in answers]
+    assert max(objectives) - min(objectives) <= 1e-8 * abs(min(objectives))
+    scale = oracle.violation(np.zeros(answers[0].size)) + problem_l1(problem)
+    for w in answers[1:]:
+        np.testing.assert_allclose(oracle.gradient(w), oracle.gradient(answers[0]), atol=1e-3 * scale)
+
+
+def problem_l1(problem):
+    return setting(*problem)[0].penalty.l1
+
+
+@pytest.mark.parametrize("pair", [p for p in PAIRS if p[0] in NEAR], ids="/".join)
+def test_solvers_without_an_end_come_near_the_optimum(pair):
+    solver, *problem = pair
+    trace = answer(solver, *problem)
+    _, oracle = setting(*problem)
+    best = min(oracle.objective(answer(s, *problem).w) for s in solvers_of(problem))
+    start = oracle.objective(np.zeros(trace.w.size))
+    assert trace.result["objective"] == pytest.approx(oracle.objective(trace.w), rel=1e-10)
+    assert -1e-9 <= (oracle.objective(trace.w) - best) / (start - best) <= NEAR[solver][1]

@@ -1,0 +1,92 @@
+import gc
+
+import numpy as np
+import pytest
+
+import solvers
+from solvers import probes as module
+from solvers.iterate import Iterate
+from solvers.probes import ACTIVE, LINE, MEMORY, WEIGHTS, ProbeStore
+from tests.solvers.helpers import chains
+
+
+def observe(store, iterations, size=100):
+    for k in iterations:
+        store.observe(Iterate(k, 1.0, w=np.full(size, float(k + 1))))
+
+
+def test_a_run_is_observed_through_its_live_references():
+    problem = solvers.make_problem(chains(), lam_ratio=0.1)
+    trace = solvers.solve(
+        problem, solvers.make_solver("prox-qn"), max_iter=6, probes=(WEIGHTS, ACTIVE, LINE, MEMORY)
+    )
+    store = trace.probes
+    assert store.iterations("weights") == list(range(7))
+    assert store.iterations("line") == list(range(1, 7))
+    for k in range(7):
+        _, seen = store.at("weights", k)
+        assert seen["indices"].size == trace.nnz[k]
+        assert seen["size"] == problem.size
+        _, active = store.at("active", k)
+        mask = np.unpackbits(active["bits"], count=int(active["size"])).astype(bool)
+        assert mask.sum() == trace.working_set[k]
+        assert mask[seen["indices"]].all()
+    np.testing.assert_array_equal(np.flatnonzero(trace.w), store.at("weights", 6)[1]["indices"])
+    for k in range(1, 7):
+        _, line = store.at("line", k)
+        assert line["t"].size == trace.ls_trials[k]
+        assert line["t"][-1] == trace.step[k]
+        assert line["start"][0] == pytest.approx(trace.objective[k - 1])
+        assert store.at("memory", k)[1]["YY"].size == trace.memory_pairs[k]
+
+
+def test_what_was_seen_is_a_copy():
+    w = np.ones(3)
+    store = ProbeStore([WEIGHTS])
+    store.observe(Iterate(0, 1.0, w=w))
+    w[:] = 5.0
+    np.testing.assert_array_equal(store.at("weights", 0)[1]["values"], np.ones(3))
+
+
+def test_the_nearest_earlier_observation_is_shown():
+    store = ProbeStore([WEIGHTS])
+    assert store.at("weights", 3) is None
+    observe(store, [0, 2, 5])
+    assert [store.at("weights", k)[0] for k in (0, 1, 2, 4, 5, 99)] == [0, 0, 2, 2, 5, 5]
+    assert store.at("line", 2) is None
+
+
+def test_a_full_store_halves_its_cadence_and_keeps_the_first_and_the_newest(monkeypatch):
+    monkeypatch.setattr(module, "RUN_LIMIT", 20_000)
+    store = ProbeStore([WEIGHTS])
+    for k in range(200):
+        observe(store, [k])
+        kept = store.iterations("weights")
+        assert (kept[0], kept[-1]) == (0, k)
+        assert all(i % store.cadence == 0 for i in kept[:-1])
+        assert store.bytes <= 20_000
+    assert store.cadence > 4
+    assert len(kept) >= 4
+
+
+def test_the_process_has_a_limit_too_and_gets_back_what_a_run_held(monkeypatch):
+    gc.collect()
+    before = module._in_use
+    monkeypatch.setattr(module, "PROCESS_LIMIT", before + 30_000)
+    stores = [ProbeStore([WEIGHTS]) for _ in range(3)]
+    for k in range(40):
+        for store in stores:
+            observe(store, [k])
+    assert module._in_use == before + sum(store.bytes for store in stores)
+    assert module._in_use <= before + 30_000
+    assert all(store.iterations("weights")[-1] == 39 for store in stores)
+    del store, stores
+    gc.collect()
+    assert module._in_use == before
+
+
+def test_without_probes_nothing_is_kept():
+    store = ProbeStore()
+    observe(store, range(5))
+    assert store.bytes == 0
+    assert store.iterations("weights") == []

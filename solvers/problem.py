@@ -107,10 +107,12 @@ class Problem:
         }
 
     def with_pulse(self, pulse: Callable[[], None]) -> Problem:
-        """A shallow copy with its own pulse and pass count; data and labels are shared."""
+        """A shallow copy with its own pulse, pass count and account of helper threads; data and labels are
+        shared."""
         other = copy.copy(self)
         other.design = self.design.attached(pulse)
-        other.loss = self.loss.attached(self.team, pulse)
+        other.design.team = self.team.attached()
+        other.loss = self.loss.attached(other.team, pulse)
         return other
 
     def pulse(self) -> None:

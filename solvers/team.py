@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -22,6 +23,12 @@ class Team:
         self.cpu_seconds = 0.0
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(threads, "row-blocks") if threads > 1 else None
+
+    def attached(self) -> Team:
+        """The same threads with a count of their own: of several runs each pays for its own work."""
+        other = copy.copy(self)
+        other.cpu_seconds = 0.0
+        return other
 
     def each(self, task: Callable[[int], None], blocks: Iterable[int], pulse: Callable[[], None]) -> None:
         """Call ``task`` once for every block, in order when alone; ``pulse`` is called by this thread."""

@@ -18,66 +18,106 @@ def round_slowly(text: bytes, slow: np.ndarray, values: np.ndarray) -> None:
         values[place] = float(text[begin:end])
 
 
+NEWLINE, HASH, PERCENT, PLUS, COMMA, MINUS, DOT, COLON, ZERO, NINE = b"\n#%+,-.:09"
+LOWER = 32  # raw | LOWER is the small letter
+A, D, E, F, LETTER_I, N, Q, Z = b"adefinqz"
 _POWERS = 10.0 ** np.arange(23)
+
+EXACT, LONG, NO_NUMBER, NOT_FINITE = 0, 1, 2, 3
+"""Status of a number; a LONG one is to be rounded by `round_slowly`."""
+
+(
+    OK,
+    BAD_LABEL,
+    BAD_INDEX,
+    LARGE_INDEX,
+    NO_VALUE,
+    BAD_VALUE,
+    INFINITE,
+    INFINITE_LABEL,
+    FEW_FIELDS,
+    MANY_FIELDS,
+) = range(10)
+"""Codes of errors."""
 
 
 @numba.njit(nogil=True, cache=True)
 def _blank(c):
-    return c == 32 or c == 9 or c == 13 or c == 11 or c == 12
+    return c == 32 or (9 <= c <= 13 and c != NEWLINE)
+
+
+@numba.njit(nogil=True, cache=True)
+def _is_qid(raw, p, stop):
+    """Whether `qid:` stands at p."""
+    return (
+        p + 4 <= stop and raw[p] == Q and raw[p + 1] == LETTER_I and raw[p + 2] == D and raw[p + 3] == COLON
+    )
+
+
+@numba.njit(nogil=True, cache=True)
+def _not_finite(raw, p, length):
+    """Whether the word at p is nan, inf or infinity."""
+    if length != 3 and length != 8:
+        return False
+    first, second, third = raw[p] | LOWER, raw[p + 1] | LOWER, raw[p + 2] | LOWER
+    if first == N:
+        return length == 3 and second == A and third == N
+    return first == LETTER_I and second == N and third == F
 
 
 @numba.njit(nogil=True, cache=True)
 def _number(raw, p, end):
     """The number at p: value, first byte after it, status.
 
-    Status: 0 exact, 1 to be rounded elsewhere, 2 no number, 3 not finite.
+    Status: EXACT, LONG (left to `round_slowly`), NO_NUMBER or NOT_FINITE.
     """
     negative = False
-    if p < end and (raw[p] == 43 or raw[p] == 45):
-        negative = raw[p] == 45
+    if p < end and (raw[p] == PLUS or raw[p] == MINUS):
+        negative = raw[p] == MINUS
         p += 1
-    if p < end and (raw[p] | 32 == 110 or raw[p] | 32 == 105):
-        while p < end and 97 <= raw[p] | 32 <= 122:
-            p += 1
-        return 0.0, p, 3
+    begin = p
+    while p < end and A <= raw[p] | LOWER <= Z:
+        p += 1
+    if p > begin:
+        return 0.0, p, NOT_FINITE if _not_finite(raw, begin, p - begin) else NO_NUMBER
     mantissa = np.uint64(0)
     digits, seen, exponent = 0, 0, 0
     dot = False
     while p < end:
         c = raw[p]
-        if 48 <= c <= 57:
+        if ZERO <= c <= NINE:
             seen += 1
-            if digits > 0 or c > 48:
+            if digits > 0 or c > ZERO:
                 digits += 1
             if digits < 19:
-                mantissa = mantissa * np.uint64(10) + np.uint64(c - 48)
+                mantissa = mantissa * np.uint64(10) + np.uint64(c - ZERO)
             if dot:
                 exponent -= 1
-        elif c == 46 and not dot:
+        elif c == DOT and not dot:
             dot = True
         else:
             break
         p += 1
     if seen == 0:
-        return 0.0, p, 2
-    if p < end and raw[p] | 32 == 101:
+        return 0.0, p, NO_NUMBER
+    if p < end and raw[p] | LOWER == E:
         p += 1
         minus = False
-        if p < end and (raw[p] == 43 or raw[p] == 45):
-            minus = raw[p] == 45
+        if p < end and (raw[p] == PLUS or raw[p] == MINUS):
+            minus = raw[p] == MINUS
             p += 1
-        if p == end or not 48 <= raw[p] <= 57:
-            return 0.0, p, 2
+        if p == end or not ZERO <= raw[p] <= NINE:
+            return 0.0, p, NO_NUMBER
         power = 0
-        while p < end and 48 <= raw[p] <= 57:
-            power = min(power * 10 + np.int64(raw[p]) - 48, 100000)
+        while p < end and ZERO <= raw[p] <= NINE:
+            power = min(power * 10 + np.int64(raw[p]) - ZERO, 100000)
             p += 1
         exponent += -power if minus else power
     if digits >= 19 or mantissa > np.uint64(9007199254740992) or exponent < -22 or exponent > 22:
-        return 0.0, p, 1
+        return 0.0, p, LONG
     value = np.float64(mantissa)
     value = value * _POWERS[exponent] if exponent >= 0 else value / _POWERS[-exponent]
-    return -value if negative else value, p, 0
+    return -value if negative else value, p, EXACT
 
 
 @numba.njit(nogil=True, cache=True)
@@ -91,11 +131,11 @@ def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indice
     p, n = 0, len(raw)
     while p < n:
         end = p
-        while end < n and raw[end] != 10:
+        while end < n and raw[end] != NEWLINE:
             end += 1
         after = end + 1
         stop = p
-        while stop < end and raw[stop] != 35:
+        while stop < end and raw[stop] != HASH:
             stop += 1
         while p < stop and _blank(raw[p]):
             p += 1
@@ -106,56 +146,64 @@ def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indice
         first_label, first_value = n_labels, n_values
         # a first token with a colon is a feature: the row has no label
         q = p
-        while q < stop and not _blank(raw[q]) and raw[q] != 58 and raw[q] != 44:
+        while q < stop and not _blank(raw[q]) and raw[q] != COLON and raw[q] != COMMA:
             q += 1
-        if q == stop or raw[q] != 58:
+        if q == stop or raw[q] != COLON:
             while True:
                 value, p, status = _number(raw, p, stop)
-                if status > 0:
-                    return rows, n_labels, n_values, n_slow, line, 7 if status == 3 else 1
+                if status != EXACT:
+                    return (
+                        rows,
+                        n_labels,
+                        n_values,
+                        n_slow,
+                        line,
+                        INFINITE_LABEL if status == NOT_FINITE else BAD_LABEL,
+                    )
                 labels[n_labels] = value
                 n_labels += 1
                 q = p
                 while q < stop and _blank(raw[q]):
                     q += 1
-                if q < stop and raw[q] == 44:
+                if q < stop and raw[q] == COMMA:
                     p = q + 1
                     while p < stop and _blank(raw[p]):
                         p += 1
                 elif p < stop and not _blank(raw[p]):
-                    return rows, n_labels, n_values, n_slow, line, 1
+                    return rows, n_labels, n_values, n_slow, line, BAD_LABEL
                 else:
                     p = q
                     break
         while p < stop:
-            if (
-                p + 4 <= stop
-                and raw[p] == 113
-                and raw[p + 1] == 105
-                and raw[p + 2] == 100
-                and raw[p + 3] == 58
-            ):
+            if _is_qid(raw, p, stop):
                 while p < stop and not _blank(raw[p]):
                     p += 1
             else:
                 index = np.int64(0)
                 begin = p
-                while p < stop and 48 <= raw[p] <= 57:
-                    index = min(index * 10 + np.int64(raw[p]) - 48, max_index + 1)
+                while p < stop and ZERO <= raw[p] <= NINE:
+                    index = min(index * 10 + np.int64(raw[p]) - ZERO, max_index + 1)
                     p += 1
                 if p == begin:
-                    return rows, n_labels, n_values, n_slow, line, 2
-                if p == stop or raw[p] != 58:
-                    return rows, n_labels, n_values, n_slow, line, 4 if p == stop or _blank(raw[p]) else 2
+                    return rows, n_labels, n_values, n_slow, line, BAD_INDEX
+                if p == stop or raw[p] != COLON:
+                    return (
+                        rows,
+                        n_labels,
+                        n_values,
+                        n_slow,
+                        line,
+                        NO_VALUE if p == stop or _blank(raw[p]) else BAD_INDEX,
+                    )
                 if index > max_index:
-                    return rows, n_labels, n_values, n_slow, line, 3
+                    return rows, n_labels, n_values, n_slow, line, LARGE_INDEX
                 begin = p + 1
                 value, p, status = _number(raw, begin, stop)
-                if status == 3:
-                    return rows, n_labels, n_values, n_slow, line, 6
-                if status == 2 or (p < stop and not _blank(raw[p])):
-                    return rows, n_labels, n_values, n_slow, line, 5
-                if status == 1:
+                if status == NOT_FINITE:
+                    return rows, n_labels, n_values, n_slow, line, INFINITE
+                if status == NO_NUMBER or (p < stop and not _blank(raw[p])):
+                    return rows, n_labels, n_values, n_slow, line, BAD_VALUE
+                if status == LONG:
                     slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = n_values, begin, p
                     n_slow += 1
                 indices[n_values] = index
@@ -169,7 +217,7 @@ def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indice
         rows += 1
         p = after
         line += 1
-    return rows, n_labels, n_values, n_slow, line, 0
+    return rows, n_labels, n_values, n_slow, line, OK
 
 
 @numba.njit(nogil=True, cache=True)
@@ -187,14 +235,14 @@ def parse_table(raw, line, delimiter, width, text_column, values, texts, slow):
     p, n = 0, len(raw)
     while p < n:
         end = p
-        while end < n and raw[end] != 10:
+        while end < n and raw[end] != NEWLINE:
             end += 1
         after = end + 1
         while end > p and _blank(raw[end - 1]):
             end -= 1
         while p < end and _blank(raw[p]):
             p += 1
-        if p == end or raw[p] == 37:
+        if p == end or raw[p] == PERCENT:
             p = after
             line += 1
             continue
@@ -210,11 +258,11 @@ def parse_table(raw, line, delimiter, width, text_column, values, texts, slow):
                 values[rows, column] = 0.0
             else:
                 value, p, status = _number(raw, p, end)
-                if status == 3:
-                    return rows, n_slow, line, 6
-                if status == 2 or (p < end and raw[p] != delimiter and not _blank(raw[p])):
-                    return rows, n_slow, line, 5 if begin < end else 8
-                if status == 1:
+                if status == NOT_FINITE:
+                    return rows, n_slow, line, INFINITE
+                if status == NO_NUMBER or (p < end and raw[p] != delimiter and not _blank(raw[p])):
+                    return rows, n_slow, line, BAD_VALUE if begin < end else FEW_FIELDS
+                if status == LONG:
                     slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = rows * width + column, begin, p
                     n_slow += 1
                 values[rows, column] = value
@@ -222,11 +270,11 @@ def parse_table(raw, line, delimiter, width, text_column, values, texts, slow):
                     p += 1
             if column < width - 1:
                 if p == end or raw[p] != delimiter:
-                    return rows, n_slow, line, 8 if p == end else 5
+                    return rows, n_slow, line, FEW_FIELDS if p == end else BAD_VALUE
                 p += 1
         if p < end:
-            return rows, n_slow, line, 9
+            return rows, n_slow, line, MANY_FIELDS
         rows += 1
         p = after
         line += 1
-    return rows, n_slow, line, 0
+    return rows, n_slow, line, OK

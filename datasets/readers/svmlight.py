@@ -11,18 +11,18 @@ import scipy.sparse
 from ..errors import DataError
 from ..limits import MAX_BYTES, MAX_FEATURES, MAX_NONZEROS
 from ..store import Progress
+from . import parsing
 from .files import line_blocks
-from .parsing import parse_rows, round_slowly, slow_numbers
 
 RIGHT = "a line is label[,label...] index:value ..., with # before a comment"
 REASONS = {
-    1: "a label is not a number",
-    2: "a feature index is not a whole number of at least 0",
-    3: f"a feature index is larger than {MAX_FEATURES:,}",
-    4: "a feature has no value after a colon",
-    5: "a value is not a number",
-    6: "a value is NaN or infinite",
-    7: "a label is NaN or infinite",
+    parsing.BAD_LABEL: "a label is not a number of at most 15 digits",
+    parsing.BAD_INDEX: "a feature index is not a whole number of at least 0",
+    parsing.LARGE_INDEX: f"a feature index is larger than {MAX_FEATURES:,}",
+    parsing.NO_VALUE: "a feature has no value after a colon",
+    parsing.BAD_VALUE: "a value is not a number",
+    parsing.INFINITE: "a value is NaN or infinite",
+    parsing.INFINITE_LABEL: "a label is NaN or infinite",
 }
 
 
@@ -90,17 +90,17 @@ def _parse(path: Path, text: bytes, line: int) -> _Block:
     lines, label_counts, lengths = (np.empty(n_lines, np.int64) for _ in range(3))
     labels = np.empty(text.count(b",") + n_lines)
     indices, values = np.empty(n_values, np.int32), np.empty(n_values)
-    slow = slow_numbers(raw)
-    rows, used_labels, used, n_slow, end, error = parse_rows(
+    slow = parsing.slow_numbers(raw)
+    rows, used_labels, used, n_slow, end, error = parsing.parse_rows(
         raw, line, MAX_FEATURES, lines, label_counts, labels, lengths, indices, values, slow
     )
     if error:
         raise DataError(f"{path.name}, line {end}: {REASONS[error]}; {RIGHT}.")
-    round_slowly(text, slow[:n_slow], values)
+    parsing.round_slowly(text, slow[:n_slow], values)
     lines, lengths, indices, values = lines[:rows], lengths[:rows], indices[:used], values[:used]
     if not np.isfinite(values).all():
         row = np.searchsorted(np.cumsum(lengths), np.argmin(np.isfinite(values)), side="right")
-        raise DataError(f"{path.name}, line {lines[row]}: {REASONS[6]}; {RIGHT}.")
+        raise DataError(f"{path.name}, line {lines[row]}: {REASONS[parsing.INFINITE]}; {RIGHT}.")
     X = scipy.sparse.csr_matrix(
         (values, indices, np.concatenate([[0], np.cumsum(lengths)])), (rows, MAX_FEATURES + 1)
     )

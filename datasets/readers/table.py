@@ -10,14 +10,14 @@ import numpy as np
 from ..errors import DataError
 from ..limits import MAX_FEATURES, MAX_SMALL_BYTES
 from ..store import Progress
+from . import parsing
 from .files import line_blocks
-from .parsing import parse_table, round_slowly, slow_numbers
 
 REASONS = {
-    5: "a field is not a number",
-    6: "a number is NaN or infinite",
-    8: "there are too few fields",
-    9: "there are too many fields",
+    parsing.BAD_VALUE: "a field is not a number",
+    parsing.INFINITE: "a number is NaN or infinite",
+    parsing.FEW_FIELDS: "there are too few fields",
+    parsing.MANY_FIELDS: "there are too many fields",
 }
 
 
@@ -66,13 +66,15 @@ def parse(
         # a whole line has at least a delimiter a field, so a line of many fields cannot make a large table
         n_lines = min(block.count(b"\n") + 1, len(block) // width + 2)
         values, marks = np.empty((n_lines, width)), np.empty((n_lines, 3), np.int64)
-        slow = slow_numbers(raw)
-        rows, n_slow, line, error = parse_table(raw, line, ord(delimiter), width, column, values, marks, slow)
+        slow = parsing.slow_numbers(raw)
+        rows, n_slow, line, error = parsing.parse_table(
+            raw, line, ord(delimiter), width, column, values, marks, slow
+        )
         if error:
             raise DataError(
                 f"{path.name}, line {line}: {REASONS[error]}; give {width} fields between {delimiter!r}."
             )
-        round_slowly(block, slow[:n_slow], values.reshape(-1))
+        parsing.round_slowly(block, slow[:n_slow], values.reshape(-1))
         if not np.isfinite(values[:rows]).all():
             row = int(np.flatnonzero(~np.isfinite(values[:rows]).all(axis=1))[0])
             raise DataError(

@@ -34,7 +34,7 @@ class CursorBar(JSComponent):
         self._session = session
         self._on_space = on_space
         self._marked: object = None
-        session.cursor.param.watch(lambda event: self.update(), ["run", "iteration", "follow"])
+        session.cursor.param.watch(lambda *events: self.update(), ["run", "iteration", "follow"])
 
     def update(self) -> None:
         """Show the cursor as it is now."""

@@ -70,7 +70,7 @@ class Page:
         self.convergence = Convergence((), session.cursor)
         self.sparsity = Sparsity((), session.cursor)
         self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
-        self.convergence.param.watch(lambda event: self._changed(), ["x", "measure", "log"])
+        self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "log"])
         self.tabs = {id: view((), session.cursor, visible=False) for id, view in TABS.items()}
         titles = [{"label": view.title} for view in self.tabs.values()]
         self.tab_bar = pmui.TabMenu(

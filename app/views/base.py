@@ -37,7 +37,7 @@ class View(Viewer):
         self.traces: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
         self.cursor = cursor or Cursor()
         self._hint = theme.html(f'<p class="hint">{self.hint}</p>', sizing_mode="stretch_width")
-        self._body = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._body = pn.Column(sizing_mode="stretch_width", margin=0, visible=False)
         self._head = pn.Column(sizing_mode="stretch_width", margin=0)
         self._root = pn.Column(self._head, self._hint, self._body, sizing_mode="stretch_width", margin=0)
         self._root.visible = self.visible
@@ -78,7 +78,7 @@ class View(Viewer):
         self._root.visible = self.visible
         self.update()
 
-    def _moved(self, event: param.parameterized.Event) -> None:
+    def _moved(self, *events: param.parameterized.Event) -> None:
         if self.visible:
             self.draw()
 

@@ -26,7 +26,7 @@ class Convergence(RunPlot):
     the best value any of them has reached, whose newest point is then not drawn."""
 
     id = "convergence"
-    title = "Distance from the optimum"
+    title = "Distance to f*"
 
     measure: str = param.Selector(default="relative", objects=list(MEASURES), doc="what is drawn")
 
@@ -35,7 +35,12 @@ class Convergence(RunPlot):
 
     def controls(self) -> list[pn.viewable.Viewable]:
         names = {name: key for key, (name, _) in MEASURES.items()}
-        return [menu("Show", self.param.measure, names), self.axis_menu()]
+        scales = {"log": True, "linear": False}
+        return [
+            menu("Show", self.param.measure, names),
+            menu("Scale", self.param.log, scales, width=90),
+            self.axis_menu(),
+        ]
 
     def reference(self) -> tuple[float, bool]:
         """f* and True, or the best objective so far and False."""
@@ -58,7 +63,7 @@ class Convergence(RunPlot):
 
     def draw(self) -> None:
         if self.unbounded and self.measure != "objective":
-            self.measure = "objective"  # draws again
+            self.param.update(measure="objective", log=False)  # draws again
             return
         if self.figure.yaxis[0].axis_label != self.y_label:
             self.figure.yaxis[0].axis_label = self.y_label

@@ -57,7 +57,7 @@ class RunPlot(View):
         self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
         self._head.append(self._toolbar())
         self._body.append(self._pane)
-        self.param.watch(lambda event: self._new_figure(), self.axis_params())
+        self.param.watch(lambda *events: self._new_figure(), self.axis_params())
         self._new_figure()
 
     def axis_params(self) -> list[str]:
@@ -202,7 +202,7 @@ class RunPlot(View):
         return positive(values) if self.log else values
 
 
-def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 150) -> pmui.Select:
+def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 130) -> pmui.Select:
     """A small labelled choice bound to a parameter of a view."""
     return pmui.Select.from_param(
         parameter, label=label, options=options, width=width, size="small", margin=(4, 4)

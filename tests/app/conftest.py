@@ -1,0 +1,46 @@
+"""Small problems and pools for tests of the page without a browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+
+import pytest
+
+import datasets
+import solvers
+from app.pool import RunPool, Share
+
+
+@pytest.fixture(scope="session")
+def small_problem() -> solvers.Problem:
+    """Logistic regression with ℓ1 on breast-cancer: fractions of a second for every solver."""
+    return solvers.make_problem(datasets.load("breast-cancer"), "logistic", "l1", lam_ratio=0.05)
+
+
+@pytest.fixture(scope="session")
+def chain_problem() -> solvers.Problem:
+    """A chain CRF that takes seconds, on few strings."""
+    data = datasets.load("digit-strings", n_samples=200)
+    return solvers.make_problem(data, lam=2.0)
+
+
+@pytest.fixture
+def share() -> Generator[Share, None, None]:
+    """A session's share of a pool with two slots; whatever still runs is stopped."""
+    share = RunPool(2).share()
+    yield share
+    workers = list(share.workers)
+    share.stop()
+    assert all(worker.join(5) for worker in workers)
+
+
+@pytest.fixture
+def wait_until() -> Callable[..., None]:
+    def wait(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+        until = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < until, "it did not happen in time"
+            time.sleep(0.01)
+
+    return wait

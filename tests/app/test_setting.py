@@ -1,0 +1,91 @@
+"""A set-up survives the way through an address, and bad values fall back with a notice."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.setting import ProblemSetting, Setting, SolverSetting, default_solvers
+from app.stories import stories
+
+DEFAULT = stories()["shrinking"].setting
+
+
+@pytest.mark.parametrize("story", stories().values(), ids=stories())
+def test_every_story_comes_back_from_its_address(story):
+    setting, notices = DEFAULT.updated(story.setting.query())
+    assert notices == []
+    assert setting == story.setting
+
+
+def test_everything_a_user_can_set_comes_back():
+    problem = ProblemSetting(
+        "digits", {"positive": "3"}, 7, "logistic", "elastic-net", {"rho": 0.25}, 0.0123456789
+    )
+    chosen = (
+        SolverSetting("prox-qn", "few pairs", {"memory": 3, "shrinking": False}),
+        SolverSetting("prox-gd", "prox-gd"),
+    )
+    setting = Setting(problem, chosen, tol=1e-5, max_seconds=7.5)
+    again, notices = DEFAULT.updated(setting.query())
+    assert notices == []
+    assert again == setting
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("data", "no-such-set", "no data set"),
+        ("data", "svmlight:/etc/passwd", "no data set"),
+        ("options", "n_samples=-5", "n_samples"),
+        ("options", "colour=red", "no option"),
+        ("options", "degree", "name=value"),
+        ("seed", "-1", "whole number"),
+        ("seed", "1e3", "whole number"),
+        ("loss", "logistic", "labels"),
+        ("loss", "nonsense", "no loss"),
+        ("penalty", "l7", "no penalty"),
+        ("penalty", "l1,rho=0.5", "no parameter"),
+        ("lam", "-1", "above 0"),
+        ("lam", "nan", "above 0"),
+        ("lam", "soon", "above 0"),
+        ("solvers", "prox-qn,memory=0", "memory"),
+        ("solvers", "simplex", "no solver"),
+        ("solvers", "a=prox-qn;a=prox-gd", "two solvers"),
+        ("solvers", ";".join(f"s{k}=prox-qn" for k in range(13)), "one to 12"),
+        ("tol", "0", "above 0"),
+        ("max_seconds", "inf", "above 0"),
+    ],
+)
+def test_a_bad_value_is_left_out_with_one_sentence_and_the_others_stand(name, value, says):
+    query = DEFAULT.query() | {"lam": "6", "tol": "1e-5"} | {name: value}
+    setting, notices = DEFAULT.updated(query)
+    assert len(notices) == 1
+    assert says in notices[0]
+    assert "\n" not in notices[0]
+    if name != "lam":
+        assert setting.problem.lam == 6.0
+    if name != "tol":
+        assert setting.tol == 1e-5
+
+
+def test_another_data_set_brings_its_own_loss_penalty_and_solvers():
+    setting, notices = DEFAULT.updated({"data": "digits"})
+    assert notices == []
+    assert setting.problem == ProblemSetting.of("digits")
+    assert setting.solvers == default_solvers(setting.problem)
+
+
+def test_solvers_that_do_not_fit_another_penalty_are_not_kept(monkeypatch):
+    import app.setting
+
+    monkeypatch.setattr(
+        app.setting, "fits", lambda solver, problem: "needs more" if solver == "owl-qn" else None
+    )
+    setting, _ = DEFAULT.updated({"lam": "3"})
+    assert "owl-qn" not in [solver.id for solver in setting.solvers]
+
+
+def test_a_solver_setting_is_written_as_on_the_command_line():
+    (solver,) = SolverSetting.parse_all(["few=prox-qn,memory=3,shrinking=off,beta=0.5"])
+    assert str(solver) == "few=prox-qn,memory=3,shrinking=False"
+    assert solver.make().memory == 3

@@ -1,0 +1,21 @@
+"""Finished runs to look at."""
+
+from __future__ import annotations
+
+import pytest
+
+import solvers
+from solvers import ACTIVE, LINE, Run, Stopping, Trace
+
+
+@pytest.fixture(scope="session")
+def traces(chain_problem: solvers.Problem) -> list[Trace]:
+    """prox-qn and owl-qn after 60 iterations, with the page's probes."""
+    found = []
+    for k, id in enumerate(("prox-qn", "owl-qn")):
+        run = Run(
+            chain_problem, solvers.make_solver(id), stopping=Stopping(max_iter=60), probes=(ACTIVE, LINE)
+        )
+        run.trace.info["style"] = k
+        found.append(run.execute())
+    return found

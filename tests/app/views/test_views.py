@@ -1,0 +1,225 @@
+"""Every view works alone, on one trace or several, at any cursor, and costs nothing while hidden."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app import views
+from app.cursor import Cursor
+from app.views import TABS, Accuracy, Convergence, LineSearch, Record, Shrinking, Sparsity, Steps, Table
+from app.views.table import seconds_to
+from solvers import Trace, relative_gap
+
+ALL = [Convergence, Sparsity, *TABS.values()]
+
+
+def curves(view) -> list[dict]:
+    return [curve.feed.source.data for curve in view._curves.values()]
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_a_view_is_made_from_one_trace_as_in_a_notebook(view, traces):
+    shown = view(traces[0])
+    assert shown.has_content()
+    assert shown.__panel__().get_root() is not None
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_a_view_without_runs_says_what_to_do(view):
+    shown = view()
+    assert not shown.has_content()
+    assert shown._hint.visible
+    assert not shown._body.visible
+    assert shown.hint.endswith("here.") or shown.hint.endswith("there.") or shown.hint.endswith("numbers.")
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_a_view_stands_a_trace_that_has_no_rows_yet(view):
+    shown = view([Trace({"label": "young", "params": {}})])
+    shown.update()
+    assert not shown.has_content()
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_a_hidden_view_reads_no_trace(view, traces):
+    class Unread(Trace):
+        def since(self, cursor):
+            raise AssertionError("a hidden view looked at a trace")
+
+    shown = view([Unread()], Cursor(), visible=False)
+    shown.update()
+    shown.cursor.iteration = 3
+
+
+def test_the_gap_is_what_the_trace_says(traces):
+    f_star = float(min(t.objective.min() for t in traces)) - 1.0
+    for trace in traces:
+        trace.info["f_star"] = f_star
+    view = Convergence(traces)
+    for trace, data in zip(traces, curves(view), strict=True):
+        np.testing.assert_allclose(data["y"], relative_gap(trace.objective, f_star), rtol=1e-6)
+        np.testing.assert_allclose(data["x"], trace.cpu_seconds, rtol=1e-6)
+    assert view.figure.yaxis[0].axis_label == "(f − f*) / |f*|"
+    view.x, view.measure = "iteration", "objective"
+    np.testing.assert_allclose(curves(view)[0]["y"], traces[0].objective, rtol=1e-6)
+    np.testing.assert_allclose(curves(view)[0]["x"], traces[0].iteration)
+    for trace in traces:
+        del trace.info["f_star"]
+
+
+def test_without_f_star_the_axis_says_best_so_far_and_the_leaders_best_point_is_not_drawn(traces):
+    view = Convergence(traces)
+    assert "best so far" in view.figure.yaxis[0].axis_label
+    best = min(range(2), key=lambda k: traces[k].objective.min())
+    assert np.isnan(curves(view)[best]["y"][-1])
+    assert np.isfinite(curves(view)[1 - best]["y"]).all()
+
+
+def test_f_star_found_later_redraws_the_curves(traces):
+    trace = Trace.from_records([{"iteration": k, "objective": 3.0 - k} for k in range(2)], label="a")
+    view = Convergence(trace)
+    assert np.isnan(curves(view)[0]["y"][-1])
+    trace.info["f_star"] = 1.0
+    view.update()
+    np.testing.assert_allclose(curves(view)[0]["y"], [2.0, 1.0])
+    assert view.figure.yaxis[0].axis_label == "(f − f*) / |f*|"
+
+
+def test_an_unbounded_problem_has_no_gap_axis():
+    trace = Trace.from_records([{"iteration": 0, "objective": -1e9}], label="a", status="unbounded")
+    view = Convergence(trace)
+    assert view.measure == "objective"
+    assert not view.log
+
+
+def test_epochs_are_shaded_and_returned_variables_marked(traces):
+    view = Sparsity(traces)
+    trace = traces[0]
+    epochs = int(trace.epoch[-1]) + 1
+    assert epochs > 1
+    assert len(view._bands.data["x0"]) == epochs // 2
+    assert (len(view._returns.data["x"]) > 0) == (trace.returned.max() > 0)
+    np.testing.assert_allclose(
+        curves(view)[0]["working_set"], np.where(trace.working_set > 0, trace.working_set, np.nan)
+    )
+
+
+def test_the_cursor_is_shown_in_every_plot_and_moved_by_a_click(traces):
+    cursor = Cursor(follow=False)
+    shown = [Convergence(traces, cursor), Sparsity(traces, cursor), Record(traces, cursor)]
+    cursor.place(traces[1], 25)
+    for view in shown:
+        assert view._here.data["x"] == [pytest.approx(float(traces[1].cpu_seconds[25]), rel=1e-5)]
+
+    class Click:
+        x = float(traces[0].cpu_seconds[40])
+        y = float(traces[0].nnz[40])
+
+    shown[1]._tapped(Click())
+    assert cursor.run is traces[0]
+    assert cursor.iteration == 40
+    assert not cursor.follow
+
+
+def test_runs_taken_away_are_taken_out_of_the_figure(traces):
+    view = Convergence(traces)
+    lines = len(view.figure.renderers)
+    view.show(traces[:1])
+    assert len(view.figure.renderers) < lines
+    assert len(curves(view)) == 1
+
+
+def test_a_run_keeps_its_colour_when_others_are_hidden(traces):
+    both, alone = Convergence(traces), Convergence(traces[1:])
+    color = lambda view: list(view._curves.values())[-1].renderers[0].glyph.line_color  # noqa: E731
+    assert color(both) == color(alone)
+
+
+def test_the_record_draws_any_field(traces):
+    view = Record(traces[0])
+    for field in ("step", "ls_trials", "memory_pairs", "violation"):
+        view.field = field
+        assert view.figure.yaxis[0].axis_label == view.y_label
+    np.testing.assert_allclose(curves(view)[0]["y"], traces[0].violation, rtol=1e-6)
+
+
+def test_steps_shows_two_fields_against_the_same_axis(traces):
+    view = Steps(traces)
+    view.x = "passes"
+    assert [part.field for part in view.parts] == ["step", "ls_trials"]
+    assert all(part.x == "passes" for part in view.parts)
+
+
+def test_the_line_search_shows_the_recorded_trials(traces):
+    cursor = Cursor(run=traces[0], follow=False)
+    view = LineSearch(traces, cursor)
+    k = int(traces[0].iteration[np.argmax(traces[0].ls_trials)])
+    cursor.place(traces[0], k)
+    data = view._trials.data
+    assert len(data["t"]) == traces[0].ls_trials[k]
+    assert data["t"][-1] == traces[0].step[k]
+    assert traces[0].objective[k - 1] + data["phi"][-1] == pytest.approx(traces[0].objective[k], rel=1e-12)
+    assert data["alpha"][-1] == 1.0
+    assert view._rule.data["phi"][-1] < 0
+
+
+def test_the_picture_of_the_working_set_counts_what_the_record_counts(traces):
+    trace = traces[0]
+    view = Shrinking(traces, Cursor(run=trace, follow=False))
+    size = trace.info["problem"]["n_params"]
+    heights = np.diff(view._edges)
+    assert heights.sum() == size
+    for k in (0, 5, 30, 59):
+        count = float((view._image[:, k] / 255 * heights).sum())
+        assert count == pytest.approx(trace.working_set[k], abs=0.02 * size)
+    assert view._image[0].sum() >= view._image[-1].sum(), "those that stay longest come first"
+
+
+def test_a_growing_working_set_is_patched_and_laid_out_anew_as_it_doubles(chain_problem):
+    import solvers
+
+    run = solvers.Run(chain_problem, solvers.make_solver("prox-qn"), probes=(solvers.ACTIVE,))
+    steps = run.steps()
+    for _ in range(10):
+        next(steps)
+    view = Shrinking(run.trace)
+    assert view._room == 64
+    for _ in range(30):
+        next(steps)
+        view.update()
+    assert view._room == 64
+    assert view._iterations[-1] == run.trace.iteration[-1]
+    for _ in range(40):
+        next(steps)
+    view.update()
+    assert view._room == 128
+    assert view._image.shape[1] == 128
+    steps.close()
+
+
+def test_accuracy_is_drawn_where_it_was_measured(traces):
+    view = Accuracy(traces[0])
+    measured = traces[0].test_metric
+    np.testing.assert_allclose(curves(view)[0]["y"], [value for _, _, value in measured])
+    np.testing.assert_allclose(
+        curves(view)[0]["x"], [traces[0].cpu_seconds[at] for at, _, _ in measured], rtol=1e-6
+    )
+
+
+def test_the_summary_has_a_line_a_run_and_seconds_to_gaps():
+    records = [
+        {"iteration": k, "objective": 1 + 0.5 * 10.0**-k, "cpu_seconds": 0.5 * k, "passes": k} for k in range(6)
+    ]
+    trace = Trace.from_records(records, label="a<b", f_star=1.0)
+    assert seconds_to(trace, 1e-2) == 1.0
+    assert seconds_to(trace, 1e-9) is None
+    text = Table(trace)._table.object
+    assert "a&lt;b" in text
+    assert text.count("<tr>") == 2
+
+
+def test_views_are_a_registry_by_id():
+    assert all(view.id == id for id, view in TABS.items())
+    assert len({view.title for view in TABS.values()}) == len(TABS)
+    assert set(views.__all__) >= {view.__name__ for view in TABS.values()}

@@ -126,7 +126,7 @@ def test_a_reader_in_another_thread_never_sees_half_a_row(monkeypatch):
 
 
 def test_the_last_record_is_one_row_even_if_another_comes_in_between():
-    """A writer that appends while a reader collects the fields: the reader gets the old row or the new one."""
+    """A writer appends while a reader collects the fields: the reader gets the old row or the new one."""
     trace = filled(5)
 
     class Column:

@@ -1,0 +1,162 @@
+from dataclasses import dataclass, make_dataclass, replace
+
+import numpy as np
+import pytest
+
+import solvers
+from solvers.registry import register
+from solvers.solver import PHRASES, Solver, Trait
+from tests.solvers.helpers import binary, chains, multiclass
+
+
+@pytest.fixture(autouse=True)
+def put_back(registries):
+    """Nothing registered here stays."""
+
+
+def declared(base, id="mine", **attributes):
+    """A new dataclass of this kind."""
+    attributes = {"id": id, "name": "Mine", "summary": "for a test", **attributes}
+    return make_dataclass("Mine", [], bases=(base,), namespace=attributes, frozen=True)
+
+
+@pytest.mark.parametrize("table", ["SOLVERS", "LOSSES", "PENALTIES"])
+def test_every_entry_stands_under_its_id_and_describes_itself(table):
+    for id, entry in getattr(solvers, table).items():
+        assert entry.id == id
+        assert entry.name
+        assert entry.summary
+
+
+def test_identifiers_and_classes_are_those_of_the_contract():
+    names = {id: cls.__name__ for id, cls in solvers.SOLVERS.items()}
+    assert names["prox-qn"] == "ProxQN"
+    assert names["owl-qn"] == "OWLQN"
+    assert {"logistic", "multiclass-logistic", "chain-crf"} <= set(solvers.LOSSES)
+    assert {"none", "l2", "l1", "elastic-net"} <= set(solvers.PENALTIES)
+
+
+def test_compatibility_is_what_traits_say():
+    for loss, loss_class in solvers.LOSSES.items():
+        for penalty, penalty_class in solvers.PENALTIES.items():
+            offered = loss_class.traits | penalty_class.traits
+            fitting = solvers.compatible(loss=loss, penalty=penalty)
+            for id, solver in solvers.SOLVERS.items():
+                reason = solvers.why_not_solver(id, loss, penalty)
+                assert (id in fitting) == (reason is None) == (solver.needs & ~offered == Trait(0))
+
+
+def test_the_sentence_names_exactly_what_is_missing():
+    demanding = register(declared(Solver, needs=Trait.SMOOTH | Trait.ENTRYWISE | Trait.PROX))
+    rough = register(declared(solvers.Loss, "rough", kinds=("binary",), traits=Trait(0), average=True))
+    grouped = register(declared(solvers.Penalty, "grouped", traits=Trait.PROX, sparse=True))
+    assert solvers.why_not_solver(demanding.id, "logistic", "l1") is None
+    assert solvers.why_not_solver(demanding.id, rough.id, "l1") == f"needs {PHRASES[Trait.SMOOTH]}"
+    both = solvers.why_not_solver(demanding.id, rough.id, grouped.id)
+    assert both == f"needs {PHRASES[Trait.SMOOTH]} and {PHRASES[Trait.ENTRYWISE]}"
+    assert set(PHRASES) == set(Trait)
+
+
+def test_a_loss_that_does_not_fit_the_labels_is_refused_with_those_that_do():
+    assert solvers.why_not_loss("logistic", "binary") is None
+    assert solvers.why_not_loss("logistic", "sequences") == "needs binary labels, and these are sequences"
+    with pytest.raises(ValueError, match=r"loss logistic needs binary labels.*choose one of chain-crf"):
+        solvers.make_problem(chains(), loss="logistic", lam=1.0)
+
+
+@pytest.mark.parametrize("base", [Solver, solvers.Loss, solvers.Penalty])
+def test_a_registered_class_joins_its_list_and_a_double_is_refused(base):
+    mine = register(declared(base))
+    tables = (solvers.SOLVERS, solvers.LOSSES, solvers.PENALTIES)
+    assert [("mine" in table) for table in tables] == [
+        issubclass(mine, b) for b in (Solver, solvers.Loss, solvers.Penalty)
+    ]
+    assert register(mine) is mine
+    with pytest.raises(ValueError, match="mine is registered already: give your class another id"):
+        register(declared(base))
+
+
+def test_what_is_no_solver_loss_or_penalty_is_refused():
+    for thing in (int, 3, "prox-qn", solvers.make_solver("prox-qn")):
+        with pytest.raises(TypeError, match="neither a Solver, nor a Loss, nor a Penalty class"):
+            register(thing)
+
+
+def test_a_class_that_lacks_something_is_refused():
+    class Bare(Solver):
+        id, name, summary = "bare", "Bare", "no dataclass"
+
+    @dataclass(frozen=True)
+    class Nameless(Solver):
+        id = "nameless"
+
+    with pytest.raises(ValueError, match=r"Bare is no dataclass: write @dataclass\(frozen=True\) above it"):
+        register(Bare)
+    with pytest.raises(ValueError, match="Nameless has no name: give the class one"):
+        register(Nameless)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: solvers.make_solver("newton"), "there is no solver 'newton': choose one of prox-qn, "),
+        (lambda: solvers.make_problem(binary(), loss="hinge", lam=1.0), "there is no loss 'hinge'"),
+        (lambda: solvers.make_problem(binary(), penalty="l0", lam=1.0), "there is no penalty 'l0'"),
+        (
+            lambda: solvers.make_solver("prox-qn", speed=3),
+            "solver prox-qn has no parameter 'speed': it has memory",
+        ),
+        (
+            lambda: solvers.make_problem(binary(), penalty_params={"rho": 1}, lam=1.0),
+            "penalty l1 has no parameter 'rho'",
+        ),
+        (lambda: solvers.make_problem(binary(), lam=0), "lam=0: lam must be a number above 0"),
+        (lambda: solvers.make_problem(binary(), lam=-1.0), "lam=-1.0: lam must be a number above 0"),
+        (lambda: solvers.make_problem(binary(), lam="many"), "lam=many: lam must be a number above 0"),
+        (lambda: solvers.make_problem(binary(), lam=float("nan")), "lam=nan: lam must be a number above 0"),
+        (lambda: solvers.make_problem(binary(), lam_ratio=float("inf")), "lam_ratio=inf"),
+        (lambda: solvers.make_problem(binary(), lam=1, lam_ratio=1), "both lam and lam_ratio are given"),
+        (lambda: solvers.make_problem(binary(), penalty="none", lam=1), "penalty none has no λ"),
+        (lambda: solvers.make_problem(binary(), penalty="l2", lam_ratio=1), "penalty l2 has no λ_max"),
+        (lambda: solvers.make_problem(binary(), lam=1, threads=0), "threads is 0"),
+    ],
+)
+def test_bad_choices_are_one_sentence(make, sentence):
+    with pytest.raises(ValueError, match=r"^[^\n]+$") as error:
+        make()
+    assert str(error.value).startswith(sentence)
+
+
+def test_the_strength_where_none_is_given():
+    data = multiclass()
+    sparse = solvers.make_problem(data)
+    assert sparse.lam == pytest.approx(0.05 * sparse.lam_max)
+    assert solvers.make_problem(data, penalty="l2").lam == 1e-4
+    assert solvers.make_problem(data, penalty="l2", average=False).lam == pytest.approx(
+        1e-4 * data.train.y.size
+    )
+    assert solvers.make_problem(data, lam_ratio="0.5").lam == pytest.approx(0.5 * sparse.lam_max)
+    assert solvers.make_problem(data, penalty="none").lam is None
+    own = replace(data, lam=0.123)
+    assert solvers.make_problem(own).lam == 0.123
+    assert solvers.make_problem(own, penalty="elastic-net").lam != 0.123
+    assert solvers.make_problem(own, lam_ratio=0.5).lam == pytest.approx(0.5 * sparse.lam_max)
+
+
+def test_average_divides_the_loss_by_the_number_of_instances():
+    data, w = chains(), np.ones(33)
+    whole, mean = (solvers.make_problem(data, lam=1.0, average=a).at(w).loss for a in (False, True))
+    assert whole == pytest.approx(20 * mean)
+    assert not solvers.make_problem(data, lam=1.0).average
+    assert solvers.make_problem(binary(), lam=1.0).average
+
+
+def test_hyper_parameters_come_as_text_too():
+    solver = solvers.make_solver("prox-qn", memory="5", shrinking="off", sigma="1e-3")
+    assert (solver.memory, solver.shrinking, solver.sigma) == (5, False, 1e-3)
+    assert (
+        solvers.make_problem(
+            binary(), penalty="elastic-net", lam=1, penalty_params={"rho": "0.25"}
+        ).penalty.rho
+        == 0.25
+    )

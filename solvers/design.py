@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,6 +46,21 @@ def add_scaled(z, t, delta):
     """z += t delta, without a temporary."""
     for i in range(z.size):
         z[i] += t * delta[i]
+
+
+class Rows(NamedTuple):
+    """X row by row: ``features[starts[i]:starts[i + 1]]`` and ``values`` (empty for a matrix of ones)."""
+
+    starts: np.ndarray
+    features: np.ndarray
+    values: np.ndarray
+
+    def squared_norms(self) -> np.ndarray:
+        """‖x_i‖² of each row."""
+        if self.values.size == 0:
+            return np.diff(self.starts).astype(float)
+        sums = np.concatenate([[0.0], np.cumsum(self.values**2)])
+        return sums[self.starts[1:]] - sums[self.starts[:-1]]
 
 
 class Design:
@@ -92,6 +107,7 @@ class Design:
             if not self.binary:
                 self.values[at] = values
             offset = at.stop
+        self._rows: list[Rows] = []  # shared by attached copies
         self.column_nnz = (self.starts[:, 1:] - self.starts[:, :-1]).sum(axis=0)
 
     @property
@@ -151,6 +167,12 @@ class Design:
 
             self._each(task, features, 1)
         return Scores(Z, tail)
+
+    def by_rows(self) -> Rows:
+        """X row by row, for solvers that walk over samples: a second copy, made at the first call."""
+        if not self._rows:
+            self._rows.append(Rows(*transpose(self.edges, self.starts, self.rows, self.values)))
+        return self._rows[0]
 
     def head(self, n: int) -> Design:
         """The first ``n`` rows, with only the features that occur in them."""
@@ -260,6 +282,29 @@ def _columns(X: Any, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     part.eliminate_zeros()
     part.sort_indices()
     return part.indptr, part.indices, part.data
+
+
+@kernel
+def transpose(edges, starts, rows, values):
+    """Blocks by columns to rows; features ascend within a row."""
+    place = np.zeros(edges[-1] + 1, np.int64)
+    for b in range(starts.shape[0]):
+        for p in range(starts[b, 0], starts[b, -1]):
+            place[edges[b] + rows[p] + 1] += 1
+    for i in range(1, place.size):
+        place[i] += place[i - 1]
+    row_starts = place.copy()
+    features = np.empty(rows.size, np.int32)
+    entries = np.empty(values.size)
+    for b in range(starts.shape[0]):
+        for j in range(starts.shape[1] - 1):
+            for p in range(starts[b, j], starts[b, j + 1]):
+                i = edges[b] + rows[p]
+                features[place[i]] = j
+                if values.size:
+                    entries[place[i]] = values[p]
+                place[i] += 1
+    return row_starts, features, entries
 
 
 @kernel

@@ -19,7 +19,8 @@ NAN = float("nan")
 class Iterate:
     """One iterate: the record's fields, and live references into the solver's state.
 
-    A number the solver does not know for free is ``nan`` (or -1 for a count): the recorder writes null.
+    A number the solver does not know for free is ``nan`` (or -1 for a count): the recorder writes null, but
+    for the objective and the sparsity, which it then computes itself at ``w``, off the clock.
     The fields are those of the public record; times and passes are added by whoever advances the solver.
     The live references (``point``, ``active``, ``gradient``, ``memory``, ``line``) are valid until the
     generator is advanced again: an observer copies what it wants to keep, and never asks ``point`` for a
@@ -27,7 +28,7 @@ class Iterate:
     """
 
     iteration: int
-    objective: float
+    objective: float = NAN
     loss: float = NAN
     penalty: float = NAN
     violation: float = NAN

@@ -78,6 +78,7 @@ class NoPenalty(Penalty):
     id = "none"
     name = "None"
     summary = "no penalty"
+    traits = Trait.ENTRYWISE | Trait.PROX | Trait.NO_RIDGE
     sparse = False
     takes_lam = False
 
@@ -104,6 +105,7 @@ class L1(Penalty):
     name = "ℓ1"
     summary = "‖w‖₁, sets single weights to zero"
     paper = "Zhong et al. 2014, eq. (1)"
+    traits = Trait.ENTRYWISE | Trait.PROX | Trait.NO_RIDGE
     sparse = True
 
     @property

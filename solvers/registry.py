@@ -20,10 +20,11 @@ from .penalties import L1, L2, ElasticNet, NoPenalty, Penalty
 from .problem import Problem
 from .prox_gradient import ProxGD
 from .prox_qn import ProxQN
+from .sgd import SGDL1
 from .solver import Solver, parameters, why_not
 from .team import Team
 
-SOLVERS: dict[str, type[Solver]] = {s.id: s for s in (ProxQN, ProxGD, OWLQN)}
+SOLVERS: dict[str, type[Solver]] = {s.id: s for s in (ProxQN, ProxGD, OWLQN, SGDL1)}
 LOSSES: dict[str, type[Loss]] = {c.id: c for c in (Logistic, MulticlassLogistic, ChainCRF, TreeSoftmax)}
 PENALTIES: dict[str, type[Penalty]] = {p.id: p for p in (NoPenalty, L2, L1, ElasticNet)}
 

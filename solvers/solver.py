@@ -22,11 +22,15 @@ class Trait(enum.Flag):
     SMOOTH = enum.auto()
     ENTRYWISE = enum.auto()
     PROX = enum.auto()
+    SAMPLES = enum.auto()
+    NO_RIDGE = enum.auto()
 
 
 PHRASES = {
     Trait.SMOOTH: "a smooth loss",
     Trait.ENTRYWISE: "a penalty that separates into single weights",
+    Trait.SAMPLES: "a loss whose instances can be taken one at a time",
+    Trait.NO_RIDGE: "a penalty without ridge",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 
@@ -155,6 +159,10 @@ class Solver(Declared):
         self, problem: Problem, w0: np.ndarray | None = None
     ) -> Generator[Iterate, None, Ending | None]:
         raise TypeError(f"{type(self).__name__} does not define iterate(problem, w0)")
+
+    def prepare(self, problem: Problem) -> Solver:
+        """This solver with what it tunes on the problem filled in; the time for it counts as set-up."""
+        return self
 
     def refuses(self, problem: Problem) -> str | None:
         """A sentence that says why this problem does not fit into memory with this solver, or None."""

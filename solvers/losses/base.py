@@ -30,6 +30,8 @@ class Loss(Declared):
     traits: ClassVar[Trait]
     average: ClassVar[bool]
     metric_name: ClassVar[str] = "accuracy"
+    #: which loss of ``samples.residual_of`` it is, with ``Trait.SAMPLES``
+    sample_code: ClassVar[int] = -1
 
     n_instances: int
     n_outputs: int

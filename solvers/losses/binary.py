@@ -22,7 +22,8 @@ class Logistic(Loss):
     summary = "negative log-likelihood of a binary label"
     paper = "Zhong et al. 2014; Yu et al. 2010; Mathur and Chakrabarti 2006, eq. (3)"
     kinds = ("binary",)
-    traits = Trait.SMOOTH
+    traits = Trait.SMOOTH | Trait.SAMPLES
+    sample_code = 0
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> Logistic:

@@ -32,7 +32,8 @@ class ChainCRF(Loss):
     summary = "negative log-likelihood of label sequences with transitions"
     paper = "Zhong et al. 2014, sections 4 and 6.1"
     kinds = ("sequences",)
-    traits = Trait.SMOOTH
+    traits = Trait.SMOOTH | Trait.SAMPLES
+    sample_code = 2
     average = False
     metric_name = "per-token accuracy"
 

@@ -22,7 +22,8 @@ class MulticlassLogistic(Loss):
     summary = "negative log-likelihood of one label among several (softmax)"
     paper = "Blondel et al. 2013, eq. (12)"
     kinds = ("multiclass",)
-    traits = Trait.SMOOTH
+    traits = Trait.SMOOTH | Trait.SAMPLES
+    sample_code = 1
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MulticlassLogistic:

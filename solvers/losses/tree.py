@@ -28,7 +28,8 @@ class TreeSoftmax(Loss):
     summary = "negative log-likelihood of a leaf in a tree of classes"
     paper = "Zhong et al. 2014, section 6.2 and appendix D.2"
     kinds = ("tree",)
-    traits = Trait.SMOOTH
+    traits = Trait.SMOOTH | Trait.SAMPLES
+    sample_code = 3
     average = False
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> TreeSoftmax:

@@ -1,0 +1,80 @@
+"""Losses of single instances, for solvers that look at one instance at a time.
+
+A kernel cannot take another as argument and stay in the cache, so the loss is chosen by a code: each loss
+that offers ``Trait.SAMPLES`` has one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import kernel
+from .crf import forward, marginals, shift_rows
+from .tree import upward
+
+LOGISTIC, SOFTMAX, CHAIN, TREE = 0, 1, 2, 3
+
+
+@kernel
+def residual_of(code, Z, tail, y, parents, leaves, G, G_tail):
+    """Loss of one instance with scores Z (tokens, outputs) and labels y (tokens,); G and G_tail take its
+    derivatives by Z and by the tail. Z may be used up."""
+    if code == LOGISTIC:
+        margin = y[0] * Z[0, 0]
+        e = np.exp(-abs(margin))
+        G[0, 0] = -y[0] * (e if margin > 0 else 1.0) / (1.0 + e)
+        return np.log1p(e) + max(-margin, 0.0)
+    if code == SOFTMAX:
+        return _softmax(Z[0], y[0], G[0])
+    if code == TREE:
+        z = Z[0]
+        for k in range(1, z.size):
+            z[k] += z[parents[k]]
+        P = np.empty((1, leaves.size))
+        loss = _softmax(z[leaves], np.searchsorted(leaves, y[0]), P[0])
+        upward(P, leaves, parents, G)
+        return loss
+    return _chain(Z, tail, y, G, G_tail)
+
+
+@kernel
+def _softmax(z, label, g):
+    top = z.max()
+    total = 0.0
+    for c in range(z.size):
+        g[c] = np.exp(z[c] - top)
+        total += g[c]
+    for c in range(z.size):
+        g[c] /= total
+    g[label] -= 1.0
+    return np.log(total) + top - z[label]
+
+
+@kernel
+def _chain(Z, tail, y, G, G_tail):
+    n, m = Z.shape
+    padded = (m + 7) // 8 * 8
+    transitions = tail.reshape((m, m))
+    top, low = transitions.max(), transitions.min()
+    forth, back = np.zeros((m, padded)), np.zeros((m, padded))
+    for k in range(m):
+        for c in range(m):
+            forth[k, c] = np.exp(transitions[k, c] - top)
+            back[c, k] = forth[k, c]
+    E, tops, wide = np.empty((n, padded)), np.empty(n), np.empty(n, np.bool_)
+    shift_rows(Z, top - low > 200.0, E, tops, wide)
+    for i in range(n):
+        for c in range(padded):
+            E[i, c] = np.exp(E[i, c])
+    offsets = np.array([0, n])
+    loss = np.empty(1)
+    forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, loss)
+    alpha, beta = np.zeros((n, padded)), np.zeros((n, padded))
+    pairs = G_tail.reshape((m, m))
+    pairs[:] = 0.0
+    marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta, G, pairs)
+    for i in range(1, n):
+        for k in range(m):
+            for c in range(m):
+                pairs[k, c] += alpha[i - 1, k] * beta[i, c] * forth[k, c]
+    return loss[0]

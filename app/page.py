@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 
 import panel as pn
 import panel_material_ui as pmui
@@ -22,7 +23,8 @@ from app.setting import Setting, SolverSetting
 from app.solver_panel import SolverPanel
 from app.stories import Story, stories
 from app.views import TABS, Convergence, Sparsity
-from app.views.plot import X_AXES
+from app.views.convergence import MEASURES
+from app.views.plot import SCALES, X_AXES
 from solvers import ACTIVE, LINE, Parameter, Problem, Stopping
 
 TITLE = "Solverscope"
@@ -36,8 +38,7 @@ PROBES = (ACTIVE, LINE)
 class Page:
     """Everything one visitor sees. ``query`` is the address they came with."""
 
-    def __init__(self, query: dict[str, str] | None = None) -> None:
-        query = query or {}
+    def __init__(self, query: Mapping[str, str] = MappingProxyType({})) -> None:
         self.session = Session()
         self.notices = pn.Column(sizing_mode="stretch_width", margin=0)
         self.story = self._story(query.get("story"))
@@ -70,7 +71,7 @@ class Page:
         self.convergence = Convergence((), session.cursor)
         self.sparsity = Sparsity((), session.cursor)
         self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
-        self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "log"])
+        self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale"])
         self.tabs = {id: view((), session.cursor, visible=False) for id, view in TABS.items()}
         titles = [{"label": view.title} for view in self.tabs.values()]
         self.tab_bar = pmui.TabMenu(
@@ -156,17 +157,24 @@ class Page:
         given = {"tol": setting.tol, "max_seconds": setting.max_seconds}
         self.limits.set(LIMITS, {p.name: given[p.name] for p in LIMITS if given[p.name] != p.default})
 
-    def _look(self, query: dict[str, str]) -> None:
-        """Axes, tab and speed from an address or a story; what is not possible is left as it is."""
-        x, measure, tab, pace = (query.get(name) for name in ("x", "y", "tab", "speed"))
-        if x in X_AXES:
-            self.convergence.x = x
-        if measure in self.convergence.param.measure.objects:
-            self.convergence.measure = measure
-        if tab in self.tabs:
-            self.tab_bar.active = list(self.tabs).index(tab)
-        if pace in PACES:
-            self.controls.pace.value = PACES[pace]
+    def _look(self, query: Mapping[str, str]) -> None:
+        """Axes, tab and speed from an address or a story; what is not possible is left out, and said."""
+        view = self.convergence
+        choices = {
+            "x": (X_AXES, lambda value: setattr(view, "x", value)),
+            "y": (MEASURES, lambda value: setattr(view, "measure", value)),
+            "scale": (SCALES, lambda value: setattr(view, "scale", value)),
+            "tab": (self.tabs, lambda value: setattr(self.tab_bar, "active", list(self.tabs).index(value))),
+            "speed": (PACES, lambda value: setattr(self.controls.pace, "value", PACES[value])),
+        }
+        for name, (possible, choose) in choices.items():
+            value = query.get(name)
+            if value is not None and value in possible:
+                choose(value)
+            elif value is not None:
+                self.notify(
+                    f"{name}={value!r} in the address was left out: choose one of {', '.join(possible)}."
+                )
 
     @property
     def setting(self) -> Setting:
@@ -192,7 +200,8 @@ class Page:
     def query(self) -> dict[str, str]:
         """Everything needed to come back to this page."""
         pace = next(name for name, value in PACES.items() if value == self.controls.pace.value)
-        look = {"x": self.convergence.x, "y": self.convergence.measure, "speed": pace}
+        view = self.convergence
+        look = {"x": view.x, "y": view.measure, "scale": view.scale, "speed": pace}
         if self.tabs:
             look["tab"] = list(self.tabs)[self.tab_bar.active]
         return {"story": self.story.id, **self.setting.query(), **look}

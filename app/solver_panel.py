@@ -45,10 +45,8 @@ class SolverPanel(JSComponent):
         """Show all solvers, with these chosen."""
         self._problem = problem
         used = {solver.id for solver in chosen}
-        entries = [Entry(s.id, s.label, dict(s.params), chosen=True) for s in chosen]
-        entries += [Entry(id, id) for id in SOLVERS if id not in used]
-        order = list(SOLVERS)
-        self._list = sorted(entries, key=lambda e: order.index(e.id))
+        self._list = [Entry(s.id, s.label, dict(s.params), chosen=True) for s in chosen]
+        self._list += [Entry(id, id) for id in SOLVERS if id not in used]
         self._draw()
 
     def set_problem(self, problem: ProblemSetting) -> None:

@@ -18,7 +18,7 @@ class Accuracy(RunPlot):
     title = "Test accuracy"
     y_label = "accuracy on the test part"
     hint = "Run a solver on data with a test part to see how good its weights are there."
-    default_log = False
+    default_scale = "linear"
 
     def has_content(self) -> bool:
         return any(trace.test_metric for trace in self.traces)

@@ -9,7 +9,7 @@ import panel as pn
 import param
 
 from app.views.feed import Rows, known
-from app.views.plot import RunPlot, menu
+from app.views.plot import SCALES, RunPlot, menu
 from solvers import Trace
 
 MEASURES = {
@@ -35,10 +35,9 @@ class Convergence(RunPlot):
 
     def controls(self) -> list[pn.viewable.Viewable]:
         names = {name: key for key, (name, _) in MEASURES.items()}
-        scales = {"log": True, "linear": False}
         return [
             menu("Show", self.param.measure, names),
-            menu("Scale", self.param.log, scales, width=90),
+            menu("Scale", self.param.scale, {scale: scale for scale in SCALES}, width=96),
             self.axis_menu(),
         ]
 
@@ -63,7 +62,7 @@ class Convergence(RunPlot):
 
     def draw(self) -> None:
         if self.unbounded and self.measure != "objective":
-            self.param.update(measure="objective", log=False)  # draws again
+            self.param.update(measure="objective", scale="linear")  # draws again
             return
         if self.figure.yaxis[0].axis_label != self.y_label:
             self.figure.yaxis[0].axis_label = self.y_label
@@ -80,6 +79,6 @@ class Convergence(RunPlot):
         gap = f - star
         if self.measure == "relative" and abs(star) >= 1e-12:
             gap = gap / abs(star)
-        if sure and self.log:
+        if sure and self.logarithmic:
             gap = np.maximum(gap, FLOOR if self.measure == "relative" else FLOOR * abs(star))
         return {"y": self.drawable(gap)}

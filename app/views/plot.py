@@ -26,6 +26,9 @@ X_AXES = {
     "wall_seconds": ("Wall seconds", "wall time of the run (s)"),
 }
 
+#: Of the vertical axis.
+SCALES = ("log", "linear")
+
 
 @dataclass
 class Curve:
@@ -40,16 +43,16 @@ class RunPlot(View):
     ``glyphs`` to draw more than a line."""
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
-    log: bool = param.Boolean(default=True, doc="whether the vertical axis is logarithmic")
+    scale: str = param.Selector(default="log", objects=list(SCALES), doc="of the vertical axis")
 
     names: tuple[str, ...] = ("x", "y")
     height: int = param.Integer(default=280, doc="pixels")
-    default_log: ClassVar[bool] = True
+    default_scale: ClassVar[str] = "log"
 
     def __init__(
         self, traces: Trace | Sequence[Trace] = (), cursor: Cursor | None = None, **params: object
     ) -> None:
-        super().__init__(traces, cursor, **({"log": self.default_log} | params))
+        super().__init__(traces, cursor, **({"scale": self.default_scale} | params))
 
     def build(self) -> None:
         self._curves: dict[int, Curve] = {}
@@ -62,11 +65,15 @@ class RunPlot(View):
 
     def axis_params(self) -> list[str]:
         """Parameters whose change asks for a new figure."""
-        return ["x", "log"]
+        return ["x", "scale"]
 
     def controls(self) -> list[pn.viewable.Viewable]:
         """Widgets above the plot, beside the choice of the axis."""
         return []
+
+    @property
+    def logarithmic(self) -> bool:
+        return self.scale == "log"
 
     @property
     def heading(self) -> str:
@@ -108,7 +115,11 @@ class RunPlot(View):
 
     def _new_figure(self) -> None:
         self.figure = theme.plot(
-            self.id, x_label=X_AXES[self.x][1], y_label=self.y_label, log_y=self.log, height=self.height
+            self.id,
+            x_label=X_AXES[self.x][1],
+            y_label=self.y_label,
+            log_y=self.logarithmic,
+            height=self.height,
         )
         self._curves.clear()
         self._mark: object = None
@@ -190,7 +201,7 @@ class RunPlot(View):
             columns = self._columns(trace, rows)
             k = int(np.nanargmin(np.abs(columns["x"] - event.x)))
             y, at = columns["y"][k], event.y
-            away = abs(np.log(y) - np.log(at)) if self.log and y > 0 and at > 0 else abs(y - at)
+            away = abs(np.log(y) - np.log(at)) if self.logarithmic and y > 0 and at > 0 else abs(y - at)
             away = away if np.isfinite(away) else np.inf
             if best is None or away < best[0]:
                 best = away, trace, int(rows["iteration"][k])
@@ -199,7 +210,7 @@ class RunPlot(View):
 
     def drawable(self, values: np.ndarray) -> np.ndarray:
         """Values as the vertical axis can show them."""
-        return positive(values) if self.log else values
+        return positive(values) if self.logarithmic else values
 
 
 def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 130) -> pmui.Select:

@@ -52,7 +52,7 @@ class Record(RunPlot):
         super().build()
 
     def _set_scale(self) -> None:
-        self.log = self.field not in COUNTED
+        self.scale = "linear" if self.field in COUNTED else "log"
 
     @property
     def heading(self) -> str:

@@ -1,0 +1,343 @@
+"""The page without a server: what a visitor does, and what the session does about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import ClassVar
+
+import pytest
+
+from app import page as page_module
+from app.page import Page
+from app.session import GRACE, Session
+from app.stories import stories
+from solvers import Trace
+
+
+@pytest.fixture
+def visit(wait_until) -> Generator[Callable[..., Page], None, None]:
+    """``visit(name=value, ...)`` makes a page and waits for its data."""
+    pages: list[Page] = []
+
+    def make(**query: str) -> Page:
+        pages.append(Page(query))
+        wait_until(lambda: (pages[-1].session.tick(), pages[-1].problem.ready)[1])
+        return pages[-1]
+
+    yield make
+    for page in pages:
+        workers = [run.worker for run in page.session.runs]
+        page.session.close()
+        assert all(worker.join(5) for worker in workers)
+
+
+def small(**query: str) -> dict[str, str]:
+    """A problem of fractions of a second."""
+    return {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"} | query
+
+
+def finish(page: Page, wait_until) -> None:
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+
+
+def texts(page: Page) -> str:
+    return " ".join(alert.object for alert in page.notices)
+
+
+def test_the_first_screen_is_the_first_story_ready_to_run(visit):
+    page = visit()
+    assert page.story is stories()["shrinking"]
+    assert page.setting == page.story.setting
+    assert not page.controls.run.disabled
+    assert page.controls.pause.disabled
+    assert len(page.notices) == 0
+
+
+def test_an_address_brings_the_same_page_back(visit):
+    query = small(lam="0.01", x="passes", y="absolute", scale="linear", tab="steps", speed="10 a second")
+    page = visit(**query)
+    again = visit(**page.query())
+    assert again.setting == page.setting
+    assert again.query() == page.query()
+    assert again.tabs["steps"].visible
+    assert not again.tabs["record"].visible
+    assert all(view.x == "passes" for view in again.session.views if "x" in view.param)
+
+
+def test_bad_values_in_an_address_fall_back_with_a_notice_each(visit):
+    page = visit(story="none", lam="-3", x="lunch", tab="9", solvers="simplex")
+    assert len(page.notices) == 5
+    assert "no story 'none'" in texts(page)
+    assert "λ must be a number above 0" in texts(page)
+    assert "cpu_seconds" in texts(page)
+    assert page.setting == page.story.setting
+
+
+def test_run_starts_the_chosen_solvers_and_they_end_with_f_star_found(visit, wait_until):
+    page = visit(**small())
+    page.controls.go()
+    assert [run.label for run in page.session.runs] == ["prox-qn", "owl-qn"]
+    finish(page, wait_until)
+    assert [run.state for run in page.session.runs] == ["finished", "finished"]
+    wait_until(
+        lambda: (page.session.tick(), all(t.info.get("f_star") is not None for t in page.session.traces))[1]
+    )
+    assert "f* = " in page.optimum.text.object
+    assert page.convergence.y_label == "(f − f*) / |f*|"
+
+
+def test_the_story_gives_f_star_only_to_its_own_problem(visit, wait_until):
+    page = visit(solvers="prox-qn")
+    page.controls.go()
+    wait_until(lambda: bool(page.session.traces))
+    assert page.session.traces[0].info["f_star"] == page.story.f_star
+    other = visit(solvers="prox-qn", lam="6")
+    other.controls.go()
+    wait_until(lambda: bool(other.session.traces))
+    assert other.session.traces[0].info["f_star"] is None
+
+
+def test_a_pressed_step_starts_and_then_advances_by_one(visit, wait_until):
+    page = visit(**small(solvers="prox-gd"))
+    for k in (0, 1, 2):
+        page.controls._one_step()
+        run = page.session.runs[0]
+        wait_until(lambda run=run: run.state == "paused" and not run.worker.has_slot)
+        assert run.trace.last["iteration"] == k
+    page.session.tick()
+    assert page.controls.run.label == "Resume"
+
+
+def test_a_change_during_a_run_says_that_it_waits_for_the_next_one(visit):
+    page = visit(**small(tol="1e-12", speed="1 a second", solvers="prox-gd"))
+    page.controls.go()
+    assert page.pending.object == ""
+    page.problem.slider.value = page.problem.slider.options[40]
+    assert "next Run" in page.pending.object
+    assert (
+        page.session.runs[0].problem is None or page.session.runs[0].problem.lam != page.problem.setting.lam
+    )
+
+
+def test_lambda_is_typed_slid_and_shown_against_lambda_max(visit):
+    page = visit(**small())
+    problem = page.problem
+    problem.lam.value = "0.05"
+    assert page.setting.problem.lam == 0.05
+    assert "λ<sub>max</sub>" in problem.ratio.object
+    problem.lam.value = "minus one"
+    assert problem.lam.error_state
+    assert "above 0" in problem.lam.helper_text
+    assert page.setting.problem.lam == 0.05
+    problem.slider.value = problem.slider.options[-1]
+    assert page.setting.problem.lam == pytest.approx(problem.problem.lam_max, rel=5e-3)
+    assert not problem.lam.error_state
+
+
+def test_choosing_another_data_set_offers_what_fits_and_keeps_what_was_computed(visit, wait_until):
+    page = visit(**small())
+    page.controls.go()
+    finish(page, wait_until)
+    rows = [len(trace) for trace in page.session.traces]
+    page.problem.data.value = "digits"
+    assert page.setting.problem.loss == "multiclass-logistic"
+    assert not page.problem.ready
+    assert page.controls.run.disabled
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    assert "10 classes" in page.problem.card.object
+    assert [len(trace) for trace in page.session.traces] == rows
+
+
+def test_unusable_options_are_told_in_the_card_and_the_page_lives_on(visit, wait_until):
+    page = visit(**small())
+    page.problem.options._handle_msg({"name": "degree", "value": "7"})
+    field = next(f for f in page.problem.options.fields if f["name"] == "degree")
+    assert "from 1 to 2" in field["error"]
+    page.problem.data.value = "digits"
+    page.problem.options._handle_msg({"name": "positive", "value": "eleven"})
+    wait_until(lambda: (page.session.tick(), bool(page.problem.error))[1])
+    assert "eleven" in page.problem.card.object
+    assert page.controls.run.disabled
+    page.problem.options._handle_msg({"name": "positive", "value": "3"})
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    assert page.setting.problem.loss == "logistic"
+    assert not page.controls.run.disabled
+
+
+def test_a_solver_that_does_not_fit_says_why_and_cannot_be_chosen(visit, monkeypatch):
+    import app.solver_panel
+
+    page = visit(**small())
+    monkeypatch.setattr(
+        app.solver_panel, "fits", lambda id, problem: "needs a smooth loss" if id == "owl-qn" else None
+    )
+    page.solvers.set_problem(page.problem.setting)
+    line = next(line for line in page.solvers.entries if line["label"] == "owl-qn")
+    assert line["reason"] == "needs a smooth loss"
+    assert not line["chosen"]
+    assert [solver.id for solver in page.setting.solvers] == ["prox-qn"]
+
+
+def test_the_same_solver_races_twice_with_different_settings(visit, wait_until):
+    page = visit(**small(solvers="prox-qn"))
+    page.solvers._handle_msg({"action": "copy", "key": 0})
+    page.solvers._handle_msg({"action": "set", "key": 1, "name": "memory", "value": "2"})
+    page.solvers._handle_msg({"action": "set", "key": 1, "name": "beta", "value": "3"})
+    line = page.solvers.entries[1]
+    assert "beta" in next(f["error"] for f in line["fields"] if f["name"] == "beta")
+    assert list(map(str, page.setting.solvers)) == ["prox-qn", "prox-qn-2=prox-qn,memory=2"]
+    page.controls.go()
+    finish(page, wait_until)
+    assert [t.info["params"]["memory"] for t in page.session.traces] == [10, 2]
+    page.solvers._handle_msg({"action": "remove", "key": 1})
+    assert list(map(str, page.setting.solvers)) == ["prox-qn"]
+
+
+def test_the_legend_row_steers_its_run(visit, wait_until):
+    page = visit(**small(tol="1e-14", speed="5 a second"))
+    page.controls.go()
+    session, legend = page.session, page.legend
+    wait_until(lambda: (session.tick(), len(session.traces) == 2)[1])
+    first, second = session.runs
+    legend._handle_msg({"action": "pause", "key": 0})
+    assert first.worker.paused
+    assert not second.worker.paused
+    legend._handle_msg({"action": "hide", "key": 1})
+    assert session.traces == [first.trace]
+    assert page.convergence.traces == [first.trace]
+    legend._handle_msg({"action": "isolate", "key": 1})
+    assert session.traces == [second.trace]
+    legend._handle_msg({"action": "isolate", "key": 1})
+    assert len(session.traces) == 2
+    legend._handle_msg({"action": "choose", "key": 1})
+    assert session.cursor.run is second.trace
+    legend._handle_msg({"action": "stop", "key": 1})
+    wait_until(lambda: second.state == "stopped")
+    legend._handle_msg({"action": "remove", "key": 1})
+    assert session.runs == [first]
+    assert legend.rows[0]["label"] == "prox-qn"
+
+
+def test_the_cursor_scrubs_by_row_and_follows_the_head_again(visit, wait_until):
+    page = visit(**small(solvers="prox-qn"))
+    page.controls.go()
+    finish(page, wait_until)
+    cursor, bar = page.session.cursor, page.cursor_bar
+    last = int(page.session.traces[0].iteration[-1])
+    assert cursor.iteration == last
+    bar._handle_msg({"action": "by", "by": -1})
+    assert (cursor.iteration, cursor.follow) == (last - 1, False)
+    bar._handle_msg({"action": "move", "iteration": 2})
+    assert bar.state["iteration"] == 2
+    assert bar.state["text"].startswith("iteration 2 ·")
+    page.session.tick()
+    assert cursor.iteration == 2
+    bar._handle_msg({"action": "follow"})
+    assert cursor.iteration == last
+    assert sorted({mark[1] for mark in bar.marks if mark[0] == 0}) == ["epoch"]
+
+
+def test_two_sessions_do_not_see_each_others_runs(visit):
+    one, two = visit(**small()), visit(**small())
+    one.controls.go()
+    two.session.tick()
+    assert two.session.runs == []
+    assert two.legend.rows == []
+    assert one.session.share is not two.session.share
+    assert one.session.share.pool is two.session.share.pool
+
+
+def test_a_session_whose_page_is_gone_stops_its_runs(visit, wait_until, monkeypatch):
+    page = visit(**small(tol="1e-14", speed="1 a second"))
+    page.controls.go()
+    session = page.session
+    workers = [run.worker for run in session.runs]
+    now, connections = [100.0], [1]
+    monkeypatch.setattr("app.session.time.monotonic", lambda: now[0])
+    session._connected = lambda: connections[0]
+    assert not session._is_gone()
+    connections[0] = 0
+    now[0] += GRACE / 2
+    assert not session._is_gone()
+    now[0] += GRACE
+    assert session._is_gone()
+    session.close()
+    assert all(worker.join(1) for worker in workers)
+
+
+def test_a_slow_tick_comes_less_often_and_recovers(monkeypatch):
+    session = Session()
+
+    class Timer:
+        period = 200
+
+    spent, clock = [0.3], [0.0]
+    session._timer, session._connected = Timer(), lambda: 1
+    monkeypatch.setattr(session, "tick", lambda: clock.__setitem__(0, clock[0] + spent[0]))
+    monkeypatch.setattr("app.session.time.perf_counter", lambda: clock[0])
+    session._on_time()
+    assert Timer.period == 200
+    assert session._timer.period == 400
+    spent[0] = 0.01
+    session._on_time()
+    assert session._timer.period == 200
+
+
+def test_hidden_tabs_are_not_drawn(visit, wait_until, monkeypatch):
+    page = visit(**small(tab="record"))
+    drawn: list[str] = []
+    for id, view in page.tabs.items():
+        monkeypatch.setattr(view, "draw", lambda id=id: drawn.append(id))
+    page.controls.go()
+    finish(page, wait_until)
+    assert set(drawn) == {"record"}
+
+
+def test_a_full_pool_is_told_in_a_notice(visit, monkeypatch):
+    monkeypatch.setattr("app.pool.MAX_PER_SHARE", 1)
+    page = visit(**small(tol="1e-14", speed="1 a second"))
+    page.controls.go()
+    assert "stop some" in texts(page)
+
+
+def test_strangers_get_one_line_instead_of_the_page(monkeypatch):
+    import panel as pn
+
+    class Request:
+        remote_ip = "192.0.2.7"
+        arguments: ClassVar[dict] = {}
+
+    class Context:
+        request = Request
+
+    class Document:
+        session_context = Context
+
+    shown = []
+    monkeypatch.setattr(page_module, "Page", lambda query: pytest.fail("a stranger got the page"))
+    monkeypatch.setattr(type(pn.state), "curdoc", property(lambda self: Document))
+    monkeypatch.setattr(pn.pane.Str, "servable", lambda self, **how: shown.append(self.object))
+    page_module.serve()
+    assert len(shown) == 1
+    assert "--args --public" in shown[0]
+
+
+def test_a_trace_is_all_that_a_row_needs():
+    from app.cursor_bar import marks, said
+
+    records = [
+        {"iteration": 0, "objective": 2.0, "events": ("epoch-start",)},
+        {
+            "iteration": 1,
+            "objective": 1.5,
+            "nnz": 3,
+            "step": 0.5,
+            "ls_trials": 2,
+            "events": ("curvature-skipped",),
+        },
+        {"iteration": 2, "objective": 1.4, "returned": 4},
+    ]
+    trace = Trace.from_records(records, label="a")
+    assert said(trace, 1) == "iteration 1 · f 1.5 · 3 non-zeros · step 0.5 after 2 trials · curvature skipped"
+    assert [mark[:2] for mark in marks(trace)] == [[0, "epoch"], [1, "trouble"], [2, "return"]]

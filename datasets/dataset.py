@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from .matrix import Products
 
+LARGEST = 1e100
+
 
 @dataclass(frozen=True)
 class Part:
@@ -185,8 +187,16 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
                 f"{dataset.id}: sequence {empty[0] + 1:,} of the {name} part has length 0; "
                 "every sequence needs at least one token."
             )
-    X = part.X.base() if hasattr(part.X, "csc_rows") else part.X
-    if not np.isfinite(X if isinstance(X, np.ndarray) else X.data).all():
-        raise DataError(
-            f"{dataset.id}: the {name} part has features that are NaN or infinite; all must be finite."
-        )
+    check_values(dataset.id, name, part.X)
+
+
+def check_values(id: str, name: str, X: Any) -> None:
+    """Raises DataError where features of a part are not finite, or so large that sums of squares would not
+    be."""
+    base = X.base() if hasattr(X, "csc_rows") else X
+    values = base if isinstance(base, np.ndarray) else base.data
+    largest = float(np.maximum(values.max(initial=0), -values.min(initial=0)))
+    if not np.isfinite(largest):
+        raise DataError(f"{id}: the {name} part has features that are NaN or infinite; all must be finite.")
+    if largest > LARGEST:
+        raise DataError(f"{id}: the {name} part has features beyond {LARGEST:g}; scale them down.")

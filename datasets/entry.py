@@ -144,7 +144,7 @@ class DataSetInfo:
         """Whether the files needed with these options are at hand, and what to do if not; loads nothing."""
         for file in self.needed(**options):
             if store.find(file.path) is None:
-                return False, store.advice(file)
+                return False, store.advice(file, self.source)
         return True, None
 
     def load_content(self, request: Request) -> Content:

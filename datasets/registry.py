@@ -69,7 +69,7 @@ def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options:
     progress = progress or (lambda text, fraction: None)
     progress(f"loading {entry.name}", None)
     paths = [Path(path) for path in entry.paths]
-    paths += [store.fetch(file, progress) for file in entry.needed(**options)]
+    paths += [store.fetch(file, entry.source, progress) for file in entry.needed(**options)]
     request = Request(effective, int(seed), progress, tuple(paths))
     content = entry.load_content(request)
     from .transforms import finish

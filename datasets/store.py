@@ -57,20 +57,16 @@ def find(path: str) -> Path | None:
     return None
 
 
-def advice(file: DataFile) -> str:
-    """What to do when `file` is not at hand."""
-    folder = folders()[0]
-    place = f"put it at {folder / file.path}"
+def advice(file: DataFile, source: str) -> str:
+    """What to do when `file`, which comes from `source`, is not at hand."""
+    place = f"put it at {folders()[0] / file.path}"
     if not os.environ.get("SOLVERSCOPE_DATA"):
-        place += " (or name your data folder in SOLVERSCOPE_DATA)"
-    return (
-        f"{file.path} is not at hand: "
-        + (f"load the set to download it from {file.url}, or " if file.url else "")
-        + place
-    )
+        place += ", or name your data folder in SOLVERSCOPE_DATA"
+    download = f"load the set to download it from {file.url}, or " if file.url else ""
+    return f"{file.path} is not at hand: {download}{place} (source: {source})"
 
 
-def fetch(file: DataFile, progress: Progress) -> Path:
+def fetch(file: DataFile, source: str, progress: Progress) -> Path:
     """The path of `file`, downloaded if it is not at hand and its address is known.
 
     Raises DataError that says which file to put where.
@@ -79,7 +75,7 @@ def fetch(file: DataFile, progress: Progress) -> Path:
     if found:
         return found
     if not file.url:
-        raise DataError(advice(file) + ".")
+        raise DataError(advice(file, source) + ".")
     import pooch
 
     pooch.get_logger().setLevel("WARNING")

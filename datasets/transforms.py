@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from .dataset import Content, Dataset, Part, check
+from .dataset import Content, Dataset, Part, check, check_values
 from .entry import LOSSES, DataSetInfo, Request
 from .errors import DataError
 from .names import with_products
@@ -26,6 +26,8 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
     parts = [content.train] if content.test is None else [content.train, content.test]
     request.progress("preparing features", None)
     matrices = [part.X for part in parts]
+    for name, X in zip(("training", "test"), matrices, strict=False):
+        check_values(entry.id, name, X)
     if entry.weighting:
         matrices = weigh(matrices, options["weighting"])
     matrices = scale(matrices, options["scale"])
@@ -154,8 +156,14 @@ def scale(matrices: list[Any], how: str | float) -> list[Any]:
     and variance 1; "sample-standard": the same for rows, then for features (LIBSVM's `leu`); a number:
     division by it. Raises DataError where this would make a large sparse matrix dense.
     """
-    if how == "none":
+    if how == "none" or 0 in matrices[0].shape:
         return matrices
+    # what overflows becomes infinite or NaN, which is refused afterwards
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _scaled(matrices, how)
+
+
+def _scaled(matrices: list[Any], how: str | float) -> list[Any]:
     if isinstance(how, float):
         return [X / how for X in matrices]
     if how == "unit":

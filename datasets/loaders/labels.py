@@ -24,6 +24,8 @@ def encode(
     for a label that the training part does not have. `names` of the sorted labels may be given. Raises
     DataError where a binary set has other than two labels.
     """
+    if not len(train):
+        raise DataError("No training sample has a label; at least two samples need different ones.")
     classes, codes = np.unique(train, return_inverse=True)
     if kind == "binary" and len(classes) != 2:
         raise DataError(

@@ -34,6 +34,14 @@ def test_features_that_are_not_finite_are_refused(value, form, options):
         loaded(Part(form(bad), Y), **options)
 
 
+@pytest.mark.parametrize("options", [{"scale": "unit"}, {"scale": "standard"}, {"degree": 2}])
+def test_numbers_that_would_overflow_in_scaling_or_products_are_refused(options):
+    large = X.copy()
+    large[2] = 1e200
+    with pytest.raises(DataError, match="features beyond 1e\\+100"):
+        loaded(Part(large, Y), **options)
+
+
 def test_not_finite_features_of_the_test_part_are_refused():
     with pytest.raises(DataError, match="test part has features that are NaN"):
         loaded(Part(X, Y), test=Part(np.full((2, 2), np.nan), Y[:2]))

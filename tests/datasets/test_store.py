@@ -49,16 +49,16 @@ def test_a_file_is_found_under_another_compression(home):
 
 def test_a_download_is_checked_kept_and_told(home, server):
     told = []
-    path = store.fetch(remote(server), lambda text, fraction: told.append(fraction))
+    path = store.fetch(remote(server), "here", lambda text, fraction: told.append(fraction))
     assert path == home / "data" / "set" / "x.txt"
     assert path.read_bytes() == CONTENT
     assert told[-1] == 1.0
-    assert store.fetch(DataFile("set/x.txt"), lambda text, fraction: None) == path
+    assert store.fetch(DataFile("set/x.txt"), "here", lambda text, fraction: None) == path
 
 
 def test_a_download_with_another_digest_is_refused_and_not_kept(home, server):
     with pytest.raises(DataError, match=r"SHA-256") as error:
-        store.fetch(remote(server, b"other"), lambda text, fraction: None)
+        store.fetch(remote(server, b"other"), "here", lambda text, fraction: None)
     assert str(home / "data" / "set" / "x.txt") in str(error.value)
     assert store.find("set/x.txt") is None
 
@@ -66,15 +66,16 @@ def test_a_download_with_another_digest_is_refused_and_not_kept(home, server):
 def test_a_failed_download_says_which_file_to_put_where(home, server):
     file = DataFile("set/missing.txt", f"{server}/missing.txt", "0" * 64)
     with pytest.raises(DataError, match=r"get missing\.txt by hand") as error:
-        store.fetch(file, lambda text, fraction: None)
+        store.fetch(file, "here", lambda text, fraction: None)
     assert str(home / "data" / "set" / "missing.txt") in str(error.value)
 
 
 def test_a_file_without_address_says_where_to_put_it(tmp_path, monkeypatch):
     monkeypatch.setenv("SOLVERSCOPE_DATA", str(tmp_path))
     with pytest.raises(DataError, match="put it at") as error:
-        store.fetch(DataFile("set/x.bz2"), lambda text, fraction: None)
+        store.fetch(DataFile("set/x.bz2"), "a good place", lambda text, fraction: None)
     assert str(tmp_path / "set" / "x.bz2") in str(error.value)
+    assert "source: a good place" in str(error.value)
 
 
 def test_digests_are_those_of_the_files(tmp_path):

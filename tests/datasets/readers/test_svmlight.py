@@ -198,6 +198,7 @@ class TestOwnFiles:
             ("1 1:1\n1,2 1:2\n", {"kind": "multiclass"}, "line 2: multiclass data have one label a line"),
             ("1.5 1:1\n2 1:2\n3 1:2\n", {}, "line 1: the label of a class is a whole number"),
             ("1\n2\n", {}, "0 features"),
+            (" 1:1\n 2:1\n", {}, "No training sample has a label"),
         ],
     )
     def test_files_that_do_not_fit_are_refused(self, written, text, options, words):

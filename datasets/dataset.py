@@ -169,8 +169,8 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
     n, d = part.X.shape
     if part.n_samples == 0 or n == 0 or d == 0:
         raise DataError(
-            f"{dataset.id}: the {name} part is empty ({part.n_samples:,} samples, {d:,} features); "
-            "at least one sample and one feature are needed."
+            f"{dataset.id}: the {name} part is empty ({part.n_samples:,} samples, {d:,} features); at "
+            "least one sample and one feature are needed."
         )
     if part.y.shape[0] != n:
         raise DataError(
@@ -184,8 +184,8 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
         empty = np.flatnonzero(np.diff(part.offsets) <= 0)
         if len(empty):
             raise DataError(
-                f"{dataset.id}: sequence {empty[0] + 1:,} of the {name} part has length 0; "
-                "every sequence needs at least one token."
+                f"{dataset.id}: sequence {empty[0] + 1:,} of the {name} part has length 0; every "
+                "sequence needs at least one token."
             )
     check_values(dataset.id, name, part.X)
 

@@ -26,7 +26,7 @@ LOSSES = {
 """Default loss of each kind of labels."""
 
 SCALES = ("none", "unit", "minmax", "standard", "sample-standard")
-WEIGHTINGS = ("binary", "counts", "tfidf")
+WEIGHTINGS = ("binary", "counts", "tf-idf")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ MAX_LINES = 200_000_000
 MAX_NONZEROS = 200_000_000
 """Values kept of a sparse file."""
 
-MAX_LINE_BYTES = 64 << 20
+MAX_LINE_BYTES = 16 << 20
 
 MAX_FEATURES = 20_000_000
 """Columns of a matrix; more are taken for a mistake."""

@@ -46,8 +46,8 @@ class Products:
         d = d0 + (d0 * (d0 - 1) // 2 if degree == 2 else 0) + bias
         if d > MAX_FEATURES:
             raise DataError(
-                f"Products of {d0:,} features make {d:,} columns, more than the {MAX_FEATURES:,} possible: "
-                f"use degree=1."
+                f"Products of {d0:,} features make {d:,} columns, more than the {MAX_FEATURES:,} "
+                "possible: use degree=1."
             )
         self._indptr, self._indices, self._values = indptr, indices, values
         self.binary, self.degree, self.bias = binary, degree, bias

@@ -6,8 +6,8 @@ from ..options import Option
 from .papers import BLONDEL, YU, ZHONG
 
 WORDS = (
-    "Word frequencies follow Zipf's law; one word in twenty is a copy of another, "
-    "one in ten comes along with another."
+    "Word frequencies follow Zipf's law; one word in twenty is a copy of another, one in ten comes "
+    "along with another."
 )
 OWN = "made here from a seed"
 FREE = "free to use"
@@ -22,10 +22,8 @@ SETS = (
         paper=ZHONG,
         size="n_samples x length tokens, n_features, n_labels; by default 200 x 20, 1,000 features, 8 labels",
         description="Labels follow a Markov chain in which each has two likely successors; a third of a "
-        "token's binary "
-        "features come from a block that belongs to its label, the rest are noise. One sequence of "
-        "100,000 tokens is "
-        "n_samples=1, length=100000.",
+        "token's binary features come from a block that belongs to its label, the rest are noise. One "
+        "sequence of 100,000 tokens is n_samples=1, length=100000.",
         source=OWN,
         terms=FREE,
         own=(
@@ -46,8 +44,8 @@ SETS = (
         size="small: 2,000 x 5,000, 5 classes; text20: 18,846 x 130,088, 20 classes; binary: 57,763 x "
         "20,958, 2 classes",
         description=f"Three words in ten belong to the topic of the document's class. {WORDS} A quarter "
-        f"as many documents "
-        "for testing. preset=text20 has the size of 20 Newsgroups, preset=binary that of real-sim.",
+        "as many documents for testing. preset=text20 has the size of 20 Newsgroups, preset=binary that "
+        "of real-sim.",
         source=OWN,
         terms=FREE,
         own=(
@@ -62,7 +60,7 @@ SETS = (
             "text20": {"n_samples": 18_846, "n_features": 130_088, "n_classes": 20, "density": 0.001},
             "binary": {"n_samples": 57_763, "n_features": 20_958, "n_classes": 2, "density": 0.0025},
         },
-        weighting="tfidf",
+        weighting="tf-idf",
         scale="unit",
     ),
     DataSetInfo(
@@ -74,8 +72,8 @@ SETS = (
         paper=ZHONG,
         size="small: 600 x 2,000, 60 nodes, 40 leaves; paper: 4,463 x 51,033, 2,388 nodes, 1,139 leaves",
         description=f"Words of a document tell every node on the path to its leaf. {WORDS} preset=paper "
-        f"has the size of the "
-        "paper's hierarchical experiment: 121,866,804 weights. Counts are scaled to [0, 1].",
+        "has the size of the paper's hierarchical experiment: 121,866,804 weights. Counts are scaled to "
+        "[0, 1].",
         source=OWN,
         terms=FREE,
         own=(
@@ -119,7 +117,7 @@ SETS = (
             Option("cardinality", 2.0, "labels of a document on average", 1.0, 1000.0),
             Option("density", 0.01, "share of the words that a document has", 1e-7, 0.5),
         ),
-        weighting="tfidf",
+        weighting="tf-idf",
         scale="unit",
     ),
 )

@@ -13,9 +13,8 @@ SETS = (
         kind="multiclass",
         loader="loaders.embedded:digits",
         size="1,797 x 64, 10 classes",
-        description="Pictures of handwritten digits from 43 people, each pixel the ink in a square of 4 x "
-        "4 (0 to 16, here "
-        "divided by 16). Small enough to see every weight as a pixel.",
+        description="Pictures of handwritten digits from 43 people, each pixel the ink in a square of 4 "
+        "x 4 (0 to 16, here divided by 16). Small enough to see every weight as a pixel.",
         source="UCI, Optical Recognition of Handwritten Digits (test part), as in scikit-learn",
         terms="CC BY 4.0 (UCI)",
         splits=("random", "none"),
@@ -30,11 +29,9 @@ SETS = (
         paper=ZHONG,
         size="900 strings, about 6,700 pictures, 2,081 features (degree 2), 10 labels",
         description="Each string walks through the digits by a Markov chain (one more, or twice as much "
-        "modulo 10) and shows a "
-        "real picture from scikit-learn's digits for each, binarized. Products of two pixels are features "
-        "as in the "
-        "paper's OCR experiment, whose embedded twin this is. Pictures for training and for testing are "
-        "disjoint.",
+        "modulo 10) and shows a real picture from scikit-learn's digits for each, binarized. Products "
+        "of two pixels are features as in the paper's OCR experiment, whose embedded twin this is. "
+        "Pictures for training and for testing are disjoint.",
         source="made from UCI, Optical Recognition of Handwritten Digits (test part), as in scikit-learn",
         terms="CC BY 4.0 (UCI)",
         own=(
@@ -53,11 +50,10 @@ SETS = (
         loader="loaders.ocr:ocr",
         paper=ZHONG,
         size="6,877 words, 52,152 letters, 8,257 features (degree 2), 26 labels",
-        description="Handwritten words, each letter a picture of 16 x 8 black and white pixels; the first "
-        "letter of every word "
-        "was dropped because it was a capital. With the products of every two pixels and a constant a "
-        "letter has 8,257 "
-        "binary features: 215,358 weights with the 676 transitions.",
+        description="Handwritten words, each letter a picture of 16 x 8 black and white pixels; the "
+        "first letter of every word was dropped because it was a capital. With the products of every "
+        "two pixels and a constant a letter has 8,257 binary features: 215,358 weights with the 676 "
+        "transitions.",
         source="R. Kassel (MIT), cleaned by B. Taskar: https://ai.stanford.edu/~btaskar/ocr/",
         terms="none stated; published for research",
         own=(
@@ -89,9 +85,8 @@ SETS = (
         paper=f"{YU}; {BLONDEL}",
         size="10,000 x 784, 10 classes; images=all: 60,000 + 10,000",
         description="Pictures of handwritten digits, pixels divided by 255. By default the 10,000 "
-        "pictures of the test part "
-        "alone, split by seed; with images=all the 60,000 training pictures too. positive=odd and "
-        "positive=even make it binary.",
+        "pictures of the test part alone, split by seed; with images=all the 60,000 training pictures "
+        "too. positive=odd and positive=even make it binary.",
         source="http://yann.lecun.com/exdb/mnist/",
         terms="CC BY-SA 3.0 (Y. LeCun and C. Cortes)",
         own=(Option("images", "t10k", "the test pictures alone, or all", choices=("t10k", "all")),),

@@ -86,8 +86,8 @@ SETS = (
         loader="loaders.libsvm:multiclass",
         paper=BLONDEL,
         size="1,362,109 x 262,144, 7 classes",
-        description="Reviews of books, DVDs, electronics and more as hashed words; a file in the svmlight "
-        "format.",
+        description="Reviews of books, DVDs, electronics and more as hashed words; a file in the "
+        "svmlight format.",
         source="M. Dredze et al. 2008, hashed as in Blondel et al. 2013",
         terms="none stated",
         splits=("random", "none"),
@@ -100,14 +100,13 @@ SETS = (
         kind="binary",
         loader="loaders.libsvm:rcv1",
         paper=f"{YU}; {BLONDEL}",
-        size="47,236 words; binary 20,242 + 677,399, multiclass 15,564 + 518,571 (53), multilabel 23,149 "
-        "+ 781,265 (103)",
+        size="47,236 words; binary 20,242 + 677,399, multiclass 15,564 + 518,571 (53), multilabel "
+        "23,149 + 781,265 (103)",
         description="Newswire as tf-idf words. Binary: corporate and economic against other news; "
-        "multiclass: single "
-        "topics; multilabel: all topics (the test part is four large files; split=random splits the "
-        "training file).",
-        source=f"{LIBSVM}/binary.html#rcv1.binary; multilabel: D. D. Lewis et al. 2004, as scikit-learn's "
-        f"fetcher has it",
+        "multiclass: single topics; multilabel: all topics (the test part is four large files; "
+        "split=random splits the training file).",
+        source=f"{LIBSVM}/binary.html#rcv1.binary; multilabel: D. D. Lewis et al. 2004, as "
+        "scikit-learn's fetcher has it",
         terms="research use with acknowledgement",
         own=(
             Option("task", "binary", "what the labels are", choices=("binary", "multiclass", "multilabel")),

@@ -16,8 +16,8 @@ OWN_FILES = {
         kind="multiclass",
         loader="loaders.libsvm:own",
         description="A file in the svmlight or LIBSVM format, compressed or not. Two different labels "
-        "make a binary set, more "
-        "of them a multiclass one, lines with several labels or none a multilabel one.",
+        "make a binary set, more of them a multiclass one, lines with several labels or none a "
+        "multilabel one.",
         terms="yours",
         own=(
             TEST,
@@ -40,8 +40,8 @@ OWN_FILES = {
         kind="sequences",
         loader="loaders.conll:own",
         description="A file in CoNLL's format: a token a line, its word first and its tag last, other "
-        "fields such as the "
-        "part of speech between, blanks between fields and an empty line between sentences.",
+        "fields such as the part of speech between, blanks between fields and an empty line between "
+        "sentences.",
         terms="yours",
         own=(TEST, FEATURES, MIN_COUNT),
         splits=("given", "random"),
@@ -54,8 +54,8 @@ OWN_FILES = {
         kind="tree",
         loader="loaders.hierarchies:own",
         description="Documents as lines of leaf word:count ..., and the tree as lines of node numbers "
-        "from the top to a leaf, "
-        "or of a parent and its child. Word 0 is left out: the LSHTC files have the document's number there.",
+        "from the top to a leaf, or of a parent and its child. Word 0 is left out: the LSHTC files have "
+        "the document's number there.",
         terms="yours",
         own=(TEST,),
         splits=("given", "random"),

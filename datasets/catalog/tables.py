@@ -16,8 +16,7 @@ SETS = (
         loader="loaders.embedded:breast_cancer",
         size="569 x 30, 2 classes",
         description="Thirty measurements of cell nuclei seen in needle aspirates of breast masses; "
-        "malignant is +1. "
-        "Features are standardized with the training part's means and deviations.",
+        "malignant is +1. Features are standardized with the training part's means and deviations.",
         source="UCI, Breast Cancer Wisconsin (Diagnostic), as in scikit-learn",
         terms="CC BY 4.0 (UCI)",
         splits=("random", "none"),
@@ -31,9 +30,8 @@ SETS = (
         loader="loaders.tables:letter",
         paper=YU,
         size="15,000 + 5,000 x 16, 26 classes",
-        description="Pictures of capital letters in twenty distorted fonts, each as 16 whole numbers from "
-        "0 to 15, here "
-        "divided by 15. The first rows are for training.",
+        description="Pictures of capital letters in twenty distorted fonts, each as 16 whole numbers "
+        "from 0 to 15, here divided by 15. The first rows are for training.",
         source="https://archive.ics.uci.edu/dataset/59/letter+recognition",
         terms="CC BY 4.0 (UCI)",
         own=(
@@ -52,8 +50,8 @@ SETS = (
         paper=YU,
         size="38 + 34 x 7,129, 2 classes",
         description="Gene expression of patients with acute myeloid (+1) or lymphoblastic leukemia: far "
-        "more features than "
-        "samples. Scaled as LIBSVM's leu: mean 0 and variance 1 for each sample, then for each gene.",
+        "more features than samples. Scaled as LIBSVM's leu: mean 0 and variance 1 for each sample, "
+        "then for each gene.",
         source="Golub et al. 1999; "
         "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html#leukemia",
         terms="none stated",
@@ -69,9 +67,8 @@ SETS = (
         loader="loaders.tables:covtype",
         paper=YU,
         size="581,012 x 54, 7 classes",
-        description="Patches of forest of 30 x 30 metres: ten measurements, four areas and forty kinds of "
-        "soil. "
-        "positive=Lodgepole Pine is the usual binary task. Features are scaled to [0, 1].",
+        description="Patches of forest of 30 x 30 metres: ten measurements, four areas and forty kinds "
+        "of soil. positive=Lodgepole Pine is the usual binary task. Features are scaled to [0, 1].",
         source="https://archive.ics.uci.edu/dataset/31/covertype, as scikit-learn's fetcher has it",
         terms="CC BY 4.0 (UCI)",
         splits=("random", "none"),

@@ -23,10 +23,9 @@ SETS = (
         loader="loaders.reuters:reuters",
         paper=MATHUR,
         size="7,775 + 3,019 documents, 26,385 words, 115 topics",
-        description="Newswire of 1987. The documents of the ModApte split that have a topic; features say "
-        "which "
-        "lower-cased words of two letters or more occur in title and body. One topic against the rest, "
-        "positive=grain, is the papers' text classification task.",
+        description="Newswire of 1987. The documents of the ModApte split that have a topic; features "
+        "say which lower-cased words of two letters or more occur in title and body. One topic against "
+        "the rest, positive=grain, is the papers' text classification task.",
         source="D. D. Lewis: http://www.daviddlewis.com/resources/testcollections/reuters21578/",
         terms=RESEARCH,
         own=(
@@ -48,11 +47,11 @@ SETS = (
         kind="multiclass",
         loader="loaders.reuters:reuters_r8",
         size="5,485 + 2,189 documents, about 20,000 words, 8 classes",
-        description="Documents of Reuters-21578 that have a single topic, one of the eight most frequent "
-        "ones, as words.",
+        description="Documents of Reuters-21578 that have a single topic, one of the eight most "
+        "frequent ones, as words.",
         source="A. Cardoso-Cachopo: http://ana.cachopo.org/datasets-for-single-label-text-categorization",
         terms=RESEARCH,
-        weighting="tfidf",
+        weighting="tf-idf",
         scale="unit",
         files=(
             DataFile("reuters_r8/r8-train-all-terms.txt.gz"),
@@ -69,11 +68,9 @@ SETS = (
         size="w1000: 11,256 + 7,489 x 1,000; tree: 18,221 x 36,568; sklearn: 11,314 + 7,532 x about "
         "130,000; 20 classes",
         description="Messages to twenty newsgroups. form=w1000 has the 1,000 word groups that say most, "
-        "split by date; "
-        "form=tree has many words and three levels of groups (all messages are split by seed); "
-        "form=sklearn has every "
-        "word of the raw messages, split by date. labels=tree makes the groups leaves of a tree, "
-        "labels=flat does not.",
+        "split by date; form=tree has many words and three levels of groups (all messages are split by "
+        "seed); form=sklearn has every word of the raw messages, split by date. labels=tree makes the "
+        "groups leaves of a tree, labels=flat does not.",
         source="http://qwone.com/~jason/20Newsgroups/",
         terms="none stated",
         own=(
@@ -87,7 +84,7 @@ SETS = (
         ),
         kinds=(("labels=tree", "tree"), ("labels=auto,form=tree", "tree")),
         splits=("auto", "given", "random", "none"),
-        weighting="tfidf",
+        weighting="tf-idf",
         scale="unit",
         files=(
             DataFile("news20_w1000/news20_w1000.npz", when="form=w1000"),
@@ -113,10 +110,9 @@ SETS = (
         paper=MATHUR,
         size="esp: 8,323 + 1,517 sentences, 264,715 tokens; ned: 15,806 + 5,195 sentences, 202,931 "
         "tokens; 9 tags",
-        description="News sentences whose tokens are tagged as person, place, organization, other name or "
-        "none. Features "
-        "are binary: the word, its affixes and shape, part of speech, and its neighbours; or those of the "
-        "paper.",
+        description="News sentences whose tokens are tagged as person, place, organization, other name "
+        "or none. Features are binary: the word, its affixes and shape, part of speech, and its "
+        "neighbours; or those of the paper.",
         source="https://www.clips.uantwerpen.be/conll2002/ner/",
         terms="research use in the context of the shared task only",
         own=(

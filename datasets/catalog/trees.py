@@ -16,9 +16,9 @@ SETS = (
         loader="loaders.hierarchies:digits_tree",
         paper=ZHONG,
         size="1,797 x 64, 14 nodes, 10 leaves",
-        description="The digits as leaves of a tree: 0, 6, 8, 9 have a closed loop, 1, 4, 7 are straight "
-        "strokes, 2, 3, 5 "
-        "are open bows. Small enough to see how weights of inner nodes serve several digits.",
+        description="The digits as leaves of a tree: 0, 6, 8, 9 have a closed loop, 1, 4, 7 are "
+        "straight strokes, 2, 3, 5 are open bows. Small enough to see how weights of inner nodes serve "
+        "several digits.",
         source="UCI, Optical Recognition of Handwritten Digits (test part), as in scikit-learn",
         terms="CC BY 4.0 (UCI)",
         splits=("random", "none"),
@@ -33,12 +33,9 @@ SETS = (
         paper=ZHONG,
         size="task 1: 1,860 + 1,858 pages, 22,296 words; task 2: 4,463 + 1,858, 10,794 words; 2,388 nodes",
         description="Pages of the Open Directory by their words, from the dry run of the first Large "
-        "Scale Hierarchical "
-        "Text Classification challenge; a common root is added above its ten trees. Task 1 has the words "
-        "of the pages "
-        "(validation part for training: the paper's training file is not at hand), task 2 is trained on "
-        "short "
-        "descriptions. Each word's counts are scaled to [0, 1].",
+        "Scale Hierarchical Text Classification challenge; a common root is added above its ten trees. "
+        "Task 1 has the words of the pages (validation part for training: the paper's training file is "
+        "not at hand), task 2 is trained on short descriptions. Each word's counts are scaled to [0, 1].",
         source="http://lshtc.iit.demokritos.gr/",
         terms="none stated",
         own=(Option("task", 1, "1: words of pages; 2: short descriptions for training", 1, 2),),
@@ -61,8 +58,7 @@ SETS = (
         loader="loaders.hierarchies:imclef07",
         size="10,000 + 1,006 x 80; A: 97 nodes, 63 leaves; D: 47 nodes, 26 leaves",
         description="Edge histograms of X-ray images; the class is a path of three levels in a code for "
-        "anatomy (part=A) or "
-        "direction (part=D). The tree has the nodes that occur and a common root.",
+        "anatomy (part=A) or direction (part=D). The tree has the nodes that occur and a common root.",
         source=f"{KU_LEUVEN} (Dimitrovski et al. 2008, ImageCLEF 2007)",
         terms="none stated",
         own=(Option("part", "A", "anatomical or directional code", choices=("A", "D")),),
@@ -81,8 +77,7 @@ SETS = (
         loader="loaders.hierarchies:enron",
         size="988 + 660 x 1,001, 56 labels",
         description="E-mails of Enron's staff, each with about three labels out of a tree of 56: genre, "
-        "emotion, topic. A "
-        "label implies those above it; ancestors=0 keeps the given ones only.",
+        "emotion, topic. A label implies those above it; ancestors=0 keeps the given ones only.",
         source=f"{KU_LEUVEN} (Klimt and Yang 2004; labels by UC Berkeley)",
         terms="none stated",
         own=(Option("ancestors", 1, "1: labels above a given one are labels too", 0, 1),),

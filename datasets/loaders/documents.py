@@ -67,7 +67,7 @@ def draw_counts(
     if n * per_document > MAX_NONZEROS:
         raise DataError(
             f"{n:,} documents of {per_document:,.0f} words are more than {MAX_NONZEROS:,} non-zeros: "
-            f"lower n_samples or density."
+            "lower n_samples or density."
         )
     # followers come on top of the words drawn
     own = per_document / (

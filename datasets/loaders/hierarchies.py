@@ -128,7 +128,7 @@ def _documents_of_tree(request: Request, documents: list[Path], above: Path) -> 
         parts[0],
         tree.names,
         Names(len(words), lambda j: f"word {words[j]}"),
-        sha256(*request.paths),
+        sha256(*documents, above),
         test=parts[1] if len(parts) == 2 else None,
         parents=tree.parents,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import scipy.sparse
 
@@ -16,12 +14,12 @@ def name_of(label: float | str) -> str:
 
 
 def encode(
-    kind: str, train: np.ndarray, test: np.ndarray | None = None, names: Sequence[str] | None = None
+    kind: str, train: np.ndarray, test: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
     """Codes of training and test labels, one a sample, and the names of the classes in sorted order.
 
     Binary: -1 for the smaller of two labels, +1 for the larger; otherwise int32 codes, -1 in the test part
-    for a label that the training part does not have. `names` of the sorted labels may be given. Raises
+    for a label that the training part does not have. Raises
     DataError where a binary set has other than two labels.
     """
     if not len(train):
@@ -44,7 +42,7 @@ def encode(
         test_codes = None if test_codes is None else (2 * test_codes - 1).astype(np.int8)
     else:
         codes = codes.astype(np.int32)
-    return codes, test_codes, tuple(names or (name_of(label) for label in classes.tolist()))
+    return codes, test_codes, tuple(name_of(label) for label in classes.tolist())
 
 
 def indicator(codes: np.ndarray, offsets: np.ndarray, n_labels: int) -> scipy.sparse.csr_matrix:

@@ -126,7 +126,7 @@ def rcv1(request: Request) -> Content:
     topics, train, *test = request.paths
     of_document, names = _topics(topics, request)
     parts = [_vectors(path, of_document, len(names), topics, request) for path in (train, *test)]
-    d = max(part.X.shape[1] for part in parts) - 1
+    d = max(max(part.X.shape[1] for part in parts) - 1, 0)
     parts = [Part(_columns(train, part.X, 1, d), part.y) for part in parts]
     pooled = None
     if len(parts) > 1:

@@ -28,8 +28,7 @@ def synthetic_chain(request: Request) -> Content:
     if tokens * per_token > MAX_NONZEROS:
         raise DataError(
             f"synthetic-chain would have {tokens * per_token:,.0f} non-zeros, more than the "
-            f"{MAX_NONZEROS:,} possible: "
-            "lower n_samples, length or density."
+            f"{MAX_NONZEROS:,} possible: lower n_samples, length or density."
         )
     rng = np.random.default_rng(request.seed)
     transitions = np.full((K, K), 0.2 / K)

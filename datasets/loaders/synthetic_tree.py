@@ -70,8 +70,7 @@ def random_tree(rng: np.random.Generator, n_nodes: int, n_leaves: int, depth: in
     if not 1 <= inner <= most:
         raise DataError(
             f"A tree of depth {depth} with {n_leaves:,} leaves has from {n_leaves + 1:,} to "
-            f"{n_leaves + most:,} nodes, "
-            f"not {n_nodes:,}: change n_nodes, n_leaves or depth."
+            f"{n_leaves + most:,} nodes, not {n_nodes:,}: change n_nodes, n_leaves or depth."
         )
     widths = _inner_widths(inner, n_leaves, depth)
     begins = np.concatenate([[0], np.cumsum(widths)])

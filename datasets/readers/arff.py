@@ -60,8 +60,7 @@ def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None 
         else:
             raise DataError(
                 f"{path.name}, line {number}: attribute {name[:40]} is of type {kind[:40]}; numeric ones "
-                f"and a last "
-                "hierarchical one can be read."
+                "and a last hierarchical one can be read."
             )
     if nodes is None:
         raise DataError(f"{path.name} has no hierarchical attribute: the last one has to be.")

@@ -49,20 +49,11 @@ def read(
     for block in line_blocks(path, limit=limit, progress=progress, member=member):
         _check_text(path, block, line)
         counts.append(_fields_per_line(block))
+        _check_counts(path, line, counts[-1], len(numbering))
         fields = block.split()
         if fields and not numbering:
             width = int(counts[-1][counts[-1] > 0][0])
-            if not 2 <= width <= MAX_FIELDS:
-                first = line + int(np.argmax(counts[-1] > 0))
-                raise DataError(f"{path.name}, line {first}: a token needs a word and a tag, between blanks.")
             numbering, codes = [_numbers() for _ in range(width)], [[] for _ in range(width)]
-        short = np.flatnonzero((counts[-1] > 0) & (counts[-1] < len(numbering)))
-        if len(short):
-            raise DataError(
-                f"{path.name}, line {line + short[0]} has {counts[-1][short[0]]} fields but the first "
-                f"token has "
-                f"{len(numbering)}: give each token as many."
-            )
         fields = _first_and_last(fields, counts[-1], len(numbering))
         for k, (numbers, column) in enumerate(zip(numbering, codes, strict=True)):
             column.append(np.fromiter(map(numbers.__getitem__, fields[k :: len(numbering)]), np.int32))
@@ -89,6 +80,23 @@ def _check_text(path: Path, block: bytes, line: int) -> None:
     except UnicodeDecodeError as error:
         line += block[: error.start].count(b"\n")
         raise DataError(f"{path.name}, line {line}: this is not UTF-8; convert the file.") from None
+
+
+def _check_counts(path: Path, line: int, counts: np.ndarray, width: int) -> None:
+    """Numbers of fields of lines, the first of which is `line`; `width` is that of the first token or 0."""
+    filled = np.flatnonzero(counts)
+    if not len(filled):
+        return
+    width = width or int(counts[filled[0]])
+    bad = filled[(counts[filled] < max(width, 2)) | (counts[filled] > MAX_FIELDS)]
+    if not len(bad):
+        return
+    found, where = counts[bad[0]], f"{path.name}, line {line + bad[0]}"
+    if found < 2:
+        raise DataError(f"{where}: a token needs a word and a tag, between blanks.")
+    if found > MAX_FIELDS:
+        raise DataError(f"{where} has {found:,} fields; a token has at most {MAX_FIELDS:,}.")
+    raise DataError(f"{where} has {found} fields but the first token has {width}: give each token as many.")
 
 
 def _fields_per_line(block: bytes) -> np.ndarray:

@@ -31,8 +31,7 @@ def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None 
                 if parent.setdefault(below, above) != above or below == above:
                     raise DataError(
                         f"{path.name}, line {line}: node {below[:40]} has two parents, "
-                        f"{parent[below][:40]} and "
-                        f"{above[:40]}; in a tree it has one."
+                        f"{parent[below][:40]} and {above[:40]}; in a tree it has one."
                     )
     if not parent:
         raise DataError(f"{path.name} is empty: {RIGHT}.")

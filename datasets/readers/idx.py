@@ -33,6 +33,6 @@ def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None 
     if not shape or min(shape) < 0 or math.prod(shape) != len(data) - start:
         raise DataError(
             f"{path.name} says it holds {' x '.join(map(str, shape))} bytes but {len(data) - start:,} "
-            f"follow: get it again."
+            "follow: get it again."
         )
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape)

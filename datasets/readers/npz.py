@@ -30,7 +30,7 @@ def read(path: Path, *names: str, limit: int = MAX_SMALL_BYTES) -> tuple[np.ndar
             if total > limit:
                 raise DataError(
                     f"{path.name} holds {total:,} bytes when decompressed, more than {limit:,}: make it "
-                    f"smaller."
+                    "smaller."
                 )
             return tuple(_array(path, name, archive.read(f"{name}.npy")) for name in names)
     except FileNotFoundError:
@@ -103,6 +103,6 @@ def read_csr(path: Path, prefix: str = "", *, ones: bool = False) -> scipy.spars
             X.sum_duplicates()
             return X
     raise DataError(
-        f"{path.name}: {', '.join(prefix + name for name in kept)} do not make a CSR matrix: get the file "
-        f"again."
+        f"{path.name}: {', '.join(prefix + name for name in kept)} do not make a CSR matrix: get the "
+        "file again."
     )

@@ -120,7 +120,7 @@ def test_word_weights():
     test = scipy.sparse.csr_matrix([[0, 3.0, 1]])
     assert transforms.weigh([train, test], "binary")[1].toarray().tolist() == [[0, 1, 1]]
     assert transforms.weigh([train, test], "counts")[0] is train
-    tfidf = transforms.weigh([train, test], "tfidf")
+    tfidf = transforms.weigh([train, test], "tf-idf")
     np.testing.assert_allclose(tfidf[0].toarray(), [[2, 0, np.log(2) + 1], [1, 0, 0]])
     np.testing.assert_allclose(tfidf[1].toarray(), [[0, 3 * (np.log(2) + 1), np.log(2) + 1]])
 

@@ -38,6 +38,12 @@ class Request:
     progress: Progress
     paths: tuple[Path, ...] = ()
 
+    @property
+    def test_file(self) -> tuple[Path, ...]:
+        """The file of the test part, where the user named one beside an own file."""
+        name = self.options.get("test")
+        return (store.own_path(name),) if name else ()
+
 
 @dataclass(frozen=True)
 class DataSetInfo:

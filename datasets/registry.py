@@ -68,7 +68,7 @@ def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options:
         raise DataError(f"The seed {seed!r} is not possible: it is a whole number of at least 0.")
     progress = progress or (lambda text, fraction: None)
     progress(f"loading {entry.name}", None)
-    paths = [Path(path) for path in entry.paths]
+    paths = [store.own_path(path) for path in entry.paths]
     paths += [store.fetch(file, entry.source, progress) for file in entry.needed(**options)]
     request = Request(effective, int(seed), progress, tuple(paths))
     content = entry.load_content(request)

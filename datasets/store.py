@@ -57,6 +57,11 @@ def find(path: str) -> Path | None:
     return None
 
 
+def own_path(name: str) -> Path:
+    """The path of a user's own file; ~ is the home folder."""
+    return Path(os.path.expanduser(name))
+
+
 def advice(file: DataFile, source: str) -> str:
     """What to do when `file`, which comes from `source`, is not at hand."""
     place = f"put it at {folders()[0] / file.path}"

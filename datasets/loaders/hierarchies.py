@@ -103,8 +103,7 @@ def lshtc_dryrun(request: Request) -> Content:
 def own(request: Request) -> Content:
     """lshtc:PATH,HIERARCHY, with its test part in another file if one is named."""
     documents, above = request.paths
-    test = request.options["test"]
-    return _documents_of_tree(request, [documents, Path(test)] if test else [documents], above)
+    return _documents_of_tree(request, [documents, *request.test_file], above)
 
 
 def _documents_of_tree(request: Request, documents: list[Path], above: Path) -> Content:

@@ -21,7 +21,7 @@ from .labels import encode, indicator
 def own(request: Request) -> Content:
     """svmlight:PATH, with its test part in another file if one is named."""
     options = request.options
-    paths = [*request.paths, Path(options["test"])] if options["test"] else list(request.paths)
+    paths = [*request.paths, *request.test_file]
     first = None if options["first_index"] == "auto" else int(options["first_index"])
     return content(request, paths, options["kind"], first_index=first, n_features=options["n_features"])
 

@@ -12,7 +12,7 @@ from ..entry import Request
 from ..errors import DataError
 from ..names import Names
 from ..readers import idx, npz, table
-from ..store import sha256
+from ..store import Progress, sha256
 from .labels import encode
 
 LETTER_FEATURES = (
@@ -122,7 +122,7 @@ def covtype(request: Request) -> Content:
 def mnist(request: Request) -> Content:
     """Handwritten digits of 28 x 28 pixels: the 10,000 of the test part, or all 70,000."""
     pairs = [request.paths[i : i + 2] for i in range(0, len(request.paths), 2)]
-    parts = [_digits(*pair) for pair in pairs]
+    parts = [_digits(*pair, request.progress) for pair in pairs]
     names = tuple("0123456789")
     digest = sha256(*request.paths)
     if len(parts) == 1:
@@ -131,8 +131,8 @@ def mnist(request: Request) -> Content:
     return Content(train, names, Names.pixels(28, 28), digest, test=test, picture_shape=(28, 28))
 
 
-def _digits(images: Path, labels: Path) -> Part:
-    pixels, y = idx.read(images), idx.read(labels)
+def _digits(images: Path, labels: Path, progress: Progress) -> Part:
+    pixels, y = (idx.read(path, progress=progress) for path in (images, labels))
     if (
         pixels.ndim != 3
         or pixels.shape[1:] != (28, 28)

@@ -101,6 +101,12 @@ def test_an_own_file_has_its_path_as_source(tmp_path):
     assert datasets.describe(f"svmlight:{path}").available() == (True, None)
 
 
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "some.svm").write_text("1 1:2\n-1 2:1\n")
+    assert datasets.load("svmlight:~/some.svm", test="~/some.svm").test.n_samples == 2
+
+
 def test_progress_is_told(tmp_path):
     path = tmp_path / "some.svm"
     path.write_text("1 1:2\n-1 2:1\n")

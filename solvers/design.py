@@ -168,6 +168,16 @@ class Design:
             self._each(task, features, 1)
         return Scores(Z, tail)
 
+    def column(self, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows with feature j, ascending, and its values there."""
+        spans = [(b, int(lo), int(hi)) for b, (lo, hi) in enumerate(self.starts[:, j : j + 2]) if lo < hi]
+        if not spans:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        rows = np.concatenate([self.edges[b] + self.rows[lo:hi] for b, lo, hi in spans])
+        if self.binary:
+            return rows, np.ones(rows.size)
+        return rows, np.concatenate([self.values[lo:hi] for _, lo, hi in spans])
+
     def by_rows(self) -> Rows:
         """X row by row, for solvers that walk over samples: a second copy, made at the first call."""
         if not self._rows:

@@ -64,6 +64,7 @@ class Iterate:
         ``active`` is the working set the weights were confined to (None: all of them).
         """
         nnz, nnz_rows = point.sparsity()
+        known.setdefault("working_set", point.problem.size if active is None else len(active))
         return cls(
             iteration=iteration,
             objective=point.objective,
@@ -71,7 +72,6 @@ class Iterate:
             penalty=point.penalty,
             nnz=nnz,
             nnz_rows=nnz_rows,
-            working_set=point.problem.size if active is None else len(active),
             w=point.w,
             point=point,
             active=active,

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .crf_bcd import CRFBlockCoordinateDescent
 from .design import Design
 from .jit import compile_clock
 from .losses.base import Loss
@@ -24,7 +25,9 @@ from .sgd import SGDL1
 from .solver import Solver, parameters, why_not
 from .team import Team
 
-SOLVERS: dict[str, type[Solver]] = {s.id: s for s in (ProxQN, ProxGD, OWLQN, SGDL1)}
+SOLVERS: dict[str, type[Solver]] = {
+    s.id: s for s in (ProxQN, ProxGD, OWLQN, SGDL1, CRFBlockCoordinateDescent)
+}
 LOSSES: dict[str, type[Loss]] = {c.id: c for c in (Logistic, MulticlassLogistic, ChainCRF, TreeSoftmax)}
 PENALTIES: dict[str, type[Penalty]] = {p.id: p for p in (NoPenalty, L2, L1, ElasticNet)}
 

@@ -23,6 +23,7 @@ class Trait(enum.Flag):
     ENTRYWISE = enum.auto()
     PROX = enum.auto()
     SAMPLES = enum.auto()
+    DIAGONAL = enum.auto()
     NO_RIDGE = enum.auto()
 
 
@@ -30,6 +31,7 @@ PHRASES = {
     Trait.SMOOTH: "a smooth loss",
     Trait.ENTRYWISE: "a penalty that separates into single weights",
     Trait.SAMPLES: "a loss whose instances can be taken one at a time",
+    Trait.DIAGONAL: "a loss with second derivatives by single scores",
     Trait.NO_RIDGE: "a penalty without ridge",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }

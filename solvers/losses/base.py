@@ -60,6 +60,18 @@ class Loss(Declared):
         """The loss of the first ``n`` instances, cut off after ``most`` rows of X, and the rows they take."""
         raise TypeError(f"{type(self).__name__} does not define first")
 
+    def instances_of(self, rows: np.ndarray) -> np.ndarray:
+        """The instances that these rows of X (ascending) belong to, ascending."""
+        return rows
+
+    def subset(self, instances: np.ndarray) -> tuple[Loss, np.ndarray]:
+        """The loss of these instances (ascending), and the rows of X they take."""
+        return self._holding(y=self.y[instances], n_instances=instances.size), instances
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """∂²L/∂z² of single scores at the rows whose residual is ``G``; with ``Trait.DIAGONAL``."""
+        raise TypeError(f"{type(self).__name__} does not define diagonal")
+
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         """Loss of each instance at ``scores + t delta``, shape (n_instances,)."""
         raise TypeError(f"{type(self).__name__} does not define values")

@@ -22,7 +22,7 @@ class Logistic(Loss):
     summary = "negative log-likelihood of a binary label"
     paper = "Zhong et al. 2014; Yu et al. 2010; Mathur and Chakrabarti 2006, eq. (3)"
     kinds = ("binary",)
-    traits = Trait.SMOOTH | Trait.SAMPLES
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
     sample_code = 0
     average = True
 
@@ -55,6 +55,9 @@ class Logistic(Loss):
 
         self.team.each(task, range(len(chunks)), self.pulse)
         return Scores(G, np.zeros(0))
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return np.abs(G) * (1.0 - np.abs(G))
 
     def predict(self, scores: Scores) -> np.ndarray:
         return np.where(scores.Z[:, 0] >= 0, 1.0, -1.0)

@@ -32,7 +32,7 @@ class ChainCRF(Loss):
     summary = "negative log-likelihood of label sequences with transitions"
     paper = "Zhong et al. 2014, sections 4 and 6.1"
     kinds = ("sequences",)
-    traits = Trait.SMOOTH | Trait.SAMPLES
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
     sample_code = 2
     average = False
     metric_name = "per-token accuracy"
@@ -55,6 +55,18 @@ class ChainCRF(Loss):
             y=self.y[:rows], offsets=offsets, chunks=_chunks(offsets), n_instances=offsets.size - 1
         )
         return bound, rows
+
+    def instances_of(self, rows: np.ndarray) -> np.ndarray:
+        return np.unique(np.searchsorted(self.offsets, rows, side="right") - 1)
+
+    def subset(self, instances: np.ndarray) -> tuple[ChainCRF, np.ndarray]:
+        lengths = np.diff(self.offsets)[instances]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        rows = np.repeat(self.offsets[:-1][instances] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        chosen = self._holding(
+            y=self.y[rows], offsets=offsets, chunks=_chunks(offsets), n_instances=instances.size
+        )
+        return chosen, rows
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         tail = scores.tail if delta is None else scores.tail + t * delta.tail
@@ -92,6 +104,25 @@ class ChainCRF(Loss):
 
         self.team.each(task, range(len(self.chunks)), self.pulse)
         return Scores(G, pairs.sum(axis=0).reshape(-1))
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        μ = G.copy()
+        μ[np.arange(rows.size), self.y[rows]] += 1.0
+        return μ * (1.0 - μ)
+
+    def tail_diagonal(self, scores: Scores) -> np.ndarray:
+        """Σ_t p_t(1 - p_t) over pair marginals p_t, one a transition."""
+        transitions = _Transitions(scores.tail, self.n_outputs)
+        out = np.zeros((len(self.chunks), self.n_outputs, self.n_outputs))
+
+        def task(k: int) -> None:
+            lo, hi = self.chunks[k]
+            offsets = self.offsets[lo : hi + 1]
+            E, _, wide = exponentials(scores.Z[offsets[0] : offsets[-1]], transitions.wide)
+            pair_variances(scores.Z, E, wide, *transitions.parts, self.y, offsets, out[k])
+
+        self.team.each(task, range(len(self.chunks)), self.pulse)
+        return out.sum(axis=0).reshape(-1)
 
     def predict(self, scores: Scores) -> np.ndarray:
         """Most likely label sequences (Viterbi)."""
@@ -282,6 +313,35 @@ def _log_dot(a, b):
     for k in range(a.size):
         total += np.exp(a[k] + b[k] - high)
     return high + np.log(total)
+
+
+@kernel
+def pair_variances(Z, E, wide, transitions, forth, back, top, y, offsets, out):
+    """out += p_t(1 - p_t) over the pair marginals p_t of the sequences between ``offsets``; Z is whole, E and
+    wide start at the first of their tokens."""
+    m, first = transitions.shape[0], offsets[0]
+    for s in range(offsets.size - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        n, here, labels = hi - lo, np.array([0, hi - lo]), y[lo:hi]
+        own = slice(lo - first, hi - first)
+        alpha, beta = np.zeros((n, E.shape[1])), np.zeros((n, E.shape[1]))
+        G, pairs = np.empty((n, m)), np.zeros((m, m))
+        marginals(
+            Z[lo:hi], E[own], wide[own], transitions, forth, back, top, labels, here, alpha, beta, G, pairs
+        )
+        if wide[own].any():
+            # in log space only sums over positions are at hand: p - p² at their mean is an upper bound
+            for i in range(1, n):
+                pairs[labels[i - 1], labels[i]] += 1.0
+            for k in range(m):
+                for c in range(m):
+                    out[k, c] += pairs[k, c] * (1.0 - pairs[k, c] / (n - 1))
+            continue
+        for i in range(1, n):
+            for k in range(m):
+                for c in range(m):
+                    p = alpha[i - 1, k] * beta[i, c] * forth[k, c]
+                    out[k, c] += p * (1.0 - p)
 
 
 @kernel

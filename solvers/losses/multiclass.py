@@ -22,7 +22,7 @@ class MulticlassLogistic(Loss):
     summary = "negative log-likelihood of one label among several (softmax)"
     paper = "Blondel et al. 2013, eq. (12)"
     kinds = ("multiclass",)
-    traits = Trait.SMOOTH | Trait.SAMPLES
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
     sample_code = 1
     average = True
 
@@ -62,6 +62,11 @@ class MulticlassLogistic(Loss):
 
         self.team.each(task, range(len(chunks)), self.pulse)
         return Scores(G, np.zeros(0))
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        μ = G.copy()
+        μ[np.arange(rows.size), self.y[rows]] += 1.0
+        return μ * (1.0 - μ)
 
     def predict(self, scores: Scores) -> np.ndarray:
         return scores.Z.argmax(axis=1)

@@ -28,7 +28,7 @@ class TreeSoftmax(Loss):
     summary = "negative log-likelihood of a leaf in a tree of classes"
     paper = "Zhong et al. 2014, section 6.2 and appendix D.2"
     kinds = ("tree",)
-    traits = Trait.SMOOTH | Trait.SAMPLES
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
     sample_code = 3
     average = False
 
@@ -88,6 +88,15 @@ class TreeSoftmax(Loss):
         P = scratch("leaves", Z.shape[0], self.leaves.size)
         downward(Z, self.parents, self.leaves, P)
         return P
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        β = G.copy()
+        node = self.y[rows]
+        while np.any(node >= 0):
+            inside = np.flatnonzero(node >= 0)
+            β[inside, node[inside]] += 1.0
+            node = np.where(node >= 0, self.parents[node], -1)
+        return β * (1.0 - β)
 
     def predict(self, scores: Scores) -> np.ndarray:
         """The leaf with the highest α."""

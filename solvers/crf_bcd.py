@@ -1,0 +1,200 @@
+"""Blockwise coordinate descent for CRFs: Sokolovska, Lavergne, Cappé and Yvon, IEEE JSTSP 2010."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .design import Scores
+from .iterate import NAN, Ending, Iterate
+from .linesearch import armijo
+from .problem import Point
+from .solver import Solver, Trait, param
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+#: Longest step of one weight (LIBLINEAR's): with curvatures floored at 1e-10 a step could be 1e10.
+LONGEST = 10.0
+
+
+@dataclass(frozen=True)
+class CRFBlockCoordinateDescent(Solver):
+    """Blocks are the weights of one feature, and the tail (transitions). An iterate is a sweep over them.
+
+    In a block, new = S(h w - g, λ)/h with h_y = Σ x² μ_y(1 - μ_y), which ignores the covariance between
+    positions and between labels. As in Zhong et al. 2014, section 6: an Armijo search along the step on the
+    instances that contain the feature, shrinking of single weights in epochs (section 2.3), and
+    h >= 1e-10. ``damping`` is the safeguard of the original instead of the search, h times
+    1.5 max(1, |g/h|).
+    """
+
+    id = "crf-bcd"
+    name = "CRF-BCD"
+    summary = "coordinate descent over the weights of one feature at a time"
+    paper = "Sokolovska et al. 2010; Zhong et al. 2014, section 6"
+    needs = Trait.SMOOTH | Trait.DIAGONAL | Trait.ENTRYWISE
+
+    shrinking: bool = param(True, "leave out weights that stay at zero, in epochs")
+    damping: bool = param(False, "damp the curvature instead of searching along the step")
+    beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)
+    sigma: float = param(
+        0.01, "share of the promised decrease that Armijo's rule asks for", low=0.0, high=0.5
+    )
+    cooling_start: float = param(
+        0.1, "shrinking stop ε_s of the first epoch", low=0.0, high=1.0, open_low=True
+    )
+    cooling: float = param(0.1, "factor of ε_s from epoch to epoch", low=0.0, high=1.0, open_low=True)
+    tol: float = param(1e-9, "ε: violation relative to that at w = 0 at which it ends", low=0.0, high=1.0)
+
+    @property
+    def dense_vectors(self) -> int:
+        return 3
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        state = _State(self, problem, problem.at(w0))
+        V0 = max(problem.violation_at_zero(), sys.float_info.min)
+        N, eps_s, epoch, M_hat, sweep = problem.loss.n_instances, self.cooling_start, 0, np.inf, 0
+        events: tuple[str, ...] = ("epoch-start",)
+        while True:
+            working = int(state.active.sum())
+            yield Iterate.at(state.point(), sweep, epoch=epoch, events=events, **state.known(working))
+            sweep, events = sweep + 1, ()
+            slack = M_hat / N if self.shrinking else np.inf
+            M = 0.0
+            for block in range(state.n_blocks):
+                M = max(M, state.update(block, slack))
+                problem.pulse()
+            everything, M_hat = working == problem.size, M
+            if self.tol * V0 >= M and everything:
+                yield Iterate.at(state.point(), sweep, epoch=epoch, **state.known(working))
+                return Ending("converged", f"no weight violated by more than {M:.3g} in a whole sweep")
+            if eps_s * V0 >= M and self.shrinking:
+                epoch, events = epoch + 1, ("epoch-start",)
+                eps_s = max(self.tol, self.cooling * min(eps_s, M / V0))
+                state.active[:] = True
+                M_hat = np.inf
+
+
+class _State:
+    """Weights and scores, and of every instance its loss and residual, stale once its scores have moved."""
+
+    def __init__(self, solver: CRFBlockCoordinateDescent, problem: Problem, point: Point) -> None:
+        design, loss = problem.design, problem.loss
+        self.solver, self.problem = solver, problem
+        self.w, self.scores = point.w, point.scores
+        self.W, self.tail = design.split(self.w)
+        self.active = np.ones(problem.size, dtype=bool)
+        self.values = loss.values(self.scores)
+        self.residual = loss.residual(self.scores)
+        self.stale = np.zeros(loss.n_instances, dtype=bool)
+        self.n_blocks = design.n_features + (1 if design.n_tail else 0)
+        self.trials = 0
+
+    def point(self) -> Point:
+        loss = self.problem.scale * float(np.sum(self.values))
+        return Point(self.problem, self.w, self.scores, loss=loss)
+
+    def known(self, working: int) -> dict[str, object]:
+        """What a record says of the sweep just done."""
+        trials, self.trials = self.trials, 0
+        return {"ls_kind": "none" if self.solver.damping else "armijo", "ls_trials": trials, "step": NAN} | {
+            "phase": "shrink" if self.solver.shrinking else None,
+            "working_set": working,
+        }
+
+    def update(self, block: int, slack: float) -> float:
+        """One step in a block; returns the largest violation of its active weights."""
+        design, penalty, scale = self.problem.design, self.problem.penalty, self.problem.scale
+        m, tail = design.n_outputs, block == design.n_features
+        at = slice(block * m, block * m + (design.n_tail if tail else m))
+        active = np.flatnonzero(self.active[at])
+        if not active.size:
+            return 0.0
+        rows, x = (np.zeros(0, np.int64), np.zeros(0)) if tail else design.column(block)
+        if not (tail or rows.size):
+            self.active[at] = False
+            return 0.0
+        instances = np.arange(self.values.size) if tail else self.problem.loss.instances_of(rows)
+        self._refresh(instances)
+        g, h = self._derivatives(tail, rows, x)
+        w = self.w[at]
+        g, h = scale * g + penalty.ridge * w, np.maximum(scale * h + penalty.ridge, 1e-10)
+        keep = active[(w[active] != 0.0) | (np.abs(g[active]) > penalty.l1 - slack)]
+        self.active[at] = False
+        self.active[at.start + keep] = True
+        violation = penalty.violation(w[keep], g[keep])
+        if not violation > 0.0:
+            return violation
+        if self.solver.damping:
+            h = h * 1.5 * max(1.0, float(np.max(np.abs(g[keep] / h[keep]))))
+        old = w[keep].copy()
+        new = old - g[keep] / h[keep]
+        new -= np.clip(new, -penalty.l1 / h[keep], penalty.l1 / h[keep])
+        step = np.clip(new - old, -LONGEST, LONGEST)
+        self._move(block, tail, keep, step, g[keep], rows, x, instances)
+        return violation
+
+    def _refresh(self, instances: np.ndarray) -> None:
+        """Residuals of those instances whose scores have moved since they were computed."""
+        stale = instances[self.stale[instances]]
+        if not stale.size:
+            return
+        loss, rows = self.problem.loss.subset(stale)
+        fresh = loss.residual(Scores(self.scores.Z[rows], self.scores.tail))
+        self.residual.Z[rows] = fresh.Z
+        self.stale[stale] = False
+
+    def _derivatives(self, tail: bool, rows: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """g and h of a block, of the sum over instances."""
+        if tail:
+            self.residual = self.problem.loss.residual(self.scores)
+            return self.residual.tail, self.problem.loss.tail_diagonal(self.scores)
+        self.problem.design.touched += rows.size
+        G = self.residual.Z[rows]
+        return x @ G, (x * x) @ self.problem.loss.diagonal(G, rows)
+
+    def _move(self, block, tail, keep, step, g, rows, x, instances) -> None:
+        """Armijo along the step (or the whole of it), then weights, scores and losses move."""
+        problem, penalty = self.problem, self.problem.penalty
+        m = problem.design.n_outputs
+        old = self.w[block * m + keep]
+        loss, sub = (problem.loss, slice(None)) if tail else problem.loss.subset(instances)
+        here = Scores(self.scores.Z[sub], self.scores.tail)
+        delta = Scores(np.zeros_like(here.Z), np.zeros_like(here.tail))
+        if tail:
+            delta.tail[keep] = step
+        else:
+            change = np.zeros(m)
+            change[keep] = step
+            delta.Z[np.searchsorted(sub, rows)] = x[:, None] * change
+        before = problem.scale * float(self.values[instances].sum()) + penalty.value(old)
+        values = np.zeros(0)
+
+        def phi(t: float) -> float:
+            nonlocal values
+            values = loss.values(here, delta, t)
+            return problem.scale * float(values.sum()) + penalty.value(old + t * step)
+
+        if self.solver.damping:
+            t = 1.0
+            phi(t)
+        else:
+            # g holds the ridge's part already, the ℓ1 part of the promise is added here
+            promised = float(g @ step) + penalty.l1 * float(np.abs(old + step).sum() - np.abs(old).sum())
+            t, trials = armijo(phi, before, promised, beta=self.solver.beta, sigma=self.solver.sigma)
+            self.trials += trials
+            if t == 0.0:
+                return
+        self.w[block * m + keep] = old + t * step
+        if tail:
+            self.scores.tail += t * delta.tail
+        else:
+            problem.design.touched += rows.size
+            self.scores.Z[sub] += t * delta.Z
+        self.values[instances] = values
+        self.stale[instances] = True

@@ -35,7 +35,8 @@ def _example(dataset: Dataset, i: int) -> Example:
     if dataset.picture_shape:
         height, width = dataset.picture_shape
         values = _features(dataset, rows)[:, : height * width]
-        pictures = values.reshape(len(rows), height, width) / max(values.max(), 1)
+        low, high = min(values.min(), 0), max(values.max(), 1)
+        pictures = ((values - low) / (high - low)).reshape(len(rows), height, width)
     elif dataset.texts:
         text = dataset.texts(i)
     else:

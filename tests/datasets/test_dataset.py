@@ -112,6 +112,13 @@ def test_examples_of_pictures_leave_products_out():
     np.testing.assert_array_equal(example.pictures, pixels[:1].reshape(1, 2, 2))
 
 
+def test_pictures_of_any_scale_are_between_0_and_1():
+    data = dataclasses.replace(loaded(Part(np.array([[-1.0, 0.5], [3.0, 0.0]]), Y[:2])), picture_shape=(1, 2))
+    first, second = (example.pictures.ravel().tolist() for example in data.examples(2))
+    assert first == [0.0, 0.75]
+    assert second == [1.0, 0.0]
+
+
 def test_examples_of_sequences_spell_their_labels():
     data = loaded(Part(X, Y, np.array([0, 2, 6])), kind="sequences")
     assert [example.label for example in data.examples(2)] == ["ab", "abab"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -161,7 +161,7 @@ class Run:
         record["cpu_seconds"], record["wall_seconds"] = self._cpu, self._wall
         record["passes"] = self.problem.passes
         if iterate.point is None and iterate.w is not None:
-            seen = self._observe(iterate.w)
+            seen = self._observe(iterate.w, self._pulse)
             record |= {"objective": seen.objective, "loss": seen.loss, "penalty": seen.penalty}
             record["nnz"], record["nnz_rows"] = seen.sparsity()
         if iterate.w is not None:
@@ -176,9 +176,9 @@ class Run:
             self._measure(iterate.iteration)
         self.trace.append(record)
 
-    def _observe(self, w: np.ndarray) -> Point:
+    def _observe(self, w: np.ndarray, pulse: Callable[[], None]) -> Point:
         """A point of the observer's own: nothing it computes reaches the solver, its clock or its passes."""
-        problem = self.problem.with_pulse(self._pulse)
+        problem = self.problem.with_pulse(pulse)
         return Point(problem, w, problem.design.scores(w))
 
     def _measure(self, iteration: int) -> None:
@@ -251,7 +251,7 @@ class Run:
         }
         if ending.status not in ("stopped", "failed") and trace.w is not None:
             with contextlib.suppress(Interrupted):  # whoever stops it now does without these
-                point = self._observe(trace.w)
+                point = self._observe(trace.w, lambda: None)  # a run that ends is not interrupted any more
                 result["violation"] = point.violation()
                 result["train_metric"] = self.problem.train_metric(point)
                 if self.problem.has_test:

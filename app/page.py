@@ -194,7 +194,7 @@ class Page:
         text = "Changes take effect on the next Run." if changed else ""
         if self.pending.object != text:
             self.pending.object = text
-        if pn.state.location is not None:
+        if self.session.ticking and pn.state.location is not None:
             pn.state.location.update_query(**self.query())
 
     def query(self) -> dict[str, str]:
@@ -262,5 +262,7 @@ def serve() -> None:
     page.view().servable(title=TITLE)
     if request is not None:
         session = page.session
+
         pn.state.on_session_destroyed(lambda context: session.close())
-        session.start_timer(lambda: context.session.connection_count)
+        # what is changed while the browser still builds the page would be lost on it
+        pn.state.onload(lambda: session.start_timer(lambda: context.session.connection_count))

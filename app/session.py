@@ -18,9 +18,9 @@ from solvers import Trace
 
 #: Milliseconds between ticks, and at most.
 PERIOD = 200
-SLOWEST = 2000
+SLOWEST = 1000
 #: Seconds without a connection after which the runs of a session end.
-GRACE = 1.0
+GRACE = 0.5
 
 
 class Watcher(Protocol):
@@ -138,7 +138,14 @@ class Session:
         """Tick five times a second in the current document; ``connections()`` counts its pages."""
         self._connected = connections
         self._seen_connected = time.monotonic()
-        self._timer = pn.state.add_periodic_callback(self._on_time, PERIOD)
+        # in the background: else every tick would tell the browser that the server is busy, and free again
+        self._timer = pn.io.PeriodicCallback(callback=self._on_time, period=PERIOD, background=True)
+        self._timer.start()
+
+    @property
+    def ticking(self) -> bool:
+        """Whether a browser shows the page."""
+        return self._timer is not None
 
     def _on_time(self) -> None:
         if self._is_gone():

@@ -12,7 +12,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Generator
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
@@ -175,6 +175,22 @@ class Visit:
     def points(self, figure: str) -> int:
         """Points in all curves of a figure."""
         return sum(map(len, self.curves(figure)))
+
+    def cursor(self, figure: str) -> float | None:
+        """Where the cursor's line stands in a figure."""
+        return self.page.evaluate(
+            """(name) => {
+              const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+                m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name)).at(-1)
+              const line = figure?.renderers.find((r) => r.glyph?.type === "VSpan")
+              return line?.data_source.data.x[0] ?? null
+            }""",
+            figure,
+        )
+
+    def query(self) -> dict[str, str]:
+        """The address as the page keeps it."""
+        return dict(parse_qsl(urlsplit(self.page.url).query))
 
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
         until = time.monotonic() + seconds

@@ -1,0 +1,230 @@
+"""The page in a real browser: cursor, set-up, address, sessions, sizes, themes."""
+
+from __future__ import annotations
+
+import pytest
+
+import solvers
+
+#: A problem of fractions of a second, and how fast it is shown.
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-7"}
+SLOW = SMALL | {"solvers": "prox-gd;owl-qn", "tol": "1e-14", "speed": "2 a second"}
+
+
+def finished(tab) -> bool:
+    states = tab.states()
+    return bool(states) and set(states) == {"finished"}
+
+
+def test_the_cursor_moved_in_one_plot_is_followed_by_the_other_the_bar_and_the_tab(visit):
+    tab = visit(x="iteration", tab="line-search", **SMALL | {"solvers": "prox-qn"})
+    tab.button("Run").click()
+    tab.wait_until(lambda: finished(tab), "the end")
+    tab.wait_until(lambda: tab.cursor("convergence") is not None, "a cursor")
+    canvas = tab.page.locator(".bk-Canvas").nth(1)
+    box = canvas.bounding_box()
+    tab.page.mouse.click(box["x"] + 0.45 * box["width"], box["y"] + 0.4 * box["height"])
+    slider = tab.page.get_by_role("slider", name="Iteration under the cursor")
+    last = max(tab.curves("sparsity", "x")[0])
+    tab.wait_until(lambda: 0 < tab.cursor("sparsity") < last, "the cursor in the plot clicked")
+    at = tab.cursor("sparsity")
+    tab.wait_until(lambda: tab.cursor("convergence") == at, "the cursor in the other plot")
+    assert float(slider.input_value()) == at
+    tab.wait_until(lambda: tab.page.get_by_text(f"the step to iteration {at:g}").count() == 1, "the tab")
+
+    tab.page.mouse.click(700, 20)  # somewhere without a field
+    tab.page.keyboard.press("ArrowLeft")
+    tab.wait_until(lambda: tab.cursor("convergence") == at - 1, "left arrow")
+    tab.page.keyboard.press("ArrowRight")
+    tab.wait_until(lambda: tab.cursor("sparsity") == at, "right arrow")
+    slider.fill("2")
+    tab.wait_until(lambda: tab.cursor("convergence") == 2, "the slider")
+    tab.button("follow").click()
+    tab.wait_until(lambda: tab.cursor("convergence") == float(slider.get_attribute("max")), "the head")
+
+    names = ["Shrinking", "Line search", "Steps", "Record", "Test accuracy", "Summary"]
+    for name in [*names, *names]:
+        tab.page.get_by_role("tab", name=name).click()
+        tab.page.wait_for_timeout(250)
+    assert tab.query()["tab"] == "summary"
+    assert tab.page.get_by_role("columnheader", name="CPU to a gap of 0.0001").is_visible()
+
+
+def test_one_run_is_paused_hidden_and_stopped_by_its_row_and_space_works_for_all(visit):
+    tab = visit(**SLOW)
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.points("convergence") > 4, "points")
+    tab.button("Pause prox-gd").click()
+    tab.wait_until(lambda: tab.states() == ["paused", "running"], "one paused")
+    held = tab.iteration("prox-gd")
+    tab.button("One iteration of prox-gd").click()
+    tab.wait_until(lambda: tab.iteration("prox-gd") == held + 1, "one step of one run")
+    tab.button("Hide owl-qn").click()
+    tab.wait_until(lambda: len(tab.curves("convergence")) == 1, "one curve")
+    tab.button("Show owl-qn").click()
+    tab.wait_until(lambda: len(tab.curves("convergence")) == 2, "both curves")
+    tab.button("Stop owl-qn").click()
+    tab.wait_until(lambda: tab.states() == ["paused", "stopped"], "one stopped")
+    tab.page.mouse.click(700, 20)
+    tab.page.keyboard.press(" ")
+    tab.wait_until(lambda: tab.states()[0] == "running", "space resumes")
+    tab.page.keyboard.press(" ")
+    tab.wait_until(lambda: tab.states()[0] == "paused", "space pauses")
+    tab.button("Clear").click()
+    tab.wait_until(lambda: tab.states() == [], "an empty legend")
+
+
+def test_settings_of_a_solver_and_a_copy_of_it_and_lambda_are_in_the_address_and_survive_a_reload(visit):
+    tab = visit(**SMALL)
+    tab.button("Settings of prox-qn").click()
+    memory = tab.page.get_by_role("textbox", name="memory")
+    memory.fill("0")
+    memory.press("Enter")
+    alert = tab.page.get_by_role("alert").filter(has_text="memory must be a whole number from 1 to 1000")
+    alert.wait_for()
+    memory.fill("3")
+    memory.press("Enter")
+    alert.wait_for(state="detached")
+    tab.button("Race a copy of prox-qn with other settings").click()
+    lam = tab.page.get_by_role("textbox", name="λ", exact=True)
+    lam.fill("none")
+    lam.press("Enter")
+    tab.page.get_by_text("λ must be a number above 0").wait_for()
+    lam.fill("0.0625")
+    lam.press("Enter")
+    tab.wait_until(lambda: tab.query().get("lam") == "0.0625", "λ in the address")
+    wanted = "prox-qn,memory=3;prox-qn-2=prox-qn,memory=3;owl-qn"
+    tab.wait_until(lambda: tab.query()["solvers"] == wanted, "the solvers in the address")
+    before = tab.query()
+    tab.page.reload()
+    tab.wait_until(lambda: tab.button("Run").is_enabled(), "the page again")
+    tab.wait_until(lambda: tab.query() == before, "the same address")
+    assert tab.page.get_by_role("textbox", name="λ", exact=True).input_value() == "0.0625"
+    tab.button("Run").click()
+    tab.wait_until(lambda: finished(tab), "the end")
+    assert [tab.row(label)["state"] for label in ("prox-qn", "prox-qn-2", "owl-qn")] == ["finished"] * 3
+
+
+def test_a_bad_address_gives_notices_and_the_default_set_up(visit):
+    tab = visit(data="svmlight:/etc/passwd", lam="-1", tab="nonsense", seed="x")
+    alerts = tab.page.get_by_role("alert")
+    tab.wait_until(lambda: alerts.count() == 4, "four notices")
+    assert "there is no data set 'svmlight:/etc/passwd'" in alerts.first.text_content()
+    assert tab.query()["data"] == "digit-strings"
+    assert tab.query()["lam"] == "5"
+
+
+def unfit() -> tuple[str, str, str]:
+    """A penalty, a solver that cannot take it with logistic loss, and why."""
+    for penalty in solvers.PENALTIES:
+        for solver in solvers.SOLVERS:
+            if reason := solvers.why_not_solver(solver, "logistic", penalty):
+                return penalty, solver, reason
+    pytest.fail("every solver takes every penalty: there is nothing to show")
+
+
+def test_a_solver_that_does_not_fit_is_shown_disabled_with_its_reason(visit):
+    penalty, solver, reason = unfit()
+    tab = visit(data="breast-cancer", penalty=penalty)
+    box = tab.page.get_by_role("checkbox", name=solver, exact=True)
+    assert box.is_disabled()
+    assert tab.page.get_by_text(reason, exact=True).first.is_visible()
+
+
+def test_two_tabs_do_not_see_each_others_runs_and_closing_one_ends_its_runs_within_2_seconds(visit):
+    busy, idle = visit(solvers="prox-gd"), visit(**SMALL)
+    busy.button("Run").click()
+    busy.wait_until(lambda: busy.iteration("prox-gd") > 2, "a run", 60)
+    idle.page.wait_for_timeout(500)
+    assert idle.states() == []
+    server = busy.server
+    before = server.cpu_seconds()
+    idle.page.wait_for_timeout(1000)
+    assert server.cpu_seconds() - before > 0.25, "the run is at work"
+    busy.page.close()
+    idle.page.wait_for_timeout(2000)
+    before = server.cpu_seconds()
+    idle.page.wait_for_timeout(1500)
+    assert server.cpu_seconds() - before < 0.3, "nobody computes any more"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (820, 1180)])
+def test_nothing_is_cut_off_or_on_top_of_another_at(visit, width, height):
+    tab = visit(width=width, height=height, **SMALL)
+    tab.button("Run").click()
+    tab.wait_until(lambda: finished(tab) and tab.points("sparsity") > 0, "the end")
+    tab.page.wait_for_timeout(500)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    boxes = {
+        "run": tab.button("Run"),
+        "legend": tab.page.locator(".legend"),
+        "convergence": tab.page.locator(".bk-Canvas").nth(0),
+        "sparsity": tab.page.locator(".bk-Canvas").nth(1),
+        "tabs": tab.page.get_by_role("tab").first,
+    }
+    found = {name: locator.bounding_box() for name, locator in boxes.items()}
+    for name, box in found.items():
+        assert box["x"] >= 0, name
+        assert box["x"] + box["width"] <= width, name
+    names = list(found)
+    for k, one in enumerate(names):
+        for other in names[k + 1 :]:
+            assert not overlap(found[one], found[other]), (one, other)
+    row = tab.page.locator(".row.run").first
+    stop = row.get_by_role("button", name="Remove prox-qn").bounding_box()
+    assert stop["x"] + stop["width"] <= found["legend"]["x"] + found["legend"]["width"] + 1
+    assert tab.page.locator(".bar").bounding_box()["y"] < height, "the cursor's bar is always in sight"
+
+
+def overlap(a: dict, b: dict) -> bool:
+    return (
+        a["x"] < b["x"] + b["width"] - 1
+        and b["x"] < a["x"] + a["width"] - 1
+        and a["y"] < b["y"] + b["height"] - 1
+        and b["y"] < a["y"] + a["height"] - 1
+    )
+
+
+def test_the_dark_theme_recolours_page_and_plots(visit):
+    tab = visit(**SMALL)
+    tab.button("Run").click()
+    tab.wait_until(lambda: finished(tab), "the end")
+    label = """() => [...Bokeh.documents[0]._all_models.values()]
+      .find((m) => m.type === "Figure").below[0].axis_label_text_color"""
+    background = "getComputedStyle(document.querySelector('main') ?? document.body).backgroundColor"
+    light = tab.page.evaluate(label)
+    tab.button("Toggle theme").click()
+    tab.wait_until(lambda: tab.page.evaluate(label) != light, "other colours in the plots")
+    color = tab.page.locator(".row.run .label").first.evaluate("e => getComputedStyle(e).color")
+    assert brightness(color) > 180
+    assert brightness(tab.page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")) < 60, (
+        background
+    )
+
+
+def brightness(color: str) -> float:
+    numbers = [float(part) for part in color[color.index("(") + 1 : color.index(")")].split(",")[:3]]
+    return sum(numbers) / 3
+
+
+def test_every_control_can_be_reached_and_has_a_name(visit):
+    tab = visit(**SMALL)
+    unnamed = tab.page.evaluate(
+        """() => {
+          const out = []
+          const walk = (root) => {
+            for (const el of root.querySelectorAll("*")) {
+              if (el.matches("button, input:not([aria-hidden]), select, [role=combobox]") && el.offsetParent !== null) {
+                const labels = [...(el.labels ?? [])].map((label) => label.textContent).join("")
+                const name = el.getAttribute("aria-label") || el.textContent.trim() || el.title || labels ||
+                  el.getAttribute("aria-labelledby")
+                if (!name) { out.push(el.outerHTML.slice(0, 200)) }
+              }
+              if (el.shadowRoot) { walk(el.shadowRoot) }
+            }
+          }
+          walk(document)
+          return out
+        }"""
+    )
+    assert unnamed == []

@@ -179,8 +179,8 @@ def test_optima_stand_beside_the_papers_table_1() -> None:
     columns = ["λ", "f*", "non-zeros", "5 splits", "paper", "test accuracy", "5 splits", "paper"]
     report.table("Optimum, per-character accuracy by Viterbi on the 661 test words", columns, rows)
     report.note(
-        "The paper's split is random and not published, so other words are held out here. There are only 55 "
-        "distinct words, so an accuracy depends on which of them a split draws: the columns '5 splits' (seeds 0 "
-        "to 4) show by how much, and where the paper's number lies."
+        "The paper's split is random and not published, so other words are held out here. There are only "
+        "55 distinct words, so an accuracy depends on which of them a split draws: the columns '5 splits' "
+        "(seeds 0 to 4) show by how much, and where the paper's number lies."
     )
     report.write("ocr-table-1.html")

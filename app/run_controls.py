@@ -9,15 +9,7 @@ import panel_material_ui as pmui
 from app.session import Session
 
 #: Iterates a second, and their names; 0 is full speed.
-PACES = {
-    "1 / s": 1.0,
-    "2 / s": 2.0,
-    "5 / s": 5.0,
-    "10 / s": 10.0,
-    "30 / s": 30.0,
-    "100 / s": 100.0,
-    "full": 0.0,
-}
+PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0.0}
 
 
 class RunControls:

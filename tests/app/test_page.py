@@ -60,6 +60,8 @@ def test_an_address_brings_the_same_page_back(visit):
     again = visit(**page.query())
     assert again.setting == page.setting
     assert again.query() == page.query()
+    assert len(again.notices) == 0
+    assert again.session.pace == 10.0
     assert again.tabs["steps"].visible
     assert not again.tabs["record"].visible
     assert all(view.x == "passes" for view in again.session.views if "x" in view.param)

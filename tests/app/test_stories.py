@@ -7,8 +7,10 @@ import pytest
 
 import solvers
 from app import library
+from app.run_controls import PACES
 from app.stories import stories
 from app.views import TABS
+from app.views.plot import X_AXES
 from solvers import Stopping, Trace, relative_gap
 
 
@@ -48,6 +50,8 @@ def test_a_story_can_be_shown(story):
     assert story.look_for
     assert story.summary
     assert story.view.get("tab", "record") in TABS
+    assert story.view.get("x", "passes") in X_AXES
+    assert story.view.get("speed", "full") in PACES
     assert all(
         solvers.why_not_solver(s.id, story.setting.problem.loss, story.setting.problem.penalty) is None
         for s in story.setting.solvers

@@ -195,7 +195,7 @@ class Visit:
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
         until = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < until, f"waited {seconds:g} s for {what}; {self.errors}"
+            assert time.monotonic() < until, f"waited {seconds:g} s for {what}; {self.states()} {self.errors}"
             self.page.wait_for_timeout(100)
 
 

@@ -46,8 +46,8 @@ def test_the_cursor_moved_in_one_plot_is_followed_by_the_other_the_bar_and_the_t
     for name in [*names, *names]:
         tab.page.get_by_role("tab", name=name).click()
         tab.page.wait_for_timeout(250)
-    assert tab.query()["tab"] == "summary"
-    assert tab.page.get_by_role("columnheader", name="CPU to a gap of 0.0001").is_visible()
+    tab.page.get_by_role("columnheader", name="CPU to a gap of 0.0001").wait_for()
+    tab.wait_until(lambda: tab.query()["tab"] == "summary", "the tab in the address")
 
 
 def test_one_run_is_paused_hidden_and_stopped_by_its_row_and_space_works_for_all(visit):
@@ -214,7 +214,8 @@ def test_every_control_can_be_reached_and_has_a_name(visit):
           const out = []
           const walk = (root) => {
             for (const el of root.querySelectorAll("*")) {
-              if (el.matches("button, input:not([aria-hidden]), select, [role=combobox]") && el.offsetParent !== null) {
+              const control = "button, input:not([aria-hidden]), select, [role=combobox]"
+              if (el.matches(control) && el.offsetParent !== null) {
                 const labels = [...(el.labels ?? [])].map((label) => label.textContent).join("")
                 const name = el.getAttribute("aria-label") || el.textContent.trim() || el.title || labels ||
                   el.getAttribute("aria-labelledby")

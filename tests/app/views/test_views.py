@@ -90,7 +90,7 @@ def test_an_unbounded_problem_has_no_gap_axis():
     trace = Trace.from_records([{"iteration": 0, "objective": -1e9}], label="a", status="unbounded")
     view = Convergence(trace)
     assert view.measure == "objective"
-    assert not view.log
+    assert not view.logarithmic
 
 
 def test_epochs_are_shaded_and_returned_variables_marked(traces):
@@ -208,9 +208,7 @@ def test_accuracy_is_drawn_where_it_was_measured(traces):
 
 
 def test_the_summary_has_a_line_a_run_and_seconds_to_gaps():
-    records = [
-        {"iteration": k, "objective": 1 + 0.5 * 10.0**-k, "cpu_seconds": 0.5 * k, "passes": k} for k in range(6)
-    ]
+    records = [{"iteration": k, "objective": 1 + 0.5 * 10.0**-k, "cpu_seconds": 0.5 * k} for k in range(6)]
     trace = Trace.from_records(records, label="a<b", f_star=1.0)
     assert seconds_to(trace, 1e-2) == 1.0
     assert seconds_to(trace, 1e-9) is None

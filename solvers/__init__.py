@@ -5,10 +5,11 @@
 ...     print(it.iteration, it.objective)
 """
 
+from .certificate import duality_gap
 from .iterate import FIELDS, Ending, Iterate
 from .losses.base import Loss
 from .penalties import Penalty
-from .probes import ACTIVE, LINE, MEMORY, WEIGHTS, Probe
+from .probes import ACTIVE, LINE, MEMORY, SCORES, SHRINKING, WEIGHTS, Probe
 from .problem import Line, Point, Problem
 from .registry import (
     LOSSES,
@@ -34,6 +35,8 @@ __all__ = [
     "LOSSES",
     "MEMORY",
     "PENALTIES",
+    "SCORES",
+    "SHRINKING",
     "SOLVERS",
     "WEIGHTS",
     "Ending",
@@ -53,6 +56,7 @@ __all__ = [
     "Trace",
     "Trait",
     "compatible",
+    "duality_gap",
     "losses_for",
     "make_problem",
     "make_solver",

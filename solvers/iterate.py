@@ -15,6 +15,21 @@ if TYPE_CHECKING:
 NAN = float("nan")
 
 
+@dataclass(frozen=True, slots=True)
+class ShrinkTest:
+    """Who stays in a working set: members of ``asked`` with w_j ≠ 0 or |g_j| > ``bound``.
+
+    ``gradient`` holds g on ``asked``. ``largest`` is the largest violation M among those who stay; the
+    working set is done when that is at most ``target``.
+    """
+
+    asked: WorkingSet
+    gradient: np.ndarray
+    bound: float
+    largest: float
+    target: float
+
+
 @dataclass(slots=True)
 class Iterate:
     """One iterate: the record's fields, and live references into the solver's state.
@@ -22,9 +37,9 @@ class Iterate:
     A number the solver does not know for free is ``nan`` (or -1 for a count): the recorder writes null, but
     for the objective and the sparsity, which it then computes itself at ``w``, off the clock.
     The fields are those of the public record; times and passes are added by whoever advances the solver.
-    The live references (``point``, ``active``, ``gradient``, ``memory``, ``line``) are valid until the
-    generator is advanced again: an observer copies what it wants to keep, and never asks ``point`` for a
-    quantity it has not computed yet, which would give it to the solver for nothing.
+    The live references (``point``, ``active``, ``gradient``, ``memory``, ``line``, ``shrinking``) are valid
+    until the generator is advanced again: an observer copies what it wants to keep, and never asks ``point``
+    for a quantity it has not computed yet, which would give it to the solver for nothing.
     """
 
     iteration: int
@@ -56,6 +71,7 @@ class Iterate:
     gradient: np.ndarray | None = field(default=None, repr=False)
     memory: PairMemory | None = field(default=None, repr=False)
     line: Line | None = field(default=None, repr=False)
+    shrinking: ShrinkTest | None = field(default=None, repr=False)
 
     @classmethod
     def at(cls, point: Point, iteration: int, *, active: WorkingSet | None = None, **known: Any) -> Iterate:
@@ -79,7 +95,7 @@ class Iterate:
         )
 
 
-LIVE = ("w", "point", "active", "gradient", "memory", "line")
+LIVE = ("w", "point", "active", "gradient", "memory", "line", "shrinking")
 #: Fields of the record that a solver fills in, in the contract's order; the clock's come on top.
 FIELDS: dict[str, type] = {
     "iteration": int,

@@ -11,6 +11,10 @@ import numpy as np
 
 #: A pair is kept if sᵀy > CURVATURE ‖s‖‖y‖: a test that does not depend on the scale of the problem.
 CURVATURE = 1e-10
+#: Numbers in all pairs up to which their inner products are computed for an observer.
+GRAM_LIMIT = 1_000_000
+#: Share of the largest eigenvalue of the pairs' correlations below which a direction is rounding.
+SPAN = 1e-12
 
 
 @dataclass
@@ -92,8 +96,7 @@ class PairMemory:
 
     def middle(self, gamma: float) -> np.ndarray:
         """[γSᵀS, L; Lᵀ, -D], whose inverse is R: L the part of SᵀY below the diagonal, D its diagonal."""
-        L = np.tril(self.SY, -1)
-        return np.block([[gamma * self.SS, L], [L.T, -np.diag(np.diag(self.SY))]])
+        return middle(self.SS, self.SY, gamma)
 
     def compact(self, gamma: float) -> Compact:
         """B on the rows held. A pair that makes it numerically singular is dropped, the oldest first."""
@@ -129,3 +132,38 @@ class PairMemory:
     def matrices(self) -> dict[str, np.ndarray]:
         """SᵀS, SᵀY and the squared norms of y, for whoever looks at the memory."""
         return {"SS": self.SS, "SY": self.SY, "YY": self.YY}
+
+    def gram(self) -> np.ndarray | None:
+        """[S Y]ᵀ[S Y] on the rows held, (2k, 2k); None for pairs too long to multiply in passing."""
+        pairs = [*self.S, *self.Y]
+        if sum(v.size for v in pairs) > GRAM_LIMIT:
+            return None
+        columns = np.array(pairs).reshape(len(pairs), pairs[0].size if pairs else 0)
+        return columns @ columns.T
+
+
+def middle(SS: np.ndarray, SY: np.ndarray, gamma: float) -> np.ndarray:
+    """[γSᵀS, L; Lᵀ, -D], (2k, 2k): L the part of SᵀY below the diagonal, D its diagonal."""
+    L = np.tril(SY, -1)
+    return np.block([[gamma * SS, L], [L.T, -np.diag(np.diag(SY))]])
+
+
+def spectrum(SS: np.ndarray, SY: np.ndarray, gram: np.ndarray, gamma: float) -> np.ndarray:
+    """Eigenvalues of B = γI - Q R Qᵀ on the span of the k pairs, ascending; elsewhere B is γI.
+
+    With U = [S Y], Q = U C for C = diag(γI, I), and B U = U(γI - C R C UᵀU): ``gram`` = UᵀU is on the rows
+    that B is on. Directions in which the pairs repeat each other up to rounding are left out.
+    """
+    k = len(SS)
+    C = np.concatenate([np.full(k, gamma), np.ones(k)])
+    lengths = np.sqrt(np.diag(gram))
+    lengths[lengths == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(gram / np.outer(lengths, lengths))
+    kept = values > SPAN * values.max(initial=0.0)
+    # orthonormal basis of the span: U T
+    T = vectors[:, kept] / np.sqrt(values[kept]) / lengths[:, None]
+    P = C[:, None] * (gram @ T)
+    M = middle(SS, SY, gamma)
+    scale = 1.0 / np.sqrt(np.concatenate([gamma * np.diag(SS), np.diag(SY)]))
+    R_P = scale[:, None] * np.linalg.solve(M * scale[:, None] * scale, scale[:, None] * P)
+    return np.linalg.eigvalsh(gamma * np.eye(T.shape[1]) - P.T @ R_P)

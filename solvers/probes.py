@@ -15,6 +15,10 @@ from .iterate import Iterate
 #: Bytes of observations kept per run and per process.
 RUN_LIMIT = 64 * 2**20
 PROCESS_LIMIT = 512 * 2**20
+#: Weights whose gradient is kept at an iterate, at most.
+SAMPLED = 32_768
+#: Scores of an iterate that are kept, at most.
+MOST_SCORES = 20_000
 
 _in_use = 0
 _lock = threading.Lock()
@@ -40,7 +44,7 @@ def _active(it: Iterate) -> dict[str, np.ndarray] | None:
         return None
     mask = np.zeros(it.w.size, dtype=bool)
     mask[it.active.coordinates] = True
-    return {"bits": np.packbits(mask), "size": np.array(it.w.size)}
+    return {"bits": np.packbits(mask), "support": np.packbits(it.w != 0.0), "size": np.array(it.w.size)}
 
 
 def _line(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -53,13 +57,46 @@ def _line(it: Iterate) -> dict[str, np.ndarray] | None:
 def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
     if it.memory is None:
         return None
-    return {name: np.array(value) for name, value in it.memory.matrices().items()}
+    seen = {name: np.array(value) for name, value in it.memory.matrices().items()}
+    gram = it.memory.gram()
+    return seen if gram is None else seen | {"gram": gram}
+
+
+def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
+    test = it.shrinking
+    if test is None:
+        return None
+    asked = test.asked
+    stride = -(-asked.size // SAMPLED)
+    if asked.full:
+        members, seen = np.arange(0, asked.size, stride), slice(None, None, stride)
+    else:
+        seen = np.flatnonzero(asked.coordinates % stride == 0)
+        members = asked.coordinates[seen]
+    return {
+        "members": members.astype(np.int32),
+        "gradient": test.gradient[seen].copy(),
+        "bound": np.array(test.bound),
+        "largest": np.array(test.largest),
+        "target": np.array(test.target),
+    }
+
+
+def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.point is None or it.point.scores.Z.size > MOST_SCORES:
+        return None
+    scores = it.point.scores
+    return {"z": np.concatenate([scores.Z.ravel(), scores.tail])}
 
 
 WEIGHTS = Probe("weights", _weights)
 ACTIVE = Probe("active", _active)
 LINE = Probe("line", _line)
 MEMORY = Probe("memory", _memory)
+#: The shrinking test, at every weight, or at every second, third ... of very many.
+SHRINKING = Probe("shrinking", _shrinking)
+#: A w and the tail of w, of small problems.
+SCORES = Probe("scores", _scores)
 
 
 class ProbeStore:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .iterate import NAN, Ending, Iterate
+from .iterate import NAN, Ending, Iterate, ShrinkTest
 from .jit import kernel
 from .linesearch import armijo
 from .memory import PairMemory
@@ -84,6 +84,7 @@ class ProxQN(Solver):
         while True:
             full = A.full
             keep, M = shrink(A.take(point.w), g, lam, M_hat / N)
+            test = ShrinkTest(A, g, lam - M_hat / N, M, eps_s * V0) if self.shrinking else None
             if self.shrinking and not keep.all():
                 A, g = A.restrict(keep), g[keep]
                 memory.restrict(keep)
@@ -98,8 +99,8 @@ class ProxQN(Solver):
             if yielded < n:
                 known |= {"epoch": epoch, "memory_pairs": len(memory), "events": events}
                 known["violation"] = M if full else NAN
-                returned = _returned(point, dropped_from)
-                yield Iterate.at(point, n, active=A, gradient=g, memory=memory, returned=returned, **known)
+                known |= {"shrinking": test, "returned": _returned(point, dropped_from)}
+                yield Iterate.at(point, n, active=A, gradient=g, memory=memory, **known)
                 yielded, events = n, ()
             if full and self.tol * V0 >= M:
                 return Ending("converged", f"violation {M:.3g} is at most {self.tol:g} times that at w = 0")

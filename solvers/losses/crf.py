@@ -304,7 +304,7 @@ def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta
 
 
 @kernel
-def _log_dot(a, b):
+def log_dot(a, b):
     """log Σ_k exp(a[k] + b[k]), for any finite entries."""
     high = a[0] + b[0]
     for k in range(1, a.size):
@@ -345,7 +345,7 @@ def pair_variances(Z, E, wide, transitions, forth, back, top, y, offsets, out):
 
 
 @kernel
-def _log_forward(Z, transitions, alpha):
+def log_forward(Z, transitions, alpha):
     """Forward messages in log space, for any finite scores; returns log Z(x).
 
     Each message is shifted to a maximum of zero: sums over a long sequence would leave no digits for the
@@ -356,7 +356,7 @@ def _log_forward(Z, transitions, alpha):
     log_z = 0.0
     for i in range(n):
         for c in range(m):
-            alpha[i, c] = Z[i, c] + (_log_dot(alpha[i - 1], into[c]) if i > 0 else 0.0)
+            alpha[i, c] = Z[i, c] + (log_dot(alpha[i - 1], into[c]) if i > 0 else 0.0)
         high = alpha[i].max()
         log_z += high
         for c in range(m):
@@ -367,7 +367,7 @@ def _log_forward(Z, transitions, alpha):
 @kernel
 def log_partition(Z, transitions):
     """log Z(x) of one sequence, in log space."""
-    return _log_forward(Z, transitions, np.empty(Z.shape))
+    return log_forward(Z, transitions, np.empty(Z.shape))
 
 
 @kernel
@@ -375,10 +375,10 @@ def log_marginals(Z, transitions, G, pairs):
     """Node marginals of one sequence into G, pair marginals added to ``pairs``, in log space."""
     n, m = Z.shape
     alpha = np.empty((n, m))
-    _log_forward(Z, transitions, alpha)
+    log_forward(Z, transitions, alpha)
     beta, ahead = np.zeros(m), np.empty(m)
     for i in range(n - 1, -1, -1):
-        log_z = _log_dot(alpha[i], beta)
+        log_z = log_dot(alpha[i], beta)
         for c in range(m):
             G[i, c] = np.exp(alpha[i, c] + beta[c] - log_z)
         if i == 0:
@@ -386,8 +386,8 @@ def log_marginals(Z, transitions, G, pairs):
         for c in range(m):
             ahead[c] = Z[i, c] + beta[c]
         for k in range(m):
-            beta[k] = _log_dot(transitions[k], ahead)
-        log_z = _log_dot(alpha[i - 1], beta)
+            beta[k] = log_dot(transitions[k], ahead)
+        log_z = log_dot(alpha[i - 1], beta)
         for k in range(m):
             for c in range(m):
                 pairs[k, c] += np.exp(alpha[i - 1, k] + transitions[k, c] + ahead[c] - log_z)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from solvers.memory import PairMemory
+from solvers import memory as module
+from solvers.memory import PairMemory, spectrum
 
 D = 12
 
@@ -152,3 +153,37 @@ def test_matrices_show_the_inner_products():
     np.testing.assert_allclose(shown["SS"], S @ S.T)
     np.testing.assert_allclose(shown["SY"], S @ Y.T)
     np.testing.assert_allclose(shown["YY"], (Y**2).sum(axis=1))
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("gamma", [0.5, 40.0])
+def test_the_spectrum_is_that_of_the_matrix_on_the_span_of_the_pairs(k, gamma):
+    memory, given = filled(k)
+    U, _ = np.linalg.qr(np.array([v for pair in given for v in pair]).T)
+    shown = spectrum(memory.SS, memory.SY, memory.gram(), gamma)
+    np.testing.assert_allclose(shown, np.linalg.eigvalsh(U.T @ bfgs(given, gamma) @ U), rtol=1e-6)
+
+
+def test_the_spectrum_on_fewer_rows_is_that_of_the_submatrix():
+    memory, given = filled(2)
+    mask = np.arange(D) % 4 != 0
+    memory.restrict(mask)
+    U, _ = np.linalg.qr(np.array([v[mask] for pair in given for v in pair]).T)
+    shown = spectrum(memory.SS, memory.SY, memory.gram(), 3.0)
+    B = bfgs(given, 3.0)[np.ix_(mask, mask)]
+    np.testing.assert_allclose(shown, np.linalg.eigvalsh(U.T @ B @ U), rtol=1e-7)
+
+
+def test_pairs_that_repeat_each_other_add_nothing_to_the_spectrum():
+    memory, given = filled(2)
+    once = spectrum(memory.SS, memory.SY, memory.gram(), 1.0)
+    memory.push(3.0 * given[-1][0], 3.0 * given[-1][1])
+    again = spectrum(memory.SS, memory.SY, memory.gram(), 1.0)
+    assert again.size == once.size
+
+
+def test_pairs_too_long_are_not_multiplied_for_an_observer(monkeypatch):
+    memory, _ = filled(3)
+    assert memory.gram().shape == (6, 6)
+    monkeypatch.setattr(module, "GRAM_LIMIT", 2 * 3 * D - 1)
+    assert memory.gram() is None

@@ -6,7 +6,7 @@ import pytest
 import solvers
 from solvers import probes as module
 from solvers.iterate import Iterate
-from solvers.probes import ACTIVE, LINE, MEMORY, WEIGHTS, ProbeStore
+from solvers.probes import ACTIVE, LINE, MEMORY, SCORES, SHRINKING, WEIGHTS, ProbeStore
 from tests.solvers.helpers import chains
 
 
@@ -38,6 +38,61 @@ def test_a_run_is_observed_through_its_live_references():
         assert line["t"][-1] == trace.step[k]
         assert line["start"][0] == pytest.approx(trace.objective[k - 1])
         assert store.at("memory", k)[1]["YY"].size == trace.memory_pairs[k]
+
+
+def test_the_shrinking_test_tells_who_stays_and_why():
+    problem = solvers.make_problem(chains(n=60), lam_ratio=0.1)
+    lam, N = problem.lam, problem.loss.n_instances
+    trace = solvers.solve(
+        problem, solvers.make_solver("prox-qn"), tol=1e-6, max_iter=60, probes=(SHRINKING, ACTIVE, WEIGHTS)
+    )
+    store, largest = trace.probes, np.inf
+    assert trace.working_set.min() < problem.size
+    for k in store.iterations("shrinking"):
+        test, active = store.at("shrinking", k)[1], store.at("active", k)[1]
+        if "epoch-start" not in trace.events[k]:  # M̂ is then that of the test before, which ended the epoch
+            assert test["bound"] == lam - largest / N
+        largest = float(test["largest"])
+        w = np.zeros(problem.size)
+        weights = store.at("weights", k)[1]
+        w[weights["indices"]] = weights["values"]
+        stay = (np.abs(test["gradient"]) > test["bound"]) | (w[test["members"]] != 0.0)
+        mask = np.unpackbits(active["bits"], count=problem.size).astype(bool)
+        np.testing.assert_array_equal(test["members"][stay], np.flatnonzero(mask))
+        np.testing.assert_array_equal(np.unpackbits(active["support"], count=problem.size), w != 0.0)
+        assert test["target"] > 0.0
+
+
+def test_of_very_many_weights_the_test_is_seen_at_evenly_spaced_ones(monkeypatch):
+    monkeypatch.setattr(module, "SAMPLED", 10)
+    problem = solvers.make_problem(chains(n=60), lam_ratio=0.1)
+    trace = solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=20, probes=(SHRINKING,))
+    stride = -(-problem.size // 10)
+    for k in trace.probes.iterations("shrinking"):
+        seen = trace.probes.at("shrinking", k)[1]
+        assert (seen["members"] % stride == 0).all()
+        assert seen["members"].size == seen["gradient"].size <= 10
+
+
+def test_a_solver_that_does_not_shrink_tells_of_no_test():
+    problem = solvers.make_problem(chains(), lam_ratio=0.1)
+    for solver in (solvers.make_solver("prox-qn", shrinking=False), solvers.make_solver("owl-qn")):
+        trace = solvers.solve(problem, solver, max_iter=3, probes=(SHRINKING,))
+        assert trace.probes.iterations("shrinking") == []
+
+
+def test_scores_are_kept_of_small_problems_only(monkeypatch):
+    problem = solvers.make_problem(chains(), lam_ratio=0.1)
+    solver = solvers.make_solver("prox-qn")
+    trace = solvers.solve(problem, solver, max_iter=5, probes=(SCORES, WEIGHTS))
+    weights = trace.probes.at("weights", 5)[1]
+    w = np.zeros(problem.size)
+    w[weights["indices"]] = weights["values"]
+    scores = problem.at(w).scores
+    expected = np.concatenate([scores.Z.ravel(), scores.tail])
+    np.testing.assert_allclose(trace.probes.at("scores", 5)[1]["z"], expected, atol=1e-12)
+    monkeypatch.setattr(module, "MOST_SCORES", 10)
+    assert solvers.solve(problem, solver, max_iter=2, probes=(SCORES,)).probes.iterations("scores") == []
 
 
 def test_what_was_seen_is_a_copy():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 
 from .jit import kernel
+from .row_norms import rows_prox, rows_subgradient, rows_value, rows_violation, shrunk, sparse_group_dual
 from .solver import Declared, Trait, param
 
 
@@ -17,18 +18,21 @@ class Penalty(Declared):
 
     Solvers add the ridge to the smooth loss and meet the kinks with ``prox`` and ``subgradient``, whose ``g``
     is always the gradient of loss plus ridge. For penalties that separate into single weights the kinks are
-    ``l1`` ‖w‖₁ (possibly zero), and all methods take any subset of the weights.
+    ``l1`` ‖w‖₁ (possibly zero), and all methods take any subset of the weights. Those that separate into rows
+    of W (:class:`RowPenalty`) add a norm of each row, and their methods take whole rows.
     """
 
     id: ClassVar[str]
     name: ClassVar[str]
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
-    traits: ClassVar[Trait] = Trait.ENTRYWISE | Trait.PROX
+    traits: ClassVar[Trait] = Trait.ENTRYWISE | Trait.ROWWISE | Trait.PROX
     sparse: ClassVar[bool]
     takes_lam: ClassVar[bool] = True
 
     lam: float = 0.0
+    #: weights a row, set by :meth:`over`
+    width: ClassVar[int] = 1
 
     @property
     def l1(self) -> float:
@@ -40,9 +44,18 @@ class Penalty(Declared):
         """Strength of ½‖w‖²."""
         return 0.0
 
+    @property
+    def row_norms(self) -> tuple[float, float, float]:
+        """The part with kinks on a row v: strengths of ‖v‖₁, ‖v‖₂ and ‖v‖_∞ (with ``Trait.ROWWISE``)."""
+        return self.l1, 0.0, 0.0
+
     def at(self, lam: float) -> Self:
         """The same penalty at another strength."""
-        return replace(self, lam=lam)
+        return self._holding(lam=lam)
+
+    def over(self, width: int) -> Self:
+        """The same penalty on weights that come in rows of ``width``."""
+        return self._holding(width=width)
 
     def value(self, w: np.ndarray) -> float:
         """λR(w)."""
@@ -78,7 +91,7 @@ class NoPenalty(Penalty):
     id = "none"
     name = "None"
     summary = "no penalty"
-    traits = Trait.ENTRYWISE | Trait.PROX | Trait.NO_RIDGE
+    traits = Penalty.traits | Trait.NO_RIDGE
     sparse = False
     takes_lam = False
 
@@ -105,7 +118,7 @@ class L1(Penalty):
     name = "ℓ1"
     summary = "‖w‖₁, sets single weights to zero"
     paper = "Zhong et al. 2014, eq. (1)"
-    traits = Trait.ENTRYWISE | Trait.PROX | Trait.NO_RIDGE
+    traits = Penalty.traits | Trait.NO_RIDGE
     sparse = True
 
     @property
@@ -139,6 +152,90 @@ class ElasticNet(Penalty):
         return sup_norm(g0) / self.rho
 
 
+@dataclass(frozen=True)
+class RowPenalty(Penalty):
+    """Base of penalties with a norm of each row of W; the tail of a chain is m rows of m, one a label left.
+
+    ``w`` and ``g`` are flat, and hold whole rows.
+    """
+
+    traits = Trait.ROWWISE | Trait.PROX | Trait.NO_RIDGE
+    sparse = True
+
+    def value(self, w: np.ndarray) -> float:
+        return float(rows_value(self._rows(w), *self.row_norms))
+
+    def prox(self, v: np.ndarray, step: float) -> np.ndarray:
+        out = v.copy()
+        rows_prox(self._rows(out), *(step * strength for strength in self.row_norms))
+        return out
+
+    def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
+        out = np.empty_like(g)
+        rows_subgradient(self._rows(w), self._rows(g), *self.row_norms, self._rows(out))
+        return out
+
+    def violation(self, w: np.ndarray, g: np.ndarray) -> float:
+        """Largest norm ‖·‖₂ of a row of the minimum-norm subgradient."""
+        return float(rows_violation(self._rows(w), self._rows(g), *self.row_norms))
+
+    def _rows(self, w: np.ndarray) -> np.ndarray:
+        return w.reshape(-1, self.width)
+
+
+@dataclass(frozen=True)
+class L1L2(RowPenalty):
+    """λΣ_j ‖W_j‖₂."""
+
+    id = "l1-l2"
+    name = "ℓ1/ℓ2 (rows)"
+    summary = "Σ_j ‖W_j‖₂, sets whole features to zero"
+    paper = "Blondel et al. 2013, eq. (2)"
+
+    @property
+    def row_norms(self) -> tuple[float, float, float]:
+        return 0.0, self.lam, 0.0
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return float(np.linalg.norm(self._rows(g0), axis=1).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class L1Linf(RowPenalty):
+    """λΣ_j ‖W_j‖_∞."""
+
+    id = "l1-linf"
+    name = "ℓ1/ℓ∞ (rows)"
+    summary = "Σ_j ‖W_j‖_∞, sets whole features to zero and others to equal sizes"
+    paper = "Duchi and Singer 2009"
+
+    @property
+    def row_norms(self) -> tuple[float, float, float]:
+        return 0.0, 0.0, self.lam
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return float(np.abs(self._rows(g0)).sum(axis=1).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class SparseGroup(RowPenalty):
+    """λ(ρ‖W‖₁ + (1 - ρ)Σ_j ‖W_j‖₂)."""
+
+    id = "sparse-group"
+    name = "Sparse group"
+    summary = "ρ‖W‖₁ + (1 - ρ)Σ_j ‖W_j‖₂, sets whole features and single weights to zero"
+    paper = "Simon et al. 2013"
+
+    rho: float = param(0.5, "share of ‖W‖₁ against Σ_j ‖W_j‖₂", low=0.0, high=1.0)
+
+    @property
+    def row_norms(self) -> tuple[float, float, float]:
+        return self.lam * self.rho, self.lam * (1.0 - self.rho), 0.0
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return float(sparse_group_dual(self._rows(g0), self.rho))
+
+
 def sup_norm(g: np.ndarray) -> float:
     """‖g‖_∞."""
     return float(max(g.max(initial=0.0), -g.min(initial=0.0)))
@@ -162,7 +259,7 @@ def _entry(w, g, l1):
         return g + l1
     if w < 0.0:
         return g - l1
-    return max(g - l1, 0.0) + min(g + l1, 0.0)
+    return shrunk(g, l1)
 
 
 @kernel

@@ -40,15 +40,16 @@ class Problem:
         test: Callable[[], tuple[Design, Loss]] | None = None,
         setup_seconds: float = 0.0,
     ) -> None:
-        self.design, self.loss, self.penalty = design, loss, penalty
+        self.design, self.loss = design, loss
+        self.penalty = penalty.over(design.n_outputs)
         self.average = average
         self.scale = 1.0 / loss.n_instances if average else 1.0
         self.setup_seconds = setup_seconds
         self._about = about or {}
         self._test = _Once(test) if test is not None else None
         g0 = self.at().gradient()
-        self._violation_at_zero = penalty.violation(np.zeros_like(g0), g0)
-        self.lam_max = penalty.lam_max(g0)
+        self._violation_at_zero = self.penalty.violation(np.zeros_like(g0), g0)
+        self.lam_max = self.penalty.lam_max(g0)
         self.design.touched = 0
 
     @property

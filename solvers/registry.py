@@ -17,7 +17,7 @@ from .losses.crf import ChainCRF
 from .losses.multiclass import MulticlassLogistic
 from .losses.tree import TreeSoftmax
 from .owlqn import OWLQN
-from .penalties import L1, L2, ElasticNet, NoPenalty, Penalty
+from .penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problem import Problem
 from .prox_gradient import ProxGD
 from .prox_qn import ProxQN
@@ -29,7 +29,9 @@ SOLVERS: dict[str, type[Solver]] = {
     s.id: s for s in (ProxQN, ProxGD, OWLQN, SGDL1, CRFBlockCoordinateDescent)
 }
 LOSSES: dict[str, type[Loss]] = {c.id: c for c in (Logistic, MulticlassLogistic, ChainCRF, TreeSoftmax)}
-PENALTIES: dict[str, type[Penalty]] = {p.id: p for p in (NoPenalty, L2, L1, ElasticNet)}
+PENALTIES: dict[str, type[Penalty]] = {
+    p.id: p for p in (NoPenalty, L2, L1, ElasticNet, L1L2, L1Linf, SparseGroup)
+}
 
 #: λ where none is given, relative to λ_max for sparse penalties, absolute for ``l2`` with an average loss.
 DEFAULT_RATIO = 0.05

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import math
 from collections.abc import Generator
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,6 +22,7 @@ class Trait(enum.Flag):
 
     SMOOTH = enum.auto()
     ENTRYWISE = enum.auto()
+    ROWWISE = enum.auto()
     PROX = enum.auto()
     SAMPLES = enum.auto()
     DIAGONAL = enum.auto()
@@ -30,6 +32,7 @@ class Trait(enum.Flag):
 PHRASES = {
     Trait.SMOOTH: "a smooth loss",
     Trait.ENTRYWISE: "a penalty that separates into single weights",
+    Trait.ROWWISE: "a penalty that separates into rows of weights",
     Trait.SAMPLES: "a loss whose instances can be taken one at a time",
     Trait.DIAGONAL: "a loss with second derivatives by single scores",
     Trait.NO_RIDGE: "a penalty without ridge",
@@ -136,6 +139,13 @@ class Declared:
         for parameter in parameters(type(self)):
             value = parameter.parse(getattr(self, parameter.name))
             object.__setattr__(self, parameter.name, value)
+
+    def _holding(self, **held: Any) -> Self:
+        """A copy that also holds these values (the hyper-parameters stay frozen)."""
+        other = copy.copy(self)
+        for name, value in held.items():
+            object.__setattr__(other, name, value)
+        return other
 
 
 class Solver(Declared):

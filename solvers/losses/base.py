@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -44,13 +43,6 @@ class Loss(Declared):
         """A copy that holds the labels of ``part`` (with ``y`` and ``offsets``); ``parents`` is the tree of
         classes, where there is one."""
         raise TypeError(f"{type(self).__name__} does not define bind")
-
-    def _holding(self, **held: Any) -> Self:
-        """A copy that also holds labels and counts (the hyper-parameters stay frozen)."""
-        other = copy.copy(self)
-        for name, value in held.items():
-            object.__setattr__(other, name, value)
-        return other
 
     def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
         """A shallow copy that works with this team and pulse."""

@@ -73,8 +73,16 @@ LOSSES: dict[str, Callable[..., Residual]] = {
     "chain-crf": chain_crf,
     "tree-softmax": tree_softmax,
 }
-#: Shares of ‖w‖₁ and of ½‖w‖² in λR(w).
-PENALTIES = {"none": (0.0, 0.0), "l2": (0.0, 1.0), "l1": (1.0, 0.0), "elastic-net": (0.5, 0.5)}
+#: Shares of ‖w‖₁, of ½‖w‖², and of the sums of ‖W_j‖₂ and of ‖W_j‖_∞ over rows in λR(w).
+PENALTIES = {
+    "none": (0.0, 0.0, 0.0, 0.0),
+    "l2": (0.0, 1.0, 0.0, 0.0),
+    "l1": (1.0, 0.0, 0.0, 0.0),
+    "elastic-net": (0.5, 0.5, 0.0, 0.0),
+    "l1-l2": (0.0, 0.0, 1.0, 0.0),
+    "l1-linf": (0.0, 0.0, 0.0, 1.0),
+    "sparse-group": (0.5, 0.0, 0.5, 0.0),
+}
 #: Outputs a feature and weights beyond X, by number of classes (one a class and none if not here).
 OUTPUTS = {"logistic": lambda m: (1, 0), "chain-crf": lambda m: (m, m * m)}
 
@@ -101,15 +109,55 @@ class Oracle:
         g = scale * np.concatenate([(X.T @ G).ravel(), tail]) + ridge * w
         return scale * value + 0.5 * ridge * (w @ w), g
 
+    def _rows(self, w: np.ndarray) -> np.ndarray:
+        m, _ = OUTPUTS.get(self.loss, lambda m: (m, 0))(self.data.n_classes)
+        return w.reshape(-1, m)
+
     def objective(self, w: np.ndarray) -> float:
         """f(w)."""
-        return self._smooth(w)[0] + self.lam * PENALTIES[self.penalty][0] * np.abs(w).sum()
+        l1, _, l2, sup = PENALTIES[self.penalty]
+        W = np.abs(self._rows(w))
+        kinks = l1 * W.sum() + l2 * np.sqrt((W * W).sum(axis=1)).sum() + sup * W.max(axis=1).sum()
+        return self._smooth(w)[0] + self.lam * kinks
 
     def gradient(self, w: np.ndarray) -> np.ndarray:
         """Gradient of the smooth part."""
         return self._smooth(w)[1]
 
     def violation(self, w: np.ndarray) -> float:
-        """Largest distance of an entry of -gradient to λ times the subdifferential of the ℓ1 part."""
-        g, l1 = self.gradient(w), self.lam * PENALTIES[self.penalty][0]
-        return float(np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0)).max())
+        """Largest distance of an entry (a row, for penalties with a norm of rows) of -gradient to λ times the
+        subdifferential of the part with kinks."""
+        l1, _, l2, sup = (self.lam * share for share in PENALTIES[self.penalty])
+        g = self.gradient(w)
+        if not (l2 or sup):
+            return float(np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0)).max())
+        return max(
+            row_violation(w_j, g_j, l1, l2, sup)
+            for w_j, g_j in zip(self._rows(w), self._rows(g), strict=True)
+        )
+
+
+def row_violation(w: np.ndarray, g: np.ndarray, l1: float, l2: float, sup: float) -> float:
+    """Distance of -g to the subdifferential of l1 ‖w‖₁ + l2 ‖w‖₂ + sup ‖w‖_∞ (sup alone)."""
+    if sup:
+        if not w.any():
+            return float(np.linalg.norm(np.minimum(np.abs(g), water_level(np.abs(g), sup))))
+        top = np.abs(w) >= (1 - 1e-9) * np.abs(w).max()
+        wanted = -g[top] * np.sign(w[top])
+        used = np.maximum(wanted - water_level(wanted, sup, low=wanted.min() - sup), 0)
+        return float(np.linalg.norm(np.concatenate([g[~top], used - wanted])))
+    if w.any():
+        g = g + l2 * w / np.linalg.norm(w)
+        return float(np.linalg.norm(np.where(w != 0, g + l1 * np.sign(w), np.maximum(np.abs(g) - l1, 0))))
+    return max(float(np.linalg.norm(np.maximum(np.abs(g) - l1, 0))) - l2, 0.0)
+
+
+def water_level(u: np.ndarray, total: float, low: float = 0.0) -> float:
+    """θ >= low with Σ max(u - θ, 0) = total, by bisection; ``low`` where that is too little already."""
+    high = u.max()
+    if np.maximum(u - low, 0).sum() <= total:
+        return low
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.maximum(u - middle, 0).sum() > total else (low, middle)
+    return high

@@ -136,12 +136,13 @@ def _reference(task: Task, problem: solvers.Problem, ctrl_c: CtrlC, progress: Pr
     if task.f_star is None:
         return None
     if task.f_star != "auto":
-        return Reference(float(task.f_star), violation=None, solver=None, cached=False)
+        return Reference(float(task.f_star), violation=None, gap=None, solver=None, cached=False)
     with progress.working("solving for f*"):
         known = reference(problem, ctrl_c.pulse)
     reached = known.violation / (problem.violation_at_zero() or 1.0)
     source = "from the cache" if known.cached else f"by {known.solver}"
-    progress.say(f"f* = {known.f_star:.12g} {source}, violation {reached:.1e} relative to w = 0")
+    proof = "" if known.gap is None else f", above the minimum by {known.gap:.1e} at most"
+    progress.say(f"f* = {known.f_star:.12g} {source}, violation {reached:.1e} relative to w = 0{proof}")
     return known
 
 

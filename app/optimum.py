@@ -28,6 +28,7 @@ class Optimum:
         self.button.on_click(lambda event: self._press())
         self.view = pn.Row(self.text, self.button, margin=0, styles={"margin-left": "auto"})
         self._known: dict[str, float] = {}
+        self._gaps: dict[str, float | None] = {}
         self._refused: dict[str, str] = {}
         self._worker: Worker | None = None
         self._key: str | None = None
@@ -38,7 +39,10 @@ class Optimum:
         if story is not None:
             return story
         known = cached(problem)
-        return known.f_star if known is not None else None
+        if known is None:
+            return None
+        self._gaps[problem.key] = known.gap
+        return known.f_star
 
     def update(self) -> None:
         """Tell the traces what is known, and find f* once a first run has come to an end."""
@@ -61,7 +65,9 @@ class Optimum:
         if not any_run:
             text, label = "", None
         elif star is not None:
-            text, label = f"f* = {number(star, 9)}", None
+            gap = self._gaps.get(self._key)
+            proof = "" if gap is None else f" <small>(proved to within {number(gap, 2)})</small>"
+            text, label = f"f* = {number(star, 9)}{proof}", None
         elif self._worker is not None:
             text, label = "solving for f* …", "Give up"
         else:
@@ -89,7 +95,7 @@ class Optimum:
         def then(worker: Worker) -> None:
             self._worker = None
             if found:
-                self._known[problem.key] = found[0].f_star
+                self._known[problem.key], self._gaps[problem.key] = found[0].f_star, found[0].gap
             else:
                 self._refused[problem.key] = str(worker.error) if worker.error is not None else "f* not known"
 

@@ -9,7 +9,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +32,21 @@ PRECISE: dict[str, dict[str, Any]] = {"prox-qn": {"memory": 30, "tol": TARGET}, 
 
 @dataclass(frozen=True)
 class Reference:
-    """The best objective known. ``violation`` is the one reached there, ``cached`` whether it was on disk.
+    """The best objective known. ``violation`` is the one reached there, ``gap`` how far above the minimum it is
+    at most (None where nothing proves it), ``cached`` whether it was on disk.
 
     ``solver`` is None for a value that was given by the user.
     """
 
     f_star: float
     violation: float | None
+    gap: float | None
     solver: str | None
     cached: bool
 
     def describe(self) -> dict[str, Any]:
         """The reference record of the command line's contract."""
-        values = {"f_star": self.f_star, "violation": self.violation}
+        values = {"f_star": self.f_star, "violation": self.violation, "gap": self.gap}
         return {"type": "reference", **values, "solver": self.solver, "cached": self.cached}
 
 
@@ -82,11 +84,12 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
         if best is None:
             seconds = max(2.0 * trace.result["cpu_seconds"], LEAST_SECONDS)
         if best is None or _better(f, violation, best):
-            best, w0 = Reference(f, violation, solver.id, cached=False), trace.w
+            best, w0 = Reference(f, violation, None, solver.id, cached=False), trace.w
         if trace.status == "unbounded" or violation <= TARGET * problem.violation_at_zero():
             break
     if best is None:
         raise ValueError("no solver here finds f* of this problem: give f* as a number")
+    best = replace(best, gap=solvers.duality_gap(problem, problem.with_pulse(gate.pulse).at(w0)))
     _write(problem, best)
     return best
 
@@ -97,7 +100,9 @@ def cached(problem: solvers.Problem) -> Reference | None:
         entry = json.loads(_path(problem).read_text(encoding="utf-8"))
         if entry["definition"] != _definition(problem):
             return None
-        return Reference(float(entry["f_star"]), float(entry["violation"]), str(entry["solver"]), cached=True)
+        f_star, gap = float(entry["f_star"]), entry["gap"]
+        gap = None if gap is None else float(gap)
+        return Reference(f_star, float(entry["violation"]), gap, str(entry["solver"]), cached=True)
     except (OSError, ValueError, KeyError, TypeError):  # absent, unreadable or not ours: solve again
         return None
 

@@ -15,6 +15,7 @@ from ..design import Scores
 from ..jit import kernel
 from ..solver import Trait
 from .base import Loss, at, scratch
+from .chain_log import add_log_marginals, log_chain, log_partition
 
 #: Tokens handled by one kernel call, in whole sequences.
 CHUNK_TOKENS = 1024
@@ -79,6 +80,8 @@ class ChainCRF(Loss):
             Z = at(scores, offsets[0], offsets[-1], delta, t)
             E, tops, wide = exponentials(Z, transitions.wide)
             forward(Z, E, tops, wide, *transitions.parts, self.y, offsets, out[lo:hi])
+            for s, tokens in _wide_sequences(wide, offsets):
+                out[lo + s] += log_partition(Z[tokens], transitions.parts[0], self.pulse)
 
         self.team.each(task, range(len(self.chunks)), self.pulse)
         return out
@@ -101,6 +104,8 @@ class ChainCRF(Loss):
                 transitions.parts[1][:, : self.n_outputs]
                 * (alpha[:-1].T @ beta[1:])[: self.n_outputs, : self.n_outputs]
             )
+            for _, tokens in _wide_sequences(wide, offsets):
+                add_log_marginals(Z[tokens], transitions.parts[0], G[rows][tokens], pairs[k], self.pulse)
 
         self.team.each(task, range(len(self.chunks)), self.pulse)
         return Scores(G, pairs.sum(axis=0).reshape(-1))
@@ -158,6 +163,15 @@ def _chunks(offsets: np.ndarray) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
+def _wide_sequences(wide: np.ndarray, offsets: np.ndarray) -> list[tuple[int, slice]]:
+    """Sequences with a token whose scores spread too far, and their tokens from the first one on."""
+    if not wide.any():
+        return []
+    starts = offsets - offsets[0]
+    flagged = np.flatnonzero(np.logical_or.reduceat(wide, starts[:-1]))
+    return [(s, slice(starts[s], starts[s + 1])) for s in flagged]
+
+
 def exponentials(Z: np.ndarray, wide: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """exp(Z - row maxima) padded with zero columns, the maxima, and which rows spread beyond SAFE (all of
     them if ``wide``)."""
@@ -207,6 +221,14 @@ def _dot(a, b):
 
 
 @kernel
+def _any(flags, lo, hi):
+    for i in range(lo, hi):  # noqa: SIM110  (any() over a generator is beyond Numba)
+        if flags[i]:
+            return True
+    return False
+
+
+@kernel
 def _advance(a, E, out):
     """out = Σ_k a[k] E[k], over padded columns; four rows at a time keep the sums in registers."""
     m = E.shape[0]
@@ -227,7 +249,8 @@ def _advance(a, E, out):
 @kernel
 def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
     """out[i] = log Z(x_i) - score(y_i) for the sequences between ``offsets``; Z, E, tops, wide start at the
-    first of their tokens. Messages are scaled to sum to one; ``back`` is not used."""
+    first of their tokens. Messages are scaled to sum to one. Sequences with a wide token get only minus their
+    score: log Z(x) is to be added, in log space. ``back`` is not used."""
     alpha, new = np.zeros(E.shape[1]), np.zeros(E.shape[1])
     first = offsets[0]
     for s in range(offsets.size - 1):
@@ -237,8 +260,8 @@ def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
             score += Z[i, y[first + i]]
             if i > lo:
                 score += transitions[y[first + i - 1], y[first + i]]
-        if wide[lo:hi].any():
-            out[s] = log_partition(Z[lo:hi], transitions) - score
+        if _any(wide, lo, hi):
+            out[s] = -score
             continue
         log_z = top * (hi - lo - 1)
         for i in range(lo, hi):
@@ -261,16 +284,16 @@ def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta
     """G = node marginals minus the truth (20); pairs -= the truth of (21).
 
     ``alpha`` and ``beta``, zero at entry, are left such that the pair marginals of tokens i and i + 1 are
-    alpha[i] beta[i + 1]ᵀ times ``forth``: their sum is one matrix product. Sequences done in log space leave
-    them zero and add their pair marginals to ``pairs``.
+    alpha[i] beta[i + 1]ᵀ times ``forth``: their sum is one matrix product. Sequences with a wide token leave
+    them zero, and get minus the truth only: marginals are to be added, in log space.
     """
     padded = E.shape[1]
     first = offsets[0]
     b, weighted = np.empty(padded), np.empty(padded)
     for s in range(offsets.size - 1):
         lo, hi = offsets[s] - first, offsets[s + 1] - first
-        if wide[lo:hi].any():
-            log_marginals(Z[lo:hi], transitions, G[lo:hi], pairs)
+        if _any(wide, lo, hi):
+            G[lo:hi] = 0.0
         else:
             for i in range(lo, hi):
                 a = alpha[i]
@@ -304,18 +327,6 @@ def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta
 
 
 @kernel
-def log_dot(a, b):
-    """log Σ_k exp(a[k] + b[k]), for any finite entries."""
-    high = a[0] + b[0]
-    for k in range(1, a.size):
-        high = max(high, a[k] + b[k])
-    total = 0.0
-    for k in range(a.size):
-        total += np.exp(a[k] + b[k] - high)
-    return high + np.log(total)
-
-
-@kernel
 def pair_variances(Z, E, wide, transitions, forth, back, top, y, offsets, out):
     """out += p_t(1 - p_t) over the pair marginals p_t of the sequences between ``offsets``; Z is whole, E and
     wide start at the first of their tokens."""
@@ -329,7 +340,8 @@ def pair_variances(Z, E, wide, transitions, forth, back, top, y, offsets, out):
         marginals(
             Z[lo:hi], E[own], wide[own], transitions, forth, back, top, labels, here, alpha, beta, G, pairs
         )
-        if wide[own].any():
+        if _any(wide[own], 0, n):
+            log_chain(Z[lo:hi], transitions, G, pairs)
             # in log space only sums over positions are at hand: p - p² at their mean is an upper bound
             for i in range(1, n):
                 pairs[labels[i - 1], labels[i]] += 1.0
@@ -342,56 +354,6 @@ def pair_variances(Z, E, wide, transitions, forth, back, top, y, offsets, out):
                 for c in range(m):
                     p = alpha[i - 1, k] * beta[i, c] * forth[k, c]
                     out[k, c] += p * (1.0 - p)
-
-
-@kernel
-def log_forward(Z, transitions, alpha):
-    """Forward messages in log space, for any finite scores; returns log Z(x).
-
-    Each message is shifted to a maximum of zero: sums over a long sequence would leave no digits for the
-    marginals, which are differences.
-    """
-    n, m = Z.shape
-    into = transitions.T.copy()
-    log_z = 0.0
-    for i in range(n):
-        for c in range(m):
-            alpha[i, c] = Z[i, c] + (log_dot(alpha[i - 1], into[c]) if i > 0 else 0.0)
-        high = alpha[i].max()
-        log_z += high
-        for c in range(m):
-            alpha[i, c] -= high
-    return log_z + np.log(np.exp(alpha[n - 1]).sum())
-
-
-@kernel
-def log_partition(Z, transitions):
-    """log Z(x) of one sequence, in log space."""
-    return log_forward(Z, transitions, np.empty(Z.shape))
-
-
-@kernel
-def log_marginals(Z, transitions, G, pairs):
-    """Node marginals of one sequence into G, pair marginals added to ``pairs``, in log space."""
-    n, m = Z.shape
-    alpha = np.empty((n, m))
-    log_forward(Z, transitions, alpha)
-    beta, ahead = np.zeros(m), np.empty(m)
-    for i in range(n - 1, -1, -1):
-        log_z = log_dot(alpha[i], beta)
-        for c in range(m):
-            G[i, c] = np.exp(alpha[i, c] + beta[c] - log_z)
-        if i == 0:
-            break
-        for c in range(m):
-            ahead[c] = Z[i, c] + beta[c]
-        for k in range(m):
-            beta[k] = log_dot(transitions[k], ahead)
-        log_z = log_dot(alpha[i - 1], beta)
-        for k in range(m):
-            for c in range(m):
-                pairs[k, c] += np.exp(alpha[i - 1, k] + transitions[k, c] + ahead[c] - log_z)
-        beta -= beta.max()
 
 
 @kernel

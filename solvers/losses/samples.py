@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import kernel
-from .crf import forward, marginals, shift_rows
+from .chain_log import log_chain
+from .crf import SAFE, forward, marginals, shift_rows
 from .tree import upward
 
 LOGISTIC, SOFTMAX, CHAIN, TREE = 0, 1, 2, 3
@@ -62,7 +63,7 @@ def _chain(Z, tail, y, G, G_tail):
             forth[k, c] = np.exp(transitions[k, c] - top)
             back[c, k] = forth[k, c]
     E, tops, wide = np.empty((n, padded)), np.empty(n), np.empty(n, np.bool_)
-    shift_rows(Z, top - low > 200.0, E, tops, wide)
+    shift_rows(Z, top - low > SAFE, E, tops, wide)
     for i in range(n):
         for c in range(padded):
             E[i, c] = np.exp(E[i, c])
@@ -73,6 +74,8 @@ def _chain(Z, tail, y, G, G_tail):
     pairs = G_tail.reshape((m, m))
     pairs[:] = 0.0
     marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta, G, pairs)
+    if wide.any():
+        return loss[0] + log_chain(Z, transitions, G, pairs)
     for i in range(1, n):
         for k in range(m):
             for c in range(m):

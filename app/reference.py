@@ -32,8 +32,8 @@ PRECISE: dict[str, dict[str, Any]] = {"prox-qn": {"memory": 30, "tol": TARGET}, 
 
 @dataclass(frozen=True)
 class Reference:
-    """The best objective known. ``violation`` is the one reached there, ``gap`` how far above the minimum it is
-    at most (None where nothing proves it), ``cached`` whether it was on disk.
+    """The best objective known. ``violation`` is the one reached there, ``gap`` how far above the minimum it
+    is at most (None where nothing proves it), ``cached`` whether it was on disk.
 
     ``solver`` is None for a value that was given by the user.
     """

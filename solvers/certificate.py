@@ -9,7 +9,7 @@ import numpy as np
 from .design import Scores
 from .jit import kernel
 from .losses.base import Loss
-from .losses.crf import log_dot, log_forward
+from .losses.chain_log import log_dot, log_forward
 from .problem import Point, Problem
 
 

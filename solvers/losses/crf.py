@@ -16,6 +16,7 @@ from ..jit import kernel
 from ..solver import Trait
 from .base import Loss, at, scratch
 from .chain_log import add_log_marginals, log_chain, log_partition
+from .rows import CHAIN
 
 #: Tokens handled by one kernel call, in whole sequences.
 CHUNK_TOKENS = 1024
@@ -34,7 +35,7 @@ class ChainCRF(Loss):
     paper = "Zhong et al. 2014, sections 4 and 6.1"
     kinds = ("sequences",)
     traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
-    sample_code = 2
+    sample_code = CHAIN
     average = False
     metric_name = "per-token accuracy"
 
@@ -96,10 +97,12 @@ class ChainCRF(Loss):
             offsets = self.offsets[lo : hi + 1]
             rows = slice(offsets[0], offsets[-1])
             Z = scores.Z[rows]
-            E, _, wide = exponentials(Z, transitions.wide)
+            E, tops, wide = exponentials(Z, transitions.wide)
             alpha, beta = scratch("alpha", *E.shape), scratch("beta", *E.shape)
             alpha[:], beta[:] = 0.0, 0.0
-            marginals(Z, E, wide, *transitions.parts, self.y, offsets, alpha, beta, G[rows], pairs[k])
+            losses = np.empty(hi - lo)
+            messages = alpha, beta, G[rows], pairs[k], losses
+            marginals(Z, E, tops, wide, *transitions.parts, self.y, offsets, *messages)
             pairs[k] += (
                 transitions.parts[1][:, : self.n_outputs]
                 * (alpha[:-1].T @ beta[1:])[: self.n_outputs, : self.n_outputs]
@@ -123,8 +126,8 @@ class ChainCRF(Loss):
         def task(k: int) -> None:
             lo, hi = self.chunks[k]
             offsets = self.offsets[lo : hi + 1]
-            E, _, wide = exponentials(scores.Z[offsets[0] : offsets[-1]], transitions.wide)
-            pair_variances(scores.Z, E, wide, *transitions.parts, self.y, offsets, out[k])
+            E, tops, wide = exponentials(scores.Z[offsets[0] : offsets[-1]], transitions.wide)
+            pair_variances(scores.Z, E, tops, wide, *transitions.parts, self.y, offsets, out[k])
 
         self.team.each(task, range(len(self.chunks)), self.pulse)
         return out.sum(axis=0).reshape(-1)
@@ -247,6 +250,17 @@ def _advance(a, E, out):
 
 
 @kernel
+def _score(Z, transitions, y):
+    """Score of one labelled sequence."""
+    score = 0.0
+    for i in range(y.size):
+        score += Z[i, y[i]]
+        if i > 0:
+            score += transitions[y[i - 1], y[i]]
+    return score
+
+
+@kernel
 def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
     """out[i] = log Z(x_i) - score(y_i) for the sequences between ``offsets``; Z, E, tops, wide start at the
     first of their tokens. Messages are scaled to sum to one. Sequences with a wide token get only minus their
@@ -255,11 +269,7 @@ def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
     first = offsets[0]
     for s in range(offsets.size - 1):
         lo, hi = offsets[s] - first, offsets[s + 1] - first
-        score = 0.0
-        for i in range(lo, hi):
-            score += Z[i, y[first + i]]
-            if i > lo:
-                score += transitions[y[first + i - 1], y[first + i]]
+        score = _score(Z[lo:hi], transitions, y[first + lo : first + hi])
         if _any(wide, lo, hi):
             out[s] = -score
             continue
@@ -280,8 +290,8 @@ def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
 
 
 @kernel
-def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta, G, pairs):
-    """G = node marginals minus the truth (20); pairs -= the truth of (21).
+def marginals(Z, E, tops, wide, transitions, forth, back, top, y, offsets, alpha, beta, G, pairs, out):
+    """G = node marginals minus the truth (20); pairs -= the truth of (21); out as in :func:`forward`.
 
     ``alpha`` and ``beta``, zero at entry, are left such that the pair marginals of tokens i and i + 1 are
     alpha[i] beta[i + 1]ᵀ times ``forth``: their sum is one matrix product. Sequences with a wide token leave
@@ -292,9 +302,11 @@ def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta
     b, weighted = np.empty(padded), np.empty(padded)
     for s in range(offsets.size - 1):
         lo, hi = offsets[s] - first, offsets[s + 1] - first
+        out[s] = -_score(Z[lo:hi], transitions, y[first + lo : first + hi])
         if _any(wide, lo, hi):
             G[lo:hi] = 0.0
         else:
+            out[s] += top * (hi - lo - 1)
             for i in range(lo, hi):
                 a = alpha[i]
                 if i == lo:
@@ -303,7 +315,9 @@ def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta
                     _advance(alpha[i - 1], forth, a)
                     for c in range(padded):
                         a[c] *= E[i, c]
-                scale = 1.0 / _sum(a)
+                scale = _sum(a)
+                out[s] += np.log(scale) + tops[i]
+                scale = 1.0 / scale
                 for c in range(padded):
                     a[c] *= scale
             b[:] = 1.0
@@ -327,9 +341,9 @@ def marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta
 
 
 @kernel
-def pair_variances(Z, E, wide, transitions, forth, back, top, y, offsets, out):
-    """out += p_t(1 - p_t) over the pair marginals p_t of the sequences between ``offsets``; Z is whole, E and
-    wide start at the first of their tokens."""
+def pair_variances(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
+    """out += p_t(1 - p_t) over the pair marginals p_t of the sequences between ``offsets``; Z is whole, E,
+    tops and wide start at the first of their tokens."""
     m, first = transitions.shape[0], offsets[0]
     for s in range(offsets.size - 1):
         lo, hi = offsets[s], offsets[s + 1]
@@ -338,8 +352,9 @@ def pair_variances(Z, E, wide, transitions, forth, back, top, y, offsets, out):
         alpha, beta = np.zeros((n, E.shape[1])), np.zeros((n, E.shape[1]))
         G, pairs = np.empty((n, m)), np.zeros((m, m))
         marginals(
-            Z[lo:hi], E[own], wide[own], transitions, forth, back, top, labels, here, alpha, beta, G, pairs
-        )
+            Z[lo:hi], E[own], tops[own], wide[own], transitions, forth, back, top, labels, here,
+            alpha, beta, G, pairs, np.empty(1),
+        )  # fmt: skip
         if _any(wide[own], 0, n):
             log_chain(Z[lo:hi], transitions, G, pairs)
             # in log space only sums over positions are at hand: p - p² at their mean is an upper bound

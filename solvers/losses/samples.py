@@ -10,7 +10,7 @@ import numpy as np
 
 from ..jit import kernel
 from .chain_log import log_chain
-from .crf import SAFE, forward, marginals, shift_rows
+from .crf import SAFE, marginals, shift_rows
 from .tree import upward
 
 LOGISTIC, SOFTMAX, CHAIN, TREE = 0, 1, 2, 3
@@ -69,11 +69,10 @@ def _chain(Z, tail, y, G, G_tail):
             E[i, c] = np.exp(E[i, c])
     offsets = np.array([0, n])
     loss = np.empty(1)
-    forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, loss)
     alpha, beta = np.zeros((n, padded)), np.zeros((n, padded))
     pairs = G_tail.reshape((m, m))
     pairs[:] = 0.0
-    marginals(Z, E, wide, transitions, forth, back, top, y, offsets, alpha, beta, G, pairs)
+    marginals(Z, E, tops, wide, transitions, forth, back, top, y, offsets, alpha, beta, G, pairs, loss)
     if wide.any():
         return loss[0] + log_chain(Z, transitions, G, pairs)
     for i in range(1, n):

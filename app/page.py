@@ -25,14 +25,14 @@ from app.stories import Story, stories
 from app.views import TABS, Convergence, Sparsity
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
-from solvers import ACTIVE, LINE, Parameter, Problem, Stopping
+from solvers import ACTIVE, LINE, MEMORY, SCORES, SHRINKING, Parameter, Problem, Stopping
 
 TITLE = "Solverscope"
 LIMITS = (
     Parameter("tol", 1e-6, "stop at a violation of so many times that at w = 0", 0.0, 1.0, None, (), True),
     Parameter("max_seconds", 120.0, "stop after so many CPU seconds of a run", 0.0, 1e6, None, (), True),
 )
-PROBES = (ACTIVE, LINE)
+PROBES = (ACTIVE, LINE, MEMORY, SCORES, SHRINKING)
 
 
 class Page:

@@ -12,6 +12,8 @@ from .accuracy import Accuracy
 from .base import View
 from .convergence import Convergence
 from .line_search import LineSearch
+from .memory import Memory
+from .rate import Rate
 from .record import Record
 from .shrinking import Shrinking
 from .sparsity import Sparsity
@@ -20,7 +22,7 @@ from .table import Table
 
 #: Views on tabs, in their order.
 TABS: dict[str, type[View]] = {
-    view.id: view for view in (Shrinking, LineSearch, Steps, Record, Accuracy, Table)
+    view.id: view for view in (Shrinking, Memory, LineSearch, Steps, Rate, Record, Accuracy, Table)
 }
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
     "Convergence",
     "Cursor",
     "LineSearch",
+    "Memory",
+    "Rate",
     "Record",
     "Shrinking",
     "Sparsity",

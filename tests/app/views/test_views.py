@@ -19,7 +19,8 @@ def curves(view) -> list[dict]:
 
 
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
-def test_a_view_is_made_from_one_trace_as_in_a_notebook(view, traces):
+def test_a_view_is_made_from_one_trace_as_in_a_notebook(view, traces, monkeypatch):
+    monkeypatch.setitem(traces[0].info, "f_star", 1.0)
     shown = view(traces[0])
     assert shown.has_content()
     assert shown.__panel__().get_root() is not None

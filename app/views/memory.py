@@ -1,0 +1,216 @@
+"""What a quasi-Newton solver remembers: its pairs (s, y), and the matrix B they make."""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColorBar, ColumnDataSource, HoverTool, LinearColorMapper, Span
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.base import View
+from app.views.feed import Rows, known
+from app.views.plot import X_AXES, RunPlot
+from solvers import Trace
+from solvers.memory import middle, spectrum
+
+#: Bytes of a number.
+WORD = 8
+#: From -1 over nothing at 0 to 1: on a light and on a dark page.
+PALETTE = [f"{theme.COLORS[1]}{-a:02x}" if a < 0 else f"{theme.COLORS[0]}{a:02x}" for a in range(-255, 256)]
+
+
+class Pairs(RunPlot):
+    """Pairs held by every run; a cross marks an iteration whose pair was refused for want of curvature."""
+
+    id = "memory-pairs"
+    title = "Pairs held"
+    y_label = "L-BFGS pairs held  ·  × refused"
+    names = ("x", "y", "refused")
+    default_scale = "linear"
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
+        marker = {"marker": "x", "size": 9, "line_width": 2}
+        return [
+            *super().glyphs(source, color, dash),
+            self.figure.scatter("x", "refused", source=source, color=color, **marker),
+        ]
+
+    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+        pairs = known(rows["memory_pairs"])
+        refused = np.array(["curvature-skipped" in events for events in rows["events"]], dtype=bool)
+        return {"y": pairs, "refused": np.where(refused, pairs, np.nan)}
+
+
+class Scaling(RunPlot):
+    """γ of the matrix γI that the pairs are added to."""
+
+    id = "memory-gamma"
+    title = "Scaling γ"
+    y_label = "γ of B₀ = γI"
+
+    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+        return {"y": self.drawable(known(rows["gamma"]))}
+
+
+class Bytes(RunPlot):
+    """Memory that Q takes, 2 columns a pair: its rows are the working set; the thin line is what it would
+    take with a row for every weight."""
+
+    id = "memory-bytes"
+    title = "Size of Q"
+    y_label = "MB of Q on the working set  ·  on all weights (thin)"
+    names = ("x", "y", "whole")
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
+        thin = self.figure.line(
+            "x", "whole", source=source, color=color, line_dash=dash, line_width=1, alpha=0.7
+        )
+        return [*super().glyphs(source, color, dash), thin]
+
+    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+        size = trace.info.get("problem", {}).get("n_params", np.nan)
+        columns = 2.0 * WORD / 1e6 * known(rows["memory_pairs"])
+        return {
+            "y": self.drawable(columns * known(rows["working_set"])),
+            "whole": self.drawable(columns * size),
+        }
+
+
+class Memory(View):
+    """The pairs of every run over time, and at the cursor what they say: how much curvature each holds, SᵀY
+    and the middle matrix of the compact form, and the eigenvalues of B on the span of the pairs.
+
+    Drawn from the record and, at the cursor, from the ``memory`` probe.
+    """
+
+    id = "memory"
+    title = "Memory"
+    hint = "Run a solver that keeps pairs of steps (prox-qn and owl-qn do) to see its memory here."
+
+    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
+
+    def build(self) -> None:
+        kinds = (Pairs, Bytes, Scaling)
+        self.parts = [kind((), self.cursor, visible=self.visible, x=self.x, height=220) for kind in kinds]
+        self.param.watch(lambda event: [part.param.update(x=event.new) for part in self.parts], "x")
+        self._said = theme.html()
+        self._drawn: object = None
+        self._pairs = ColumnDataSource({"pair": [], "cosine": []})
+        self._eigenvalues = ColumnDataSource({"n": [], "value": []})
+        self._gamma = Span(dimension="width", line_color=theme.GREY, line_dash="dashed")
+        self._cross = {name: ColumnDataSource(_picture(np.zeros((0, 0)))) for name in ("SY", "middle")}
+        self._panes = [pn.pane.Bokeh(sizing_mode="stretch_width", margin=0) for _ in range(4)]
+        self._at_cursor = theme.column(*self._panes, kind="plots")
+        self._body.extend([theme.column(*self.parts, kind="plots"), self._said, self._at_cursor])
+        self._figures = self._make_figures()
+
+    def _make_figures(self) -> list[figure]:
+        cosines = theme.plot(
+            "memory-cosines",
+            x_label="pair, oldest first",
+            y_label="curvature sᵀy / (‖s‖ ‖y‖)",
+            log_y=True,
+            height=240,
+        )
+        cosines.scatter("pair", "cosine", source=self._pairs, size=8, color=theme.COLORS[0])
+        cosines.add_tools(HoverTool(tooltips=[("pair", "@pair"), ("cosine", "@cosine{0.[0000]}")]))
+        values = theme.plot(
+            "memory-eigenvalues",
+            x_label="eigenvalue of B on the span of the pairs, smallest first",
+            y_label="value  ·  γ dashed",
+            log_y=True,
+            height=240,
+        )
+        values.scatter("n", "value", source=self._eigenvalues, size=7, color=theme.COLORS[0])
+        values.add_tools(HoverTool(tooltips=[("eigenvalue", "@value{0.[0000]a}")]))
+        values.add_layout(self._gamma)
+        return [
+            cosines,
+            values,
+            self._picture_of("SY", "SᵀY as cosines: s down, y across"),
+            self._picture_of("middle", "middle matrix, scaled: S, then Y"),
+        ]
+
+    def _picture_of(self, name: str, label: str) -> figure:
+        shades = LinearColorMapper(palette=PALETTE, low=-1.0, high=1.0)
+        plot = theme.plot(f"memory-{name}", x_label=label, y_label="", height=260)
+        drawn = plot.image(
+            "image", "x", "y", "dw", "dh", source=self._cross[name], color_mapper=shades, level="image"
+        )
+        plot.y_range.flipped = True
+        plot.grid.visible = False
+        plot.add_layout(ColorBar(color_mapper=shades, width=10), "right")
+        plot.add_tools(HoverTool(tooltips=[("value", "@image{0.[0000]}")], renderers=[drawn]))
+        return plot
+
+    def has_content(self) -> bool:
+        return any(len(t) and int(t.memory_pairs.max(initial=-1)) >= 0 for t in self.traces)
+
+    def draw(self) -> None:
+        for part in self.parts:
+            part.traces = self.traces
+            part.visible = self.visible
+            part.update()
+        found = self._probed()
+        mark = (id(self.cursor.run), found[0]) if found else None
+        if mark != self._drawn:
+            self._drawn = mark
+            self._show(found)
+
+    def _probed(self) -> tuple[int, dict[str, np.ndarray]] | None:
+        trace = self.cursor.run
+        if trace is None or trace.probes is None or not any(t is trace for t in self.traces):
+            return None
+        return trace.probes.at("memory", self.cursor.iteration)
+
+    def _show(self, found: tuple[int, dict[str, np.ndarray]] | None) -> None:
+        pairs = len(found[1]["SS"]) if found else 0
+        self._said.object = self._sentence(found[0], pairs) if found else ""
+        if self._at_cursor.visible != (pairs > 0):
+            self._at_cursor.visible = pairs > 0
+        if not pairs:
+            return
+        iteration, seen = found
+        SS, SY, YY = (seen[name] for name in ("SS", "SY", "YY"))
+        gamma = _at(self.cursor.run, iteration, "gamma")
+        cosines = SY / np.sqrt(np.outer(np.diag(SS), YY))
+        self._pairs.data = {"pair": np.arange(1, pairs + 1), "cosine": np.diag(cosines)}
+        M = middle(SS, SY, gamma)
+        scale = 1.0 / np.sqrt(np.abs(np.diag(M)))
+        self._cross["SY"].data = _picture(cosines)
+        self._cross["middle"].data = _picture(M * np.outer(scale, scale))
+        values = spectrum(SS, SY, seen["gram"], gamma) if "gram" in seen else np.empty(0)
+        self._eigenvalues.data = {"n": np.arange(1, values.size + 1), "value": values}
+        self._gamma.location = gamma
+        for pane, plot in zip(self._panes, self._figures, strict=True):
+            if pane.object is None:
+                pane.object = plot
+
+    def _sentence(self, iteration: int, pairs: int) -> str:
+        trace, number = self.cursor.run, theme.number
+        rows, size = int(_at(trace, iteration, "working_set")), trace.info.get("problem", {}).get("n_params")
+        said = f"<p><b>{html.escape(trace.info['label'])}</b> at iteration {number(iteration)}: "
+        if not pairs:
+            return said + "no pairs, B = γI.</p>"
+        said += f"{number(pairs)} {'pair' if pairs == 1 else 'pairs'}; Q has {number(2 * pairs)} columns of "
+        said += f"{number(rows)} numbers, {number(2 * pairs * WORD * rows / 1e6, 3)} MB"
+        if size is not None and rows < size:
+            whole = 2 * pairs * WORD * size / 1e6
+            said += f", instead of {number(whole, 3)} MB for all {number(size)} weights"
+        return said + ".</p>"
+
+
+def _at(trace: Trace, iteration: int, field: str) -> float:
+    """A field of the record at an iteration, or at the one recorded before it."""
+    row = max(int(np.searchsorted(trace.iteration, iteration, side="right")) - 1, 0)
+    return float(trace.column(field)[row])
+
+
+def _picture(values: np.ndarray) -> dict[str, list]:
+    """A matrix as an image, its first row at 0."""
+    rows, columns = values.shape
+    return {"image": [values], "x": [0], "y": [0], "dw": [columns], "dh": [rows]}

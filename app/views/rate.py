@@ -1,0 +1,128 @@
+"""How fast the distance to the optimum shrinks from one iteration to the next."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, GlyphRenderer
+
+from app.views.feed import Rows
+from app.views.plot import RunPlot, menu
+from solvers import Trace
+
+MEASURES = {
+    "objective": ("Objective", "(f′ − f*) / (f − f*), f′ one iteration after f"),
+    "scores": ("Scores", "‖z′ − z*‖ / ‖z − z*‖, z′ one iteration after z"),
+}
+#: Distance of the objective from f*, in units of |f*|, below which a ratio is rounding.
+ROUNDING = 1e-12
+#: Distance of the scores from z*, in units of the last step of the run that z* is from, below which a ratio
+#: tells more of how far that step still was from the optimum.
+NEAR = 100.0
+#: The same in units of ‖z*‖: below some √ε the objective no longer tells one z from another.
+FLAT = 1e-7
+
+
+class Rate(RunPlot):
+    """Ratio of the distances from the optimum after and before each iteration: a constant below 1 is linear
+    convergence, a fall to 0 superlinear. Filled dots are unit steps.
+
+    Distances are those of the objective from f*, or of the scores z = Aw from z*, the last scores of the run
+    that came nearest to the optimum of the same problem (``scores`` probe; w itself may move where the loss
+    is flat). There is no ratio where the iteration before was not recorded, nor where the optimum is not
+    known well enough.
+    """
+
+    id = "rate"
+    title = "Rate"
+    hint = "Run a solver and wait until f* is known to see its rate of convergence here."
+    names = ("x", "y", "unit")
+
+    measure: str = param.Selector(default="objective", objects=list(MEASURES), doc="what the distance is of")
+
+    def __init__(self, *args: object, **params: object) -> None:
+        super().__init__(*args, **({"x": "iteration"} | params))
+
+    def axis_params(self) -> list[str]:
+        return [*super().axis_params(), "measure"]
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        return [menu("Distance of", self.param.measure, {name: key for key, (name, _) in MEASURES.items()})]
+
+    @property
+    def y_label(self) -> str:
+        return MEASURES[self.measure][1]
+
+    def hover(self) -> list[tuple[str, str]]:
+        return [*super().hover(), ("Unit step", "@unit")]
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        dots = self.figure.scatter("x", "y", source=source, size=7, color=color, fill_alpha="unit")
+        return [*super().glyphs(source, color, dash), dots]
+
+    def has_content(self) -> bool:
+        return any(len(trace) > 1 and self._optimum(trace) is not None for trace in self.traces)
+
+    def key(self, trace: Trace) -> object:
+        optimum = self._optimum(trace)
+        return id(optimum) if isinstance(optimum, Trace) else optimum
+
+    def _optimum(self, trace: Trace) -> float | Trace | None:
+        """f*, or the run whose last scores stand for z*."""
+        if self.measure == "objective":
+            return trace.info.get("f_star")
+        ended = [t for t in self.traces if t.result and _same_problem(t, trace) and len(_scored(t)) > 1]
+        return min(ended, key=_violation, default=None)
+
+    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+        if self.measure == "objective":
+            at, away = self._above(trace)
+        else:
+            at, away = self._scores_away(trace)
+        ratios = {
+            int(b): after / before
+            for a, b, before, after in zip(at[:-1], at[1:], away[:-1], away[1:], strict=True)
+            if b == a + 1 and before > 0.0
+        }
+        y = np.array([ratios.get(int(k), np.nan) for k in rows["iteration"]])
+        return {"y": self.drawable(y), "unit": (rows["step"] == 1.0).astype(float)}
+
+    def _above(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        """Iterations, and f - f* there; nan where it is rounding."""
+        rows, _, _ = trace.since(None)
+        f_star = self._optimum(trace)
+        if f_star is None:
+            return np.empty(0), np.empty(0)
+        away = rows["objective"] - f_star
+        return rows["iteration"], np.where(away > ROUNDING * abs(f_star), away, np.nan)
+
+    def _scores_away(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        """Iterations, and ‖z - z*‖ there; nan where z* is not known well enough."""
+        best = self._optimum(trace)
+        if best is None:
+            return np.empty(0), np.empty(0)
+        before, star = (_scores(best, k) for k in _scored(best)[-2:])
+        at = np.array(_scored(trace))
+        away = np.array([np.linalg.norm(_scores(trace, k) - star) for k in at])
+        sure = max(NEAR * float(np.linalg.norm(star - before)), FLAT * float(np.linalg.norm(star)))
+        return at, np.where(away > sure, away, np.nan)
+
+
+def _same_problem(a: Trace, b: Trace) -> bool:
+    keys = [trace.info.get("problem", {}).get("key") for trace in (a, b)]
+    return a is b or (keys[0] is not None and keys[0] == keys[1])
+
+
+def _violation(trace: Trace) -> float:
+    found = trace.result["violation"]
+    return np.inf if found is None else found
+
+
+def _scored(trace: Trace) -> list[int]:
+    """Iterations whose scores were kept."""
+    return trace.probes.iterations("scores") if trace.probes is not None else []
+
+
+def _scores(trace: Trace, iteration: int) -> np.ndarray:
+    return trace.probes.at("scores", iteration)[1]["z"]

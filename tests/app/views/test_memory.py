@@ -1,0 +1,93 @@
+"""The memory view, on pairs of which everything is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.cursor import Cursor
+from app.views import Memory
+from solvers import MEMORY, Iterate, Trace
+from solvers.memory import PairMemory
+from solvers.probes import ProbeStore
+
+D = 6
+EIGENVALUES = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+
+
+@pytest.fixture
+def trace() -> Trace:
+    """A run of four iterates: no pair, one, two, then one refused. Steps s are unit vectors, y = H s."""
+    memory, store, records = PairMemory(10), ProbeStore([MEMORY]), []
+    for k in range(4):
+        if k in (1, 2):
+            s = np.eye(D)[k]
+            memory.push(s, EIGENVALUES * s)
+        records.append(
+            {
+                "iteration": k,
+                "memory_pairs": len(memory),
+                "gamma": 0.5,
+                "working_set": D - k,
+                "cpu_seconds": float(k),
+                "events": ("curvature-skipped",) if k == 3 else (),
+            }
+        )
+        store.observe(Iterate(k, w=np.zeros(D), memory=memory))
+    trace = Trace.from_records(records, label="a<b", params={}, problem={"n_params": D})
+    trace.probes = store
+    return trace
+
+
+def at(trace: Trace, iteration: int) -> Memory:
+    return Memory(trace, Cursor(run=trace, iteration=iteration, follow=False))
+
+
+def test_pairs_are_counted_and_refused_ones_crossed(trace):
+    pairs = at(trace, 0).parts[0]
+    data = next(iter(pairs._curves.values())).feed.source.data
+    np.testing.assert_array_equal(data["y"], [0, 1, 2, 2])
+    np.testing.assert_array_equal(data["refused"], [np.nan, np.nan, np.nan, 2])
+
+
+def test_bytes_of_q_are_those_of_the_working_set_and_of_all_weights(trace):
+    view = at(trace, 2)
+    data = next(iter(view.parts[1]._curves.values())).feed.source.data
+    np.testing.assert_allclose(data["y"][1:], np.array([2 * 5, 4 * 4, 4 * 3]) * 8 / 1e6)
+    np.testing.assert_allclose(data["whole"][1:], np.array([2, 4, 4]) * D * 8 / 1e6)
+    assert "a&lt;b" in view._said.object
+    assert "2 pairs; Q has 4 columns of 4 numbers" in view._said.object
+    assert "for all 6 weights" in view._said.object
+
+
+def test_at_the_cursor_curvature_products_and_eigenvalues_are_those_of_the_pairs(trace):
+    view = at(trace, 2)
+    np.testing.assert_allclose(view._pairs.data["cosine"], [1.0, 1.0])
+    np.testing.assert_allclose(view._cross["SY"].data["image"][0], np.eye(2))
+    np.testing.assert_allclose(view._cross["middle"].data["image"][0], np.diag([1.0, 1.0, -1.0, -1.0]))
+    # B agrees with H in the directions it has seen
+    np.testing.assert_allclose(view._eigenvalues.data["value"], [2.0, 4.0])
+    assert view._gamma.location == 0.5
+    view.cursor.place(trace, 1)
+    np.testing.assert_allclose(view._eigenvalues.data["value"], [2.0])
+
+
+def test_without_pairs_it_says_so(trace):
+    view = at(trace, 0)
+    assert "no pairs, B = γI" in view._said.object
+    assert not view._at_cursor.visible
+    view.cursor.place(trace, 3)
+    assert view._at_cursor.visible
+
+
+def test_pairs_too_long_for_the_observer_have_no_eigenvalues(trace):
+    for _, _, seen in trace.probes._entries:
+        seen["memory"].pop("gram")
+    view = at(trace, 2)
+    assert len(view._eigenvalues.data["value"]) == 0
+    assert len(view._pairs.data["cosine"]) == 2
+
+
+def test_a_run_that_keeps_no_pairs_gets_the_hint():
+    trace = Trace.from_records([{"iteration": 0, "objective": 1.0}], label="a", params={})
+    assert not Memory(trace).has_content()

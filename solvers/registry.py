@@ -15,6 +15,7 @@ from .losses.base import Loss
 from .losses.binary import Logistic
 from .losses.crf import ChainCRF
 from .losses.multiclass import MulticlassLogistic
+from .losses.squared_hinge import MulticlassSquaredHinge, MultilabelSquaredHinge, MultitaskSquaredHinge
 from .losses.tree import TreeSoftmax
 from .owlqn import OWLQN
 from .penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
@@ -28,7 +29,18 @@ from .team import Team
 SOLVERS: dict[str, type[Solver]] = {
     s.id: s for s in (ProxQN, ProxGD, OWLQN, SGDL1, CRFBlockCoordinateDescent)
 }
-LOSSES: dict[str, type[Loss]] = {c.id: c for c in (Logistic, MulticlassLogistic, ChainCRF, TreeSoftmax)}
+LOSSES: dict[str, type[Loss]] = {
+    c.id: c
+    for c in (
+        Logistic,
+        MulticlassLogistic,
+        MulticlassSquaredHinge,
+        MultitaskSquaredHinge,
+        MultilabelSquaredHinge,
+        ChainCRF,
+        TreeSoftmax,
+    )
+}
 PENALTIES: dict[str, type[Penalty]] = {
     p.id: p for p in (NoPenalty, L2, L1, ElasticNet, L1L2, L1Linf, SparseGroup)
 }

@@ -89,7 +89,7 @@ class _State:
         self.q = np.zeros(problem.size)
         self.rows: Rows = design.by_rows()
         self.offsets = getattr(loss, "offsets", np.arange(loss.n_instances + 1))
-        self.y = np.ascontiguousarray(loss.y, dtype=np.int64)
+        self.labels = loss.labels
         none = np.zeros(0, dtype=np.int64)
         self.tree = getattr(loss, "parents", none), getattr(loss, "leaves", none)
         self.place = np.full(design.n_features, -1, dtype=np.int64)
@@ -107,7 +107,7 @@ class _State:
         for lo in range(0, order.size, size):
             part = order[lo : lo + size]
             self.u, loss, touched = sgd_steps(
-                self.problem.loss.sample_code, *self.rows, self.offsets, self.y, *self.tree, W, tail, Q,
+                self.problem.loss.sample_code, *self.rows, self.offsets, self.labels, *self.tree, W, tail, Q,
                 q_tail, part, self.k, self.N, solver.eta0 if eta0 is None else eta0, a, self.lam, self.u,
                 solver.stale, self.place, self.seen,
             )  # fmt: skip
@@ -173,7 +173,7 @@ def sgd_steps(
 ):  # fmt: skip
     """Steps k, k + 1, ... for the instances of ``order``; returns u, the sum of their losses, and the entries
     of X touched. ``place`` (all -1) is work space, ``seen`` marks features met so far."""
-    m = W.shape[1]
+    m, width = W.shape[1], y.size // offsets[-1]
     total, touched = 0.0, 0
     G_tail = np.zeros(tail.size)
     for i in order:
@@ -199,7 +199,7 @@ def sgd_steps(
                 x = values[p] if values.size else 1.0
                 for c in range(m):
                     Z[t - lo, c] += x * W[features[p], c]
-        total += residual_of(code, Z, tail, y[lo:hi], parents, leaves, G, G_tail)
+        total += residual_of(code, Z, tail, y[lo * width : hi * width], parents, leaves, G, G_tail)
         passes = k / N
         eta = eta0 * decay**passes if decay > 0.0 else eta0 / (1.0 + passes)
         u += eta * lam / N

@@ -26,6 +26,8 @@ class Trait(enum.Flag):
     PROX = enum.auto()
     SAMPLES = enum.auto()
     DIAGONAL = enum.auto()
+    ROWS = enum.auto()
+    BOUNDED = enum.auto()
     NO_RIDGE = enum.auto()
 
 
@@ -35,6 +37,8 @@ PHRASES = {
     Trait.ROWWISE: "a penalty that separates into rows of weights",
     Trait.SAMPLES: "a loss whose instances can be taken one at a time",
     Trait.DIAGONAL: "a loss with second derivatives by single scores",
+    Trait.ROWS: "a loss that is a sum over single rows of scores",
+    Trait.BOUNDED: "a loss of bounded curvature",
     Trait.NO_RIDGE: "a penalty without ridge",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }

@@ -29,7 +29,7 @@ class Loss(Declared):
     traits: ClassVar[Trait]
     average: ClassVar[bool]
     metric_name: ClassVar[str] = "accuracy"
-    #: which loss of ``samples.residual_of`` it is, with ``Trait.SAMPLES``
+    #: which loss of ``samples`` it is, with ``Trait.SAMPLES``, and of ``rows``, with ``Trait.ROWS``
     sample_code: ClassVar[int] = -1
 
     n_instances: int
@@ -63,6 +63,20 @@ class Loss(Declared):
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """∂²L/∂z² of single scores at the rows whose residual is ``G``; with ``Trait.DIAGONAL``."""
         raise TypeError(f"{type(self).__name__} does not define diagonal")
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        """Upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row, as low as is known, or the paper's;
+        with ``Trait.BOUNDED``."""
+        raise TypeError(f"{type(self).__name__} does not define curvature")
+
+    def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
+        """The same of the weights of each feature j; ``sums(C)`` gives Σ_i x_ij² C_ik for any C (rows, k)."""
+        return sums(self.curvature(tight)[:, None])[:, 0]
+
+    @property
+    def labels(self) -> np.ndarray:
+        """All labels in one int64 array, the same number of them for each row of scores."""
+        return np.ascontiguousarray(self.y, dtype=np.int64).reshape(-1)
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         """Loss of each instance at ``scores + t delta``, shape (n_instances,)."""

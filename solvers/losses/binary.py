@@ -11,6 +11,7 @@ from ..design import Scores
 from ..jit import kernel
 from ..solver import Trait
 from .base import Loss, at, row_chunks
+from .rows import LOGISTIC
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Logistic(Loss):
     summary = "negative log-likelihood of a binary label"
     paper = "Zhong et al. 2014; Yu et al. 2010; Mathur and Chakrabarti 2006, eq. (3)"
     kinds = ("binary",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
-    sample_code = 0
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.ROWS | Trait.BOUNDED
+    sample_code = LOGISTIC
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> Logistic:
@@ -58,6 +59,9 @@ class Logistic(Loss):
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return np.abs(G) * (1.0 - np.abs(G))
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        return np.full(self.n_instances, 0.25)
 
     def predict(self, scores: Scores) -> np.ndarray:
         return np.where(scores.Z[:, 0] >= 0, 1.0, -1.0)

@@ -11,6 +11,7 @@ from ..design import Scores
 from ..jit import kernel
 from ..solver import Trait
 from .base import Loss, at, row_chunks
+from .rows import SOFTMAX
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class MulticlassLogistic(Loss):
     summary = "negative log-likelihood of one label among several (softmax)"
     paper = "Blondel et al. 2013, eq. (12)"
     kinds = ("multiclass",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
-    sample_code = 1
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.ROWS | Trait.BOUNDED
+    sample_code = SOFTMAX
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MulticlassLogistic:
@@ -67,6 +68,10 @@ class MulticlassLogistic(Loss):
         μ = G.copy()
         μ[np.arange(rows.size), self.y[rows]] += 1.0
         return μ * (1.0 - μ)
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        """Blondel et al. 2013, section 5.3: ½ bounds the eigenvalues of diag(p) - ppᵀ."""
+        return np.full(self.n_instances, 0.5)
 
     def predict(self, scores: Scores) -> np.ndarray:
         return scores.Z.argmax(axis=1)

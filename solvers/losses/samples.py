@@ -1,7 +1,7 @@
 """Losses of single instances, for solvers that look at one instance at a time.
 
-A kernel cannot take another as argument and stay in the cache, so the loss is chosen by a code: each loss
-that offers ``Trait.SAMPLES`` has one.
+As in :mod:`.rows` the loss is chosen by a code: each loss that offers ``Trait.SAMPLES`` has one. An instance
+is a row of scores, or the rows of a chain.
 """
 
 from __future__ import annotations
@@ -11,44 +11,25 @@ import numpy as np
 from ..jit import kernel
 from .chain_log import log_chain
 from .crf import SAFE, marginals, shift_rows
+from .rows import CHAIN, TREE, row_derivatives, softmax
 from .tree import upward
-
-LOGISTIC, SOFTMAX, CHAIN, TREE = 0, 1, 2, 3
 
 
 @kernel
 def residual_of(code, Z, tail, y, parents, leaves, G, G_tail):
-    """Loss of one instance with scores Z (tokens, outputs) and labels y (tokens,); G and G_tail take its
-    derivatives by Z and by the tail. Z may be used up."""
-    if code == LOGISTIC:
-        margin = y[0] * Z[0, 0]
-        e = np.exp(-abs(margin))
-        G[0, 0] = -y[0] * (e if margin > 0 else 1.0) / (1.0 + e)
-        return np.log1p(e) + max(-margin, 0.0)
-    if code == SOFTMAX:
-        return _softmax(Z[0], y[0], G[0])
+    """Loss of one instance with scores Z (tokens, outputs) and its labels y (one or more a token); G and
+    G_tail take its derivatives by Z and by the tail. Z may be used up."""
+    if code == CHAIN:
+        return _chain(Z, tail, y, G, G_tail)
     if code == TREE:
         z = Z[0]
         for k in range(1, z.size):
             z[k] += z[parents[k]]
         P = np.empty((1, leaves.size))
-        loss = _softmax(z[leaves], np.searchsorted(leaves, y[0]), P[0])
+        loss = softmax(z[leaves], np.searchsorted(leaves, y[0]), P[0])
         upward(P, leaves, parents, G)
         return loss
-    return _chain(Z, tail, y, G, G_tail)
-
-
-@kernel
-def _softmax(z, label, g):
-    top = z.max()
-    total = 0.0
-    for c in range(z.size):
-        g[c] = np.exp(z[c] - top)
-        total += g[c]
-    for c in range(z.size):
-        g[c] /= total
-    g[label] -= 1.0
-    return np.log(total) + top - z[label]
+    return row_derivatives(code, Z[0], y, G[0], np.empty(Z.shape[1]))
 
 
 @kernel

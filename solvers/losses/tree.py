@@ -14,6 +14,7 @@ from ..design import Scores
 from ..jit import kernel
 from ..solver import Trait
 from .base import Loss, at, row_chunks, scratch
+from .rows import TREE
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class TreeSoftmax(Loss):
     summary = "negative log-likelihood of a leaf in a tree of classes"
     paper = "Zhong et al. 2014, section 6.2 and appendix D.2"
     kinds = ("tree",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
-    sample_code = 3
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.BOUNDED
+    sample_code = TREE
     average = False
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> TreeSoftmax:
@@ -98,6 +99,10 @@ class TreeSoftmax(Loss):
             node = np.where(node >= 0, self.parents[node], -1)
         return β * (1.0 - β)
 
+    def curvature(self, tight: bool) -> np.ndarray:
+        """D/2, D the largest depth: the root's score changes nothing, each leaf sums D others."""
+        return np.full(self.n_instances, 0.5 * self._depths().max(initial=0))
+
     def predict(self, scores: Scores) -> np.ndarray:
         """The leaf with the highest α."""
         labels = np.empty(scores.Z.shape[0], dtype=np.int64)
@@ -111,11 +116,16 @@ class TreeSoftmax(Loss):
         guess, truth = self._paths(self.predict(scores)), self._paths(self.y)
         return np.mean(guess == truth, axis=0).tolist()
 
-    def _paths(self, leaf: np.ndarray) -> np.ndarray:
-        """Ancestors by depth, (samples, depths), the leaf itself below its own depth; -1 stays -1."""
+    def _depths(self) -> np.ndarray:
+        """Number of nodes above each node."""
         depth = np.zeros(self.n_outputs, dtype=np.int64)
         for k in range(1, self.n_outputs):
             depth[k] = depth[self.parents[k]] + 1
+        return depth
+
+    def _paths(self, leaf: np.ndarray) -> np.ndarray:
+        """Ancestors by depth, (samples, depths), the leaf itself below its own depth; -1 stays -1."""
+        depth = self._depths()
         paths = np.empty((leaf.size, int(depth.max(initial=0))), dtype=np.int64)
         node = leaf.copy()
         for level in range(paths.shape[1], 0, -1):

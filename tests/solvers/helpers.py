@@ -108,6 +108,16 @@ def chains(
     return Data("sequences", Part(X, y, offsets), m, "chain-crf")
 
 
+def multilabel(
+    n: int = 120, d: int = 8, m: int = 4, storage: str = "dense", seed: int = 0, **options: Any
+) -> Data:
+    """Any number of labels a sample, none and all included, from a noisy linear rule: not separable."""
+    X, rng = matrix(n, d, storage, seed=seed, **options), np.random.default_rng(seed + 1)
+    Z = dense_of(X) @ rng.normal(size=(d, m))
+    y = Z + 1.5 * Z.std() * rng.normal(size=(n, m)) > 0
+    return Data("multilabel", Part(X, sp.csr_array(y.astype(np.int8))), m, "multilabel-squared-hinge")
+
+
 #: Root 0, inner nodes 1 and 2, a leaf below the root, leaves at two depths.
 PARENTS = np.array([-1, 0, 0, 0, 1, 1, 2, 2, 5, 5])
 LEAVES = np.setdiff1d(np.arange(PARENTS.size), PARENTS)
@@ -122,4 +132,10 @@ def trees(n: int = 300, d: int = 5, storage: str = "dense", seed: int = 0, **opt
 
 
 #: A maker of small data for each kind of labels.
-MAKERS = {"binary": binary, "multiclass": multiclass, "sequences": chains, "tree": trees}
+MAKERS = {
+    "binary": binary,
+    "multiclass": multiclass,
+    "multilabel": multilabel,
+    "sequences": chains,
+    "tree": trees,
+}

@@ -67,9 +67,43 @@ def tree_softmax(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
     return value, (softmax(A, axis=1) - np.eye(leaves.size)[truth]) @ above, np.zeros(0)
 
 
+def pair_hinge(Z: np.ndarray, above: np.ndarray, below: np.ndarray) -> Residual:
+    """Σ over samples and pairs (r, q) with above_ir and below_iq of max(1 - z_r + z_q, 0)²."""
+    A = np.maximum(1 - Z[:, :, None] + Z[:, None, :], 0) * (above[:, :, None] & below[:, None, :])
+    return (A**2).sum(), 2 * (A.sum(axis=1) - A.sum(axis=2)), np.zeros(0)
+
+
+def multiclass_squared_hinge(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
+    """The true class against the others."""
+    truth = np.eye(Z.shape[1], dtype=bool)[data.train.y]
+    return pair_hinge(Z, truth, ~truth)
+
+
+def multilabel_squared_hinge(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
+    """Labels of a sample against the others."""
+    truth = label_sets(data, Z.shape[1])
+    return pair_hinge(Z, truth, ~truth)
+
+
+def multitask_squared_hinge(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
+    """Each label against its absence."""
+    sign = np.where(label_sets(data, Z.shape[1]), 1.0, -1.0)
+    a = np.maximum(1 - sign * Z, 0)
+    return (a**2).sum(), -2 * sign * a, np.zeros(0)
+
+
+def label_sets(data: Data, m: int) -> np.ndarray:
+    """Booleans (n, m), from classes or a sparse matrix."""
+    y = data.train.y
+    return np.eye(m, dtype=bool)[y] if isinstance(y, np.ndarray) else np.asarray(y.todense()) != 0
+
+
 LOSSES: dict[str, Callable[..., Residual]] = {
     "logistic": logistic,
     "multiclass-logistic": multiclass_logistic,
+    "multiclass-squared-hinge": multiclass_squared_hinge,
+    "multitask-squared-hinge": multitask_squared_hinge,
+    "multilabel-squared-hinge": multilabel_squared_hinge,
     "chain-crf": chain_crf,
     "tree-softmax": tree_softmax,
 }
@@ -103,7 +137,7 @@ class Oracle:
         body = X.shape[1] * m
         assert w.size == body + n_tail
         value, G, tail = LOSSES[self.loss](X @ w[:body].reshape(-1, m), w[body:], self.data)
-        n = part.y.size if part.offsets is None else part.offsets.size - 1
+        n = part.X.shape[0] if part.offsets is None else part.offsets.size - 1
         scale = 1.0 / n if self.average else 1.0
         ridge = self.lam * PENALTIES[self.penalty][1]
         g = scale * np.concatenate([(X.T @ G).ravel(), tail]) + ridge * w

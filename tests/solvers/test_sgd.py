@@ -68,7 +68,7 @@ def test_loss_of_one_instance_is_the_sum_taken_apart(kind):
     for i, value in enumerate(loss.values(scores)):
         rows = slice(offsets[i], offsets[i + 1])
         Z, G, G_tail = scores.Z[rows].copy(), np.empty_like(scores.Z[rows]), np.zeros_like(tail)
-        y = np.asarray(loss.y[rows], dtype=np.int64)
+        y = loss.labels.reshape(len(loss.y), -1)[rows].ravel()
         assert residual_of(loss.sample_code, Z, scores.tail, y, *tree, G, G_tail) == pytest.approx(value)
         np.testing.assert_allclose(G, whole.Z[rows], atol=1e-12)
         tail += G_tail

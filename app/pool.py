@@ -9,6 +9,7 @@ has used least CPU time.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from solvers import Interrupted
 
 #: Seconds a worker computes before others get a chance.
 SLICE = 0.05
+#: Seconds a thread may keep the interpreter to itself (Python's default is 5 ms).
+SWITCH = 0.0005
 #: Threads of the process and of one session: more are refused with a sentence.
 MAX_WORKERS = 64
 MAX_PER_SHARE = 16
@@ -260,5 +263,7 @@ def shared() -> RunPool:
     global _shared
     with _shared_lock:
         if _shared is None:
+            # the page's thread waits so long for each Python step between two kernels of a run
+            sys.setswitchinterval(SWITCH)
             _shared = RunPool()
         return _shared

@@ -52,6 +52,12 @@ class Feed:
         self._cursor = cursor
         return True
 
+    def clear(self) -> None:
+        """Send that there is nothing to draw."""
+        self._cursor, self._key = None, None
+        if len(self.source.data["x"]):
+            self.source.data = {name: np.empty(0, np.float32) for name in self.source.data}
+
     def _send_whole(self, trace: Trace, columns: Callable[[Rows], Rows]) -> bool:
         rows, self._cursor, _ = trace.since(None)
         n = len(rows["iteration"])

@@ -36,6 +36,7 @@ class Curve:
 
     feed: Feed
     renderers: list[GlyphRenderer]
+    trace: Trace | None
 
 
 class RunPlot(View):
@@ -55,7 +56,7 @@ class RunPlot(View):
         super().__init__(traces, cursor, **({"scale": self.default_scale} | params))
 
     def build(self) -> None:
-        self._curves: dict[int, Curve] = {}
+        self._curves: dict[tuple[str, str, int], Curve] = {}
         self._here = ColumnDataSource({"x": [], "y": [], "color": []})
         self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
         self._head.append(self._toolbar())
@@ -143,37 +144,41 @@ class RunPlot(View):
         """Draw what lies behind the curves."""
 
     def draw(self) -> None:
+        self._match_curves()
         if not self.has_content():
             return
-        self._match_curves()
-        for trace in self.traces:
-            self.send(self._curves[id(trace)].feed, trace)
+        for curve in self._curves.values():
+            if curve.trace is not None:
+                self.send(curve.feed, curve.trace)
         self._mark_cursor()
         if self._pane.object is not self.figure:
             self._pane.object = self.figure
 
     def send(self, feed: Feed, trace: Trace) -> None:
         """Bring the curve of one run up to date."""
-        feed.update(trace, lambda rows: self._columns(trace, rows), self.key(trace))
+        feed.update(trace, lambda rows: self._columns(trace, rows), (id(trace), self.key(trace)))
 
     def _columns(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
         return {"x": known(rows[self.x]), **self.values(trace, rows)}
 
     def _match_curves(self) -> None:
-        wanted = {id(trace) for trace in self.traces}
-        if wanted == self._curves.keys():
-            return
-        for key in self._curves.keys() - wanted:
-            for renderer in self._curves.pop(key).renderers:
-                self.figure.renderers.remove(renderer)
+        """A curve for every run. Those of runs that are gone are emptied and kept for the next of their look:
+        to add one to a figure takes the browser much longer than to fill it."""
+        wanted: dict[tuple[str, str, int], Trace] = {}
         for place, trace in enumerate(self.traces):
-            if id(trace) not in self._curves:
-                feed = Feed(self.names)
-                renderers = self.glyphs(feed.source, *theme.style(trace, place))
-                self._curves[id(trace)] = Curve(feed, renderers)
+            look = theme.style(trace, place)
+            wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
+        for key, curve in self._curves.items():
+            curve.trace = wanted.get(key)
+            if curve.trace is None:
+                curve.feed.clear()
+        for key in [key for key in wanted if key not in self._curves]:
+            feed = Feed(self.names)
+            self._curves[key] = Curve(feed, self.glyphs(feed.source, *key[:2]), wanted[key])
         lines = [renderer for curve in self._curves.values() for renderer in curve.renderers]
-        self.figure.x_range.renderers = self.figure.y_range.renderers = lines
-        self._hover.renderers = [r for r in lines if r.glyph.__class__.__name__ == "Scatter"]
+        if lines != self.figure.x_range.renderers:
+            self.figure.x_range.renderers = self.figure.y_range.renderers = lines
+            self._hover.renderers = [r for r in lines if r.glyph.__class__.__name__ == "Scatter"]
 
     def _mark_cursor(self) -> None:
         trace, row = self.cursor.run, self.cursor.row()

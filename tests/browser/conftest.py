@@ -157,7 +157,7 @@ class Visit:
         return -1 if text == "–" else int(text.replace("\u2009", ""))
 
     def states(self) -> list[str]:
-        return [row.get_attribute("data-state") for row in self.page.locator(".row.run").all()]
+        return self.page.locator(".row.run").evaluate_all("rows => rows.map((row) => row.dataset.state)")
 
     def curves(self, figure: str, column: str = "y") -> list[list[float]]:
         """A column of every curve of a figure, read from the Bokeh document in the page."""
@@ -167,7 +167,7 @@ class Visit:
                 m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name))
               const renderers = figures.at(-1)?.renderers ?? []
               const lines = renderers.filter((r) => r.glyph?.type === "Line" && r.glyph.y.field === "y")
-              return lines.map((r) => Array.from(r.data_source.data[column]))
+              return lines.map((r) => Array.from(r.data_source.data[column])).filter((y) => y.length > 0)
             }""",
             [figure, column],
         )

@@ -7,7 +7,7 @@ import pytest
 
 from app import views
 from app.cursor import Cursor
-from app.views import TABS, Accuracy, Convergence, LineSearch, Record, Shrinking, Sparsity, Steps, Table
+from app.views import TABS, Accuracy, Convergence, LineSearch, Record, Sparsity, Steps, Table
 from app.views.table import seconds_to
 from solvers import Trace, relative_gap
 
@@ -15,7 +15,7 @@ ALL = [Convergence, Sparsity, *TABS.values()]
 
 
 def curves(view) -> list[dict]:
-    return [curve.feed.source.data for curve in view._curves.values()]
+    return [curve.feed.source.data for curve in view._curves.values() if curve.trace is not None]
 
 
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
@@ -123,12 +123,28 @@ def test_the_cursor_is_shown_in_every_plot_and_moved_by_a_click(traces):
     assert not cursor.follow
 
 
-def test_runs_taken_away_are_taken_out_of_the_figure(traces):
+def test_runs_taken_away_leave_empty_curves_that_the_next_runs_fill(traces):
     view = Convergence(traces)
-    lines = len(view.figure.renderers)
+    renderers = list(view.figure.renderers)
     view.show(traces[:1])
-    assert len(view.figure.renderers) < lines
     assert len(curves(view)) == 1
+    assert [len(curve.feed.source.data["x"]) > 0 for curve in view._curves.values()] == [True, False]
+    view.show([])
+    assert sum(len(curve.feed.source.data["x"]) for curve in view._curves.values()) == 0
+    view.show(traces)
+    assert view.figure.renderers == renderers
+    np.testing.assert_allclose(curves(view)[0]["x"], traces[0].cpu_seconds, rtol=1e-6)
+
+
+def test_another_run_in_the_same_colour_replaces_the_curve(traces):
+    again = Trace.from_records([{"iteration": k, "objective": 3.0 - k} for k in range(2)], style=0, label="a")
+    view = Convergence(traces[0], x="iteration")
+    view.show([again])
+    np.testing.assert_allclose(curves(view)[0]["x"], [0, 1])
+
+
+def test_two_runs_of_one_style_are_both_drawn(traces):
+    assert len(curves(Convergence([traces[0], traces[0]]))) == 2
 
 
 def test_a_run_keeps_its_colour_when_others_are_hidden(traces):
@@ -163,40 +179,6 @@ def test_the_line_search_shows_the_recorded_trials(traces):
     assert traces[0].objective[k - 1] + data["phi"][-1] == pytest.approx(traces[0].objective[k], rel=1e-12)
     assert data["alpha"][-1] == 1.0
     assert view._rule.data["phi"][-1] < 0
-
-
-def test_the_picture_of_the_working_set_counts_what_the_record_counts(traces):
-    trace = traces[0]
-    view = Shrinking(traces, Cursor(run=trace, follow=False))
-    size = trace.info["problem"]["n_params"]
-    heights = np.diff(view._edges)
-    assert heights.sum() == size
-    for k in (0, 5, 30, 59):
-        count = float((view._image[:, k] / 255 * heights).sum())
-        assert count == pytest.approx(trace.working_set[k], abs=0.02 * size)
-    assert view._image[0].sum() >= view._image[-1].sum(), "those that stay longest come first"
-
-
-def test_a_growing_working_set_is_patched_and_laid_out_anew_as_it_doubles(chain_problem):
-    import solvers
-
-    run = solvers.Run(chain_problem, solvers.make_solver("prox-qn"), probes=(solvers.ACTIVE,))
-    steps = run.steps()
-    for _ in range(10):
-        next(steps)
-    view = Shrinking(run.trace)
-    assert view._room == 64
-    for _ in range(30):
-        next(steps)
-        view.update()
-    assert view._room == 64
-    assert view._iterations[-1] == run.trace.iteration[-1]
-    for _ in range(40):
-        next(steps)
-    view.update()
-    assert view._room == 128
-    assert view._image.shape[1] == 128
-    steps.close()
 
 
 def test_accuracy_is_drawn_where_it_was_measured(traces):

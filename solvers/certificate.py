@@ -63,11 +63,23 @@ def _chain(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
     return total
 
 
+def _pair_hinge(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
+    return alpha * float(residual.Z[residual.Z > 0.0].sum()) - alpha**2 * loss.value(scores)
+
+
+def _multitask_hinge(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
+    return alpha * float(np.abs(residual.Z).sum()) - alpha**2 * loss.value(scores)
+
+
 #: -L*(αG) of the losses whose conjugate has a closed form, by id: entropies of the probabilities mixed with
-#: the truth, (1 - α) times the truth + α times the model's.
+#: the truth, (1 - α) times the truth + α times the model's; Σ 2αa - α²a² over the active terms a of squared
+#: hinges, where Σ 2a is a sum over the residual and Σ a² the loss.
 DUALS: dict[str, Callable[[Loss, Scores, Scores, float], float]] = {
     "logistic": _logistic,
     "multiclass-logistic": _softmax,
+    "multiclass-squared-hinge": _pair_hinge,
+    "multilabel-squared-hinge": _pair_hinge,
+    "multitask-squared-hinge": _multitask_hinge,
     "chain-crf": _chain,
     "tree-softmax": _tree,
 }

@@ -214,6 +214,12 @@ class Point:
             self._residual = self.problem.loss.residual(self.scores)
         return self._residual
 
+    @property
+    def smooth(self) -> float:
+        """The smooth part s L(A w) + ½ ridge ‖w‖²."""
+        ridge = self.problem.penalty.ridge
+        return self.loss + 0.5 * ridge * float(self.w @ self.w) if ridge else self.loss
+
     def gradient(self, active: WorkingSet | None = None) -> np.ndarray:
         """Gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights (kept)."""
         if active is not None and not active.full:

@@ -43,10 +43,8 @@ class ProxGD(Solver):
             if violation == 0.0:
                 return Ending("converged", "the violation is zero")
             if step == 0.0:
-                p = problem.penalty.prox(w - g, 1.0) - w
-                curvature = problem.line(point, p).curvature()
-                step = float(p @ p) / curvature if curvature > 0.0 else 1.0
-            search = _Search(problem, point, g)
+                step = first_step(problem, point)
+            search = ProximalSearch(problem, point, g)
             step, trials = backtrack(
                 search, step * (self.growth if n else 1.0), beta=self.beta, max_trials=60
             )
@@ -58,7 +56,14 @@ class ProxGD(Solver):
             known = {"step": step, "ls_trials": trials, "ls_kind": "armijo", "events": events}
 
 
-class _Search:
+def first_step(problem: Problem, point: Point) -> float:
+    """1/K, K the curvature of the smooth part along the proximal step of length 1."""
+    p = problem.penalty.prox(point.w - point.gradient(), 1.0) - point.w
+    curvature = problem.line(point, p).curvature()
+    return float(p @ p) / curvature if curvature > 0.0 else 1.0
+
+
+class ProximalSearch:
     """Tests w⁺(t) = prox_{tλR}(w - t∇F(w)) against the quadratic model; ``trial`` is the last point tried."""
 
     def __init__(self, problem: Problem, point: Point, g: np.ndarray) -> None:
@@ -69,8 +74,5 @@ class _Search:
         w = self.point.w
         self.trial = self.problem.moved(self.point, self.problem.penalty.prox(w - t * self.g, t))
         s = self.trial.w - w
-        F = self._smooth(self.trial)
-        return self._smooth(self.point) + self.g @ s + s @ s / (2.0 * t) + ROUNDING * abs(F) >= F
-
-    def _smooth(self, point: Point) -> float:
-        return point.loss + 0.5 * self.problem.penalty.ridge * float(point.w @ point.w)
+        F = self.trial.smooth
+        return self.point.smooth + self.g @ s + s @ s / (2.0 * t) + ROUNDING * abs(F) >= F

@@ -10,6 +10,7 @@ import numpy as np
 
 from .crf_bcd import CRFBlockCoordinateDescent
 from .design import Design
+from .fista import FISTACST, FISTALS
 from .jit import compile_clock
 from .losses.base import Loss
 from .losses.binary import Logistic
@@ -24,10 +25,11 @@ from .prox_gradient import ProxGD
 from .prox_qn import ProxQN
 from .sgd import SGDL1
 from .solver import Solver, parameters, why_not
+from .sparsa import SpaRSA
 from .team import Team
 
 SOLVERS: dict[str, type[Solver]] = {
-    s.id: s for s in (ProxQN, ProxGD, OWLQN, SGDL1, CRFBlockCoordinateDescent)
+    s.id: s for s in (ProxQN, ProxGD, OWLQN, SGDL1, CRFBlockCoordinateDescent, FISTALS, FISTACST, SpaRSA)
 }
 LOSSES: dict[str, type[Loss]] = {
     c.id: c

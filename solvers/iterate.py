@@ -20,7 +20,8 @@ class ShrinkTest:
     """Who stays in a working set: members of ``asked`` with w_j ≠ 0 or |g_j| > ``bound``.
 
     ``gradient`` holds g on ``asked``. ``largest`` is the largest violation M among those who stay; the
-    working set is done when that is at most ``target``.
+    working set is done when that is at most ``target``. ``returned`` lists the weights that are not zero
+    although they were outside the working set when the epoch before ended.
     """
 
     asked: WorkingSet
@@ -28,6 +29,7 @@ class ShrinkTest:
     bound: float
     largest: float
     target: float
+    returned: np.ndarray
 
 
 @dataclass(slots=True)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from .iterate import Iterate
+from .working_set import WorkingSet
 
 #: Bytes of observations kept per run and per process.
 RUN_LIMIT = 64 * 2**20
 PROCESS_LIMIT = 512 * 2**20
-#: Weights whose gradient is kept at an iterate, at most.
+#: Weights of an iterate that are looked at one by one, at most.
 SAMPLED = 32_768
 #: Scores of an iterate that are kept, at most.
 MOST_SCORES = 20_000
@@ -32,6 +33,19 @@ class Probe:
     take: Callable[[Iterate], dict[str, np.ndarray] | None]
 
 
+def sample_stride(size: int) -> int:
+    """Of ``size`` weights every so many are looked at one by one: all of them up to ``SAMPLED``."""
+    return -(-size // SAMPLED)
+
+
+def _sampled(members: WorkingSet) -> np.ndarray:
+    """Those members that are looked at one by one."""
+    stride = sample_stride(members.size)
+    if members.full:
+        return np.arange(0, members.size, stride)
+    return members.coordinates[members.coordinates % stride == 0]
+
+
 def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
     if it.w is None:
         return None
@@ -42,9 +56,13 @@ def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
 def _active(it: Iterate) -> dict[str, np.ndarray] | None:
     if it.active is None or it.w is None:
         return None
-    mask = np.zeros(it.w.size, dtype=bool)
-    mask[it.active.coordinates] = True
-    return {"bits": np.packbits(mask), "support": np.packbits(it.w != 0.0), "size": np.array(it.w.size)}
+    stride = sample_stride(it.w.size)
+    support = it.w[::stride] != 0.0
+    inside = np.ones(support.size, dtype=bool)
+    if not it.active.full:
+        inside[:] = False
+        inside[_sampled(it.active) // stride] = True
+    return {"bits": np.packbits(inside), "support": np.packbits(support), "size": np.array(it.w.size)}
 
 
 def _line(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -66,19 +84,15 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
     test = it.shrinking
     if test is None:
         return None
-    asked = test.asked
-    stride = -(-asked.size // SAMPLED)
-    if asked.full:
-        members, seen = np.arange(0, asked.size, stride), slice(None, None, stride)
-    else:
-        seen = np.flatnonzero(asked.coordinates % stride == 0)
-        members = asked.coordinates[seen]
+    members = _sampled(test.asked)
+    places = members if test.asked.full else np.searchsorted(test.asked.coordinates, members)
     return {
         "members": members.astype(np.int32),
-        "gradient": test.gradient[seen].copy(),
+        "gradient": test.gradient[places],
         "bound": np.array(test.bound),
         "largest": np.array(test.largest),
         "target": np.array(test.target),
+        "returned": test.returned.astype(np.int32),
     }
 
 
@@ -90,10 +104,11 @@ def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 WEIGHTS = Probe("weights", _weights)
+#: Which weights are in the working set, and which are not zero.
 ACTIVE = Probe("active", _active)
 LINE = Probe("line", _line)
 MEMORY = Probe("memory", _memory)
-#: The shrinking test, at every weight, or at every second, third ... of very many.
+#: The shrinking test.
 SHRINKING = Probe("shrinking", _shrinking)
 #: A w and the tail of w, of small problems.
 SCORES = Probe("scores", _scores)
@@ -144,6 +159,10 @@ class ProbeStore:
             return None
         found = entries[max(k, 0)]
         return found[0], found[2][name]
+
+    def entries(self, name: str) -> list[tuple[int, dict[str, np.ndarray]]]:
+        """All that probe ``name`` saw, with the iteration of each, in their order."""
+        return [(e[0], e[2][name]) for e in self._entries if name in e[2]]
 
     def iterations(self, name: str) -> list[int]:
         """Iterations at which probe ``name`` saw something."""

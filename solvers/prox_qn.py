@@ -82,9 +82,8 @@ class ProxQN(Solver):
         eps_s, epoch, dropped_from, exhausted = self.cooling_start, 0, None, False
         n, yielded, known, events = 0, -1, {}, ("epoch-start",)
         while True:
-            full = A.full
+            full, asked, bound = A.full, (A, g), lam - M_hat / N
             keep, M = shrink(A.take(point.w), g, lam, M_hat / N)
-            test = ShrinkTest(A, g, lam - M_hat / N, M, eps_s * V0) if self.shrinking else None
             if self.shrinking and not keep.all():
                 A, g = A.restrict(keep), g[keep]
                 memory.restrict(keep)
@@ -99,7 +98,10 @@ class ProxQN(Solver):
             if yielded < n:
                 known |= {"epoch": epoch, "memory_pairs": len(memory), "events": events}
                 known["violation"] = M if full else NAN
-                known |= {"shrinking": test, "returned": _returned(point, dropped_from)}
+                returned = _returned(point, dropped_from)
+                known["returned"] = returned.size
+                if self.shrinking:
+                    known["shrinking"] = ShrinkTest(*asked, bound, M, eps_s * V0, returned)
                 yield Iterate.at(point, n, active=A, gradient=g, memory=memory, **known)
                 yielded, events = n, ()
             if full and self.tol * V0 >= M:
@@ -198,15 +200,15 @@ class _InnerProblem:
         return d, sweeps
 
 
-def _returned(point: Point, dropped_from: WorkingSet | None) -> int:
+def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:
     """Non-zero weights that were outside the working set when the last epoch ended."""
     if dropped_from is None:
-        return 0
+        return np.empty(0, dtype=np.int64)
     active = point.active
     support = np.flatnonzero(point.w if active is None else active.take(point.w))
     if active is not None and not active.full:
         support = active.coordinates[support]
-    return int(np.isin(support, dropped_from.coordinates, assume_unique=True, invert=True).sum())
+    return support[np.isin(support, dropped_from.coordinates, assume_unique=True, invert=True)]
 
 
 def shrink(w: np.ndarray, g: np.ndarray, lam: float, slack: float) -> tuple[np.ndarray, float]:

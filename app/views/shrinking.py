@@ -1,125 +1,184 @@
-"""Which weights a solver works on, iteration by iteration."""
+"""What shrinking does: the working set, the test that decides who leaves it, and when an epoch ends."""
 
 from __future__ import annotations
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColorBar, ColumnDataSource, LinearColorMapper, Span
+from bokeh.models import ColumnDataSource, Span
 
 from app import theme
 from app.views.base import View
+from app.views.feed import POINTS, positive
+from app.views.why import WhyLeft
+from app.views.working_set import NONZERO, SHRUNK, ZERO, WorkingSetMap, states
 from solvers import Trace
 
-#: No colour for none of a group, full colour for all of it: on a light and on a dark page.
-PALETTE = [f"{theme.COLORS[0]}{alpha:02x}" for alpha in range(256)]
-#: Rows and columns of the picture, at most.
-ROWS, COLUMNS = 200, 512
+#: Bars of the histogram.
+BINS = 60
+#: Weights named in a sentence, at most.
+NAMED = 8
 
 
 class Shrinking(View):
-    """A picture of the working set of the run under the cursor: one column an iteration, one row a group of
-    weights, shaded by the share of the group that is in the working set.
-
-    Weights are ordered by how long they stayed, as known when the picture was last laid out anew, which
-    happens each time it has doubled in length. Drawn from the ``active`` probe.
-    """
+    """Of the run under the cursor: the map of its working set; at the cursor, the |g_j| of the weights that
+    were asked to leave against the bound λ - M̂/N; over time M̂ and the violation at which the epoch ends; and
+    the test of one weight, chosen by its number or by a click on the map."""
 
     id = "shrinking"
     title = "Shrinking"
-    hint = "Run a solver that shrinks (prox-qn does) and put the cursor on it to see its working set here."
+    hint = WorkingSetMap.hint
 
     def build(self) -> None:
-        self._source = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
-        self._laid_out: tuple[int, int] = (0, 0)  # which run, for how many columns
-        self._room = 0
-        self._iterations: list[int] = []
-        self._order = np.empty(0, int)
-        self.figure = theme.plot(
-            self.id, x_label="iteration", y_label="weights, longest kept below", height=280
+        self.map, self.why = (
+            kind((), self.cursor, visible=self.visible) for kind in (WorkingSetMap, WhyLeft)
         )
-        shades = LinearColorMapper(palette=PALETTE, low=0, high=255)
-        self.figure.image(
-            "image", "x", "y", "dw", "dh", source=self._source, color_mapper=shades, level="image"
-        )
-        self.figure.grid.visible = False
-        scale = LinearColorMapper(palette=PALETTE, low=0, high=100)
-        self.figure.add_layout(
-            ColorBar(color_mapper=scale, width=10, title="% kept", title_text_font_size="11px"),
-            "right",
-        )
-        self._here = Span(location=0, dimension="height", line_color=theme.COLORS[1], line_dash="dashed")
-        self.figure.add_layout(self._here)
-        self.figure.on_event("tap", lambda event: self.cursor.place(self.cursor.run, round(event.x)))
-        self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
-        self._body.append(self._pane)
+        self.map.pick = lambda weight: self.why.param.update(weight=weight)
+        self._said = theme.html()
+        self._drawn_test: object = None
+        self._drawn_course: object = None
+        self._bars = {
+            code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code in (SHRUNK, ZERO, NONZERO)
+        }
+        self._course = ColumnDataSource({"iteration": [], "largest": [], "target": []})
+        self._epochs = ColumnDataSource({"x0": [], "x1": []})
+        self._lines = {
+            "bound": Span(dimension="height", line_color=theme.COLORS[1], line_width=2),
+            "lam": Span(dimension="height", line_color=theme.GREY, line_dash="dashed"),
+        }
+        self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
+        self._figures = [self._histogram(), self._time_lines()]
+        self._panes = [pn.pane.Bokeh(sizing_mode="stretch_width", margin=0) for _ in self._figures]
+        self._tests = theme.column(*self._panes, kind="plots")
+        self._body.extend([self.map, self._said, self._tests, self.why])
 
-    def _entries(self) -> list[int]:
-        trace = self.cursor.run
-        if trace is None or trace.probes is None or not any(t is trace for t in self.traces):
-            return []
-        return trace.probes.iterations("active")
+    def _histogram(self) -> pn.viewable.Viewable:
+        plot = theme.plot(
+            "shrinking-test",
+            x_label="|g|  ·  bound λ − M̂/N, λ dashed",
+            y_label="weights asked: leave, stay, not zero",
+            log_y=True,
+            height=240,
+        )
+        for code, color in ((SHRUNK, theme.GREY), (ZERO, theme.COLORS[5]), (NONZERO, theme.COLORS[0])):
+            plot.quad(
+                left="left",
+                right="right",
+                bottom="bottom",
+                top="top",
+                source=self._bars[code],
+                fill_color=color,
+                fill_alpha=0.7,
+                line_alpha=0,
+            )
+        for line in self._lines.values():
+            plot.add_layout(line)
+        return plot
+
+    def _time_lines(self) -> pn.viewable.Viewable:
+        plot = theme.plot(
+            "shrinking-epochs",
+            x_label="iteration  ·  epochs shaded in turn",
+            y_label="M̂  ·  ends the epoch (dashed)",
+            log_y=True,
+            height=240,
+        )
+        plot.vstrip("x0", "x1", source=self._epochs, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
+        plot.line("iteration", "largest", source=self._course, color=theme.COLORS[0], line_width=2)
+        plot.step(
+            "iteration",
+            "target",
+            source=self._course,
+            color=theme.COLORS[1],
+            line_dash="dashed",
+            line_width=1.5,
+            mode="after",
+        )
+        plot.add_layout(self._here)
+        return plot
 
     def has_content(self) -> bool:
-        return len(self._entries()) > 1
+        return self.map.has_content()
+
+    def update(self) -> None:
+        self.map.traces = self.why.traces = self.traces
+        super().update()
 
     def draw(self) -> None:
-        entries = self._entries()
-        if len(entries) < 2:
-            return
         trace = self.cursor.run
-        if self._laid_out[0] != id(trace) or entries[-1] >= self._room:
-            self._lay_out(trace, entries)
-        else:
-            self._add(trace, [k for k in entries if k > self._iterations[-1]])
-        self._here.location = self.cursor.iteration
-        if self._pane.object is None:
-            self._pane.object = self.figure
-
-    def _lay_out(self, trace: Trace, entries: list[int]) -> None:
-        """Order the weights anew and send the whole picture, with room for as many iterations again."""
-        self._room = 64
-        while self._room <= entries[-1]:
-            self._room *= 2
-        self._width = max(self._room // COLUMNS, 1)
-        stride = max(len(entries) // COLUMNS, 1)
-        masks = [_mask(trace, k) for k in entries[::stride]]
-        stay = np.sum(masks, axis=0, dtype=np.int32)
-        self._order = np.argsort(-stay, kind="stable")
-        rows = min(ROWS, len(stay))
-        self._edges = np.linspace(0, len(stay), rows + 1).astype(int)
-        self._image = np.zeros((rows, self._room // self._width), np.uint8)
-        self._laid_out = (id(trace), self._room)
-        self._iterations = [-1]
-        self._paint(trace, entries[::stride])
-        self._source.data = {
-            "image": [self._image],
-            "x": [0],
-            "y": [0],
-            "dw": [self._room],
-            "dh": [len(stay)],
-        }
-
-    def _add(self, trace: Trace, new: list[int]) -> None:
-        if not new:
+        tested = self.has_content() and bool(trace.probes.iterations("shrinking"))
+        for part, shown in ((self.map, self.visible), (self.why, self.visible and tested)):
+            part.visible = shown
+            part.update()
+        if self._tests.visible != tested:
+            self._tests.visible = tested
+        if not tested:
+            self._said.object = ""
             return
-        first, last = self._paint(trace, new)
-        block = slice(first, last + 1)
-        rows = slice(0, len(self._image))
-        self._source.patch({"image": [((0, rows, block), self._image[:, block].ravel())]})
+        self._here.location = self.cursor.iteration
+        self._show_test(trace)
+        self._show_course(trace)
+        for pane, plot in zip(self._panes, self._figures, strict=True):
+            if pane.object is None:
+                pane.object = plot
 
-    def _paint(self, trace: Trace, iterations: list[int]) -> tuple[int, int]:
-        """Fill the columns of these iterations; the first and the last column painted."""
-        first = (self._iterations[-1] + 1) // self._width
-        for k in iterations:
-            shares = np.add.reduceat(_mask(trace, k)[self._order], self._edges[:-1], dtype=float)
-            column = (255 * shares / np.diff(self._edges)).astype(np.uint8)
-            start = min((self._iterations[-1] + 1) // self._width, k // self._width)
-            self._image[:, start : k // self._width + 1] = column[:, None]
-            self._iterations.append(k)
-        return first, iterations[-1] // self._width
+    def _show_test(self, trace: Trace) -> None:
+        iteration, seen = trace.probes.at("shrinking", self.cursor.iteration)
+        if self._drawn_test == (id(trace), iteration):
+            return
+        self._drawn_test = id(trace), iteration
+        size = np.abs(seen["gradient"])
+        found, stride = states(trace, iteration)
+        codes = np.minimum(found[seen["members"] // stride], NONZERO)
+        edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
+        for code, source in self._bars.items():
+            source.data = _bars(size[codes == code], edges)
+        bound, lam = float(seen["bound"]), trace.info.get("problem", {}).get("lam")
+        for name, value in (("bound", bound), ("lam", lam)):
+            self._lines[name].visible = value is not None and value >= 0.0
+            if self._lines[name].visible:
+                self._lines[name].location = value
+        self._said.object = _sentence(trace, iteration, seen, int((codes == SHRUNK).sum()))
+
+    def _show_course(self, trace: Trace) -> None:
+        entries = trace.probes.entries("shrinking")
+        if self._drawn_course == (id(trace), entries[-1][0]):
+            return
+        self._drawn_course = id(trace), entries[-1][0]
+        at, seen = zip(*entries[:: max(len(entries) // POINTS, 1)], strict=True)
+        course = {name: positive(np.array([float(s[name]) for s in seen])) for name in ("largest", "target")}
+        self._course.data = {"iteration": np.array(at), **course}
+        iterations, epoch = trace.iteration, trace.epoch
+        edges = np.flatnonzero(np.diff(epoch)) + 1
+        starts, ends = np.append(0, edges), np.append(edges, len(epoch) - 1)
+        odd = epoch[starts] % 2 == 1
+        self._epochs.data = {"x0": iterations[starts[odd]], "x1": iterations[ends[odd]]}
 
 
-def _mask(trace: Trace, iteration: int) -> np.ndarray:
-    """Whether each weight was in the working set, as observed last up to an iteration."""
-    _, seen = trace.probes.at("active", iteration)
-    return np.unpackbits(seen["bits"], count=int(seen["size"])).astype(bool)
+def _bars(values: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
+    """Bars of a histogram on a logarithmic axis, none where there is nothing."""
+    count, _ = np.histogram(values, edges) if values.size else (np.zeros(len(edges) - 1, int), None)
+    full = np.flatnonzero(count)
+    return {
+        "left": edges[full],
+        "right": edges[full + 1],
+        "bottom": np.full(full.size, 0.5),
+        "top": count[full].astype(float),
+    }
+
+
+def _sentence(trace: Trace, iteration: int, seen: dict[str, np.ndarray], left: int) -> str:
+    """What the test did at an iteration, and which weights it had been wrong about before."""
+    number, bound = theme.number, float(seen["bound"])
+    said = f"Iteration {number(iteration)}: "
+    if np.isfinite(bound):
+        said += (
+            f"{number(left)} of {number(seen['members'].size)} weights looked at were zero with |g| up to "
+        )
+        said += f"λ − M̂/N = {number(bound)} and left."
+    else:
+        said += "M̂ is not known yet, nothing leaves."
+    if count := seen["returned"].size:
+        names = ", ".join(number(int(j)) for j in seen["returned"][:NAMED])
+        said += f" {number(count)} {'weight is' if count == 1 else 'weights are'} back that had been dropped "
+        said += f"by mistake: {names}{' …' if count > NAMED else ''}."
+    return f"<p>{said}</p>"

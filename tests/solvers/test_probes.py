@@ -61,17 +61,26 @@ def test_the_shrinking_test_tells_who_stays_and_why():
         np.testing.assert_array_equal(test["members"][stay], np.flatnonzero(mask))
         np.testing.assert_array_equal(np.unpackbits(active["support"], count=problem.size), w != 0.0)
         assert test["target"] > 0.0
+        assert test["returned"].size == trace.returned[k]
+        assert (w[test["returned"]] != 0.0).all()
 
 
 def test_of_very_many_weights_the_test_is_seen_at_evenly_spaced_ones(monkeypatch):
     monkeypatch.setattr(module, "SAMPLED", 10)
     problem = solvers.make_problem(chains(n=60), lam_ratio=0.1)
-    trace = solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=20, probes=(SHRINKING,))
+    solver = solvers.make_solver("prox-qn")
+    trace = solvers.solve(problem, solver, max_iter=20, probes=(SHRINKING, ACTIVE))
+    whole = solvers.solve(problem, solver, max_iter=20, probes=(WEIGHTS,)).probes.entries("weights")
     stride = -(-problem.size // 10)
     for k in trace.probes.iterations("shrinking"):
         seen = trace.probes.at("shrinking", k)[1]
         assert (seen["members"] % stride == 0).all()
         assert seen["members"].size == seen["gradient"].size <= 10
+    looked_at = -(-problem.size // stride)
+    for (_, active), (_, weights) in zip(trace.probes.entries("active"), whole, strict=True):
+        support = np.flatnonzero(np.unpackbits(active["support"], count=looked_at)) * stride
+        np.testing.assert_array_equal(support, weights["indices"][weights["indices"] % stride == 0])
+        assert not (active["support"] & ~active["bits"]).any(), "a weight that is not zero stays"
 
 
 def test_a_solver_that_does_not_shrink_tells_of_no_test():

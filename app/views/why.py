@@ -1,0 +1,137 @@
+"""Why one weight left the working set, and came back."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+import param
+from bokeh.models import ColumnDataSource
+
+from app import theme
+from app.views.base import View
+from solvers import Trace
+from solvers.probes import sample_stride
+
+#: Lines of the plot: what is drawn, its colour, its dash.
+LINES = {
+    "gradient": ("|g|", theme.COLORS[0], "solid"),
+    "bound": ("λ − M̂/N", theme.COLORS[1], "solid"),
+    "lam": ("λ", theme.GREY, "dashed"),
+}
+
+
+class WhyLeft(View):
+    """|g_j| of one weight wherever the shrinking test looked at it, against the bound λ - M̂/N: a zero weight
+    below the bound goes, one that is not zero stays whatever its gradient. Drawn from the ``shrinking``
+    and the ``active`` probe."""
+
+    id = "why-left"
+    title = "Why did it leave?"
+    hint = "Run a solver that shrinks (prox-qn does) to see the test of one weight here."
+
+    weight: int = param.Integer(default=0, bounds=(0, None), doc="place of the weight in w")
+
+    def build(self) -> None:
+        field = pmui.IntInput.from_param(
+            self.param.weight, label="Weight", width=120, size="small", start=0, margin=(4, 4)
+        )
+        self._head.append(
+            pn.FlexBox(
+                theme.html(f"<h2>{self.title}</h2>"), field, align_items="center", gap="16px", margin=0
+            )
+        )
+        self._said = theme.html()
+        self._drawn: object = None
+        self._source = ColumnDataSource({name: [] for name in ("iteration", *LINES)})
+        self._moves = ColumnDataSource({"iteration": [], "gradient": [], "fill": []})
+        labels = "  ·  ".join(name for name, _, _ in LINES.values())
+        self.figure = theme.plot(self.id, x_label="iteration", y_label=labels, height=240)
+        for name, (_, color, dash) in LINES.items():
+            self.figure.line(
+                "iteration", name, source=self._source, color=color, line_dash=dash, line_width=1.5
+            )
+        self.figure.scatter("iteration", "gradient", source=self._source, size=4, color=theme.COLORS[0])
+        self.figure.scatter(
+            "iteration",
+            "gradient",
+            source=self._moves,
+            marker="diamond",
+            size=12,
+            color=theme.COLORS[1],
+            fill_alpha="fill",
+        )
+        self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
+        self._body.extend([self._said, self._pane])
+        self.param.watch(self._moved, "weight")
+
+    def _entries(self) -> list[int]:
+        trace = self.cursor.run
+        if trace is None or trace.probes is None or not any(t is trace for t in self.traces):
+            return []
+        return trace.probes.iterations("shrinking")
+
+    def has_content(self) -> bool:
+        return bool(self._entries())
+
+    def draw(self) -> None:
+        entries = self._entries()
+        mark = (id(self.cursor.run), entries[-1], self.weight) if entries else None
+        if mark is None or mark == self._drawn:
+            return
+        self._drawn = mark
+        trace = self.cursor.run
+        weight = self._watched(trace)
+        told = tests(trace, weight)
+        self._source.data = {name: told[name] for name in self._source.data}
+        inside = told["inside"]
+        moved = np.flatnonzero(np.diff(inside.astype(int), prepend=1))
+        self._moves.data = {
+            "iteration": told["iteration"][moved],
+            "gradient": told["gradient"][moved],
+            "fill": inside[moved].astype(float),
+        }
+        self._said.object = "<p>" + _sentence(told, weight, moved) + "</p>"
+        if self._pane.object is None:
+            self._pane.object = self.figure
+
+    def _watched(self, trace: Trace) -> int:
+        """The weight asked for, or the nearest before it whose gradients were kept."""
+        size = int(trace.probes.at("active", 0)[1]["size"])
+        weight = min(self.weight, size - 1)
+        return weight - weight % sample_stride(size)
+
+
+def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
+    """The shrinking test of one weight over iterations: |g| (nan where it was not asked), bound, λ, and
+    whether it was in the working set afterwards."""
+    told: dict[str, list[float]] = {name: [] for name in ("iteration", "gradient", "bound", "inside")}
+    active = dict(trace.probes.entries("active"))
+    for k, seen in trace.probes.entries("shrinking"):
+        told["iteration"].append(k)
+        place = np.searchsorted(seen["members"], weight)
+        asked = place < seen["members"].size and seen["members"][place] == weight
+        told["gradient"].append(abs(seen["gradient"][place]) if asked else np.nan)
+        bound = float(seen["bound"])
+        told["bound"].append(bound if np.isfinite(bound) else np.nan)
+        bit = weight // sample_stride(int(active[k]["size"]))
+        told["inside"].append(active[k]["bits"][bit // 8] >> (7 - bit % 8) & 1)
+    lam = trace.info.get("problem", {}).get("lam") or np.nan
+    columns = {name: np.array(values, dtype=float) for name, values in told.items()}
+    return columns | {"lam": np.full(len(told["bound"]), float(lam))}
+
+
+def _sentence(told: dict[str, np.ndarray], weight: int, moved: np.ndarray) -> str:
+    number = theme.number
+    parts = []
+    for k in moved[:6]:
+        at, g, bound = (told[name][k] for name in ("iteration", "gradient", "bound"))
+        if told["inside"][k]:
+            parts.append(f"came back at iteration {number(int(at))} (|g| = {number(float(g))})")
+        else:
+            parts.append(
+                f"left at iteration {number(int(at))}: it was zero, and |g| = {number(float(g))} "
+                f"did not exceed λ − M̂/N = {number(float(bound))}"
+            )
+    more = f" … and {len(moved) - 6} more moves" if len(moved) > 6 else ""
+    return f"Weight {number(weight)} " + ("; ".join(parts) + more if parts else "never left") + "."

@@ -21,6 +21,9 @@ class Cursor(param.Parameterized):
         """Put the cursor somewhere on purpose: it no longer follows the head."""
         self.param.update(run=run, iteration=max(int(iteration), 0), follow=False)
 
+    #: True while the cursor moves by itself: whoever makes it keep up then brings the views up to date.
+    keeping_up = False
+
     def keep_up(self, traces: Sequence[Trace]) -> None:
         """Choose a run if the chosen one is gone, and go along with its head while following."""
         run = self.run if any(t is self.run for t in traces) else next(iter(traces), None)
@@ -28,7 +31,11 @@ class Cursor(param.Parameterized):
         if run is not None and self.follow and (last := run.last):
             changes["iteration"] = int(last["iteration"])
         if changes:
-            self.param.update(**changes)
+            self.keeping_up = True
+            try:
+                self.param.update(**changes)
+            finally:
+                self.keeping_up = False
 
     def row(self) -> int | None:
         """Index of the recorded row nearest to the cursor, None without one."""

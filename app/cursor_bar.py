@@ -34,7 +34,11 @@ class CursorBar(JSComponent):
         self._session = session
         self._on_space = on_space
         self._marked: object = None
-        session.cursor.param.watch(lambda *events: self.update(), ["run", "iteration", "follow"])
+        session.cursor.param.watch(self._moved, ["run", "iteration", "follow"])
+
+    def _moved(self, *events: param.parameterized.Event) -> None:
+        if not self._session.cursor.keeping_up:
+            self.update()
 
     def update(self) -> None:
         """Show the cursor as it is now."""

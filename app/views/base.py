@@ -36,6 +36,7 @@ class View(Viewer):
         super().__init__(**params)
         self.traces: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
         self.cursor = cursor or Cursor()
+        self._alone = cursor is None
         self._hint = theme.html(f'<p class="hint">{self.hint}</p>', sizing_mode="stretch_width")
         self._body = pn.Column(sizing_mode="stretch_width", margin=0, visible=False)
         self._head = pn.Column(sizing_mode="stretch_width", margin=0)
@@ -67,7 +68,7 @@ class View(Viewer):
         """Draw what is new; nothing while hidden."""
         if not self.visible:
             return
-        if self.cursor.run is None or self.cursor.follow:
+        if self._alone or self.cursor.run is None:
             self.cursor.keep_up(self.traces)
         content = self.has_content()
         if self._hint.visible == content:
@@ -79,7 +80,7 @@ class View(Viewer):
         self.update()
 
     def _moved(self, *events: param.parameterized.Event) -> None:
-        if self.visible:
+        if self.visible and not self.cursor.keeping_up:
             self.draw()
 
     def __panel__(self) -> pn.viewable.Viewable:

@@ -106,8 +106,11 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
     """The shrinking test of one weight over iterations: |g| (nan where it was not asked), bound, λ, and
     whether it was in the working set afterwards."""
     told: dict[str, list[float]] = {name: [] for name in ("iteration", "gradient", "bound", "inside")}
-    active = dict(trace.probes.entries("active"))
-    for k, seen in trace.probes.entries("shrinking"):
+    # read while the run goes on: what is in the first may be gone from the second, which was read later
+    asked_at, active = trace.probes.entries("shrinking"), dict(trace.probes.entries("active"))
+    for k, seen in asked_at:
+        if k not in active:
+            continue
         told["iteration"].append(k)
         place = np.searchsorted(seen["members"], weight)
         asked = place < seen["members"].size and seen["members"][place] == weight

@@ -40,6 +40,7 @@ class Session:
         self.views: list[View] = []
         self.watchers: list[Watcher] = []
         self.pace = 0.0
+        self._ticks = 0
         self._hidden: set[int] = set()
         self._shown: list[Trace] = []
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
@@ -168,6 +169,7 @@ class Session:
 
     def tick(self) -> None:
         """Send what is new, in one batch."""
+        self._ticks += 1
         with pn.io.hold() if pn.state.curdoc is not None else contextlib.nullcontext():
             finished = [(worker, then) for worker, then in self._tasks if worker.done.is_set()]
             self._tasks = [(worker, then) for worker, then in self._tasks if not worker.done.is_set()]
@@ -182,7 +184,7 @@ class Session:
             for view in self.views:
                 if changed:
                     view.show(traces)
-                else:
+                elif self._ticks % view.every == 0 or not self.alive:
                     view.update()
             for watcher in self.watchers:
                 watcher.update()

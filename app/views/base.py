@@ -16,7 +16,8 @@ from solvers import Trace
 
 class View(Viewer):
     """Base of the views. A subclass gives ``id``, ``title``, ``hint`` (what to do when there is nothing to
-    draw), makes its panes once in ``build``, and brings them up to date in ``draw``.
+    draw), ``every`` (more than 1 if drawing takes long), makes its panes once in ``build``, and brings them
+    up to date in ``draw``.
 
     >>> views.Convergence(trace)                     # one trace, or a list of them
     >>> pn.state.add_periodic_callback(view.update)  # while it is live
@@ -26,6 +27,7 @@ class View(Viewer):
 
     id: ClassVar[str]
     title: ClassVar[str]
+    every: ClassVar[int] = 1  # the page updates it at every so many ticks of 200 ms while runs go on
     hint: ClassVar[str] = "Press Run to see something here."
 
     visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")

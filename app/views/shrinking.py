@@ -10,11 +10,17 @@ from app import theme
 from app.views.base import View
 from app.views.feed import POINTS, positive
 from app.views.why import WhyLeft
-from app.views.working_set import NONZERO, SHRUNK, ZERO, WorkingSetMap, states
+from app.views.working_set import NONZERO, SHRUNK, ZERO, WorkingSetMap, legend, states
 from solvers import Trace
 
 #: Bars of the histogram.
 BINS = 60
+#: Groups of the histogram: code, name, colour.
+GROUPS = (
+    (SHRUNK, "leave", theme.GREY),
+    (ZERO, "stay, zero", theme.COLORS[5]),
+    (NONZERO, "stay, not zero", theme.COLORS[0]),
+)
 #: Weights named in a sentence, at most.
 NAMED = 8
 
@@ -27,6 +33,7 @@ class Shrinking(View):
     id = "shrinking"
     title = "Shrinking"
     hint = WorkingSetMap.hint
+    every = 5
 
     def build(self) -> None:
         self.map, self.why = (
@@ -36,9 +43,7 @@ class Shrinking(View):
         self._said = theme.html()
         self._drawn_test: object = None
         self._drawn_course: object = None
-        self._bars = {
-            code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code in (SHRUNK, ZERO, NONZERO)
-        }
+        self._bars = {code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code, _, _ in GROUPS}
         self._course = ColumnDataSource({"iteration": [], "largest": [], "target": []})
         self._epochs = ColumnDataSource({"x0": [], "x1": []})
         self._lines = {
@@ -47,19 +52,19 @@ class Shrinking(View):
         }
         self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
         self._figures = [self._histogram(), self._time_lines()]
-        self._panes = [pn.pane.Bokeh(sizing_mode="stretch_width", margin=0) for _ in self._figures]
-        self._tests = theme.column(*self._panes, kind="plots")
+        self._tests = theme.column(kind="plots")
         self._body.extend([self.map, self._said, self._tests, self.why])
 
     def _histogram(self) -> pn.viewable.Viewable:
         plot = theme.plot(
             "shrinking-test",
             x_label="|g|  ·  bound λ − M̂/N, λ dashed",
-            y_label="weights asked: leave, stay, not zero",
+            y_label="weights asked",
             log_y=True,
             height=240,
         )
-        for code, color in ((SHRUNK, theme.GREY), (ZERO, theme.COLORS[5]), (NONZERO, theme.COLORS[0])):
+        plot.x_range.start = 0
+        for code, _, color in GROUPS:
             plot.quad(
                 left="left",
                 right="right",
@@ -78,7 +83,7 @@ class Shrinking(View):
         plot = theme.plot(
             "shrinking-epochs",
             x_label="iteration  ·  epochs shaded in turn",
-            y_label="M̂  ·  ends the epoch (dashed)",
+            y_label="M̂  ·  ε V₀ (dashed)",
             log_y=True,
             height=240,
         )
@@ -117,9 +122,10 @@ class Shrinking(View):
         self._here.location = self.cursor.iteration
         self._show_test(trace)
         self._show_course(trace)
-        for pane, plot in zip(self._panes, self._figures, strict=True):
-            if pane.object is None:
-                pane.object = plot
+        if not len(self._tests):
+            self._tests.extend(
+                pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0) for plot in self._figures
+            )
 
     def _show_test(self, trace: Trace) -> None:
         iteration, seen = trace.probes.at("shrinking", self.cursor.iteration)
@@ -181,4 +187,4 @@ def _sentence(trace: Trace, iteration: int, seen: dict[str, np.ndarray], left: i
         names = ", ".join(number(int(j)) for j in seen["returned"][:NAMED])
         said += f" {number(count)} {'weight is' if count == 1 else 'weights are'} back that had been dropped "
         said += f"by mistake: {names}{' …' if count > NAMED else ''}."
-    return f"<p>{said}</p>"
+    return f"<p>{said}{legend({name: color for _, name, color in GROUPS})}</p>"

@@ -28,7 +28,7 @@ class Pairs(RunPlot):
 
     id = "memory-pairs"
     title = "Pairs held"
-    y_label = "L-BFGS pairs held  ·  × refused"
+    y_label = "pairs  ·  × refused"
     names = ("x", "y", "refused")
     default_scale = "linear"
 
@@ -61,8 +61,8 @@ class Bytes(RunPlot):
     take with a row for every weight."""
 
     id = "memory-bytes"
-    title = "Size of Q"
-    y_label = "MB of Q on the working set  ·  on all weights (thin)"
+    title = "Size of Q on the working set"
+    y_label = "MB  ·  on all weights (thin)"
     names = ("x", "y", "whole")
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
@@ -103,8 +103,7 @@ class Memory(View):
         self._eigenvalues = ColumnDataSource({"n": [], "value": []})
         self._gamma = Span(dimension="width", line_color=theme.GREY, line_dash="dashed")
         self._cross = {name: ColumnDataSource(_picture(np.zeros((0, 0)))) for name in ("SY", "middle")}
-        self._panes = [pn.pane.Bokeh(sizing_mode="stretch_width", margin=0) for _ in range(4)]
-        self._at_cursor = theme.column(*self._panes, kind="plots")
+        self._at_cursor = theme.column(kind="plots")
         self._body.extend([theme.column(*self.parts, kind="plots"), self._said, self._at_cursor])
         self._figures = self._make_figures()
 
@@ -186,9 +185,10 @@ class Memory(View):
         values = spectrum(SS, SY, seen["gram"], gamma) if "gram" in seen else np.empty(0)
         self._eigenvalues.data = {"n": np.arange(1, values.size + 1), "value": values}
         self._gamma.location = gamma
-        for pane, plot in zip(self._panes, self._figures, strict=True):
-            if pane.object is None:
-                pane.object = plot
+        if not len(self._at_cursor):
+            self._at_cursor.extend(
+                pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0) for plot in self._figures
+            )
 
     def _sentence(self, iteration: int, pairs: int) -> str:
         trace, number = self.cursor.run, theme.number

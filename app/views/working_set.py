@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import panel as pn
@@ -57,7 +57,7 @@ class WorkingSetMap(View):
         self.figure.add_layout(self._here)
         self.figure.on_event("tap", self._tapped)
         self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
-        self._body.extend([theme.html(_legend()), self._pane])
+        self._body.extend([theme.html(f"<p>{legend(STATES)}</p>"), self._pane])
 
     def _entries(self) -> list[int]:
         trace = self.cursor.run
@@ -155,7 +155,8 @@ def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.where(counts[RETURNED] > 0, RETURNED, counts.argmax(axis=0)).astype(np.uint8)
 
 
-def _legend() -> str:
-    chip = "display:inline-block;width:12px;height:12px;margin:0 6px -1px 16px;outline:1px solid #8886"
-    chips = (f'<span style="{chip};background:{c}"></span>{name}' for name, c in STATES.items())
-    return f"<p>{''.join(chips)}</p>"
+def legend(colors: Mapping[str, str]) -> str:
+    """What colours mean, as HTML."""
+    chip = "display:inline-block;width:12px;height:12px;margin:0 6px -1px 12px;outline:1px solid #8886"
+    chips = (f'<span style="{chip};background:{c}"></span>{name}' for name, c in colors.items())
+    return "".join(chips)

@@ -9,7 +9,7 @@ import solvers
 from app import library
 from app.run_controls import PACES
 from app.stories import stories
-from app.views import TABS
+from app.views import TABS, Rate
 from app.views.plot import X_AXES
 from solvers import Stopping, Trace, relative_gap
 
@@ -103,3 +103,34 @@ def test_forgetting_less_than_two_thirds_of_the_passes_and_the_same_optimum(race
     passes = [work(t, story.f_star, 1e-4, "passes") for t in (shrinking, plain)]
     assert passes[0] < 2 / 3 * passes[1]
     assert plain.working_set[-1] == problem_of(story).size
+
+
+def test_q_memory_forty_pairs_on_the_working_set_cost_less_than_ten_on_all_weights(race):
+    story = stories()["q-memory"]
+    ten, forty, whole = (race(story, label, 1e-4) for label in ("ten", "forty", "all weights"))
+    size = [np.max(t.memory_pairs * t.working_set) for t in (forty, whole)]
+    assert size[0] < 0.5 * size[1]
+    assert forty.memory_pairs.max() > 20
+    iterations = [work(t, story.f_star, 1e-4, "iteration") for t in (forty, ten, whole)]
+    assert iterations == sorted(iterations)
+    starts = np.flatnonzero(np.diff(ten.epoch)) + 1
+    assert (ten.memory_pairs[starts] == 0).all()
+    assert (np.diff(ten.working_set[starts + 1]) < 0).all()
+
+
+def test_superlinear_with_all_pairs_the_rate_falls_at_unit_steps_and_with_ten_it_does_not():
+    story = stories()["superlinear"]
+    stopping = Stopping(tol=story.setting.tol, max_seconds=story.setting.max_seconds, f_star=story.f_star)
+    rates, steps = [], []
+    for chosen in story.setting.solvers:
+        trace = solvers.Run(problem_of(story), chosen.make().towards(story.setting.tol), stopping=stopping)
+        curve = next(iter(Rate(trace.execute())._curves.values())).feed.source.data
+        drawn = np.flatnonzero(np.isfinite(curve["y"]))[-5:]
+        rates.append(np.array(curve["y"])[drawn])
+        steps.append(np.array(curve["unit"])[drawn])
+    falling, trendless = rates
+    assert (np.diff(falling) < 0).all()
+    assert falling[-1] < 0.1
+    assert (steps[0] == 1.0).all()
+    assert not (np.diff(trendless) < 0).all()
+    assert trendless.min() > 0.1

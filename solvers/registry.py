@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .bcd import BCDCST, BCDLS
 from .crf_bcd import CRFBlockCoordinateDescent
 from .design import Design
 from .fista import FISTACST, FISTALS
@@ -29,7 +30,19 @@ from .sparsa import SpaRSA
 from .team import Team
 
 SOLVERS: dict[str, type[Solver]] = {
-    s.id: s for s in (ProxQN, ProxGD, OWLQN, SGDL1, CRFBlockCoordinateDescent, FISTALS, FISTACST, SpaRSA)
+    s.id: s
+    for s in (
+        ProxQN,
+        ProxGD,
+        OWLQN,
+        SGDL1,
+        CRFBlockCoordinateDescent,
+        FISTALS,
+        FISTACST,
+        SpaRSA,
+        BCDLS,
+        BCDCST,
+    )
 }
 LOSSES: dict[str, type[Loss]] = {
     c.id: c

@@ -1,0 +1,196 @@
+"""Block coordinate descent over rows of W: Blondel, Seki and Uehara 2013, algorithms 1 to 3."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from .bcd_kernels import update_rows
+from .iterate import NAN, Ending, Iterate
+from .lipschitz import block_constants, constant_param
+from .problem import Point
+from .solver import Solver, Trait, param
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+#: Entries of X times outputs that one kernel call handles, some 20 ms.
+CHUNK = 1_000_000
+#: Passes after which the scores are computed afresh, against drift.
+REFRESH = 50
+
+
+def shrinking_param() -> bool:
+    """The hyper-parameter ``shrinking``."""
+    return param(True, "leave out rows that stay at zero, until the rest has converged")
+
+
+def rule_param() -> str:
+    """The hyper-parameter ``rule``."""
+    return param(
+        "min-norm",
+        "violation of a row: distance to optimality, or the paper's (9), which ignores direction",
+        choices=("min-norm", "paper"),
+    )
+
+
+def tol_param() -> float:
+    """The hyper-parameter ``tol``."""
+    return param(1e-9, "τ: violation relative to the first pass at which it ends", low=0.0, high=1.0)
+
+
+class BlockCoordinateDescent(Solver):
+    """A block is the row of weights of one feature; an iterate is a pass: as many blocks as are active.
+
+    In block j, W_j* = prox_{λR/𝓛_j}(W_j - G_j/𝓛_j), and W_j moves towards W_j*. The scores move with it, at
+    the samples that have the feature, so that a block costs O(n̂ m). The run ends when the sum (cyclic) or
+    the maximum (random) of the violations met in a pass is at most ``tol`` times that of the first pass
+    (section 4.5) and, with the min-norm rule, the violation over all rows is as small against that at w = 0.
+
+    With ``shrinking`` a row at zero that would stay optimal if λ fell by v_max/n is left out, v_max the
+    largest violation of the pass before; once the rest has converged, all rows come back.
+    """
+
+    paper = "Blondel et al. 2013, algorithms 1-3"
+    #: whether the violations of a pass are added up, or their maximum is taken
+    sums: ClassVar[bool]
+
+    @property
+    def dense_vectors(self) -> int:
+        return 3
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        passes = _Passes(self, problem, problem.at(w0))
+        yield Iterate.at(passes.point, 0, active=passes.working_set, events=("epoch-start",))
+        V0 = max(problem.violation_at_zero(), sys.float_info.min)
+        first, v_max, epoch, n = 0.0, np.inf, 0, 0
+        events: tuple[str, ...] = ()
+        while True:
+            n, active, whole = n + 1, passes.working_set, passes.whole
+            total, largest, known = passes.run(self.order(passes.active, n), v_max)
+            met = total if self.sums else largest
+            first = first or max(met, sys.float_info.min)
+            done, violation = met <= self.tol * first, NAN
+            if done and whole:
+                violation = passes.point.violation()
+            known |= {"violation": violation, "epoch": epoch, "events": events}
+            yield Iterate.at(passes.point, n, active=active, **known)
+            if done and whole and (self.rule == "paper" or violation <= self.tol * V0):
+                return Ending("converged", f"no row violated by more than {largest:.3g} in a whole pass")
+            v_max, events = largest, ()
+            if done and not whole:
+                epoch, v_max, events = epoch + 1, np.inf, ("epoch-start",)
+                passes.activate()
+            elif self.shrinking:
+                passes.shrink()
+
+    def order(self, active: np.ndarray, n: int) -> np.ndarray:
+        """The features of pass n, in order."""
+        raise TypeError(f"{type(self).__name__} does not define order")
+
+    def constants(self, problem: Problem) -> np.ndarray:
+        """K_j; empty where a search takes its place."""
+        return np.zeros(0)
+
+
+class _Passes:
+    """Weights and scores, and the features that are not left out."""
+
+    def __init__(self, solver: BlockCoordinateDescent, problem: Problem, point: Point) -> None:
+        self.solver, self.problem, self.point = solver, problem, point
+        self.K, self.labels = solver.constants(problem), problem.loss.labels
+        self.W, _ = problem.design.split(point.w)
+        self.count = 0
+        self.activate()
+
+    def activate(self) -> None:
+        """All features are active."""
+        self.active = np.arange(self.problem.design.n_features)
+        self.keep = np.ones(self.active.size, dtype=np.bool_)
+        self.working_set = self.problem.design.working_set()
+
+    @property
+    def whole(self) -> bool:
+        """Whether no feature is left out."""
+        return self.active.size == self.keep.size
+
+    def shrink(self) -> None:
+        """Features marked by the last pass are left out."""
+        kept = self.keep[self.active]
+        if not kept.all():
+            self.active, m = self.active[kept], self.W.shape[1]
+            coordinates = (m * self.active[:, None] + np.arange(m)).reshape(-1)
+            self.working_set = self.problem.design.working_set(coordinates)
+
+    def run(self, order: np.ndarray, v_max: float) -> tuple[float, float, dict[str, object]]:
+        """A pass; sum and largest of the violations met, and what a record says of it."""
+        solver, problem, design = self.solver, self.problem, self.problem.design
+        scores, penalty, search = self.point.scores, problem.penalty, self.K.size == 0
+        kinks = sum(penalty.row_norms)
+        slack = v_max / problem.loss.n_instances / kinks if solver.shrinking and kinks else np.inf
+        beta, sigma = (solver.omega, solver.sigma) if search else (0.0, 0.0)
+        work = np.cumsum(design.column_nnz[order] * design.n_outputs)
+        cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
+        total, largest, trials = 0.0, 0.0, 0
+        for part in np.split(order, cuts):
+            sums, most, tried, touched = update_rows(
+                problem.loss.sample_code, design.starts, design.edges, design.rows, design.values,
+                self.labels, scores.Z, self.W, part, self.keep, self.K, problem.scale, penalty.ridge,
+                *penalty.row_norms, beta, sigma, slack, solver.rule == "paper",
+            )  # fmt: skip
+            total, largest, trials = total + sums, max(largest, most), trials + tried
+            design.touched += touched
+            problem.pulse()
+        self.count += 1
+        if self.count % REFRESH == 0:
+            scores = design.scores(self.point.w)
+        self.point = Point(problem, self.point.w, scores)
+        known = {"phase": "shrink" if solver.shrinking else None, "ls_kind": "armijo" if search else "none"}
+        return total, largest, known | ({"ls_trials": trials} if search else {})
+
+
+@dataclass(frozen=True)
+class BCDLS(BlockCoordinateDescent):
+    """Cyclic, 𝓛_j = max(‖h_j‖_∞, 1e-12), h of equation (6), and an Armijo search (7): Tseng and Yun 2009."""
+
+    id = "bcd-ls"
+    name = "BCD (LS)"
+    summary = "one feature at a time, with a line search"
+    needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE
+    sums = True
+
+    shrinking: bool = shrinking_param()
+    omega: float = param(0.5, "factor of the line search ω", low=0.0, high=0.999, open_low=True)
+    sigma: float = param(0.01, "share of the promised decrease that the search asks for", low=0.0, high=0.999)
+    rule: str = rule_param()
+    tol: float = tol_param()
+
+    def order(self, active: np.ndarray, n: int) -> np.ndarray:
+        return active
+
+
+@dataclass(frozen=True)
+class BCDCST(BlockCoordinateDescent):
+    """Rows drawn uniformly, 𝓛_j a Lipschitz constant of the row, no search: Richtárik and Takáč 2012."""
+
+    id = "bcd-cst"
+    name = "BCD (CST)"
+    summary = "one random feature at a time, with steps of constant length"
+    needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE | Trait.BOUNDED
+    sums = False
+
+    constant: str = constant_param()
+    shrinking: bool = shrinking_param()
+    rule: str = rule_param()
+    tol: float = tol_param()
+    seed: int = param(0, "seed of the random features", low=0)
+
+    def order(self, active: np.ndarray, n: int) -> np.ndarray:
+        return np.random.default_rng([self.seed, n]).choice(active, active.size)
+
+    def constants(self, problem: Problem) -> np.ndarray:
+        return block_constants(problem, self.constant)

@@ -1,0 +1,124 @@
+"""Kernels of block coordinate descent: passes over rows of W, with the scores kept up to date in place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import kernel
+from .losses.rows import row_derivatives, row_loss
+from .row_norms import row_prox, row_subgradient, row_value
+
+#: Units of rounding by which a step may miss its decrease, and the number of steps tried.
+ROUNDING, TRIALS = 10.0 * np.finfo(float).eps, 30
+
+
+@kernel
+def update_rows(
+    code, starts, edges, rows, values, y, Z, W, order, keep, K,
+    scale, ridge, l1, l2, sup, omega, sigma, slack, ignore_direction,
+):  # fmt: skip
+    """Algorithm 2 for the features of ``order``; Z = X W moves with W.
+
+    𝓛_j is K_j, without search, or max(‖h_j‖_∞, 1e-12) with a search where K is empty. A row at zero is left
+    out, and marked in ``keep``, if it stays optimal when the strengths fall by the share ``slack``. Returns
+    the sum and the largest of the violations, the trials, and the entries of X touched.
+    """
+    m, width, search = W.shape[1], y.size // Z.shape[0], K.size == 0
+    G, H, V, out = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    g, h = np.empty(m), np.empty(m)
+    total, largest, trials, touched = 0.0, 0.0, 0, 0
+    for j in order:
+        w = W[j]
+        G[:] = 0.0
+        H[:] = 0.0
+        loss = 0.0
+        for b in range(starts.shape[0]):
+            for p in range(starts[b, j], starts[b, j + 1]):
+                i, x = edges[b] + rows[p], values[p] if values.size else 1.0
+                loss += row_derivatives(code, Z[i], y[i * width : (i + 1) * width], g, h)
+                for c in range(m):
+                    G[c] += x * g[c]
+                    H[c] += x * x * h[c]
+            touched += starts[b, j + 1] - starts[b, j]
+        keep[j] = zero = True
+        for c in range(m):
+            G[c] = scale * G[c] + ridge * w[c]
+            zero = zero and w[c] == 0.0
+        violation = block_violation(w, G, l1, l2, sup, out, ignore_direction and not zero)
+        total += violation
+        largest = max(largest, violation)
+        if zero and violation == 0.0:
+            if slack < 1.0:
+                left = 1.0 - slack
+                out[:] = G
+                row_prox(out, left * l1, left * l2, left * sup)
+                keep[j] = np.any(out != 0.0)
+            continue
+        L = max(scale * H.max() + ridge if search else K[j], 1e-12)
+        for c in range(m):
+            V[c] = w[c] - G[c] / L
+        row_prox(V, l1 / L, l2 / L, sup / L)
+        slope, moves = 0.0, False
+        for c in range(m):
+            out[c] = V[c] - w[c]
+            slope += G[c] * out[c]
+            moves = moves or out[c] != 0.0
+        if not moves:
+            continue
+        if not search:
+            move_scores(starts, edges, rows, values, Z, j, out)
+            w[:] = V
+            touched += starts[:, j + 1].sum() - starts[:, j].sum()
+            continue
+        before = row_value(w, l1, l2, sup)
+        promised = slope + row_value(V, l1, l2, sup) - before
+        rounding = ROUNDING * (scale * loss + before)
+        t, done = 1.0, 0.0
+        for trial in range(TRIALS + 1):
+            if trial == TRIALS:
+                t = 0.0
+            after = 0.0
+            for b in range(starts.shape[0]):
+                for p in range(starts[b, j], starts[b, j + 1]):
+                    i, x = edges[b] + rows[p], values[p] if values.size else 1.0
+                    x *= t - done
+                    for c in range(m):
+                        Z[i, c] += x * out[c]
+                    after += row_loss(code, Z[i], y[i * width : (i + 1) * width])
+                touched += starts[b, j + 1] - starts[b, j]
+            done = t
+            if t == 0.0:
+                break
+            trials += 1
+            ridges = 0.0
+            for c in range(m):
+                V[c] = V[c] if t == 1.0 else w[c] + t * out[c]
+                ridges += V[c] * V[c] - w[c] * w[c]
+            change = scale * (after - loss) + 0.5 * ridge * ridges + row_value(V, l1, l2, sup) - before
+            if change <= sigma * t * promised + rounding:
+                w[:] = V
+                break
+            t *= omega
+    return total, largest, trials, touched
+
+
+@kernel
+def move_scores(starts, edges, rows, values, Z, j, change):
+    """Z += x_j change."""
+    for b in range(starts.shape[0]):
+        for p in range(starts[b, j], starts[b, j + 1]):
+            i, x = edges[b] + rows[p], values[p] if values.size else 1.0
+            for c in range(change.size):
+                Z[i, c] += x * change[c]
+
+
+@kernel
+def block_violation(w, g, l1, l2, sup, out, ignore_direction):
+    """Norm of the minimum-norm subgradient of a row: ‖·‖₂ where the row has a norm of its own, else the
+    largest entry. ``ignore_direction``: |‖G‖₂ - λ| for λ‖·‖₂ alone, equation (9) of a row not at zero."""
+    if ignore_direction and l1 == 0.0 and sup == 0.0:
+        return abs(np.sqrt((g * g).sum()) - l2)
+    row_subgradient(w, g, l1, l2, sup, out)
+    if l2 == 0.0 and sup == 0.0:
+        return np.abs(out).max()
+    return np.sqrt((out * out).sum())

@@ -22,7 +22,7 @@ from app.session import Session
 from app.setting import Setting, SolverSetting
 from app.solver_panel import SolverPanel
 from app.stories import Story, stories
-from app.views import TABS, Convergence, Sparsity
+from app.views import TABS, Convergence, Sparsity, View
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
 from solvers import ACTIVE, LINE, MEMORY, SCORES, SHRINKING, Parameter, Problem, Stopping
@@ -72,14 +72,15 @@ class Page:
         self.sparsity = Sparsity((), session.cursor)
         self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
         self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale"])
-        self.tabs = {id: view((), session.cursor, visible=False) for id, view in TABS.items()}
-        titles = [{"label": view.title} for view in self.tabs.values()]
+        self.tabs: dict[str, View] = {}  # made when they are first looked at
+        self.tab_column = pn.Column(sizing_mode="stretch_width", margin=0)
+        titles = [{"label": view.title} for view in TABS.values()]
         self.tab_bar = pmui.TabMenu(
             items=titles, active=0, variant="scrollable", sizing_mode="stretch_width", margin=0
         )
         self.tab_bar.param.watch(lambda event: self._tab_changed(), "active")
         self.cursor_bar = CursorBar(session, self.controls.toggle)
-        session.views = [self.convergence, self.sparsity, *self.tabs.values()]
+        session.views = [self.convergence, self.sparsity]
         session.watchers = [self.controls, self.optimum, self.legend, self.cursor_bar]
         self.pending = theme.html(margin=(0, 10))
         self._show(setting)
@@ -95,7 +96,7 @@ class Page:
             self.legend,
             plots,
             self.tab_bar,
-            *self.tabs.values(),
+            self.tab_column,
             kind="main",
         )
         foot = theme.column(self.cursor_bar, kind="foot")
@@ -164,7 +165,7 @@ class Page:
             "x": (X_AXES, lambda value: setattr(view, "x", value)),
             "y": (MEASURES, lambda value: setattr(view, "measure", value)),
             "scale": (SCALES, lambda value: setattr(view, "scale", value)),
-            "tab": (self.tabs, lambda value: setattr(self.tab_bar, "active", list(self.tabs).index(value))),
+            "tab": (TABS, lambda value: setattr(self.tab_bar, "active", list(TABS).index(value))),
             "speed": (PACES, lambda value: setattr(self.controls.pace, "value", PACES[value])),
         }
         for name, (possible, choose) in choices.items():
@@ -202,8 +203,7 @@ class Page:
         pace = next(name for name, value in PACES.items() if value == self.controls.pace.value)
         view = self.convergence
         look = {"x": view.x, "y": view.measure, "scale": view.scale, "speed": pace}
-        if self.tabs:
-            look["tab"] = list(self.tabs)[self.tab_bar.active]
+        look["tab"] = list(TABS)[self.tab_bar.active]
         return {"story": self.story.id, **self.setting.query(), **look}
 
     def _set_x(self, x: str) -> None:
@@ -212,8 +212,14 @@ class Page:
                 view.x = x
 
     def _tab_changed(self) -> None:
-        for k, view in enumerate(self.tabs.values()):
-            view.visible = k == self.tab_bar.active
+        chosen = list(TABS)[self.tab_bar.active]
+        if chosen not in self.tabs:
+            view = self.tabs[chosen] = TABS[chosen](self.session.traces, self.session.cursor)
+            self.session.views.append(view)
+            self._set_x(self.convergence.x)
+            self.tab_column.append(view)
+        for id, view in self.tabs.items():
+            view.visible = id == chosen
         if hasattr(self, "pending"):
             self._changed()
 

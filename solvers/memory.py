@@ -11,8 +11,8 @@ import numpy as np
 
 #: A pair is kept if sᵀy > CURVATURE ‖s‖‖y‖: a test that does not depend on the scale of the problem.
 CURVATURE = 1e-10
-#: Numbers in all pairs up to which their inner products are computed for an observer.
-GRAM_LIMIT = 1_000_000
+#: Pairs, and numbers in all of them, up to which their inner products are computed for an observer.
+GRAM_PAIRS, GRAM_LIMIT = 64, 1_000_000
 #: Share of the largest eigenvalue of the pairs' correlations below which a direction is rounding.
 SPAN = 1e-12
 
@@ -134,9 +134,9 @@ class PairMemory:
         return {"SS": self.SS, "SY": self.SY, "YY": self.YY}
 
     def gram(self) -> np.ndarray | None:
-        """[S Y]ᵀ[S Y] on the rows held, (2k, 2k); None for pairs too long to multiply in passing."""
+        """[S Y]ᵀ[S Y] on the rows held, (2k, 2k); None for pairs too many or too long to do in passing."""
         pairs = [*self.S, *self.Y]
-        if sum(v.size for v in pairs) > GRAM_LIMIT:
+        if len(self) > GRAM_PAIRS or sum(v.size for v in pairs) > GRAM_LIMIT:
             return None
         columns = np.array(pairs).reshape(len(pairs), pairs[0].size if pairs else 0)
         return columns @ columns.T

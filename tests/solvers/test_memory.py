@@ -182,8 +182,9 @@ def test_pairs_that_repeat_each_other_add_nothing_to_the_spectrum():
     assert again.size == once.size
 
 
-def test_pairs_too_long_are_not_multiplied_for_an_observer(monkeypatch):
+@pytest.mark.parametrize(("limit", "value"), [("GRAM_LIMIT", 2 * 3 * D - 1), ("GRAM_PAIRS", 2)])
+def test_pairs_too_long_or_too_many_are_not_multiplied_for_an_observer(monkeypatch, limit, value):
     memory, _ = filled(3)
     assert memory.gram().shape == (6, 6)
-    monkeypatch.setattr(module, "GRAM_LIMIT", 2 * 3 * D - 1)
+    monkeypatch.setattr(module, limit, value)
     assert memory.gram() is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import panel as pn
 import panel_material_ui as pmui
 
@@ -71,7 +73,7 @@ class Optimum:
         elif self._worker is not None:
             text, label = "solving for f* …", "Give up"
         else:
-            text, label = self._refused.get(self._key, "f* not known yet"), "Find f*"
+            text, label = html.escape(self._refused.get(self._key, "f* not known yet")), "Find f*"
         if self.text.object != text:
             self.text.object = text
         if self.button.visible != (label is not None):

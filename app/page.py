@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -121,13 +122,10 @@ class Page:
 
     def notify(self, text: str) -> None:
         """Say something above everything else."""
+        said = theme.html(html.escape(text), sizing_mode="stretch_width")
         self.notices.append(
             pmui.Alert(
-                object=text,
-                severity="warning",
-                closeable=True,
-                sizing_mode="stretch_width",
-                margin=(0, 0, 8, 0),
+                said, severity="warning", closeable=True, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
             )
         )
 

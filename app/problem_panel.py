@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -202,7 +203,7 @@ class ProblemPanel:
                 return
             if worker.error is not None:
                 self.error = str(worker.error)
-                self.card.object = f'<p class="note error" role="alert">{self.error}</p>'
+                self.card.object = f'<p class="note error" role="alert">{html.escape(self.error)}</p>'
             elif found:
                 self.card.object, self.problem = found[0]
                 self._set_lam(self.problem.lam if setting.lam is None else self.setting.lam)

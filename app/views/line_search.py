@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import numpy as np
 import panel as pn
 from bokeh.models import ColumnDataSource, Span
@@ -79,7 +81,8 @@ class LineSearch(View):
             {"t": [0.0, reach], "phi": [0.0, sigma * slope * reach]} if promised else {"t": [], "phi": []}
         )
         self._said.object = (
-            f"<p><b>{self.cursor.run.info['label']}</b>, the step to iteration {theme.number(iteration)}: "
+            f"<p><b>{html.escape(self.cursor.run.info['label'])}</b>, "
+            f"the step to iteration {theme.number(iteration)}: "
             f"{len(t)} {'trial' if len(t) == 1 else 'trials'}, t = {theme.number(float(t[-1]), 4)} accepted, "
             f"f changed by {theme.number(float(phi[-1]), 4)}"
             + (f" (promised per unit step: {theme.number(float(slope), 4)})" if promised else "")

@@ -102,7 +102,7 @@ class RunPlot(View):
 
     def hover(self) -> list[tuple[str, str]]:
         """What the tooltip says of a point."""
-        return [(X_AXES[self.x][0], "@x{0.[0000]}"), (self.title, "@y{0.[0000]}")]
+        return [("Run", "$name"), (X_AXES[self.x][0], "@x{%.4g}"), (self.title, "@y{%.4g}")]
 
     def _toolbar(self) -> pn.viewable.Viewable:
         heading = theme.html(f"<h2>{self.heading}</h2>")
@@ -134,7 +134,8 @@ class RunPlot(View):
         self._fixed = [dot, span]
         self.figure.x_range.renderers = self.figure.y_range.renderers = []
         self.figure.on_event("tap", self._tapped)
-        self._hover = HoverTool(tooltips=self.hover(), renderers=[], mode="mouse")
+        formats = {f"@{name}": "printf" for name in self.names}
+        self._hover = HoverTool(tooltips=self.hover(), formatters=formats, renderers=[], mode="mouse")
         self.figure.add_tools(self._hover)
         self._pane.object = None  # a figure without data would guess its ranges
         if self.visible:
@@ -168,13 +169,16 @@ class RunPlot(View):
         for place, trace in enumerate(self.traces):
             look = theme.style(trace, place)
             wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
+        for key in [key for key in wanted if key not in self._curves]:
+            feed = Feed(self.names)
+            self._curves[key] = Curve(feed, self.glyphs(feed.source, *key[:2]), wanted[key])
         for key, curve in self._curves.items():
             curve.trace = wanted.get(key)
             if curve.trace is None:
                 curve.feed.clear()
-        for key in [key for key in wanted if key not in self._curves]:
-            feed = Feed(self.names)
-            self._curves[key] = Curve(feed, self.glyphs(feed.source, *key[:2]), wanted[key])
+            elif curve.renderers[-1].name != curve.trace.info.get("label"):
+                for renderer in curve.renderers:
+                    renderer.name = curve.trace.info.get("label")
         lines = [renderer for curve in self._curves.values() for renderer in curve.renderers]
         if lines != self.figure.x_range.renderers:
             self.figure.x_range.renderers = self.figure.y_range.renderers = lines

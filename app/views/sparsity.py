@@ -59,7 +59,7 @@ class Sparsity(RunPlot):
         return [*super().glyphs(source, color, dash), thin]
 
     def hover(self) -> list[tuple[str, str]]:
-        return [*super().hover(), ("Working set", "@working_set{0,0}")]
+        return [*super().hover(), ("Working set", "@working_set{%.0f}")]
 
     def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
         return {

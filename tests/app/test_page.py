@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Generator
 from typing import ClassVar
 
@@ -43,7 +44,7 @@ def finish(page: Page, wait_until) -> None:
 
 
 def texts(page: Page) -> str:
-    return " ".join(alert.object for alert in page.notices)
+    return " ".join(html.unescape(alert.objects[0].object) for alert in page.notices)
 
 
 def test_the_first_screen_is_the_first_story_ready_to_run(visit):
@@ -75,6 +76,25 @@ def test_bad_values_in_an_address_fall_back_with_a_notice_each(visit):
     assert "λ must be a number above 0" in texts(page)
     assert "cpu_seconds" in texts(page)
     assert page.setting == page.story.setting
+
+
+def test_nothing_in_an_address_becomes_part_of_the_page(visit, wait_until):
+    bad = "<img src=x onerror=alert(1)>"
+    page = visit(**small(solvers=f"{bad}=prox-qn", lam=bad, tab=bad, story=bad))
+    assert len(page.notices) == 3
+    assert all("<" not in alert.objects[0].object for alert in page.notices)
+    page.tab_bar.active = list(TABS).index("line-search")
+    page.controls.go()
+    finish(page, wait_until)
+    page.session.tick()
+    said = page.tabs["line-search"]._said.object
+    assert "&lt;img" in said
+    assert "<img" not in said
+    page.problem.data.value = "digits"
+    page.problem.options._handle_msg({"name": "positive", "value": bad})
+    wait_until(lambda: (page.session.tick(), bool(page.problem.error))[1])
+    assert bad in page.problem.error
+    assert "<img" not in page.problem.card.object
 
 
 def test_run_starts_the_chosen_solvers_and_they_end_with_f_star_found(visit, wait_until):

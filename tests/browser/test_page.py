@@ -106,12 +106,13 @@ def test_settings_of_a_solver_and_a_copy_of_it_and_lambda_are_in_the_address_and
 
 
 def test_a_bad_address_gives_notices_and_the_default_set_up(visit):
-    tab = visit(data="svmlight:/etc/passwd", lam="-1", tab="nonsense", seed="x")
+    tab = visit(data="svmlight:/etc/passwd", lam="-1", tab="<img src=x>", seed="x")
     alerts = tab.page.get_by_role("alert")
     tab.wait_until(lambda: alerts.count() == 4, "four notices")
     assert "there is no data set 'svmlight:/etc/passwd'" in alerts.first.text_content()
     assert tab.query()["data"] == "digit-strings"
     assert tab.query()["lam"] == "5"
+    assert tab.page.locator("img").count() == 0, "nothing in an address becomes part of the page"
 
 
 def unfit() -> tuple[str, str, str]:

@@ -97,7 +97,7 @@ class WorkingSetMap(View):
         self._width = max(self._room // COLUMNS, 1)
         drawn = entries[:: max(len(entries) // COLUMNS, 1)]
         self._stride = states(trace, drawn[0])[1]
-        self._order = _by_exit([states(trace, k)[0] != SHRUNK for k in drawn])
+        self._order = _by_exit(np.stack([states(trace, k)[0] for k in drawn]))
         rows = min(ROWS, len(self._order))
         self._edges = np.linspace(0, len(self._order), rows + 1).astype(int)
         self._image = np.zeros((rows, self._room // self._width), np.uint8)
@@ -140,11 +140,12 @@ def states(trace: Trace, iteration: int) -> tuple[np.ndarray, int]:
     return found, stride
 
 
-def _by_exit(kept: list[np.ndarray]) -> np.ndarray:
-    """Weights ordered from those that never left to those that left first, then by how long they stayed."""
-    inside = np.stack(kept)
-    left = np.where(inside.all(axis=0), len(kept), np.argmin(inside, axis=0))
-    return np.lexsort((-inside.sum(axis=0), -left))
+def _by_exit(codes: np.ndarray) -> np.ndarray:
+    """Weights, of which ``codes`` has a row an iterate, ordered from those that never left to those that left
+    first, then by how long they stayed, then by how long they were not zero."""
+    inside = codes != SHRUNK
+    left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
+    return np.lexsort((-(codes >= NONZERO).sum(axis=0), -inside.sum(axis=0), -left))
 
 
 def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from .bcd import BCDCST, BCDLS
 from .crf_bcd import CRFBlockCoordinateDescent
 from .design import Design
 from .fista import FISTACST, FISTALS
+from .fobos import FOBOS
 from .jit import compile_clock
 from .losses.base import Loss
 from .losses.binary import Logistic
@@ -42,6 +43,7 @@ SOLVERS: dict[str, type[Solver]] = {
         SpaRSA,
         BCDLS,
         BCDCST,
+        FOBOS,
     )
 }
 LOSSES: dict[str, type[Loss]] = {

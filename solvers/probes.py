@@ -21,6 +21,9 @@ SAMPLED = 32_768
 #: Scores of an iterate that are kept, at most.
 MOST_SCORES = 20_000
 
+#: Bytes that an array, or an entry, takes besides its data: most of it where the problem is small.
+OVERHEAD = 250
+
 _in_use = 0
 _lock = threading.Lock()
 
@@ -141,7 +144,7 @@ class ProbeStore:
         if entries and entries[-1][0] % self.cadence and entries[-1][0] != 0:
             self._account(-entries.pop()[1])  # the newest was kept out of turn
         seen = {p.name: found for p in self.probes if (found := p.take(iterate)) is not None}
-        size = sum(array.nbytes for found in seen.values() for array in found.values())
+        size = OVERHEAD + sum(OVERHEAD + array.nbytes for found in seen.values() for array in found.values())
         entries.append((iterate.iteration, size, seen))
         self._account(size)
         while len(entries) > 2 and (self.bytes > RUN_LIMIT or _in_use > PROCESS_LIMIT):

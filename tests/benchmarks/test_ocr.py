@@ -8,6 +8,7 @@ ten minutes; SOLVERSCOPE_WITHOUT_CRFSUITE=1 leaves it out.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -158,32 +159,45 @@ def test_prox_qn_on_ocr_is_fast_and_lean() -> None:
     assert rival is None or rival >= 25.0 * at_4
 
 
+def accuracy_by_marginals(problem: solvers.Problem, data: datasets.Dataset, w: np.ndarray) -> float:
+    """Share of test letters whose most likely label, one letter at a time, is right."""
+    held_out = solvers.make_problem(dataclasses.replace(data, train=data.test, test=None), lam=problem.lam)
+    marginals = held_out.at(w).residual.Z + np.eye(data.n_classes)[data.test.y]
+    return float(np.mean(marginals.argmax(axis=1) == data.test.y))
+
+
 def test_optima_stand_beside_the_papers_table_1() -> None:
     needs_data()
     report = Report("OCR: optima beside Table 1 of Zhong et al. 2014")
     rows = []
     for lam, (nnz, accuracy) in TABLE_1.items():
-        nnzs, accuracies = [], []
+        found = []
         for seed in range(5):
-            problem = solvers.make_problem(datasets.load("ocr", seed=seed), lam=lam)
+            data = datasets.load("ocr", seed=seed)
+            problem = solvers.make_problem(data, lam=lam)
             solver = solvers.make_solver("prox-qn", memory=20)
-            result = solvers.solve(problem, solver, tol=1e-6 if seed == 0 else 1e-4, max_seconds=300).result
+            trace = solvers.solve(problem, solver, tol=1e-6 if seed == 0 else 1e-4, max_seconds=300)
+            result = trace.result
             assert result["status"] == "converged"
-            nnzs.append(result["nnz"])
-            accuracies.append(result["test_metric"])
-            if seed == 0:
-                f_star = result["objective"]
+            decoded = accuracy_by_marginals(problem, data, trace.w)
+            found.append([result["nnz"], result["test_metric"], decoded, result["objective"]])
         if lam == 100.0:
-            assert abs(f_star - F_STAR) <= 1e-3
-        assert abs(nnzs[0] - nnz) <= 0.1 * nnz
-        spread = [f"{min(nnzs)} - {max(nnzs)}", f"{min(accuracies):.3f} - {max(accuracies):.3f}"]
-        rows.append([lam, f_star, nnzs[0], spread[0], nnz, accuracies[0], spread[1], accuracy])
-    columns = ["λ", "f*", "non-zeros", "5 splits", "paper", "test accuracy", "5 splits", "paper"]
-    report.table("Optimum, per-character accuracy by Viterbi on the 661 test words", columns, rows)
+            assert abs(found[0][3] - F_STAR) <= 1e-3
+        assert abs(found[0][0] - nnz) <= 0.1 * nnz
+        nnzs, viterbi, decoded, _ = np.array(found).T
+        ranges = [f"{v.min():.3f} - {v.max():.3f}" for v in (viterbi, decoded)]
+        spread = f"{nnzs.min():.0f} - {nnzs.max():.0f}"
+        rows.append([lam, found[0][3], found[0][0], spread, nnz, found[0][1], *ranges, accuracy])
+    columns = ["λ", "f*", "non-zeros", "5 splits", "paper", "accuracy", "5 splits", "by marginals", "paper"]
+    report.table("Optimum, and per-character accuracy on the 661 test words", columns, rows)
     report.note(
-        "The paper's split is random and not published, so other words are held out here. There are only "
-        "55 distinct words, so an accuracy depends on which of them a split draws: the columns '5 splits' "
-        "(seeds 0 to 4) show by how much, and where the paper's number lies."
+        "Accuracy is by Viterbi for the split of seed 0 and over the splits of seeds 0 to 4, then over those "
+        "splits by the most likely label of each letter alone. The paper's split is random, not published. "
+        "Its accuracies at λ = 50 and 100 lie within the splits' range; that at λ = 500 lies in the range of "
+        "decoding letter by letter, not by Viterbi. Its non-zeros differ by 3 to 7 per cent, more than the "
+        "splits do among themselves: at λ = 50 and 100 they are what our iterates have between gaps of 3e-4 "
+        "and 3e-5, so its solver may have stopped there; at λ = 500 they are fewer than at our optimum, for "
+        "which we have no explanation."
     )
     report.write("ocr-table-1.html")
 

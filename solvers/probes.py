@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -140,7 +141,9 @@ class ProbeStore:
         """Copy what the probes ask for from ``iterate``, if it is its turn."""
         if not self.probes:
             return
-        entries = list(self._entries)
+        # changed in place by the one writer, and read through copies: to copy it here at every iterate would
+        # cost more memory, in fragments, than what is kept
+        entries = self._entries
         if entries and entries[-1][0] % self.cadence and entries[-1][0] != 0:
             self._account(-entries.pop()[1])  # the newest was kept out of turn
         seen = {p.name: found for p in self.probes if (found := p.take(iterate)) is not None}
@@ -151,22 +154,21 @@ class ProbeStore:
             self.cadence *= 2
             kept = [e for e in entries[:-1] if e[0] % self.cadence == 0] + entries[-1:]
             self._account(sum(e[1] for e in kept) - sum(e[1] for e in entries))
-            entries = kept
-        self._entries = entries  # replaced, never changed: readers need no lock
+            self._entries = entries = kept
 
     def at(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
         """What probe ``name`` saw last up to ``iteration``, and at which iteration that was."""
-        entries = [e for e in self._entries if name in e[2]]
-        k = bisect_right([e[0] for e in entries], iteration) - 1
-        if not entries:
-            return None
-        found = entries[max(k, 0)]
-        return found[0], found[2][name]
+        entries = self._entries[:]
+        k = bisect_right(entries, iteration, key=lambda entry: entry[0])
+        for at, _, seen in itertools.chain(reversed(entries[:k]), entries[k:]):
+            if name in seen:
+                return at, seen[name]
+        return None
 
     def entries(self, name: str) -> list[tuple[int, dict[str, np.ndarray]]]:
         """All that probe ``name`` saw, with the iteration of each, in their order."""
-        return [(e[0], e[2][name]) for e in self._entries if name in e[2]]
+        return [(e[0], e[2][name]) for e in self._entries[:] if name in e[2]]
 
     def iterations(self, name: str) -> list[int]:
         """Iterations at which probe ``name`` saw something."""
-        return [e[0] for e in self._entries if name in e[2]]
+        return [e[0] for e in self._entries[:] if name in e[2]]

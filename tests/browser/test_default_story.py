@@ -12,7 +12,7 @@ def test_run_draws_points_while_the_runs_go_on_and_pause_step_resume_stop_do_wha
     assert "running" in tab.states()
     before = tab.points("convergence"), tab.points("sparsity")
     tab.wait_until(lambda: tab.points("convergence") > before[0], "more points")
-    assert tab.points("sparsity") > before[1]
+    tab.wait_until(lambda: tab.points("sparsity") > before[1], "more points in the other plot")
 
     tab.button("Pause").click()
     tab.wait_until(lambda: tab.states() == ["paused"] * 3, "all paused")

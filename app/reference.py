@@ -45,8 +45,8 @@ class Reference:
     cached: bool
 
     def describe(self) -> dict[str, Any]:
-        """The reference record of the command line's contract."""
-        values = {"f_star": self.f_star, "violation": self.violation, "gap": self.gap}
+        """The reference record, with the fields of the command line's contract and no other."""
+        values = {"f_star": self.f_star, "violation": self.violation}
         return {"type": "reference", **values, "solver": self.solver, "cached": self.cached}
 
 
@@ -145,7 +145,7 @@ def _write(problem: solvers.Problem, found: Reference) -> None:
     definition = _definition(problem)
     if definition is None:
         return
-    entry = {**found.describe(), "definition": definition, "problem": problem.describe()}
+    entry = {**found.describe(), "gap": found.gap, "definition": definition, "problem": problem.describe()}
     path = _path(problem)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -75,6 +75,8 @@ def press_ctrl_c_at(monkeypatch, iteration):
 
 
 def test_ctrl_c_ends_the_run_writes_its_trace_and_gives_130(command, monkeypatch, tmp_path):
+    # a test run in the background starts with the signal ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     press_ctrl_c_at(monkeypatch, 3)
     out = tmp_path / "trace.jsonl"
     arguments = ("--solver", "prox-gd", "--solver", "prox-qn", "--tol", "0", "--json", "--out", str(out))
@@ -185,7 +187,8 @@ def test_interrupted_process_leaves_whole_lines_and_its_file(endless_process):
 
 def test_reader_that_goes_away_ends_the_run(endless_process):
     process, out = endless_process
-    process.stdout.readline()
+    while '"iterate"' not in process.stdout.readline():
+        pass
     process.stdout.close()
     err = process.stderr.read()
     assert process.wait(timeout=30) == 130

@@ -245,7 +245,7 @@ def test_two_runs_on_one_problem_do_not_touch_each_other(problem):
 
 def test_a_warm_start_begins_where_it_is_told(problem):
     w0 = np.random.default_rng(0).normal(size=problem.size)
-    for solver in solvers.SOLVERS:
+    for solver in solvers.compatible(problem.loss.id, problem.penalty.id):
         trace = solvers.solve(problem, solvers.make_solver(solver), w0=w0, max_iter=0)
         assert trace.objective[0] == pytest.approx(problem.at(w0).objective, rel=1e-12)
 
@@ -382,7 +382,7 @@ def test_compiling_is_kept_off_the_clock(tmp_path):
     ((whole, _, cpu, setup),) = cold([("owl-qn", "binary")], tmp_path).values()
     assert whole > 1.0
     assert cpu < 0.2
-    assert setup < 0.3
+    assert setup < 0.2 * whole  # Numba's own start-up is in it, compiling is not
 
 
 @pytest.mark.bench
@@ -399,34 +399,41 @@ def test_no_solver_compiles_for_fifteen_seconds(tmp_path):
 # stopping in the middle
 
 
-def large(kind):
+def large(kind, loss):
     """A problem on which one product takes seconds: X times 30 outputs and more."""
     if kind == "sequences":
         if datasets.DATASETS["ocr"].available()[0]:
             return solvers.make_problem(datasets.load("ocr"), lam=10.0)
         data = datasets.load("synthetic-chain", n_samples=20_000, length=20, n_features=5000, n_labels=20)
         return solvers.make_problem(data, lam_ratio=0.01)
-    return solvers.make_problem(MAKERS[kind](n=40_000, d=400, storage="sparse", density=0.2), lam_ratio=1e-6)
+    data = MAKERS[kind](n=40_000, d=400, storage="sparse", density=0.2)
+    return solvers.make_problem(data, loss=loss, penalty="l1", lam_ratio=1e-6)
 
 
 @pytest.fixture(scope="module")
 def larges():
     made = {}
-    return lambda kind: made.setdefault(kind, None) or made.__setitem__(kind, large(kind)) or made[kind]
+
+    def make(kind, loss):
+        if (kind, loss) not in made:
+            made[kind, loss] = large(kind, loss)
+        return made[kind, loss]
+
+    return make
 
 
 @pytest.mark.parametrize(
-    ("solver", "kind"),
+    ("solver", "kind", "loss"),
     [
-        (solver, kind)
+        (solver, kind, fitting[0])
         for kind in MAKERS
         for solver in solvers.SOLVERS
-        if any(solver in solvers.compatible(loss=loss, penalty="l1") for loss in solvers.losses_for(kind))
+        if (fitting := [c for c in solvers.losses_for(kind) if solver in solvers.compatible(c, "l1")])
     ],
 )
 @pytest.mark.parametrize("after", [0.02, 0.2])
-def test_a_run_stops_within_half_a_second(solver, kind, after, larges):
-    problem = larges(kind)
+def test_a_run_stops_within_half_a_second(solver, kind, loss, after, larges):
+    problem = larges(kind, loss)
     run = Run(problem, solvers.make_solver(solver), stopping=Stopping(tol=0.0, max_seconds=60.0))
     worker = threading.Thread(target=run.execute)
     worker.start()

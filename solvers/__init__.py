@@ -8,8 +8,9 @@
 from .certificate import duality_gap
 from .iterate import FIELDS, Ending, Iterate
 from .losses.base import Loss
+from .names import Names
 from .penalties import Penalty
-from .probes import ACTIVE, LINE, MEMORY, SCORES, SHRINKING, WEIGHTS, Probe
+from .probes import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, WEIGHTS, Probe
 from .problem import Line, Point, Problem
 from .registry import (
     LOSSES,
@@ -35,6 +36,7 @@ __all__ = [
     "LOSSES",
     "MEMORY",
     "PENALTIES",
+    "ROWS",
     "SCORES",
     "SHRINKING",
     "SOLVERS",
@@ -45,6 +47,7 @@ __all__ = [
     "Iterate",
     "Line",
     "Loss",
+    "Names",
     "Parameter",
     "Penalty",
     "Point",

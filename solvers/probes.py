@@ -21,6 +21,10 @@ PROCESS_LIMIT = 512 * 2**20
 SAMPLED = 32_768
 #: Scores of an iterate that are kept, at most.
 MOST_SCORES = 20_000
+#: Rows of W that are kept by number and norm, at most.
+MOST_ROWS = 10_000
+#: Rows and columns of the pattern of W, at most.
+PATTERN = 256, 128
 
 #: Bytes that an array, or an entry, takes besides its data: most of it where the problem is small.
 OVERHEAD = 250
@@ -107,6 +111,44 @@ def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
     return {"z": np.concatenate([scores.Z.ravel(), scores.tail])}
 
 
+def _rows(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.point is None or it.w is None:
+        return None
+    W, _ = it.point.problem.unpack(it.w)
+    features = None
+    if it.active is not None and not it.active.full:  # the others are zero
+        features = np.unique(it.active.coordinates[: it.active.n_body] // W.shape[1])
+        W = W[features]
+    norms = np.sqrt(np.einsum("jc,jc->j", W, W))
+    order = np.argsort(-norms, kind="stable")[: np.count_nonzero(norms)]
+    rows = order if features is None else features[order]
+    support = np.zeros(it.point.problem.design.n_features, dtype=bool)
+    support[rows] = True
+    return {
+        "support": np.packbits(support),
+        "rows": rows[:MOST_ROWS].astype(np.int32),
+        "norms": norms[order[:MOST_ROWS]].astype(np.float32),
+        "pattern": binned(W[order]).astype(np.float32),
+        "count": np.array(rows.size),
+        "size": np.array(support.size),
+    }
+
+
+def binned(W: np.ndarray) -> np.ndarray:
+    """A matrix of at most ``PATTERN`` bins: means of |W| under the sign of the mean of W."""
+    if 0 in W.shape or all(n <= most for n, most in zip(W.shape, PATTERN, strict=True)):
+        return W
+    edges = [
+        np.linspace(0, n, min(n, most) + 1).astype(int) for n, most in zip(W.shape, PATTERN, strict=True)
+    ]
+    members = np.outer(*map(np.diff, edges))
+    sums, sizes = (
+        np.add.reduceat(np.add.reduceat(values, edges[0][:-1], axis=0), edges[1][:-1], axis=1)
+        for values in (W, np.abs(W))
+    )
+    return np.copysign(sizes / members, sums)
+
+
 WEIGHTS = Probe("weights", _weights)
 #: Which weights are in the working set, and which are not zero.
 ACTIVE = Probe("active", _active)
@@ -114,6 +156,8 @@ LINE = Probe("line", _line)
 MEMORY = Probe("memory", _memory)
 #: The shrinking test.
 SHRINKING = Probe("shrinking", _shrinking)
+#: Which rows of W are not zero, their norms in falling order, and a picture of them in that order.
+ROWS = Probe("rows", _rows)
 #: A w and the tail of w, of small problems.
 SCORES = Probe("scores", _scores)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .design import Design, Scores
 from .losses.base import Loss
+from .names import Names
 from .penalties import Penalty
 from .team import Team
 from .working_set import WorkingSet
@@ -37,6 +38,7 @@ class Problem:
         *,
         average: bool,
         about: dict[str, Any] | None = None,
+        names: Names | None = None,
         test: Callable[[], tuple[Design, Loss]] | None = None,
         setup_seconds: float = 0.0,
     ) -> None:
@@ -46,6 +48,7 @@ class Problem:
         self.scale = 1.0 / loss.n_instances if average else 1.0
         self.setup_seconds = setup_seconds
         self._about = about or {}
+        self.names = names or Names()
         self._test = _Once(test) if test is not None else None
         g0 = self.at().gradient()
         self._violation_at_zero = self.penalty.violation(np.zeros_like(g0), g0)

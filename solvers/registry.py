@@ -20,6 +20,7 @@ from .losses.crf import ChainCRF
 from .losses.multiclass import MulticlassLogistic
 from .losses.squared_hinge import MulticlassSquaredHinge, MultilabelSquaredHinge, MultitaskSquaredHinge
 from .losses.tree import TreeSoftmax
+from .names import Names
 from .owlqn import OWLQN
 from .penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problem import Problem
@@ -169,7 +170,13 @@ def make_problem(
     about = {"dataset": data.id, "options": data.options, "seed": data.seed, "digest": data.digest}
     about["source"] = data.source
     problem = Problem(
-        design, bound, strength, average=average, about=about, test=None if data.test is None else test
+        design,
+        bound,
+        strength,
+        average=average,
+        about=about,
+        names=Names.of(data, bound.n_outputs),
+        test=None if data.test is None else test,
     )
     own = loss_class.id == data.loss and penalty_class.id == data.penalty and average == loss_class.average
     if penalty_class.takes_lam:

@@ -78,6 +78,7 @@ class Run:
                 "f_star": self.stopping.f_star,
             }
         )
+        self.trace.names = problem.names
         self.trace.probes = ProbeStore(probes)
         self.compile_seconds = 0.0
         self._cpu = self._wall = self._waited = 0.0
@@ -161,7 +162,7 @@ class Run:
         record["cpu_seconds"], record["wall_seconds"] = self._cpu, self._wall
         record["passes"] = self.problem.passes
         if iterate.point is None and iterate.w is not None:
-            seen = self._observe(iterate.w, self._pulse)
+            seen = iterate.point = self._observe(iterate.w, self._pulse)
             record |= {"objective": seen.objective, "loss": seen.loss, "penalty": seen.penalty}
             record["nnz"], record["nnz_rows"] = seen.sparsity()
         if iterate.w is not None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .iterate import FIELDS, NAN
+from .names import Names
 
 #: Iterates kept before the trace halves its density.
 CAPACITY = 10_000
@@ -58,7 +59,8 @@ class _Columns:
 
 
 class Trace:
-    """What is known of a run: its setting (``info``), one row an iterate, how it ended, the last weights.
+    """What is known of a run: its setting (``info``), what rows and columns of W are called (``names``), one
+    row an iterate, how it ended, the last weights.
 
     One writer, any number of readers. Up to 10,000 iterates are all kept; then every second row is dropped
     and only every second iterate recorded from there on, and so on (the first, the last and rows with events
@@ -73,6 +75,7 @@ class Trace:
         self.w: np.ndarray | None = None
         self.result: dict[str, Any] = {}
         self.test_metric: list[tuple[int, float, float]] = []  # iteration, CPU seconds, value
+        self.names = Names()
         self.probes: Any = None
         self.cadence = 1
         self._lock = threading.Lock()

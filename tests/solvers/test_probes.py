@@ -6,8 +6,8 @@ import pytest
 import solvers
 from solvers import probes as module
 from solvers.iterate import Iterate
-from solvers.probes import ACTIVE, LINE, MEMORY, SCORES, SHRINKING, WEIGHTS, ProbeStore
-from tests.solvers.helpers import chains
+from solvers.probes import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, WEIGHTS, ProbeStore, binned
+from tests.solvers.helpers import chains, multiclass
 
 
 def observe(store, iterations, size=100):
@@ -102,6 +102,47 @@ def test_scores_are_kept_of_small_problems_only(monkeypatch):
     np.testing.assert_allclose(trace.probes.at("scores", 5)[1]["z"], expected, atol=1e-12)
     monkeypatch.setattr(module, "MOST_SCORES", 10)
     assert solvers.solve(problem, solver, max_iter=2, probes=(SCORES,)).probes.iterations("scores") == []
+
+
+@pytest.mark.parametrize("id", ["bcd-ls", "fista-ls", "fobos"])
+def test_rows_are_seen_in_the_order_of_their_norms(id, monkeypatch):
+    data = multiclass(d=30)
+    problem = solvers.make_problem(data, "multiclass-squared-hinge", "l1-l2", lam_ratio=0.2)
+    trace = solvers.solve(problem, solvers.make_solver(id), max_iter=8, probes=(ROWS, WEIGHTS))
+    for (k, seen), (_, weights) in zip(
+        trace.probes.entries("rows"), trace.probes.entries("weights"), strict=True
+    ):
+        w = np.zeros(problem.size)
+        w[weights["indices"]] = weights["values"]
+        W, _ = problem.unpack(w)
+        norms = np.linalg.norm(W, axis=1)
+        assert seen["count"] == trace.nnz_rows[k] == np.count_nonzero(norms)
+        assert seen["size"] == 30
+        np.testing.assert_array_equal(np.unpackbits(seen["support"], count=30), norms > 0)
+        np.testing.assert_array_equal(seen["rows"], np.argsort(-norms, kind="stable")[: seen["count"]])
+        np.testing.assert_allclose(seen["norms"], norms[seen["rows"]], rtol=1e-6)
+        np.testing.assert_allclose(seen["pattern"], W[seen["rows"]], rtol=1e-6)
+    monkeypatch.setattr(module, "MOST_ROWS", 2)
+    kept = solvers.solve(problem, solvers.make_solver(id), max_iter=8, probes=(ROWS,)).probes.at("rows", 8)[1]
+    assert kept["rows"].tolist() == seen["rows"].tolist()[:2]
+    assert kept["count"] == seen["count"]
+
+
+def test_rows_of_a_chain_are_those_of_its_features():
+    problem = solvers.make_problem(chains(), lam_ratio=0.1)
+    solver = solvers.make_solver("prox-qn")
+    trace = solvers.solve(problem, solver, max_iter=6, probes=(ROWS,))
+    counts = [int(seen["count"]) for _, seen in trace.probes.entries("rows")]
+    np.testing.assert_array_equal(counts, trace.nnz_rows)
+    assert trace.working_set.min() < problem.size, "also where weights were left out"
+
+
+def test_a_large_matrix_is_seen_in_bins_as_mean_sizes_under_the_sign_of_their_sum(monkeypatch):
+    monkeypatch.setattr(module, "PATTERN", (2, 2))
+    W = np.array([[3.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, -4.0, 2.0], [-2.0, 0.0, 0.0]])
+    np.testing.assert_allclose(binned(W), [[2.0, -0.25], [-1.0, -1.5]])
+    np.testing.assert_array_equal(binned(W[:2, :2]), W[:2, :2])
+    assert binned(W[:0]).shape == (0, 3)
 
 
 def test_what_was_seen_is_a_copy():

@@ -1,0 +1,36 @@
+"""What the rows and columns of W are called, for whoever looks at weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of features (words, "row 3, column 5", ...) and outputs; those not given are numbered from 1.
+
+    With ``picture_shape`` (height, width) the first features are the pixels of a picture, row by row.
+    """
+
+    features: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+    picture_shape: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, data: Any, n_outputs: int) -> Self:
+        """Those of a data set, as far as it has any. One output of two classes is named after the second."""
+        return cls(
+            getattr(data, "feature_names", ()),
+            tuple(getattr(data, "label_names", ())[-n_outputs:]),
+            getattr(data, "picture_shape", None),
+        )
+
+    def feature(self, j: int) -> str:
+        """Of row ``j`` of W."""
+        return str(self.features[j]) if j < len(self.features) else f"feature {j + 1}"
+
+    def output(self, c: int) -> str:
+        """Of column ``c`` of W."""
+        return str(self.outputs[c]) if c < len(self.outputs) else f"output {c + 1}"

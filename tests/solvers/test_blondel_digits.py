@@ -1,4 +1,4 @@
-"""Blondel et al. 2013 on the 1,797 digits: one optimum for all solvers, proved by code that is none of theirs."""
+"""Blondel et al. 2013 on the digits: all solvers have one optimum, proved by code that is none of theirs."""
 
 import functools
 

@@ -15,6 +15,7 @@ from .line_search import LineSearch
 from .memory import Memory
 from .rate import Rate
 from .record import Record
+from .rows import RowSparsity
 from .shrinking import Shrinking
 from .sparsity import Sparsity
 from .steps import Steps
@@ -22,7 +23,8 @@ from .table import Table
 
 #: Views on tabs, in their order.
 TABS: dict[str, type[View]] = {
-    view.id: view for view in (Shrinking, Memory, LineSearch, Steps, Rate, Record, Accuracy, Table)
+    view.id: view
+    for view in (Shrinking, Memory, LineSearch, Steps, Rate, RowSparsity, Record, Accuracy, Table)
 }
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Memory",
     "Rate",
     "Record",
+    "RowSparsity",
     "Shrinking",
     "Sparsity",
     "Steps",

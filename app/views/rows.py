@@ -1,0 +1,371 @@
+"""Which features a model uses: rows of W that are not zero, over time and at the cursor."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSHover,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    LinearColorMapper,
+)
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.base import View
+from app.views.feed import Rows as Records
+from app.views.feed import known
+from app.views.memory import PALETTE
+from app.views.plot import X_AXES, RunPlot
+from solvers import Names, Trace
+
+#: Runs whose matrices are drawn side by side, at most.
+SHOWN = 6
+#: Room between two of them, in widths of one.
+ROOM = 0.12
+#: Features named in a sentence, at most.
+NAMED = 12
+#: Shade of the smallest weight, on a scale from 0 (none) to 1 (the largest).
+FAINT = 0.2
+
+Seen = Mapping[str, np.ndarray]
+
+
+class RowShare(RunPlot):
+    """Features with a non-zero weight, in per cent of all."""
+
+    id = "row-share"
+    title = "Features in use"
+    y_label = "non-zero rows of W (%)"
+    default_scale = "linear"
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        size = trace.info.get("problem", {}).get("n_features", np.nan)
+        return {"y": self.drawable(100.0 * known(rows["nnz_rows"]) / size)}
+
+
+class RowSparsity(View):
+    """The share of features in use in every run; W of every run at the cursor's iteration, features down,
+    outputs across, rows in falling order of their norms; where features are pixels the norms as a picture;
+    and by name which features of the run under the cursor came in and went out.
+
+    Drawn from the record and the ``rows`` probe. While the cursor follows its run, each run is shown at its
+    newest iterate; else at the cursor's iteration, or at its last if it ended before.
+    """
+
+    id = "rows"
+    title = "Rows"
+    hint = "Run a solver to see which features it uses, the rows of W that are not zero, here."
+    every = 2
+
+    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
+
+    def build(self) -> None:
+        self.share = RowShare((), self.cursor, visible=self.visible, x=self.x, height=220)
+        self.param.watch(lambda event: self.share.param.update(x=event.new), "x")
+        self._said = theme.html(sizing_mode="stretch_width")
+        self._drawn: object = None
+        self._patterns = ColumnDataSource(_patterns([]))
+        self._pictures = ColumnDataSource(_pictures([]))
+        self._frames = {name: ColumnDataSource(_frames([], 0, 0)) for name in ("patterns", "pictures")}
+        self._moves = {name: ColumnDataSource({"x": [], "y": []}) for name in ("entered", "left")}
+        self.patterns, self.pictures = self._pattern_figure(), self._picture_figure()
+        panes = (pn.pane.Bokeh(sizing_mode="stretch_width", margin=0) for _ in range(2))
+        self._pattern_pane, self._picture_pane = panes
+        self._picture_pane.visible = False
+        matrices = theme.column(self._pattern_pane, self._picture_pane, kind="plots")
+        self._body.extend([theme.column(self.share, self._said, kind="plots"), matrices])
+
+    def _pattern_figure(self) -> figure:
+        plot = theme.plot("row-patterns", x_label="", y_label="features, largest ‖W_j‖ on top", height=320)
+        drawn = self._side_by_side(plot, "patterns", self._patterns, PALETTE, -1.0)
+        plot.y_range.flipped = True
+        formats = {
+            f"@{column}": CustomJSHover(
+                args={"source": self._patterns, "column": column}, code=theme.asset("row_names.js")
+            )
+            for column in ("features", "outputs")
+        }
+        tips = [(name[1:-1], f"{name}{{custom}}") for name in formats] + [("weight", "@weight{0.[0000]}")]
+        plot.add_tools(HoverTool(tooltips=tips, formatters=formats, renderers=[drawn]))
+        return plot
+
+    def _picture_figure(self) -> figure:
+        plot = theme.plot(
+            "row-pictures",
+            x_label="‖W_j‖ of each pixel  ·  + in, × out since the iterate before",
+            y_label="",
+            height=320,
+            match_aspect=True,
+        )
+        drawn = self._side_by_side(plot, "pictures", self._pictures, PALETTE[255:], 0.0)
+        plot.axis.visible = False
+        plot.xaxis.visible = True
+        for name, marker in (("entered", "cross"), ("left", "x")):
+            plot.scatter(
+                "x",
+                "y",
+                source=self._moves[name],
+                marker=marker,
+                size=10,
+                line_width=2,
+                color=theme.COLORS[1],
+            )
+        plot.add_tools(HoverTool(tooltips=[("‖W_j‖", "@norm{0.[0000]}")], renderers=[drawn]))
+        return plot
+
+    def _side_by_side(
+        self, plot: figure, name: str, source: ColumnDataSource, palette: list[str], low: float
+    ) -> object:
+        """Images of ``source`` in frames of the runs' colours, named below."""
+        shades = LinearColorMapper(palette=palette, low=low, high=1.0)
+        drawn = plot.image("image", "x", "y", "dw", "dh", source=source, color_mapper=shades, level="image")
+        plot.quad(
+            left="left",
+            right="right",
+            bottom="bottom",
+            top="top",
+            source=self._frames[name],
+            fill_alpha=0.0,
+            line_color="color",
+            line_width=1.5,
+        )
+        plot.grid.visible = False
+        plot.xaxis.ticker = FixedTicker(ticks=[])
+        plot.xaxis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
+        return drawn
+
+    def has_content(self) -> bool:
+        return any(t.probes is not None and t.probes.iterations("rows") for t in self.traces)
+
+    def draw(self) -> None:
+        self.share.traces, self.share.visible = self.traces, self.visible
+        self.share.update()
+        shown = [t for t in self.traces if t is self.cursor.run]
+        shown += [t for t in self.traces if t is not self.cursor.run][: SHOWN - len(shown)]
+        at = sys.maxsize if self.cursor.follow else self.cursor.iteration
+        runs = [
+            Run(trace, *theme.style(trace, place)[:1], *found)
+            for place, trace in enumerate(self.traces)
+            if any(t is trace for t in shown)
+            and trace.probes is not None
+            and (found := trace.probes.at("rows", at)) is not None
+        ]
+        mark = [(id(run.trace), run.iteration) for run in runs], id(self.cursor.run)
+        if not runs or mark == self._drawn:
+            return
+        self._drawn = mark
+        self._show_patterns(runs)
+        self._show_pictures(runs)
+        chosen = next((run for run in runs if run.trace is self.cursor.run), None)
+        self._show_moves(runs, chosen)
+
+    def _show_patterns(self, runs: list[Run]) -> None:
+        rows = max(int(run.trace.nnz_rows.max(initial=1)) for run in runs)
+        self._patterns.data = _patterns(runs)
+        self._frames["patterns"].data = _frames(runs, 1, rows)
+        _label(self.patterns, runs, 1)
+        if self._pattern_pane.object is None:
+            self._pattern_pane.object = self.patterns
+
+    def _show_pictures(self, runs: list[Run]) -> None:
+        shape = runs[0].trace.names.picture_shape
+        if self._picture_pane.visible != (shape is not None):
+            self._picture_pane.visible = shape is not None
+        if shape is None:
+            return
+        self._pictures.data = _pictures(runs)
+        self._frames["pictures"].data = _frames(runs, shape[1], shape[0])
+        _label(self.pictures, runs, shape[1])
+        if self._picture_pane.object is None:
+            self._picture_pane.object = self.pictures
+
+    def _show_moves(self, runs: list[Run], chosen: Run | None) -> None:
+        moves = Moves.of(chosen.trace, chosen.iteration) if chosen else None
+        self._said.object = _sentences(chosen, moves) if chosen else ""
+        shape = chosen.trace.names.picture_shape if chosen else None
+        for name, source in self._moves.items():
+            features = np.array(getattr(moves, name) if shape else (), dtype=int)
+            height, width = shape or (1, 1)
+            features = features[features < height * width]
+            left = _left(runs.index(chosen), width) if chosen else 0.0
+            source.data = {"x": left + features % width + 0.5, "y": height - features // width - 0.5}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run with its colour, and what the probe saw last, and when."""
+
+    trace: Trace
+    color: str
+    iteration: int
+    seen: Seen
+
+    def label(self) -> str:
+        count, size = int(self.seen["count"]), int(self.seen["size"])
+        return f"{self.trace.info['label']}: {theme.number(count)} of {theme.number(size)}"
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Features that came in (``entered``) and went out (``left``) from the observation ``before`` the one at
+    an iteration to that; and since the start: all that came in and stayed, and all that were in and are
+    ``gone``. Those in are in falling order of ‖W_j‖, those out begin with the last to leave."""
+
+    before: int | None
+    entered: list[int]
+    left: list[int]
+    since_start: list[int]
+    gone: list[int]
+
+    @classmethod
+    def of(cls, trace: Trace, iteration: int) -> Moves:
+        """Of a run with a ``rows`` probe, up to an iteration."""
+        entries = [entry for entry in trace.probes.entries("rows") if entry[0] <= iteration]
+        seen = entries[-1][1]
+        now, first = _support(seen), _support(entries[0][1])
+        before, last = entries[-2] if len(entries) > 1 else (None, seen)
+        previous = _support(last)
+        ever = np.bitwise_or.reduce([entry["support"] for _, entry in entries])
+        gone = np.unpackbits(ever, count=now.size).astype(bool) & ~now
+        return cls(
+            before,
+            _ranked([seen], now & ~previous),
+            _ranked([last], previous & ~now),
+            _ranked([seen], now & ~first),
+            _ranked((entry for _, entry in reversed(entries)), gone),
+        )
+
+
+def _support(seen: Seen) -> np.ndarray:
+    return np.unpackbits(seen["support"], count=int(seen["size"])).astype(bool)
+
+
+def _ranked(entries: Iterable[Seen], wanted: np.ndarray) -> list[int]:
+    """The features wanted, in the order in which the entries name them; those that none names, because their
+    norms were too small to be kept, come last."""
+    wanted, found = wanted.copy(), []
+    for seen in entries:
+        if not wanted.any():
+            break
+        rows = seen["rows"][wanted[seen["rows"]]]
+        found.extend(rows.tolist())
+        wanted[rows] = False
+    return found + np.flatnonzero(wanted).tolist()
+
+
+def _sentences(run: Run, moves: Moves) -> str:
+    names, number = run.trace.names, theme.number
+    count, size = int(run.seen["count"]), int(run.seen["size"])
+    said = [
+        f"<b>{html.escape(run.trace.info['label'])}</b> at iteration {number(run.iteration)}: "
+        f"{number(count)} of {number(size)} features in use ({number(100.0 * count / size, 3)} %)."
+    ]
+    if moves.before is not None:
+        since = f"since iteration {number(moves.before)}"
+        said.append(f"In {since}: {_named(names, moves.entered)}")
+        said.append(f"Out {since}: {_named(names, moves.left)}")
+    said.append(f"In since the start, largest norm first: {_named(names, moves.since_start)}")
+    said.append(f"Once in and out again, last first: {_named(names, moves.gone)}")
+    return "".join(f"<p>{text}</p>" for text in said)
+
+
+def _named(names: Names, features: list[int]) -> str:
+    """How many, and the first of them by name."""
+    if not features:
+        return "none."
+    shown = ", ".join(f"<i>{html.escape(names.feature(j))}</i>" for j in features[:NAMED])
+    return f"{theme.number(len(features))}. {shown}{' …' if len(features) > NAMED else ''}"
+
+
+def _left(place: int, width: float) -> float:
+    return place * width * (1.0 + ROOM)
+
+
+def _label(plot: figure, runs: list[Run], width: float) -> None:
+    ticks = [_left(place, width) + 0.5 * width for place in range(len(runs))]
+    axis = plot.xaxis[0]
+    axis.formatter.args = {"texts": {tick: run.label() for tick, run in zip(ticks, runs, strict=True)}}
+    axis.ticker.ticks = ticks
+
+
+def _frames(runs: list[Run], width: float, height: float) -> dict[str, list]:
+    left = [_left(place, width) for place in range(len(runs))]
+    return {
+        "left": left,
+        "right": [x + width for x in left],
+        "bottom": [0.0] * len(runs),
+        "top": [height] * len(runs),
+        "color": [run.color for run in runs],
+    }
+
+
+def _patterns(runs: list[Run]) -> dict[str, list]:
+    """Where there is nothing yet an image of one zero stands in: one without entries cannot be drawn."""
+    weights = [run.seen["pattern"] if run.seen["pattern"].size else np.zeros((1, 1)) for run in runs]
+    return {
+        "image": [_shaded(W) for W in weights],
+        "weight": weights,
+        "x": [_left(place, 1) for place in range(len(runs))],
+        "y": [0] * len(runs),
+        "dw": [1] * len(runs),
+        "dh": [max(int(run.seen["count"]), 1) for run in runs],
+        "features": [_features(run) for run in runs],
+        "outputs": [_outputs(run, W.shape[1]) for run, W in zip(runs, weights, strict=True)],
+    }
+
+
+def _shaded(W: np.ndarray) -> np.ndarray:
+    size = np.abs(W)
+    shade = FAINT + (1.0 - FAINT) * np.sqrt(size / max(float(size.max()), 1e-300))
+    return np.where(size > 0.0, np.copysign(shade, W), 0.0).astype(np.float32)
+
+
+def _features(run: Run) -> list[str]:
+    """What each row of a pattern is called."""
+    rows, names = run.seen["rows"], run.trace.names
+    edges = np.linspace(0, int(run.seen["count"]), len(run.seen["pattern"]) + 1).astype(int)
+    said = []
+    for first, after in itertools.pairwise(edges):
+        name = names.feature(int(rows[first])) if first < len(rows) else "a small row"
+        said.append(name if after - first == 1 else f"{name} and {after - first - 1} like it")
+    return said
+
+
+def _outputs(run: Run, columns: int) -> list[str]:
+    """What each column of a pattern is called."""
+    m = run.trace.info.get("problem", {}).get("n_outputs", columns)
+    return [run.trace.names.output(int(c)) for c in np.linspace(0, m, columns + 1).astype(int)[:-1]]
+
+
+def _pictures(runs: list[Run]) -> dict[str, list]:
+    norms = [_picture(run) for run in runs]
+    shapes = [picture.shape for picture in norms]
+    return {
+        "image": [(norm / max(float(norm.max()), 1e-300)).astype(np.float32) for norm in norms],
+        "norm": norms,
+        "x": [_left(place, width) for place, (_, width) in enumerate(shapes)],
+        "y": [0] * len(runs),
+        "dw": [width for _, width in shapes],
+        "dh": [height for height, _ in shapes],
+    }
+
+
+def _picture(run: Run) -> np.ndarray:
+    """Norms of the rows of pixels, the picture's first row last: images are drawn upwards."""
+    height, width = run.trace.names.picture_shape
+    rows, norms = run.seen["rows"], run.seen["norms"]
+    flat = np.zeros(height * width)
+    pixels = rows < flat.size
+    flat[rows[pixels]] = norms[pixels]
+    return np.flipud(flat.reshape(height, width))

@@ -9,6 +9,7 @@ from .certificate import duality_gap
 from .iterate import FIELDS, Ending, Iterate
 from .losses.base import Loss
 from .names import Names
+from .path import log_spaced, measured, path_runs, solve_path
 from .penalties import Penalty
 from .probes import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, WEIGHTS, Probe
 from .problem import Line, Point, Problem
@@ -60,14 +61,18 @@ __all__ = [
     "Trait",
     "compatible",
     "duality_gap",
+    "log_spaced",
     "losses_for",
     "make_problem",
     "make_solver",
+    "measured",
     "param",
     "parameters",
+    "path_runs",
     "register",
     "relative_gap",
     "solve",
+    "solve_path",
     "why_not_loss",
     "why_not_solver",
 ]

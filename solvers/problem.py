@@ -174,10 +174,15 @@ class Problem:
     def has_test(self) -> bool:
         return self._test is not None
 
+    def test_scores(self, w: np.ndarray) -> tuple[Loss, Scores]:
+        """The loss that holds the labels of the test part, and the scores of weights ``w`` there."""
+        design, loss = self._test()
+        return loss, design.scores(w)
+
     def test_metric(self, w: np.ndarray) -> float:
         """The loss's metric (higher is better) of weights ``w`` on the test part."""
-        design, loss = self._test()
-        return loss.metric(design.scores(w))
+        loss, scores = self.test_scores(w)
+        return loss.metric(scores)
 
     def train_metric(self, point: Point) -> float:
         """The same on the training part."""

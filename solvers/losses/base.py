@@ -78,6 +78,11 @@ class Loss(Declared):
         """All labels in one int64 array, the same number of them for each row of scores."""
         return np.ascontiguousarray(self.y, dtype=np.int64).reshape(-1)
 
+    @property
+    def label_sets(self) -> np.ndarray | None:
+        """Where instances have sets of labels: 1 for those they have and 0 for the others, (n, m)."""
+        return None
+
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         """Loss of each instance at ``scores + t delta``, shape (n_instances,)."""
         raise TypeError(f"{type(self).__name__} does not define values")

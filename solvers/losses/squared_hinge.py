@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..design import Scores
+from ..multilabel import ranking_loss
 from ..solver import Trait
 from .base import Loss, at, row_chunks
 from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE, residuals_of, values_of
@@ -112,6 +113,10 @@ class MultitaskSquaredHinge(SquaredHinge):
     def curvature(self, tight: bool) -> np.ndarray:
         return np.full(self.n_instances, 2.0)
 
+    @property
+    def label_sets(self) -> np.ndarray | None:
+        return None if self.single else self.y
+
     def predict(self, scores: Scores) -> np.ndarray:
         """The class with the highest score, or, where samples have several labels, 1 for scores above 0."""
         return scores.Z.argmax(axis=1) if self.single else (scores.Z > 0.0).astype(np.int64)
@@ -143,6 +148,10 @@ class MultilabelSquaredHinge(SquaredHinge):
         pairs = labels * (m - labels)
         return 2.0 * m * (pairs > 0) if tight else 4.0 * pairs
 
+    @property
+    def label_sets(self) -> np.ndarray:
+        return self.y
+
     def predict(self, scores: Scores) -> np.ndarray:
         """Ranks of the labels, 0 for the highest score."""
         return np.argsort(np.argsort(-scores.Z, axis=1, kind="stable"), axis=1)
@@ -150,11 +159,7 @@ class MultilabelSquaredHinge(SquaredHinge):
     def metric(self, scores: Scores) -> float:
         """Share of pairs (label of the sample, other label) in the right order, mean over the samples that
         have such pairs: 1 minus the ranking loss."""
-        shares = []
-        for z, y in zip(scores.Z, self.y != 0, strict=True):
-            if y.any() and not y.all():
-                shares.append(np.mean(z[y][:, None] > z[~y]))
-        return float(np.mean(shares)) if shares else 1.0
+        return 1.0 - ranking_loss(scores.Z, self.y)
 
 
 def indicators(y: Any, m: int) -> np.ndarray:

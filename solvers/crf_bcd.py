@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 #: Longest step of one weight (LIBLINEAR's): with curvatures floored at 1e-10 a step could be 1e10.
 LONGEST = 10.0
+#: Scores brought up to date or tried after which a long sweep is shown in parts: some seconds.
+PART = 200_000_000
 
 
 @dataclass(frozen=True)
 class CRFBlockCoordinateDescent(Solver):
-    """Blocks are the weights of one feature, and the tail (transitions). An iterate is a sweep over them.
+    """Blocks are the weights of one feature, and the tail (transitions). An iterate is a sweep over them, or a
+    part of a long one.
 
     In a block, new = S(h w - g, λ)/h with h_y = Σ x² μ_y(1 - μ_y), which ignores the covariance between
     positions and between labels. As in Zhong et al. 2014, section 6: an Armijo search along the step on the
@@ -58,20 +61,23 @@ class CRFBlockCoordinateDescent(Solver):
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = _State(self, problem, problem.at(w0))
         V0 = max(problem.violation_at_zero(), sys.float_info.min)
-        N, eps_s, epoch, M_hat, sweep = problem.loss.n_instances, self.cooling_start, 0, np.inf, 0
+        N, eps_s, epoch, M_hat, n = problem.loss.n_instances, self.cooling_start, 0, np.inf, 0
         events: tuple[str, ...] = ("epoch-start",)
         while True:
             working = int(state.active.sum())
-            yield Iterate.at(state.point(), sweep, epoch=epoch, events=events, **state.known(working))
-            sweep, events = sweep + 1, ()
+            yield Iterate.at(state.point(), n, epoch=epoch, events=events, **state.known(working))
+            n, events = n + 1, ()
             slack = M_hat / N if self.shrinking else np.inf
             M = 0.0
             for block in range(state.n_blocks):
                 M = max(M, state.update(block, slack))
                 problem.pulse()
+                if state.handled >= PART:
+                    yield Iterate.at(state.point(), n, epoch=epoch, **state.known(working))
+                    n += 1
             everything, M_hat = working == problem.size, M
             if self.tol * V0 >= M and everything:
-                yield Iterate.at(state.point(), sweep, epoch=epoch, **state.known(working))
+                yield Iterate.at(state.point(), n, epoch=epoch, **state.known(working))
                 return Ending("converged", f"no weight violated by more than {M:.3g} in a whole sweep")
             if eps_s * V0 >= M and self.shrinking:
                 epoch, events = epoch + 1, ("epoch-start",)
@@ -94,14 +100,16 @@ class _State:
         self.stale = np.zeros(loss.n_instances, dtype=bool)
         self.n_blocks = design.n_features + (1 if design.n_tail else 0)
         self.trials = 0
+        #: scores brought up to date or tried since the last record
+        self.handled = 0
 
     def point(self) -> Point:
         loss = self.problem.scale * float(np.sum(self.values))
         return Point(self.problem, self.w, self.scores, loss=loss)
 
     def known(self, working: int) -> dict[str, object]:
-        """What a record says of the sweep just done."""
-        trials, self.trials = self.trials, 0
+        """What a record says of the steps since the last one."""
+        trials, self.trials, self.handled = self.trials, 0, 0
         return {"ls_kind": "none" if self.solver.damping else "armijo", "ls_trials": trials, "step": NAN} | {
             "phase": "shrink" if self.solver.shrinking else None,
             "working_set": working,
@@ -145,6 +153,7 @@ class _State:
         if not stale.size:
             return
         loss, rows = self.problem.loss.subset(stale)
+        self.handled += rows.size * self.problem.design.n_outputs
         fresh = loss.residual(Scores(self.scores.Z[rows], self.scores.tail))
         self.residual.Z[rows] = fresh.Z
         self.stale[stale] = False
@@ -177,6 +186,7 @@ class _State:
 
         def phi(t: float) -> float:
             nonlocal values
+            self.handled += here.Z.size
             values = loss.values(here, delta, t)
             return problem.scale * float(values.sum()) + penalty.value(old + t * step)
 

@@ -12,32 +12,24 @@ from ..jit import kernel
 from .chain_log import log_chain
 from .crf import SAFE, marginals, shift_rows
 from .rows import CHAIN, TREE, row_derivatives, softmax
-from .tree import upward
+from .tree import downward, upward
 
 
 @kernel
 def residual_of(code, Z, tail, y, parents, leaves, G, G_tail):
     """Loss of one instance with scores Z (tokens, outputs) and its labels y (one or more a token); G and
     G_tail take its derivatives by Z and by the tail. Z may be used up."""
-    if code == CHAIN:
-        return _chain(Z, tail, y, G, G_tail)
     if code == TREE:
-        z = Z[0]
-        for k in range(1, z.size):
-            z[k] += z[parents[k]]
-        P = np.empty((1, leaves.size))
-        loss = softmax(z[leaves], np.searchsorted(leaves, y[0]), P[0])
-        upward(P, leaves, parents, G)
-        return loss
-    return row_derivatives(code, Z[0], y, G[0], np.empty(Z.shape[1]))
-
-
-@kernel
-def _chain(Z, tail, y, G, G_tail):
+        return _tree(Z, y[0], parents, leaves, G)
+    if code != CHAIN:
+        return row_derivatives(code, Z[0], y, G[0], np.empty(Z.shape[1]))
+    # in one piece: each kernel called is optimized again in whoever calls it, and this is the largest
     n, m = Z.shape
     padded = (m + 7) // 8 * 8
-    transitions = tail.reshape((m, m))
-    top, low = transitions.max(), transitions.min()
+    transitions, pairs = tail.reshape((m, m)), G_tail.reshape((m, m))
+    top, low = tail[0], tail[0]
+    for k in range(tail.size):
+        top, low = max(top, tail[k]), min(low, tail[k])
     forth, back = np.zeros((m, padded)), np.zeros((m, padded))
     for k in range(m):
         for c in range(m):
@@ -45,19 +37,32 @@ def _chain(Z, tail, y, G, G_tail):
             back[c, k] = forth[k, c]
     E, tops, wide = np.empty((n, padded)), np.empty(n), np.empty(n, np.bool_)
     shift_rows(Z, top - low > SAFE, E, tops, wide)
+    spread = False
     for i in range(n):
+        spread = spread or wide[i]
         for c in range(padded):
             E[i, c] = np.exp(E[i, c])
-    offsets = np.array([0, n])
-    loss = np.empty(1)
+    offsets, loss = np.zeros(2, np.int64), np.empty(1)
+    offsets[1] = n
     alpha, beta = np.zeros((n, padded)), np.zeros((n, padded))
-    pairs = G_tail.reshape((m, m))
     pairs[:] = 0.0
     marginals(Z, E, tops, wide, transitions, forth, back, top, y, offsets, alpha, beta, G, pairs, loss)
-    if wide.any():
+    if spread:
         return loss[0] + log_chain(Z, transitions, G, pairs)
     for i in range(1, n):
         for k in range(m):
             for c in range(m):
                 pairs[k, c] += alpha[i - 1, k] * beta[i, c] * forth[k, c]
     return loss[0]
+
+
+@kernel
+def _tree(Z, label, parents, leaves, G):
+    P, truth = np.empty((1, leaves.size)), 0
+    downward(Z, parents, leaves, P)
+    for q in range(leaves.size):
+        if leaves[q] == label:
+            truth = q
+    loss = softmax(P[0], truth, P[0])
+    upward(P, leaves, parents, G)
+    return loss

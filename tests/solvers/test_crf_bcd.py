@@ -1,0 +1,72 @@
+"""Blockwise coordinate descent: its bookkeeping, and what its options promise."""
+
+import numpy as np
+import pytest
+
+import solvers
+from solvers import crf_bcd as module
+from tests.solvers.helpers import MAKERS
+
+KINDS = ["binary", "multiclass", "sequences", "tree"]
+
+
+def problem_of(kind, ratio=0.05):
+    return solvers.make_problem(MAKERS[kind](storage="sparse"), penalty="l1", lam_ratio=ratio)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_kept_up_to_date_block_by_block_is_what_the_weights_give(kind):
+    """Scores and losses of single instances are never those of older weights."""
+    problem = problem_of(kind)
+    for it in solvers.make_solver("crf-bcd").iterate(problem):
+        fresh = problem.at(it.w)
+        assert it.objective == pytest.approx(fresh.objective, rel=1e-11)
+        np.testing.assert_allclose(it.point.scores.Z, fresh.scores.Z, atol=1e-9)
+        if it.iteration == 10:
+            break
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_objective_never_rises(kind):
+    trace = solvers.solve(problem_of(kind), solvers.make_solver("crf-bcd"), max_iter=30)
+    assert (np.diff(trace.objective) <= 1e-10 * trace.objective[:-1]).all()
+
+
+@pytest.mark.parametrize("kind", ["sequences", "tree"])
+def test_a_long_sweep_is_shown_in_parts_that_change_no_step(kind, monkeypatch):
+    problem = problem_of(kind)
+    whole = list(iterates(problem, 2))
+    monkeypatch.setattr(module, "PART", whole[0].size // 2)
+    parts = list(iterates(problem, 60))
+    assert len(parts) > len(whole)
+    place = 0
+    for w in whole:
+        matches = [k for k in range(place, len(parts)) if np.array_equal(parts[k], w)]
+        assert matches, "the end of every sweep is among the parts"
+        place = matches[0] + 1
+
+
+def iterates(problem, most):
+    """Weights of the first iterates after the start."""
+    for it in solvers.make_solver("crf-bcd").iterate(problem):
+        if it.iteration > 0:
+            yield it.w.copy()
+        if it.iteration == most:
+            return
+
+
+@pytest.mark.parametrize("params", [{"shrinking": False}, {"damping": True}])
+def test_options_lead_to_the_same_optimum(params):
+    problem = problem_of("sequences")
+    best = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-9).objective[-1]
+    solver = solvers.make_solver("crf-bcd", **params)
+    trace = solvers.solve(problem, solver, gap=1e-6, f_star=best, max_iter=500)
+    assert trace.status == "converged"
+
+
+def test_shrinking_leaves_weights_out_and_brings_them_back():
+    trace = solvers.solve(problem_of("binary"), solvers.make_solver("crf-bcd"), tol=1e-6, max_iter=500)
+    assert trace.status == "converged"
+    assert trace.working_set.min() < trace.working_set[0]
+    assert trace.working_set[-1] == trace.working_set[0]
+    assert trace.epoch[-1] > 0

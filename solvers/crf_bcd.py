@@ -26,8 +26,8 @@ PART = 200_000_000
 
 @dataclass(frozen=True)
 class CRFBlockCoordinateDescent(Solver):
-    """Blocks are the weights of one feature, and the tail (transitions). An iterate is a sweep over them, or a
-    part of a long one.
+    """Blocks are the weights of one feature, and the tail (transitions). An iterate is a sweep over them, or
+    a part of a long one.
 
     In a block, new = S(h w - g, λ)/h with h_y = Σ x² μ_y(1 - μ_y), which ignores the covariance between
     positions and between labels. As in Zhong et al. 2014, section 6: an Armijo search along the step on the

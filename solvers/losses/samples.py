@@ -58,11 +58,11 @@ def residual_of(code, Z, tail, y, parents, leaves, G, G_tail):
 
 @kernel
 def _tree(Z, label, parents, leaves, G):
-    P, truth = np.empty((1, leaves.size)), 0
-    downward(Z, parents, leaves, P)
+    α, P, truth = np.empty((1, leaves.size)), np.empty((1, leaves.size)), 0
+    downward(Z, parents, leaves, α)
     for q in range(leaves.size):
         if leaves[q] == label:
             truth = q
-    loss = softmax(P[0], truth, P[0])
+    loss = softmax(α[0], truth, P[0])
     upward(P, leaves, parents, G)
     return loss

@@ -23,6 +23,8 @@ SAMPLED = 32_768
 MOST_SCORES = 20_000
 #: Rows of W that are kept by number and norm, at most.
 MOST_ROWS = 10_000
+#: Weights of a W whose rows are looked at, at most.
+MOST_WEIGHTS = 10_000_000
 #: Rows and columns of the pattern of W, at most.
 PATTERN = 256, 128
 
@@ -112,7 +114,7 @@ def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _rows(it: Iterate) -> dict[str, np.ndarray] | None:
-    if it.point is None or it.w is None:
+    if it.point is None or it.w is None or it.w.size > MOST_WEIGHTS:
         return None
     W, _ = it.point.problem.unpack(it.w)
     features = None
@@ -156,7 +158,7 @@ LINE = Probe("line", _line)
 MEMORY = Probe("memory", _memory)
 #: The shrinking test.
 SHRINKING = Probe("shrinking", _shrinking)
-#: Which rows of W are not zero, their norms in falling order, and a picture of them in that order.
+#: Which rows of W are not zero, their norms in falling order, and a picture of them; not of a huge W.
 ROWS = Probe("rows", _rows)
 #: A w and the tail of w, of small problems.
 SCORES = Probe("scores", _scores)

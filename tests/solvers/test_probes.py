@@ -126,6 +126,9 @@ def test_rows_are_seen_in_the_order_of_their_norms(id, monkeypatch):
     kept = solvers.solve(problem, solvers.make_solver(id), max_iter=8, probes=(ROWS,)).probes.at("rows", 8)[1]
     assert kept["rows"].tolist() == seen["rows"].tolist()[:2]
     assert kept["count"] == seen["count"]
+    monkeypatch.setattr(module, "MOST_WEIGHTS", problem.size - 1)
+    unseen = solvers.solve(problem, solvers.make_solver(id), max_iter=1, probes=(ROWS,))
+    assert unseen.probes.iterations("rows") == []
 
 
 def test_rows_of_a_chain_are_those_of_its_features():

@@ -366,7 +366,8 @@ def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
             continue
         g = G[:, c]
         if entries_of(starts, features[first:last]) > n:
-            near[:] = g
+            for i in range(n):
+                near[i] = g[i]  # near[:] = g takes Numba seconds to compile
             for q in range(first, last):
                 column = slice(starts[features[q]], starts[features[q] + 1])
                 out[q] += gathered(rows[column], values[column], near)

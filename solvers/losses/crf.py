@@ -276,11 +276,11 @@ def forward(Z, E, tops, wide, transitions, forth, back, top, y, offsets, out):
         log_z = top * (hi - lo - 1)
         for i in range(lo, hi):
             if i == lo:
-                new[:] = E[i]
+                new[:] = 1.0
             else:
                 _advance(alpha, forth, new)
-                for c in range(new.size):
-                    new[c] *= E[i, c]
+            for c in range(new.size):
+                new[c] *= E[i, c]
             scale = _sum(new)
             log_z += np.log(scale) + tops[i]
             inverse = 1.0 / scale
@@ -310,11 +310,11 @@ def marginals(Z, E, tops, wide, transitions, forth, back, top, y, offsets, alpha
             for i in range(lo, hi):
                 a = alpha[i]
                 if i == lo:
-                    a[:] = E[i]
+                    a[:] = 1.0
                 else:
                     _advance(alpha[i - 1], forth, a)
-                    for c in range(padded):
-                        a[c] *= E[i, c]
+                for c in range(padded):
+                    a[c] *= E[i, c]
                 scale = _sum(a)
                 out[s] += np.log(scale) + tops[i]
                 scale = 1.0 / scale
@@ -379,7 +379,8 @@ def viterbi(Z, transitions, offsets, labels):
     for s in range(offsets.size - 1):
         lo, hi = offsets[s], offsets[s + 1]
         came = np.zeros((hi - lo, m), np.int64)
-        best[:] = Z[lo]
+        for c in range(m):
+            best[c] = Z[lo, c]
         for i in range(lo + 1, hi):
             for c in range(m):
                 arg = 0
@@ -388,7 +389,7 @@ def viterbi(Z, transitions, offsets, labels):
                         arg = k
                 came[i - lo, c] = arg
                 new[c] = best[arg] + transitions[arg, c] + Z[i, c]
-            best[:] = new
+            best, new = new, best
         c = int(np.argmax(best))
         for i in range(hi - 1, lo - 1, -1):
             labels[i] = c

@@ -5,11 +5,14 @@ from __future__ import annotations
 import html
 import platform
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from bokeh.embed import components
+from bokeh.models import LinearColorMapper
+from bokeh.palettes import RdBu11
 from bokeh.plotting import figure
 from bokeh.resources import INLINE
 from rich.console import Console
@@ -28,7 +31,7 @@ td, th { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #ddd
 th { border-bottom: 2px solid #888 }
 td:first-child, th:first-child { text-align: left }
 p.note { color: #555 }
-figure { margin: 0 }
+figure { margin: 0; display: flex; flex-wrap: wrap }
 """
 #: A curve: x and y.
 Curve = tuple[Sequence[float], Sequence[float]]
@@ -68,6 +71,7 @@ class Report:
         runs: dict[str, tuple[Sequence[float], Sequence[float]]],
         *,
         log: bool = True,
+        log_x: bool = False,
     ) -> None:
         """One line a run: name -> (x, y)."""
         plot = figure(
@@ -77,12 +81,36 @@ class Report:
             x_axis_label=x,
             y_axis_label=y,
             y_axis_type="log" if log else "linear",
+            x_axis_type="log" if log_x else "linear",
         )
         for k, (name, (xs, ys)) in enumerate(runs.items()):
-            look = {"color": COLOURS[k % len(COLOURS)], "line_dash": DASHES[k % len(DASHES)]}
-            plot.line(xs, ys, line_width=2, legend_label=name, **look)
-        self.parts.append(f"<figure>PLOT{len(self.plots)}</figure>")
-        self.plots.append(plot)
+            # beyond the last colour the dashes are shifted by one, so that no look comes twice
+            dash = DASHES[(k + k // len(COLOURS)) % len(DASHES)]
+            plot.line(
+                xs, ys, line_width=2, legend_label=name, color=COLOURS[k % len(COLOURS)], line_dash=dash
+            )
+        if runs:
+            plot.add_layout(plot.legend[0], "right")
+        self._figure(plot)
+
+    def patterns(self, matrices: Mapping[str, np.ndarray]) -> None:
+        """Matrices as pictures side by side: what is zero is white, red and blue are the signs."""
+        plots = []
+        for title, W in matrices.items():
+            plot = figure(title=title, width=160, height=420, y_range=(len(W), 0), toolbar_location=None)
+            # roots, so that small entries show
+            shown = np.where(W == 0.0, np.nan, np.sign(W) * np.sqrt(np.abs(W)))
+            top = float(np.sqrt(np.abs(W).max(initial=0.0))) or 1.0
+            palette = [*RdBu11[:5], "#d9d9d9", *RdBu11[6:]]
+            colours = LinearColorMapper(palette, low=-top, high=top, nan_color="white")
+            plot.image([shown], x=0, y=0, dw=W.shape[1], dh=len(W), color_mapper=colours)
+            plots.append(plot)
+        self._figure(*plots)
+
+    def _figure(self, *plots: figure) -> None:
+        places = "".join(f"PLOT{len(self.plots) + k};" for k in range(len(plots)))
+        self.parts.append(f"<figure>{places}</figure>")
+        self.plots += plots
 
     def write(self, name: str) -> Path:
         """Write ``name`` (.html) and say where."""
@@ -90,7 +118,7 @@ class Report:
         script, divs = components(tuple(self.plots)) if self.plots else ("", ())
         body = "".join(self.parts)
         for k, div in enumerate(divs):
-            body = body.replace(f"PLOT{k}<", f"{div}<")
+            body = body.replace(f"PLOT{k};", div)
         made = f"{time.strftime('%Y-%m-%d %H:%M')}, Python {platform.python_version()}, {platform.machine()}"
         path = FOLDER / name
         path.write_text(

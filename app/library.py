@@ -62,11 +62,13 @@ def problem(data: datasets.Dataset, setting: ProblemSetting) -> solvers.Problem:
         (*source, setting.loss, setting.penalty, tuple(sorted(params.items()))),
         lambda: solvers.make_problem(data, setting.loss, setting.penalty, penalty_params=params),
     )
-    return at_lam(base, setting.lam)
+    return variant(base, setting)
 
 
-def at_lam(base: solvers.Problem, lam: float | None) -> solvers.Problem:
-    """The same problem at λ = ``lam`` (None: as it is)."""
-    if lam is None or not base.penalty.takes_lam or lam == base.lam:
+def variant(base: solvers.Problem, setting: ProblemSetting) -> solvers.Problem:
+    """``base`` with the penalty and at the λ of ``setting`` (None: as it is); data and products shared."""
+    if setting.penalty != base.penalty.id:
+        base = base.with_penalty(solvers.PENALTIES[setting.penalty](**setting.penalty_params))
+    if setting.lam is None or not base.penalty.takes_lam or setting.lam == base.lam:
         return base
-    return base.at_lam(lam)
+    return base.at_lam(setting.lam)

@@ -26,14 +26,14 @@ from app.stories import Story, stories
 from app.views import TABS, Convergence, Sparsity, View
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
-from solvers import ACTIVE, LINE, MEMORY, SCORES, SHRINKING, Parameter, Problem, Stopping
+from solvers import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, Parameter, Problem, Stopping
 
 TITLE = "Solverscope"
 LIMITS = (
     Parameter("tol", 1e-6, "stop at a violation of so many times that at w = 0", 0.0, 1.0, None, (), True),
     Parameter("max_seconds", 120.0, "stop after so many CPU seconds of a run", 0.0, 1e6, None, (), True),
 )
-PROBES = (ACTIVE, LINE, MEMORY, SCORES, SHRINKING)
+PROBES = (ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING)
 
 
 class Page:
@@ -228,17 +228,19 @@ class Page:
     def start(self, step: bool) -> None:
         """Start the chosen solvers together."""
         self._running = setting = self.setting
-        known = self.story.f_star if setting.problem == self.story.setting.problem else None
         base = self.problem.problem
 
-        def stopping(problem: Problem) -> Stopping:
-            f_star = self.optimum.of(problem, known)
-            return Stopping(tol=setting.tol, max_seconds=setting.max_seconds, f_star=f_star)
-
         def maker(chosen: SolverSetting) -> Callable[..., LiveRun]:
+            own = chosen.problem(setting.problem)
+            known = self.story.f_star if own == self.story.setting.problem else None
+
+            def stopping(problem: Problem) -> Stopping:
+                f_star = self.optimum.of(problem, known)
+                return Stopping(tol=setting.tol, max_seconds=setting.max_seconds, f_star=f_star)
+
             return partial(
                 LiveRun,
-                make_problem=lambda worker: library.at_lam(base, setting.problem.lam),
+                make_problem=lambda worker: library.variant(base, own),
                 solver=chosen.make(),
                 label=chosen.label,
                 stopping=stopping,

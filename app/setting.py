@@ -48,27 +48,40 @@ class ProblemSetting:
 
 @dataclass(frozen=True)
 class SolverSetting:
-    """A solver with the hyper-parameters that differ from its defaults, under a label."""
+    """A solver with the hyper-parameters that differ from its defaults, under a label; ``penalty`` is one of
+    its own, in place of the problem's, so that runs with several penalties stand side by side."""
 
     id: str
     label: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    penalty: str = ""
 
     @classmethod
     def parse_all(cls, texts: Iterable[str]) -> tuple[SolverSetting, ...]:
-        """From ``[LABEL=]ID[,name=value,...]`` each; ValueError, one sentence, if one is not right."""
+        """From ``[LABEL=]ID[@PENALTY][,name=value,...]`` each; ValueError, one sentence, if one is not
+        right."""
         settings = []
         for choice in choices(list(texts)):
-            solvers.make_solver(choice.id, **choice.params)
-            settings.append(cls(choice.id, choice.label, typed(SOLVERS[choice.id], choice.params)))
+            id, at, penalty = choice.id.partition("@")
+            if at and penalty not in PENALTIES:
+                raise ValueError(f"there is no penalty {penalty!r}: choose one of {', '.join(PENALTIES)}")
+            solvers.make_solver(id, **choice.params)
+            settings.append(cls(id, choice.label, typed(SOLVERS[id], choice.params), penalty))
         return tuple(settings)
+
+    def problem(self, shared: ProblemSetting) -> ProblemSetting:
+        """What it solves: the problem that all share, but with its own penalty, at the same λ."""
+        if self.penalty in ("", shared.penalty):
+            return shared
+        return replace(shared, penalty=self.penalty, penalty_params={})
 
     def make(self) -> solvers.Solver:
         """The solver itself."""
         return solvers.make_solver(self.id, **self.params)
 
     def __str__(self) -> str:
-        head = self.id if self.label == self.id else f"{self.label}={self.id}"
+        id = f"{self.id}@{self.penalty}" if self.penalty else self.id
+        head = id if self.label == id else f"{self.label}={id}"
         return ",".join([head, *(f"{name}={_text(value)}" for name, value in self.params.items())])
 
 
@@ -107,7 +120,7 @@ class Setting:
                 setting = read(setting, text)
             except ValueError as error:
                 notices.append(f"{name}={text!r} in the address was left out: {error}")
-        fitting = tuple(s for s in setting.solvers if fits(s.id, setting.problem) is None)
+        fitting = tuple(s for s in setting.solvers if fits(s, setting.problem) is None)
         if not fitting:
             fitting = default_solvers(setting.problem)
         return replace(setting, solvers=fitting), notices
@@ -122,9 +135,12 @@ def why_not_data(id: str) -> str | None:
     return None if available else reason
 
 
-def fits(solver: str, problem: ProblemSetting) -> str | None:
-    """Why a solver cannot take the problem's loss and penalty; None if it can."""
-    return solvers.why_not_solver(solver, problem.loss, problem.penalty)
+def fits(solver: SolverSetting, problem: ProblemSetting) -> str | None:
+    """Why a solver cannot take the problem's loss and its own or the problem's penalty; None if it can."""
+    own = solver.problem(problem).penalty
+    if PENALTIES[own].takes_lam and not PENALTIES[problem.penalty].takes_lam:
+        return f"needs a λ for its penalty {own}, and the problem has none"
+    return solvers.why_not_solver(solver.id, problem.loss, own)
 
 
 def default_solvers(problem: ProblemSetting) -> tuple[SolverSetting, ...]:
@@ -200,7 +216,7 @@ def _read_lam(setting: Setting, text: str) -> Setting:
 def _read_solvers(setting: Setting, text: str) -> Setting:
     chosen = SolverSetting.parse_all(filter(None, text.split(";")))
     for solver in chosen:
-        if reason := fits(solver.id, setting.problem):
+        if reason := fits(solver, setting.problem):
             raise ValueError(f"{solver.id} {reason}")
     if not 0 < len(chosen) <= MOST_SOLVERS:
         raise ValueError(f"name one to {MOST_SOLVERS} solvers")

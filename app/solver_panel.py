@@ -12,7 +12,7 @@ from panel.custom import JSComponent
 from app import theme
 from app.fields import describe
 from app.setting import MOST_SOLVERS, ProblemSetting, SolverSetting, fits
-from solvers import SOLVERS, parameters
+from solvers import PENALTIES, SOLVERS, parameters
 
 
 @dataclass
@@ -22,9 +22,15 @@ class Entry:
     id: str
     label: str
     params: dict[str, Any] = field(default_factory=dict)
+    penalty: str = ""
     chosen: bool = False
     texts: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def setting(self) -> SolverSetting:
+        """What would run."""
+        return SolverSetting(self.id, self.label, dict(self.params), self.penalty)
 
 
 class SolverPanel(JSComponent):
@@ -45,7 +51,7 @@ class SolverPanel(JSComponent):
         """Show all solvers, with these chosen."""
         self._problem = problem
         used = {solver.id for solver in chosen}
-        self._list = [Entry(s.id, s.label, dict(s.params), chosen=True) for s in chosen]
+        self._list = [Entry(s.id, s.label, dict(s.params), s.penalty, chosen=True) for s in chosen]
         self._list += [Entry(id, id) for id in SOLVERS if id not in used]
         self._draw()
 
@@ -60,14 +66,10 @@ class SolverPanel(JSComponent):
     @property
     def chosen(self) -> tuple[SolverSetting, ...]:
         """The solvers that race on the next Run."""
-        return tuple(
-            SolverSetting(e.id, e.label, dict(e.params))
-            for e in self._list
-            if e.chosen and self._reason(e) is None
-        )
+        return tuple(e.setting for e in self._list if e.chosen and self._reason(e) is None)
 
     def _reason(self, entry: Entry) -> str | None:
-        return fits(entry.id, self._problem)
+        return fits(entry.setting, self._problem)
 
     def _draw(self) -> None:
         lines, style = [], 0
@@ -75,11 +77,12 @@ class SolverPanel(JSComponent):
             reason = self._reason(entry)
             racing = entry.chosen and reason is None
             solver = SOLVERS[entry.id]
+            penalty = f", with its own penalty {PENALTIES[entry.penalty].name}" if entry.penalty else ""
             lines.append(
                 {
                     "key": self._list.index(entry),
                     "label": entry.label,
-                    "help": f"{solver.name}: {solver.summary}. {solver.paper}",
+                    "help": f"{solver.name}: {solver.summary}{penalty}. {solver.paper}",
                     "chosen": racing,
                     "color": theme.COLORS[style % len(theme.COLORS)] if racing else "",
                     "dash": theme.dash(style) if racing else "solid",
@@ -112,9 +115,9 @@ class SolverPanel(JSComponent):
             case "choose":
                 entry.chosen = bool(data.get("value")) and len(self.chosen) < MOST_SOLVERS
             case "copy":
-                self._list.insert(
-                    key + 1, Entry(entry.id, self._free_label(entry.id), dict(entry.params), True)
-                )
+                label = self._free_label(entry.id)
+                copied = Entry(entry.id, label, dict(entry.params), entry.penalty, chosen=True)
+                self._list.insert(key + 1, copied)
             case "remove":
                 self._list.remove(entry)
             case "reset":

@@ -43,17 +43,20 @@ class Problem:
         setup_seconds: float = 0.0,
     ) -> None:
         self.design, self.loss = design, loss
-        self.penalty = penalty.over(design.n_outputs)
         self.average = average
         self.scale = 1.0 / loss.n_instances if average else 1.0
         self.setup_seconds = setup_seconds
         self._about = about or {}
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
+        self._set_penalty(penalty)
+        self.design.touched = 0
+
+    def _set_penalty(self, penalty: Penalty) -> None:
+        self.penalty = penalty.over(self.design.n_outputs)
         g0 = self.at().gradient()
         self._violation_at_zero = self.penalty.violation(np.zeros_like(g0), g0)
         self.lam_max = self.penalty.lam_max(g0)
-        self.design.touched = 0
 
     @property
     def size(self) -> int:
@@ -125,10 +128,12 @@ class Problem:
 
     def at_lam(self, lam: float) -> Problem:
         """The same problem at another λ (data and products shared)."""
+        return self.with_penalty(self.penalty.at(lam))
+
+    def with_penalty(self, penalty: Penalty) -> Problem:
+        """The same data and loss with another penalty (data and products shared)."""
         other = copy.copy(self)
-        other.penalty = self.penalty.at(lam)
-        g0 = self.at().gradient()
-        other._violation_at_zero = other.penalty.violation(np.zeros_like(g0), g0)
+        other._set_penalty(penalty)
         return other
 
     def tiny(self) -> Problem:

@@ -22,8 +22,9 @@ FLOOR = 1e-13
 
 
 class Convergence(RunPlot):
-    """f, f - f* or (f - f*)/|f*| of every run, where f* is what the traces say (``info["f_star"]``), else
-    the best value any of them has reached, whose newest point is then not drawn."""
+    """f, f - f* or (f - f*)/|f*| of every run, where f* is what the traces of its problem say
+    (``info["f_star"]``), else the best value any of them has reached, whose newest point is then not
+    drawn."""
 
     id = "convergence"
     title = "Distance to f*"
@@ -41,12 +42,13 @@ class Convergence(RunPlot):
             self.axis_menu(),
         ]
 
-    def reference(self) -> tuple[float, bool]:
-        """f* and True, or the best objective so far and False."""
-        stars = [t.info["f_star"] for t in self.traces if t.info.get("f_star") is not None]
+    def reference(self, trace: Trace) -> tuple[float, bool]:
+        """f* of the run's problem and True, or the best objective so far and False."""
+        alike = [t for t in self.traces if same_problem(t, trace)]
+        stars = [t.info["f_star"] for t in alike if t.info.get("f_star") is not None]
         if stars:
             return min(stars), True
-        best = [float(np.nanmin(t.objective)) for t in self.traces if len(t)]
+        best = [float(np.nanmin(t.objective)) for t in alike if len(t)]
         return min(best, default=math.nan), False
 
     @property
@@ -56,8 +58,8 @@ class Convergence(RunPlot):
 
     @property
     def y_label(self) -> str:
-        known_star = bool(self.traces) and self.reference()[1]
-        ref = "f*" if known_star or not any(len(t) for t in self.traces) else "best so far"
+        known_star = all(self.reference(t)[1] for t in self.traces if len(t))
+        ref = "f*" if known_star else "best so far"
         return MEASURES[self.measure][1].format(ref=ref)
 
     def draw(self) -> None:
@@ -69,16 +71,22 @@ class Convergence(RunPlot):
         super().draw()
 
     def key(self, trace: Trace) -> object:
-        return None if self.measure == "objective" else self.reference()
+        return None if self.measure == "objective" else self.reference(trace)
 
     def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
         f = known(rows["objective"])
         if self.measure == "objective":
             return {"y": self.drawable(f)}
-        star, sure = self.reference()
+        star, sure = self.reference(trace)
         gap = f - star
         if self.measure == "relative" and abs(star) >= 1e-12:
             gap = gap / abs(star)
         if sure and self.logarithmic:
             gap = np.maximum(gap, FLOOR if self.measure == "relative" else FLOOR * abs(star))
         return {"y": self.drawable(gap)}
+
+
+def same_problem(a: Trace, b: Trace) -> bool:
+    """Whether two runs have the same optimum."""
+    keys = [trace.info.get("problem", {}).get("key") for trace in (a, b)]
+    return a is b or (keys[0] is not None and keys[0] == keys[1])

@@ -7,6 +7,7 @@ import panel as pn
 import param
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
+from app.views.convergence import same_problem
 from app.views.feed import Rows
 from app.views.plot import RunPlot, menu
 from solvers import Trace
@@ -72,7 +73,7 @@ class Rate(RunPlot):
         """f*, or the run whose last scores stand for z*."""
         if self.measure == "objective":
             return trace.info.get("f_star")
-        ended = [t for t in self.traces if t.result and _same_problem(t, trace) and len(_scored(t)) > 1]
+        ended = [t for t in self.traces if t.result and same_problem(t, trace) and len(_scored(t)) > 1]
         return min(ended, key=_violation, default=None)
 
     def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
@@ -107,11 +108,6 @@ class Rate(RunPlot):
         away = np.array([np.linalg.norm(_scores(trace, k) - star) for k in at])
         sure = max(NEAR * float(np.linalg.norm(star - before)), FLAT * float(np.linalg.norm(star)))
         return at, np.where(away > sure, away, np.nan)
-
-
-def _same_problem(a: Trace, b: Trace) -> bool:
-    keys = [trace.info.get("problem", {}).get("key") for trace in (a, b)]
-    return a is b or (keys[0] is not None and keys[0] == keys[1])
 
 
 def _violation(trace: Trace) -> float:

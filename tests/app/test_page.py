@@ -121,6 +121,19 @@ def test_the_story_gives_f_star_only_to_its_own_problem(visit, wait_until):
     assert other.session.traces[0].info["f_star"] is None
 
 
+def test_runs_with_penalties_of_their_own_share_the_data_and_lambda(visit, wait_until):
+    page = visit(**small(solvers="prox-qn;ridge=prox-gd@l2;both=prox-gd@elastic-net", lam="0.02"))
+    page.controls.go()
+    finish(page, wait_until)
+    problems = [run.problem for run in page.session.runs]
+    assert [(p.penalty.id, p.lam) for p in problems] == [("l1", 0.02), ("l2", 0.02), ("elastic-net", 0.02)]
+    assert all(p.design.rows is problems[0].design.rows for p in problems)
+    assert page.session.traces[1].nnz[-1] > page.session.traces[0].nnz[-1]
+    own = [page.convergence.reference(trace)[0] for trace in page.session.traces]
+    assert len(set(own)) == 3, "each is measured from an optimum of its own"
+    assert own[1] <= page.session.traces[1].objective.min()
+
+
 def test_a_pressed_step_starts_and_then_advances_by_one(visit, wait_until):
     page = visit(**small(solvers="prox-gd"))
     for k in (0, 1, 2):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from app.setting import ProblemSetting, Setting, SolverSetting, default_solvers
+from app.setting import ProblemSetting, Setting, SolverSetting, default_solvers, fits
 from app.stories import stories
 
 DEFAULT = stories()["shrinking"].setting
@@ -24,6 +26,8 @@ def test_everything_a_user_can_set_comes_back():
     chosen = (
         SolverSetting("prox-qn", "few pairs", {"memory": 3, "shrinking": False}),
         SolverSetting("prox-gd", "prox-gd"),
+        SolverSetting("prox-qn", "prox-qn@l1", penalty="l1"),
+        SolverSetting("owl-qn", "lasso", {"memory": 3}, penalty="l1"),
     )
     setting = Setting(problem, chosen, tol=1e-5, max_seconds=7.5)
     again, notices = DEFAULT.updated(setting.query())
@@ -50,6 +54,8 @@ def test_everything_a_user_can_set_comes_back():
         ("lam", "soon", "above 0"),
         ("solvers", "prox-qn,memory=0", "memory"),
         ("solvers", "simplex", "no solver"),
+        ("solvers", "prox-gd@l7", "no penalty"),
+        ("solvers", "bcd-ls@l1-l2", "bcd-ls needs"),
         ("solvers", "a=prox-qn;a=prox-gd", "two solvers"),
         ("solvers", ";".join(f"s{k}=prox-qn" for k in range(13)), "one to 12"),
         ("tol", "0", "above 0"),
@@ -79,7 +85,7 @@ def test_solvers_that_do_not_fit_another_penalty_are_not_kept(monkeypatch):
     import app.setting
 
     monkeypatch.setattr(
-        app.setting, "fits", lambda solver, problem: "needs more" if solver == "owl-qn" else None
+        app.setting, "fits", lambda solver, problem: "needs more" if solver.id == "owl-qn" else None
     )
     setting, _ = DEFAULT.updated({"lam": "3"})
     assert "owl-qn" not in [solver.id for solver in setting.solvers]
@@ -89,3 +95,15 @@ def test_a_solver_setting_is_written_as_on_the_command_line():
     (solver,) = SolverSetting.parse_all(["few=prox-qn,memory=3,shrinking=off,beta=0.5"])
     assert str(solver) == "few=prox-qn,memory=3,shrinking=False"
     assert solver.make().memory == 3
+
+
+def test_a_solver_may_have_a_penalty_of_its_own_at_the_same_lambda():
+    shared = ProblemSetting("digits", loss="multiclass-logistic", penalty="elastic-net", lam=0.01)
+    shared = replace(shared, penalty_params={"rho": 0.25})
+    (own,) = SolverSetting.parse_all(["rows=fista-ls@l1-l2"])
+    assert own.problem(shared) == replace(shared, penalty="l1-l2", penalty_params={})
+    (same,) = SolverSetting.parse_all(["fista-ls@elastic-net"])
+    assert same.problem(shared) == shared
+    assert fits(own, shared) is None
+    assert "needs" in fits(*SolverSetting.parse_all(["owl-qn@l1-l2"]), shared)
+    assert "needs a λ" in fits(own, replace(shared, penalty="none", penalty_params={}, lam=None))

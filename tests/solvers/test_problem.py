@@ -282,3 +282,17 @@ def test_test_and_training_metrics():
         assert found == np.mean(np.where(part.X @ w >= 0, 1, -1) == part.y)
     assert problem.has_test
     assert not setting("binary")[0].has_test
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2", "elastic-net", "l1-l2", "l1-linf", "none"])
+def test_another_penalty_on_the_same_data_is_the_problem_made_with_it(penalty):
+    data, lam = multiclass(), None if penalty == "none" else 0.3
+    base = solvers.make_problem(data, penalty="sparse-group", lam=0.1)
+    made = solvers.make_problem(data, penalty=penalty, lam=lam)
+    other = base.with_penalty(made.penalty)
+    assert other.design is base.design
+    assert other.lam_max == pytest.approx(made.lam_max)
+    assert other.violation_at_zero() == pytest.approx(made.violation_at_zero())
+    w = sparse_point(base)
+    assert other.at(w).objective == pytest.approx(made.at(w).objective)
+    assert other.key == made.key != base.key

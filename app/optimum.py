@@ -76,8 +76,9 @@ class Optimum:
             text, label = html.escape(self._refused.get(self._key, "f* not known yet")), "Find f*"
         if self.text.object != text:
             self.text.object = text
-        if self.button.visible != (label is not None):
-            self.button.visible = label is not None
+        styles = theme.seen(label is not None)
+        if self.button.styles != styles:
+            self.button.styles = styles
         if label is not None and self.button.label != label:
             self.button.label = label
 

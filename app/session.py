@@ -16,9 +16,10 @@ from app.theme import COLORS
 from app.views import View
 from solvers import Trace
 
-#: Milliseconds between ticks, and at most.
+#: Milliseconds between ticks: as a rule, at most, and while a run that has just been started shows nothing.
 PERIOD = 200
 SLOWEST = 1000
+EAGER = 50
 #: Seconds without a connection after which the runs of a session end.
 GRACE = 0.5
 
@@ -57,7 +58,9 @@ class Session:
         self.cursor.follow = True
         for style, make in enumerate(makers):
             self.runs.append(make(self.share, style=style, pace=self.pace, step=step))
+        self._ticks = 0  # views that take long wait until the first points are there
         self.tick()
+        self._set_period(EAGER)
 
     @property
     def alive(self) -> list[LiveRun]:
@@ -156,10 +159,18 @@ class Session:
         self.tick()
         spent = 1000.0 * (time.perf_counter() - began)
         period = self._timer.period
-        # a tick that takes long comes less often, so that clicks are still answered
-        wanted = min(2 * period, SLOWEST) if spent > 0.5 * period else max(period // 2, PERIOD)
-        if wanted != period and (wanted > period or spent < 0.2 * wanted):
-            self._timer.period = wanted
+        if any(run.alive and not (run.trace and len(run.trace)) for run in self.runs):
+            wanted = EAGER
+        elif spent > 0.5 * period:
+            # a tick that takes long comes less often, so that clicks are still answered
+            wanted = min(2 * max(period, PERIOD), SLOWEST)
+        else:
+            wanted = period if spent > 0.1 * period else max(period // 2, PERIOD)
+        self._set_period(wanted)
+
+    def _set_period(self, period: int) -> None:
+        if self._timer is not None and self._timer.period != period:
+            self._timer.period = period
 
     def _is_gone(self) -> bool:
         now = time.monotonic()
@@ -183,8 +194,8 @@ class Session:
             self.cursor.keep_up(traces)
             for view in self.views:
                 if changed:
-                    view.show(traces)
-                elif self._ticks % view.every == 0 or not self.alive:
+                    view.traces = list(traces)
+                if self._ticks % view.every == 0 or not self.alive:
                     view.update()
             for watcher in self.watchers:
                 watcher.update()

@@ -40,6 +40,14 @@ def column(*objects: Any, kind: str) -> pn.Column:
     )
 
 
+def seen(shown: bool) -> dict[str, str]:
+    """Styles that show something, or hide it and keep its place: the page need not be laid out anew.
+    Opacity because panes of HTML insist on being visible, visibility lest what is hidden takes the focus."""
+    if shown:
+        return {"opacity": "1", "visibility": "inherit", "pointer-events": "auto"}
+    return {"opacity": "0", "visibility": "hidden", "pointer-events": "none"}
+
+
 def dash(k: int) -> str:
     """Dash of the run with number ``k``, unlike that of the next run and of the next of its colour."""
     return DASHES[(k % len(COLORS) + k // len(COLORS)) % len(DASHES)]

@@ -39,12 +39,17 @@ class View(Viewer):
         self.traces: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
         self.cursor = cursor or Cursor()
         self._alone = cursor is None
-        self._hint = theme.html(f'<p class="hint">{self.hint}</p>', sizing_mode="stretch_width")
+        self._empty = False
+        self._hint = theme.html(
+            f'<p class="hint">{self.hint}</p>', sizing_mode="stretch_width", css_classes=["cover"]
+        )
         self._body = pn.Column(sizing_mode="stretch_width", margin=0, visible=False)
         self._head = pn.Column(sizing_mode="stretch_width", margin=0)
-        self._root = pn.Column(self._head, self._hint, self._body, sizing_mode="stretch_width", margin=0)
+        stage = pn.Column(self._hint, self._body, sizing_mode="stretch_width", margin=0)
+        self._root = pn.Column(self._head, stage, sizing_mode="stretch_width", margin=0)
         self._root.visible = self.visible
         self.build()
+        self._cover(True)
         self.cursor.param.watch(self._moved, ["run", "iteration"])
         self.param.watch(lambda event: self._show_or_hide(), "visible")
         self.update()
@@ -72,10 +77,20 @@ class View(Viewer):
             return
         if self._alone or self.cursor.run is None:
             self.cursor.keep_up(self.traces)
-        content = self.has_content()
-        if self._hint.visible == content:
-            self._hint.visible, self._body.visible = not content, content
+        self._cover(not self.has_content())
         self.draw()
+
+    def _cover(self, empty: bool) -> None:
+        """The hint in place of the panes, or the other way round. By styles alone once the panes have been
+        shown: Bokeh lays the whole page out anew for anything that becomes visible or not."""
+        if empty == self._empty:
+            return
+        self._empty = empty
+        if not empty and not self._body.visible:
+            self._body.visible = True
+        over = {"position": "absolute", "height": "100%"} if self._body.visible else {}
+        self._hint.styles = {**over, **theme.seen(empty)}
+        self._body.styles = theme.seen(not empty)
 
     def _show_or_hide(self) -> None:
         self._root.visible = self.visible

@@ -61,6 +61,7 @@ class RunPlot(View):
         self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
         self._head.append(self._toolbar())
         self._body.append(self._pane)
+        self._body.visible = True  # the axes are there before the first run
         self.param.watch(lambda *events: self._new_figure(), self.axis_params())
         self._new_figure()
 
@@ -137,7 +138,7 @@ class RunPlot(View):
         formats = {f"@{name}": "printf" for name in self.names}
         self._hover = HoverTool(tooltips=self.hover(), formatters=formats, renderers=[], mode="mouse")
         self.figure.add_tools(self._hover)
-        self._pane.object = None  # a figure without data would guess its ranges
+        self._pane.object = self.figure
         if self.visible:
             self.draw()
 
@@ -152,8 +153,6 @@ class RunPlot(View):
             if curve.trace is not None:
                 self.send(curve.feed, curve.trace)
         self._mark_cursor()
-        if self._pane.object is not self.figure:
-            self._pane.object = self.figure
 
     def send(self, feed: Feed, trace: Trace) -> None:
         """Bring the curve of one run up to date."""

@@ -109,8 +109,10 @@ class Shrinking(View):
         super().update()
 
     def draw(self) -> None:
+        if not self.has_content():
+            return
         trace = self.cursor.run
-        tested = self.has_content() and bool(trace.probes.iterations("shrinking"))
+        tested = bool(trace.probes.iterations("shrinking"))
         for part, shown in ((self.map, self.visible), (self.why, self.visible and tested)):
             part.visible = shown
             part.update()

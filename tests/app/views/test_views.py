@@ -30,8 +30,8 @@ def test_a_view_is_made_from_one_trace_as_in_a_notebook(view, traces, monkeypatc
 def test_a_view_without_runs_says_what_to_do(view):
     shown = view()
     assert not shown.has_content()
-    assert shown._hint.visible
-    assert not shown._body.visible
+    assert shown._hint.styles["opacity"] == "1"
+    assert shown._body.styles["opacity"] == "0"
     assert shown.hint.endswith("here.") or shown.hint.endswith("there.") or shown.hint.endswith("numbers.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,16 +29,18 @@ class Table(View):
         heads = ["run", "status", "objective", "violation", "non-zeros", "iterations", "passes", "CPU"]
         heads += [f"CPU to a gap of {gap:g}" for gap in GAPS]
         rows = [_cells(trace) for trace in self.traces if len(trace)]
-        text = (
-            f"<table><thead><tr>{_line('th', heads)}</tr></thead><tbody>"
-            + "".join(f"<tr>{_line('td', row)}</tr>" for row in rows)
-            + "</tbody></table>"
-        )
+        text = as_html(heads, rows)
         if text != self._table.object:
             self._table.object = text
 
 
-def _line(tag: str, cells: list[str]) -> str:
+def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of texts."""
+    body = "".join(f"<tr>{_line('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{_line('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _line(tag: str, cells: Sequence[str]) -> str:
     return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
 
 

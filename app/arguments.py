@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -109,3 +109,33 @@ def make_solvers(
     for name in shared.keys() - used:
         raise ValueError(f"--set {name}={shared[name]}: none of the solvers has a parameter {name!r}")
     return made
+
+
+def lam_values(
+    lams: str | None,
+    lam_from: str | None,
+    lam_to: str | None,
+    ratio_from: str | None,
+    ratio_to: str | None,
+    n_lams: str | None,
+) -> Callable[[solvers.Problem], list[float]]:
+    """The λ that the options of ``solverscope path`` name, as a function of the problem."""
+    import solvers
+
+    flags = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
+    given = {flag: number(flag, text, above=0) for flag, text in flags.items() if text is not None}
+    n = number("--n-lams", n_lams, low=1, kind=int) or solvers.path.N_LAMS
+    if lams is not None:
+        if given or n_lams is not None:
+            raise ValueError(f"--lams {lams} names all λ: leave {', '.join(given) or '--n-lams'} out")
+        values = [number("--lams", text, above=0) for text in lams.split(",")]
+        return lambda problem: values
+    absolute, relative = ([flag for flag in given if flag.startswith(kind)] for kind in ("--lam", "--ratio"))
+    if absolute and (relative or len(absolute) == 1):
+        raise ValueError(
+            f"{' and '.join(given)} do not name a range: give --lam-from with --lam-to, or ratios"
+        )
+    if absolute:
+        return lambda problem: solvers.log_spaced(problem, n, *given.values(), relative=False)
+    ends = {{"--ratio-from": "first", "--ratio-to": "last"}[flag]: value for flag, value in given.items()}
+    return lambda problem: solvers.log_spaced(problem, n, **ends)

@@ -1,19 +1,23 @@
-"""The command line: ``solverscope list``, ``run`` and ``serve``."""
+"""The command line: ``solverscope list``, ``run``, ``path`` and ``serve``."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import arguments, plugins, printing
 from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED
+
+if TYPE_CHECKING:
+    from . import headless
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -25,17 +29,38 @@ app = typer.Typer(
     help="Watch convex solvers shrink, search and converge: without a page, or serve the page.",
 )
 
-Plugins = Annotated[
-    list[str],
-    typer.Option(
-        "--plugin", metavar="FILE", help="Python file that registers your own solver, loss or data."
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="JSON lines on standard output, and nothing else there.")]
-
 
 def _option(flag: str, metavar: str, help: str) -> Any:
     return typer.Option(flag, metavar=metavar, help=help)
+
+
+Plugins = Annotated[
+    list[str], _option("--plugin", "FILE", "Python file that registers your own solver, loss or data.")
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON lines on standard output, and nothing else there.")]
+DataSet = Annotated[str, typer.Argument(metavar="DATASET", help="See `solverscope list datasets`.")]
+Solvers = Annotated[
+    list[str], _option("--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several.")
+]
+Average = Annotated[
+    bool | None,
+    typer.Option(
+        "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
+    ),
+]
+Settings = Annotated[
+    list[str], _option("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it.")
+]
+LossSettings = Annotated[list[str], _option("--loss-set", "name=value", "Parameter of the loss.")]
+PenaltySettings = Annotated[list[str], _option("--penalty-set", "name=value", "Parameter of the penalty.")]
+DataOptions = Annotated[list[str], _option("--option", "name=value", "Option of the data set.")]
+Tol = Annotated[str | None, _option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0.")]
+Gap = Annotated[str | None, _option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS.")]
+MaxIter = Annotated[str | None, _option("--max-iter", "N", "Stop after N iterations.")]
+MaxSeconds = Annotated[str | None, _option("--max-seconds", "S", "Stop after S CPU seconds of the solver.")]
+Seed = Annotated[str, _option("--seed", "N", "Seed of splits, generators and random orders.")]
+Threads = Annotated[str, _option("--threads", "N", "Threads that share the rows of X.")]
+Out = Annotated[str | None, _option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")]
 
 
 @app.command("list")
@@ -59,89 +84,168 @@ def list_(
 
 @app.command()
 def run(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="See `solverscope list datasets`.")],
-    solver: Annotated[
-        list[str],
-        _option("--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several."),
-    ],
+    dataset: DataSet,
+    solver: Solvers,
     loss: Annotated[str | None, _option("--loss", "ID", "Loss; by default the data set's.")] = None,
     penalty: Annotated[str | None, _option("--penalty", "ID", "Penalty; by default the data set's.")] = None,
     lam: Annotated[str | None, _option("--lam", "X", "λ.")] = None,
     lam_ratio: Annotated[
         str | None, _option("--lam-ratio", "R", "λ as a share of λ_max, where all is zero.")
     ] = None,
-    average: Annotated[
-        bool | None,
-        typer.Option(
-            "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str], _option("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it.")
-    ] = [],  # noqa: B006
-    loss_set: Annotated[list[str], _option("--loss-set", "name=value", "Parameter of the loss.")] = [],  # noqa: B006
-    penalty_set: Annotated[
-        list[str], _option("--penalty-set", "name=value", "Parameter of the penalty.")
-    ] = [],  # noqa: B006
-    option: Annotated[list[str], _option("--option", "name=value", "Option of the data set.")] = [],  # noqa: B006
-    tol: Annotated[
-        str | None, _option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0.")
-    ] = None,
-    gap: Annotated[str | None, _option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS.")] = None,
+    average: Average = None,
+    set_: Settings = [],  # noqa: B006
+    loss_set: LossSettings = [],  # noqa: B006
+    penalty_set: PenaltySettings = [],  # noqa: B006
+    option: DataOptions = [],  # noqa: B006
+    tol: Tol = None,
+    gap: Gap = None,
     f_star: Annotated[
         str | None, _option("--f-star", "X|auto", "f*, or solve for it once and remember it.")
     ] = None,
-    max_iter: Annotated[str | None, _option("--max-iter", "N", "Stop after N iterations.")] = None,
-    max_seconds: Annotated[
-        str | None, _option("--max-seconds", "S", "Stop after S CPU seconds of the solver.")
-    ] = None,
-    seed: Annotated[str, _option("--seed", "N", "Seed of splits, generators and random orders.")] = "0",
-    threads: Annotated[str, _option("--threads", "N", "Threads that share the rows of X.")] = "1",
+    max_iter: MaxIter = None,
+    max_seconds: MaxSeconds = None,
+    seed: Seed = "0",
+    threads: Threads = "1",
     as_json: Json = False,
-    out: Annotated[str | None, _option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")] = None,
+    out: Out = None,
     plugin: Plugins = [],  # noqa: B006
 ) -> int:
     """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
-    from solvers.trace import checked_path
-
     from . import headless
-    from .progress import Progress
 
     plugins.load_all(plugin)
-    limits = {
+    problem = {
+        **_problem(average, loss_set, penalty_set, threads),
+        "loss": loss,
+        "penalty": penalty,
+        "lam": arguments.number("--lam", lam, above=0),
+        "lam_ratio": arguments.number("--lam-ratio", lam_ratio, above=0),
+    }
+    task = headless.Task(
+        **_task(dataset, solver, set_, option, seed, out),
+        limits=_limits(tol, gap, max_iter, max_seconds),
+        f_star=_f_star(gap, f_star),
+        problems=[problem],
+    )
+    return _do(headless.execute, task, as_json, printing.Results(printing.RUN_COLUMNS))
+
+
+@app.command()
+def path(
+    dataset: DataSet,
+    solver: Solvers,
+    loss: Annotated[
+        list[str], _option("--loss", "ID", "Loss; by default the data set's. Repeat it for several.")
+    ] = [],  # noqa: B006
+    penalty: Annotated[
+        list[str], _option("--penalty", "ID", "Penalty; by default the data set's. Repeat it for several.")
+    ] = [],  # noqa: B006
+    lams: Annotated[str | None, _option("--lams", "X,X,...", "The values of λ, in this order.")] = None,
+    lam_from: Annotated[str | None, _option("--lam-from", "X", "First λ, with --lam-to.")] = None,
+    lam_to: Annotated[str | None, _option("--lam-to", "X", "Last λ, with --lam-from.")] = None,
+    ratio_from: Annotated[
+        str | None, _option("--ratio-from", "R", "First λ as a share of λ_max; by default 1.")
+    ] = None,
+    ratio_to: Annotated[
+        str | None, _option("--ratio-to", "R", "Last λ as a share of λ_max; by default 0.01.")
+    ] = None,
+    n_lams: Annotated[str | None, _option("--n-lams", "N", "Log-spaced values of λ; by default 10.")] = None,
+    average: Average = None,
+    set_: Settings = [],  # noqa: B006
+    loss_set: LossSettings = [],  # noqa: B006
+    penalty_set: PenaltySettings = [],  # noqa: B006
+    option: DataOptions = [],  # noqa: B006
+    tol: Tol = None,
+    gap: Gap = None,
+    f_star: Annotated[
+        str | None, _option("--f-star", "auto", "Solve for f* at every λ and remember it.")
+    ] = None,
+    max_iter: MaxIter = None,
+    max_seconds: MaxSeconds = None,
+    seed: Seed = "0",
+    threads: Threads = "1",
+    as_json: Json = False,
+    iterates: Annotated[
+        bool, typer.Option("--iterates/--no-iterates", help="Whether records of iterates are wanted.")
+    ] = True,
+    out: Out = None,
+    plugin: Plugins = [],  # noqa: B006
+) -> int:
+    """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
+    from . import path as paths
+
+    plugins.load_all(plugin)
+    if f_star not in (None, "auto"):
+        raise ValueError(f"--f-star {f_star} is not possible: every λ has its own, write --f-star auto")
+    common = _problem(average, loss_set, penalty_set, threads)
+    task = paths.PathTask(
+        **_task(dataset, solver, set_, option, seed, out),
+        limits=_limits(tol, gap, max_iter, max_seconds),
+        f_star=_f_star(gap, f_star),
+        problems=[
+            {**common, "loss": one, "penalty": other}
+            for one, other in itertools.product(loss or [None], penalty or [None])
+        ],
+        lams=arguments.lam_values(lams, lam_from, lam_to, ratio_from, ratio_to, n_lams),
+        iterates=iterates,
+    )
+    return _do(paths.execute, task, as_json, printing.Results(printing.PATH_COLUMNS))
+
+
+def _task(
+    dataset: str, solver: list[str], set_: list[str], option: list[str], seed: str, out: str | None
+) -> dict[str, Any]:
+    """What tasks of all kinds have."""
+    from solvers.trace import checked_path
+
+    chosen_seed = arguments.number("--seed", seed, low=0, kind=int)
+    return {
+        "dataset": dataset,
+        "entrants": arguments.make_solvers(arguments.choices(solver), set_, chosen_seed),
+        "options": arguments.assignments("--option", option),
+        "seed": chosen_seed,
+        "out": None if out is None else checked_path(out),
+    }
+
+
+def _problem(
+    average: bool | None, loss_set: list[str], penalty_set: list[str], threads: str
+) -> dict[str, Any]:
+    return {
+        "average": average,
+        "loss_params": arguments.assignments("--loss-set", loss_set),
+        "penalty_params": arguments.assignments("--penalty-set", penalty_set),
+        "threads": arguments.number("--threads", threads, low=1, kind=int),
+    }
+
+
+def _limits(
+    tol: str | None, gap: str | None, max_iter: str | None, max_seconds: str | None
+) -> dict[str, Any]:
+    return {
         "tol": arguments.number("--tol", tol, low=0),
         "gap": arguments.number("--gap", gap, low=0),
         "max_iter": arguments.number("--max-iter", max_iter, low=0, kind=int),
         "max_seconds": arguments.number("--max-seconds", max_seconds, low=0),
     }
-    if gap is not None and f_star is None:
-        f_star = "auto"
-    chosen_seed = arguments.number("--seed", seed, low=0, kind=int)
-    task = headless.Task(
-        dataset=dataset,
-        entrants=arguments.make_solvers(arguments.choices(solver), set_, chosen_seed),
-        limits=limits,
-        f_star=f_star if f_star == "auto" else arguments.number("--f-star", f_star),
-        options=arguments.assignments("--option", option),
-        problem={
-            "loss": loss,
-            "penalty": penalty,
-            "lam": arguments.number("--lam", lam, above=0),
-            "lam_ratio": arguments.number("--lam-ratio", lam_ratio, above=0),
-            "average": average,
-            "loss_params": arguments.assignments("--loss-set", loss_set),
-            "penalty_params": arguments.assignments("--penalty-set", penalty_set),
-            "threads": arguments.number("--threads", threads, low=1, kind=int),
-        },
-        seed=chosen_seed,
-        out=None if out is None else checked_path(out),
-    )
+
+
+def _f_star(gap: str | None, f_star: str | None) -> float | str | None:
+    if f_star == "auto" or (gap is not None and f_star is None):
+        return "auto"
+    return arguments.number("--f-star", f_star)
+
+
+def _do(execute: Callable[..., int], task: headless.Task, as_json: bool, results: printing.Results) -> int:
+    """Execute a task with its records as JSON lines, or as a table at the end."""
+    from .headless import print_json
+    from .progress import Progress
+
     progress = Progress(moving=not (as_json and sys.stdout.isatty()))
     if as_json:
-        return headless.execute(task, headless.print_json, progress)
-    results = printing.Results()
+        return execute(task, print_json, progress)
     try:
-        return headless.execute(task, results.take, progress)
+        return execute(task, results.take, progress)
     finally:
         results.show()
 

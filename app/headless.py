@@ -29,8 +29,8 @@ class Task:
     """What one call of ``solverscope run`` asks for.
 
     ``entrants``: labels and solvers; ``limits``: those of :class:`solvers.Stopping`; ``f_star``: a number,
-    "auto" (look it up, or solve for it) or None; ``options``: those of the data set; ``problem``: keywords of
-    :func:`solvers.make_problem`.
+    "auto" (look it up, or solve for it) or None; ``options``: those of the data set; ``problems``: for each,
+    the keywords of :func:`solvers.make_problem`.
     """
 
     dataset: str
@@ -38,7 +38,7 @@ class Task:
     limits: dict[str, Any] = field(default_factory=dict)
     f_star: float | str | None = None
     options: dict[str, str] = field(default_factory=dict)
-    problem: dict[str, Any] = field(default_factory=dict)
+    problems: Sequence[dict[str, Any]] = ({},)
     seed: int = 0
     out: Path | None = None
 
@@ -86,40 +86,71 @@ def execute(task: Task, emit: Emit, progress: Progress) -> int:
     ``task.out`` is written whatever happens once a run has begun. Raises ValueError for bad input, before
     anything is computed or printed.
     """
-    problem = _problem(task, progress)
-    for _, solver in task.entrants:
-        _check(solver, problem)
-    progress.say(_sentence(problem))
+    (problem,) = problems(task, progress)
+    progress.say(sentence(problem))
     emit(problem.describe())
-    ctrl_c, traces = CtrlC(), []
+    traces: list[solvers.Trace] = []
+
+    def runs(ctrl_c: CtrlC) -> Iterator[solvers.Run]:
+        known = find_reference(task, problem, ctrl_c, progress)
+        if known is not None:
+            emit(known.describe())
+        stopping = limits(task, known)
+        for label, solver in task.entrants:
+            solver = solver.towards(stopping.tol)
+            run = solvers.Run(problem, solver, label=label, stopping=stopping, gate=ctrl_c)
+            if known is not None:
+                run.trace.info["reference"] = known.describe()
+            traces.append(run.trace)
+            yield run
+
+    try:
+        return follow_all(runs, emit, progress, lambda run: emit(run.trace.result))
+    finally:
+        if task.out is not None and traces:
+            save(traces, task.out)
+
+
+def follow_all(
+    runs: Callable[[CtrlC], Iterator[solvers.Run]],
+    emit: Emit,
+    progress: Progress,
+    finish: Callable[[solvers.Run], None],
+) -> int:
+    """Execute the runs that ``runs(gate)`` gives, one after another; returns the exit status.
+
+    All records but the result go to ``emit``; ``finish(run)`` sees to that. Ctrl-C ends the run at work and
+    all that were to come.
+    """
+    ctrl_c, status = CtrlC(), FINISHED
     try:
         with ctrl_c.listening():
-            known = _reference(task, problem, ctrl_c, progress)
-            if known is not None:
-                emit(known.describe())
-            for label, solver in task.entrants:
-                run = _run(task, problem, known, label, solver, ctrl_c)
-                traces.append(run.trace)
-                _follow(run, emit, progress)
+            for run in runs(ctrl_c):
+                _follow(run, emit, progress, finish)
                 if ctrl_c.pressed:
                     return INTERRUPTED
+                if run.trace.status == "failed":
+                    status = FAILED
     except solvers.Interrupted:
         return INTERRUPTED
     except BrokenPipeError:  # nobody reads on: leave nothing for the interpreter to flush at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERRUPTED
-    finally:
-        if task.out is not None and traces:
-            save(traces, task.out)
-    return FAILED if any(trace.status == "failed" for trace in traces) else FINISHED
+    return status
 
 
-def _problem(task: Task, progress: Progress) -> solvers.Problem:
+def problems(task: Task, progress: Progress) -> list[solvers.Problem]:
+    """The task's problems, on the same data. ValueError if they are not possible, or one of the solvers does
+    not take them all."""
     datasets.describe(task.dataset).parse(task.options)  # before they become keywords of load
     with progress.working(f"loading {task.dataset}") as show:
         data = datasets.load(task.dataset, seed=task.seed, progress=show, **task.options)
         show("preparing the problem", None)
-        return solvers.make_problem(data, **task.problem)
+        made = [solvers.make_problem(data, **keywords) for keywords in task.problems]
+    for problem in made:
+        for _, solver in task.entrants:
+            _check(solver, problem)
+    return made
 
 
 def _check(solver: solvers.Solver, problem: solvers.Problem) -> None:
@@ -132,7 +163,10 @@ def _check(solver: solvers.Solver, problem: solvers.Problem) -> None:
         raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
 
 
-def _reference(task: Task, problem: solvers.Problem, ctrl_c: CtrlC, progress: Progress) -> Reference | None:
+def find_reference(
+    task: Task, problem: solvers.Problem, ctrl_c: CtrlC, progress: Progress
+) -> Reference | None:
+    """f* as the task wants it; None if it wants none."""
     if task.f_star is None:
         return None
     if task.f_star != "auto":
@@ -146,38 +180,29 @@ def _reference(task: Task, problem: solvers.Problem, ctrl_c: CtrlC, progress: Pr
     return known
 
 
-def _run(
-    task: Task,
-    problem: solvers.Problem,
-    known: Reference | None,
-    label: str,
-    solver: solvers.Solver,
-    ctrl_c: CtrlC,
-) -> solvers.Run:
+def limits(task: Task, known: Reference | None) -> solvers.Stopping:
+    """When a run of the task ends."""
     f_star = None if known is None else known.f_star
-    stopping = solvers.Stopping(f_star=f_star, **task.limits).or_usual()
-    run = solvers.Run(problem, solver.towards(stopping.tol), label=label, stopping=stopping, gate=ctrl_c)
-    if known is not None:
-        run.trace.info["reference"] = known.describe()
-    return run
+    return solvers.Stopping(f_star=f_star, **task.limits).or_usual()
 
 
-def _follow(run: solvers.Run, emit: Emit, progress: Progress) -> None:
+def _follow(run: solvers.Run, emit: Emit, progress: Progress, finish: Callable[[solvers.Run], None]) -> None:
     emit(run_line(run.trace))
     with progress.working(f"{run.label}: compiling") as show, closing(run.steps()) as steps:
         for trace in steps:
             last = trace.last
             emit(iterate_line(trace, last))
             show(f"{run.label}: iteration {last['iteration']}, f = {last['objective']:.9g}", None)
+    finish(run)
     result = run.trace.result
-    emit(result)
     progress.say(
         f"{run.label}: {result['status']} after {result['iterations']} iterations and "
         f"{result['cpu_seconds']:.3g} CPU s ({result['message']})"
     )
 
 
-def _sentence(problem: solvers.Problem) -> str:
+def sentence(problem: solvers.Problem) -> str:
+    """The problem in a line."""
     about = problem.describe()
     strength = "" if about["lam"] is None else f", λ = {about['lam']:.6g}"
     return (

@@ -233,7 +233,7 @@ class Page:
 
         def maker(chosen: SolverSetting) -> Callable[..., LiveRun]:
             own = chosen.problem(setting.problem)
-            known = self.story.f_star if own == self.story.setting.problem else None
+            known = self.story.optimum(own)
 
             def stopping(problem: Problem) -> Stopping:
                 f_star = self.optimum.of(problem, known)

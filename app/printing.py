@@ -10,12 +10,17 @@ from typing import Any
 WIDTH = 160
 
 
-def _print(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()) -> None:
+def _print(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[str] = (),
+    title: str | None = None,
+) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for heading in headings:
         right = heading in numbers
         table.add_column(heading, justify="right" if right else "left", no_wrap=right or heading == "id")
@@ -37,48 +42,70 @@ def show_entries(kind: str, entries: Sequence[dict[str, Any]]) -> None:
     _print(headings, rows)
 
 
-class Results:
-    """Collects the records of runs and shows what came out, one line a run."""
+#: Columns of a table of results: heading, field of the record, format.
+RUN_COLUMNS = (
+    ("run", "label", ""),
+    ("status", "status", ""),
+    ("objective", "objective", ".10g"),
+    ("gap", "gap", ".2e"),
+    ("violation", "violation", ".2e"),
+    ("non-zeros", "nnz", ","),
+    ("iterations", "iterations", ","),
+    ("passes", "passes", ",.1f"),
+    ("CPU s", "cpu_seconds", ".3f"),
+    ("test {metric_name}", "test_metric", ".4f"),
+)
+PATH_COLUMNS = (
+    ("run", "label", ""),
+    ("status", "status", ""),
+    ("λ", "lam", ".5g"),
+    ("objective", "objective", ".8g"),
+    ("gap", "gap", ".1e"),
+    ("violation", "violation", ".1e"),
+    ("non-zeros", "nnz", ","),
+    ("rows", "nnz_rows", ","),
+    ("CPU s", "cpu_seconds", ".3f"),
+    ("train {metric_name}", "train_metric", ".4f"),
+    ("test {metric_name}", "test_metric", ".4f"),
+    ("ranking loss", "test_ranking_loss", ".4f"),
+    ("micro-F1", "test_micro_f1", ".4f"),
+)
 
-    def __init__(self) -> None:
-        self._metric = "metric"
+
+class Results:
+    """Collects the records of runs and shows what came out, one line a run, in a table for each objective."""
+
+    def __init__(self, columns: Sequence[tuple[str, str, str]]) -> None:
+        self._columns = columns
         self._f_star: float | None = None
-        self._results: list[dict[str, Any]] = []
+        self._results: dict[str, list[dict[str, Any]]] = {}
 
     def take(self, record: dict[str, Any]) -> None:
         """Note one record of the run stream."""
-        if record["type"] == "reference":
+        if record["type"] == "problem":
+            self._f_star = None
+            self._objective = f"{record['loss']} with {record['penalty']}"
+        elif record["type"] == "reference":
             self._f_star = record["f_star"]
         elif record["type"] == "result":
-            self._metric = record["metric_name"]
-            self._results.append(record)
+            row = {"gap": self._gap(record["objective"]), **record}
+            self._results.setdefault(self._objective, []).append(row)
 
-    def show(self) -> None:
-        """Print the table, if anything ran."""
-        if not self._results:
-            return
-        numbers = ("objective", "gap", "violation", "non-zeros", "iterations", "passes", "CPU s")
-        headings = ("run", "status", *numbers, f"test {self._metric}")
-        _print(headings, [self._row(r) for r in self._results], headings[2:])
-
-    def _row(self, r: dict[str, Any]) -> tuple[str, ...]:
+    def _gap(self, objective: float | None) -> float | None:
         from solvers import relative_gap
 
-        known = self._f_star is not None and r["objective"] is not None
-        gap = relative_gap(r["objective"], self._f_star) if known else None
-        return (
-            r["label"],
-            r["status"],
-            _number(r["objective"], ".10g"),
-            _number(gap, ".2e"),
-            _number(r["violation"], ".2e"),
-            _number(r["nnz"], ","),
-            f"{r['iterations']:,}",
-            f"{r['passes']:,.1f}",
-            f"{r['cpu_seconds']:.3f}",
-            _number(r["test_metric"], ".4f"),
-        )
+        known = self._f_star is not None and objective is not None
+        return relative_gap(objective, self._f_star) if known else None
+
+    def show(self) -> None:
+        """Print the tables, if anything ran; without columns of which nothing is known."""
+        for objective, rows in self._results.items():
+            shown = [c for c in self._columns if any(row.get(c[1]) is not None for row in rows)]
+            headings = [heading.format(**rows[0]) for heading, _, _ in shown]
+            cells = [[_cell(row.get(field), form) for _, field, form in shown] for row in rows]
+            numbers = [h for h, (_, _, form) in zip(headings, shown, strict=True) if form]
+            _print(headings, cells, numbers, title=objective if len(self._results) > 1 else None)
 
 
-def _number(value: float | None, form: str) -> str:
+def _cell(value: Any, form: str) -> str:
     return "–" if value is None else format(value, form)

@@ -9,7 +9,7 @@ from .certificate import duality_gap
 from .iterate import FIELDS, Ending, Iterate
 from .losses.base import Loss
 from .names import Names
-from .path import log_spaced, measured, path_runs, solve_path
+from .path import log_spaced, path_runs, solve_path
 from .penalties import Penalty
 from .probes import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, WEIGHTS, Probe
 from .problem import Line, Point, Problem
@@ -65,7 +65,6 @@ __all__ = [
     "losses_for",
     "make_problem",
     "make_solver",
-    "measured",
     "param",
     "parameters",
     "path_runs",

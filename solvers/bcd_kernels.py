@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import kernel
-from .losses.rows import row_derivatives, row_loss
+from .losses.columns import column_derivatives, column_entries, column_move, scratch_for
 from .row_norms import row_prox, row_subgradient, row_value
 
 #: Units of rounding by which a step may miss its decrease, and the number of steps tried.
@@ -23,23 +23,15 @@ def update_rows(
     out, and marked in ``keep``, if it stays optimal when the strengths fall by the share ``slack``. Returns
     the sum and the largest of the violations, the trials, and the entries of X touched.
     """
-    m, width, search = W.shape[1], y.size // Z.shape[0], K.size == 0
-    G, H, V, out = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    g, h = np.empty(m), np.empty(m)
+    m, search = W.shape[1], K.size == 0
+    G, H, V, out, part = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    work = scratch_for(m)
     total, largest, trials, touched = 0.0, 0.0, 0, 0
     for j in order:
         w = W[j]
-        G[:] = 0.0
-        H[:] = 0.0
-        loss = 0.0
-        for b in range(starts.shape[0]):
-            for p in range(starts[b, j], starts[b, j + 1]):
-                i, x = edges[b] + rows[p], values[p] if values.size else 1.0
-                loss += row_derivatives(code, Z[i], y[i * width : (i + 1) * width], g, h)
-                for c in range(m):
-                    G[c] += x * g[c]
-                    H[c] += x * x * h[c]
-            touched += starts[b, j + 1] - starts[b, j]
+        loss = column_derivatives(code, starts, edges, rows, values, y, Z, j, G, H, work)
+        entries = column_entries(starts, j)
+        touched += entries
         keep[j] = zero = True
         for c in range(m):
             G[c] = scale * G[c] + ridge * w[c]
@@ -50,7 +42,8 @@ def update_rows(
         if zero and violation == 0.0:
             if slack < 1.0:
                 left = 1.0 - slack
-                out[:] = G
+                for c in range(m):
+                    out[c] = G[c]
                 row_prox(out, left * l1, left * l2, left * sup)
                 keep[j] = np.any(out != 0.0)
             continue
@@ -67,25 +60,21 @@ def update_rows(
             continue
         if not search:
             move_scores(starts, edges, rows, values, Z, j, out)
-            w[:] = V
-            touched += starts[:, j + 1].sum() - starts[:, j].sum()
+            touched += entries
+            for c in range(m):
+                w[c] = V[c]
             continue
         before = row_value(w, l1, l2, sup)
         promised = slope + row_value(V, l1, l2, sup) - before
-        rounding = ROUNDING * (scale * loss + before)
+        rounding = ROUNDING * (scale * (loss + entries) + before)
         t, done = 1.0, 0.0
         for trial in range(TRIALS + 1):
             if trial == TRIALS:
                 t = 0.0
-            after = 0.0
-            for b in range(starts.shape[0]):
-                for p in range(starts[b, j], starts[b, j + 1]):
-                    i, x = edges[b] + rows[p], values[p] if values.size else 1.0
-                    x *= t - done
-                    for c in range(m):
-                        Z[i, c] += x * out[c]
-                    after += row_loss(code, Z[i], y[i * width : (i + 1) * width])
-                touched += starts[b, j + 1] - starts[b, j]
+            for c in range(m):
+                part[c] = (t - done) * out[c]
+            after = column_move(code, starts, edges, rows, values, y, Z, j, part, work)
+            touched += entries
             done = t
             if t == 0.0:
                 break
@@ -96,7 +85,8 @@ def update_rows(
                 ridges += V[c] * V[c] - w[c] * w[c]
             change = scale * (after - loss) + 0.5 * ridge * ridges + row_value(V, l1, l2, sup) - before
             if change <= sigma * t * promised + rounding:
-                w[:] = V
+                for c in range(m):
+                    w[c] = V[c]
                 break
             t *= omega
     return total, largest, trials, touched
@@ -106,8 +96,9 @@ def update_rows(
 def move_scores(starts, edges, rows, values, Z, j, change):
     """Z += x_j change."""
     for b in range(starts.shape[0]):
-        for p in range(starts[b, j], starts[b, j + 1]):
-            i, x = edges[b] + rows[p], values[p] if values.size else 1.0
+        edge = np.uint64(edges[b])
+        for p in range(np.uint64(starts[b, j]), np.uint64(starts[b, j + 1])):
+            i, x = edge + rows[p], values[p] if values.size else 1.0
             for c in range(change.size):
                 Z[i, c] += x * change[c]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -14,8 +15,9 @@ from solvers import PENALTIES
 
 @dataclass(frozen=True)
 class Story:
-    """A set-up, the question it asks and what to look for. ``f_star`` is the optimum of its problem;
-    ``view`` presets the page (``x``, ``tab``, ``pace``)."""
+    """A set-up, the question it asks and what to look for. ``f_star`` holds optima by penalty, that of its
+    problem and those that solvers have of their own; ``view`` presets the page (``x``, ``tab``, ``speed``).
+    """
 
     id: str
     name: str
@@ -23,8 +25,14 @@ class Story:
     question: str
     look_for: tuple[str, ...]
     setting: Setting
-    f_star: float | None = None
+    f_star: Mapping[str, float] = field(default_factory=dict)
     view: dict[str, Any] = field(default_factory=dict)
+
+    def optimum(self, problem: ProblemSetting) -> float | None:
+        """f* if it is the story's problem, or that of one of its solvers; else None."""
+        own = self.setting.problem
+        known = problem == own or any(problem == solver.problem(own) for solver in self.setting.solvers)
+        return self.f_star.get(problem.penalty) if known else None
 
 
 def read(path: Path) -> Story:
@@ -43,7 +51,7 @@ def read(path: Path) -> Story:
         question=text["question"],
         look_for=tuple(text["look_for"]),
         setting=setting,
-        f_star=text.get("f_star"),
+        f_star=text.get("f_star", {}),
         view=text.get("view", {}),
     )
 

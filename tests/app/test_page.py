@@ -124,7 +124,7 @@ def test_the_story_gives_f_star_only_to_its_own_problem(visit, wait_until):
     page = visit(solvers="prox-qn")
     page.controls.go()
     wait_until(lambda: bool(page.session.traces))
-    assert page.session.traces[0].info["f_star"] == page.story.f_star
+    assert page.session.traces[0].info["f_star"] == page.story.f_star["l1"]
     other = visit(solvers="prox-qn", lam="6")
     other.controls.go()
     wait_until(lambda: bool(other.session.traces))

@@ -40,7 +40,7 @@ def test_a_random_pass_is_algorithm_2_row_by_row(kind, loss, penalty):
     solver = solvers.make_solver("bcd-cst", shrinking=False, seed=4)
     w, K = np.zeros(problem.size), block_constants(problem, "tight")
     m = problem.loss.n_outputs
-    for j in solver.order(np.arange(problem.design.n_features), 1):
+    for j in solver.sequence(np.arange(problem.design.n_features), 1):
         at = slice(j * m, (j + 1) * m)
         row = w[at] - oracle.gradient(w)[at] / K[j]
         w[at] = problem.penalty.prox(row, 1.0 / K[j])
@@ -74,7 +74,7 @@ def test_a_cyclic_pass_searches_with_the_second_derivatives(penalty):
                 w = trial
                 break
             t *= 0.5
-    it, found = passes("bcd-ls", problem, 1)[1]
+    it, found = passes("bcd-ls", problem, 1, order="cyclic")[1]
     np.testing.assert_allclose(found, w, atol=1e-11)
     assert it.ls_trials == trials
 

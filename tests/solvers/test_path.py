@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import solvers
-from solvers import Interrupted, Iterate, Stopping, log_spaced, measured, path_runs, solve_path
+from solvers import Interrupted, Iterate, Stopping, log_spaced, path_runs, solve_path
+from solvers.path import measured
 from tests.solvers.helpers import binary, multiclass, multilabel
 
 TIGHT = Stopping(tol=1e-9, max_iter=20_000)

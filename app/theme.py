@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import panel as pn
-from bokeh.models import CustomJSTicker, CustomJSTickFormatter, SaveTool
+from bokeh.models import CustomJSTicker, CustomJSTickFormatter, LogScale, SaveTool
 from bokeh.plotting import figure
 
 from solvers import Trace
@@ -74,6 +74,13 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
         toolbar_location="right",
         **more,
     )
+    fig.x_range.range_padding = 0.02
+    fig.xaxis.ticker.desired_num_ticks = 6
+    return styled(fig, name)
+
+
+def styled(fig: figure, name: str) -> figure:
+    """A figure, whoever made it, in the page's style; ``name`` is what a saved picture is called."""
     fig.add_tools(SaveTool(filename=name))
     fig.toolbar.logo = None
     fig.toolbar.autohide = True
@@ -84,11 +91,9 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
     fig.axis.minor_tick_line_color = None
     fig.min_border_left, fig.min_border_right = 64, 12
     fig.axis.formatter = CustomJSTickFormatter(code=asset("tick_labels.js"))
-    if log_y:
-        fig.yaxis.ticker = CustomJSTicker(major_code=asset("log_ticks.js"))
-        fig.ygrid.ticker = fig.yaxis.ticker
-    fig.x_range.range_padding = 0.02
-    fig.xaxis.ticker.desired_num_ticks = 6
+    for scale, axis, grid in ((fig.x_scale, fig.xaxis, fig.xgrid), (fig.y_scale, fig.yaxis, fig.ygrid)):
+        if isinstance(scale, LogScale):
+            axis.ticker = grid.ticker = CustomJSTicker(major_code=asset("log_ticks.js"))
     return fig
 
 

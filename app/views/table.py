@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -61,11 +62,7 @@ class Table(View):
         heads += [f"CPU to a gap of {gap:g}" for gap in GAPS]
         started = [trace for trace in self.traces if len(trace)]
         rows = [_cells(trace) for trace in sorted(started, key=ORDERS[self.order][1])]
-        text = (
-            f"<table><thead><tr>{_line('th', heads)}</tr></thead><tbody>"
-            + "".join(f"<tr>{_line('td', row)}</tr>" for row in rows)
-            + "</tbody></table>"
-        )
+        text = as_html(heads, rows)
         if text != self._table.object:
             self._table.object = text
 
@@ -76,7 +73,13 @@ class Table(View):
             return io.BytesIO(path.read_bytes())
 
 
-def _line(tag: str, cells: list[str]) -> str:
+def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of texts."""
+    body = "".join(f"<tr>{_line('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{_line('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _line(tag: str, cells: Sequence[str]) -> str:
     return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
 
 

@@ -216,7 +216,9 @@ def test_a_solver_that_does_not_fit_says_why_and_cannot_be_chosen(visit, monkeyp
 
     page = visit(**small())
     monkeypatch.setattr(
-        app.solver_panel, "fits", lambda id, problem: "needs a smooth loss" if id == "owl-qn" else None
+        app.solver_panel,
+        "fits",
+        lambda solver, problem: "needs a smooth loss" if solver.id == "owl-qn" else None,
     )
     page.solvers.set_problem(page.problem.setting)
     line = next(line for line in page.solvers.entries if line["label"] == "owl-qn")

@@ -18,7 +18,7 @@ from app.live import LiveRun
 from app.optimum import Optimum
 from app.pool import PoolFull
 from app.problem_panel import ProblemPanel
-from app.run_controls import PACES, RunControls
+from app.run_controls import DRAWING, PACES, RunControls
 from app.session import Session
 from app.setting import Setting, SolverSetting
 from app.solver_panel import SolverPanel
@@ -47,7 +47,7 @@ class Page:
         for notice in notices:
             self.notify(notice)
         self._build(setting)
-        self._look(query)
+        self._look({**self.story.view, **query})
 
     # what is on the page
 
@@ -70,7 +70,7 @@ class Page:
         self.legend = LegendRows(session)
         self.optimum = Optimum(session)
         self.convergence = Convergence((), session.cursor)
-        self.sparsity = Sparsity((), session.cursor)
+        self.sparsity = Sparsity((), session.cursor, beside=self.convergence)
         self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
         self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale"])
         self.tabs: dict[str, View] = {}  # made when they are first looked at
@@ -165,6 +165,7 @@ class Page:
             "scale": (SCALES, lambda value: setattr(view, "scale", value)),
             "tab": (TABS, lambda value: setattr(self.tab_bar, "active", list(TABS).index(value))),
             "speed": (PACES, lambda value: setattr(self.controls.pace, "value", PACES[value])),
+            "plots": (DRAWING, lambda value: setattr(self.controls.drawing, "value", DRAWING[value])),
         }
         for name, (possible, choose) in choices.items():
             value = query.get(name)
@@ -198,10 +199,10 @@ class Page:
 
     def query(self) -> dict[str, str]:
         """Everything needed to come back to this page."""
-        pace = next(name for name, value in PACES.items() if value == self.controls.pace.value)
-        view = self.convergence
-        look = {"x": view.x, "y": view.measure, "scale": view.scale, "speed": pace}
-        look["tab"] = list(TABS)[self.tab_bar.active]
+        view, controls = self.convergence, self.controls
+        look = {"x": view.x, "y": view.measure, "scale": view.scale, "tab": list(TABS)[self.tab_bar.active]}
+        look["speed"] = next(name for name, value in PACES.items() if value == controls.pace.value)
+        look["plots"] = next(name for name, value in DRAWING.items() if value == controls.drawing.value)
         return {"story": self.story.id, **self.setting.query(), **look}
 
     def _set_x(self, x: str) -> None:

@@ -1,4 +1,4 @@
-"""Run, Pause, Step, Stop, Clear and the speed: for all runs at once."""
+"""Run, Pause, Step, Stop, Clear and the speeds, of the runs and of the plots: for all runs at once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from app.session import Session
 #: Iterates a second, and their names; 0 is full speed.
 PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0.0}
 
+#: Ticks of 200 ms between updates of the plots, and their names; 0 holds the plots while the runs go on.
+DRAWING = {"live": 1, "once a second": 5, "held": 0}
+
 
 class RunControls:
-    """The buttons. ``start(step)`` is asked to launch new runs when none is alive."""
+    """The buttons. ``start(step)`` is asked to launch new runs when none is alive; ``on_change()`` is called
+    when a speed has been chosen."""
 
-    def __init__(self, session: Session, start: Callable[[bool], None], on_pace: Callable[[], None]) -> None:
+    def __init__(
+        self, session: Session, start: Callable[[bool], None], on_change: Callable[[], None]
+    ) -> None:
         self._session, self._start = session, start
         small = {"size": "small", "margin": (4, 4)}
         self.run = pmui.Button(label="Run", icon="play_arrow", variant="contained", width=112, **small)
@@ -31,13 +37,17 @@ class RunControls:
         self.pace = pmui.Select(
             label="Speed, iterations", options=PACES, value=0.0, width=140, size="small", margin=(4, 8)
         )
+        self.drawing = pmui.Select(
+            label="Plots", options=DRAWING, value=1, width=130, size="small", margin=(4, 8)
+        )
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))
         self.step.on_click(lambda event: self._one_step())
         self.stop.on_click(lambda event: self._then(session.stop))
         self.clear.on_click(lambda event: self._then(session.clear))
-        self.pace.param.watch(lambda event: (session.set_pace(event.new), on_pace()), "value")
-        self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace]
+        self.pace.param.watch(lambda event: (session.set_pace(event.new), on_change()), "value")
+        self.drawing.param.watch(lambda event: (session.set_drawing(event.new), on_change()), "value")
+        self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace, self.drawing]
         self.ready = True
         self.update()
 

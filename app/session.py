@@ -41,6 +41,7 @@ class Session:
         self.views: list[View] = []
         self.watchers: list[Watcher] = []
         self.pace = 0.0
+        self.drawing = 1
         self._ticks = 0
         self._hidden: set[int] = set()
         self._shown: list[Trace] = []
@@ -105,6 +106,11 @@ class Session:
         self.pace = per_second
         for run in self.alive:
             run.worker.set_pace(per_second)
+
+    def set_drawing(self, ticks: int) -> None:
+        """Bring the plots up to date at every so many ticks while runs go on; 0 means not before they end.
+        Nothing that is computed is lost."""
+        self.drawing = ticks
 
     def color(self, run: LiveRun) -> str:
         return COLORS[run.style % len(COLORS)]
@@ -195,7 +201,7 @@ class Session:
             for view in self.views:
                 if changed:
                     view.traces = list(traces)
-                if self._ticks % view.every == 0 or not self.alive:
+                if not self.alive or (self.drawing and self._ticks % (self.drawing * view.every) == 0):
                     view.update()
             for watcher in self.watchers:
                 watcher.update()

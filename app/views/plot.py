@@ -10,7 +10,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 import param
-from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool
+from bokeh.models import ColumnDataSource, DataRange1d, GlyphRenderer, HoverTool
 
 from app import theme
 from app.cursor import Cursor
@@ -41,7 +41,7 @@ class Curve:
 
 class RunPlot(View):
     """A live plot with one curve a run. A subclass gives ``y_label`` and ``values``, and may override
-    ``glyphs`` to draw more than a line."""
+    ``glyphs`` to draw more than a line. ``beside``: a plot whose horizontal axis it shares, zoom and all."""
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
     scale: str = param.Selector(default="log", objects=list(SCALES), doc="of the vertical axis")
@@ -51,12 +51,20 @@ class RunPlot(View):
     default_scale: ClassVar[str] = "log"
 
     def __init__(
-        self, traces: Trace | Sequence[Trace] = (), cursor: Cursor | None = None, **params: object
+        self,
+        traces: Trace | Sequence[Trace] = (),
+        cursor: Cursor | None = None,
+        *,
+        beside: RunPlot | None = None,
+        **params: object,
     ) -> None:
+        self._beside = beside
         super().__init__(traces, cursor, **({"scale": self.default_scale} | params))
 
     def build(self) -> None:
         self._curves: dict[tuple[str, str, int], Curve] = {}
+        self._lines: list[GlyphRenderer] = []
+        self._range: tuple[str, DataRange1d] | None = None
         self._here = ColumnDataSource({"x": [], "y": [], "color": []})
         self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
         self._head.append(self._toolbar())
@@ -122,6 +130,7 @@ class RunPlot(View):
             y_label=self.y_label,
             log_y=self.logarithmic,
             height=self.height,
+            x_range=self._x_range(),
         )
         self._curves.clear()
         self._mark: object = None
@@ -133,7 +142,7 @@ class RunPlot(View):
             "x", source=self._here, line_color=theme.GREY, line_dash="dashed", line_alpha=0.8
         )
         self._fixed = [dot, span]
-        self.figure.x_range.renderers = self.figure.y_range.renderers = []
+        self._fit_to([])
         self.figure.on_event("tap", self._tapped)
         formats = {f"@{name}": "printf" for name in self.names}
         self._hover = HoverTool(tooltips=self.hover(), formatters=formats, renderers=[], mode="mouse")
@@ -141,6 +150,20 @@ class RunPlot(View):
         self._pane.object = self.figure
         if self.visible:
             self.draw()
+
+    def _x_range(self) -> DataRange1d:
+        """The other plot's range, or one of its own, which outlives a figure that only changed its y axis."""
+        if self._beside is not None and self._beside.x == self.x:
+            return self._beside.figure.x_range
+        if self._range is None or self._range[0] != self.x:
+            self._range = self.x, DataRange1d()
+        return self._range[1]
+
+    def _fit_to(self, lines: list[GlyphRenderer]) -> None:
+        """The ranges cover these curves, the horizontal one also those of the plots that share it."""
+        x_range = self.figure.x_range
+        x_range.renderers = [r for r in x_range.renderers if r not in self._lines] + lines
+        self.figure.y_range.renderers = self._lines = lines
 
     def backdrop(self) -> None:
         """Draw what lies behind the curves."""
@@ -179,8 +202,8 @@ class RunPlot(View):
                 for renderer in curve.renderers:
                     renderer.name = curve.trace.info.get("label")
         lines = [renderer for curve in self._curves.values() for renderer in curve.renderers]
-        if lines != self.figure.x_range.renderers:
-            self.figure.x_range.renderers = self.figure.y_range.renderers = lines
+        if lines != self._lines:
+            self._fit_to(lines)
             self._hover.renderers = [r for r in lines if r.glyph.__class__.__name__ == "Scatter"]
 
     def _mark_cursor(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from app import page as page_module
 from app.page import Page
-from app.session import GRACE, Session
+from app.session import EAGER, GRACE, PERIOD, Session
 from app.stories import stories
 from app.views import TABS
 from solvers import Trace
@@ -57,16 +57,26 @@ def test_the_first_screen_is_the_first_story_ready_to_run(visit):
 
 
 def test_an_address_brings_the_same_page_back(visit):
-    query = small(lam="0.01", x="passes", y="absolute", scale="linear", tab="steps", speed="10 a second")
+    query = small(
+        lam="0.01", x="passes", y="absolute", scale="linear", tab="steps", speed="10 a second", plots="held"
+    )
     page = visit(**query)
     again = visit(**page.query())
     assert again.setting == page.setting
     assert again.query() == page.query()
     assert len(again.notices) == 0
     assert again.session.pace == 10.0
+    assert again.session.drawing == 0
     assert again.tabs["steps"].visible
     assert "record" not in again.tabs, "a tab is made when it is first looked at"
     assert all(view.x == "passes" for view in again.session.views if "x" in view.param)
+
+
+def test_a_story_in_the_address_brings_its_view_unless_the_address_has_one_of_its_own(visit):
+    shown = stories()["superlinear"].view
+    page = visit(story="superlinear")
+    assert page.query() | shown == page.query()
+    assert visit(story="superlinear", tab="steps").query()["tab"] == "steps"
 
 
 def test_bad_values_in_an_address_fall_back_with_a_notice_each(visit):
@@ -302,6 +312,41 @@ def test_a_session_whose_page_is_gone_stops_its_runs(visit, wait_until, monkeypa
     assert session._is_gone()
     session.close()
     assert all(worker.join(1) for worker in workers)
+
+
+def test_held_plots_wait_while_runs_go_on_and_show_everything_once_they_end(visit, wait_until):
+    page = visit(**small(plots="held", speed="30 a second", solvers="prox-gd", tol="1e-14"))
+    page.controls.go()
+    wait_until(lambda: (page.session.tick(), sum(map(len, page.session.traces)) > 5)[1])
+
+    def points() -> int:
+        return sum(len(curve.feed.source.data["x"]) for curve in page.convergence._curves.values())
+
+    assert points() == 0
+    assert page.legend.rows[0]["iteration"] != "–", "the numbers go on"
+    page.controls.drawing.value = 1
+    wait_until(lambda: (page.session.tick(), points() > 5)[1])
+    page.controls.drawing.value = 0
+    page.controls.stop.param.trigger("clicks")
+    finish(page, wait_until)
+    assert points() == len(page.session.traces[0])
+
+
+def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until):
+    page = visit(**small(solvers="prox-gd", tol="1e-14"))
+
+    class Timer:
+        period = 200
+
+        def stop(self) -> None:
+            pass
+
+    page.session._timer, page.session._connected = Timer(), lambda: 1
+    page.controls.go()
+    assert page.session._timer.period == EAGER
+    wait_until(lambda: (page.session._on_time(), len(page.session.traces[:1] and page.session.traces[0]))[1])
+    page.session._on_time()
+    assert page.session._timer.period >= PERIOD
 
 
 def test_a_slow_tick_comes_less_often_and_recovers(monkeypatch):

@@ -188,6 +188,17 @@ class Visit:
             figure,
         )
 
+    def reach(self, figure: str) -> list[float]:
+        """Where the horizontal axis of a figure begins and ends."""
+        return self.page.evaluate(
+            """(name) => {
+              const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+                m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name)).at(-1)
+              return [figure.x_range.start, figure.x_range.end]
+            }""",
+            figure,
+        )
+
     def query(self) -> dict[str, str]:
         """The address as the page keeps it."""
         return dict(parse_qsl(urlsplit(self.page.url).query))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 
@@ -37,14 +39,17 @@ def test_run_draws_points_while_the_runs_go_on_and_pause_step_resume_stop_do_wha
 
 def test_prox_qn_comes_within_1e_6_of_the_optimum_in_seconds_and_owl_qn_is_denser_on_the_way(visit):
     tab = visit()
+    began = time.monotonic()
     tab.button("Run").click()
     tab.wait_until(
         lambda: len(c := tab.curves("convergence")) == 3 and len(c[0]) > 0 and c[0][-1] <= 1e-6,
         "a gap of 1e-6",
         120,
     )
+    wall = time.monotonic() - began
     gaps, cpu = tab.curves("convergence"), tab.curves("convergence", "x")
-    assert 3 * cpu[0][-1] / 2 < 12, "three runs share two cores: less than 20 s of wall time with compiling"
+    # wall time alone would test how busy the machine is
+    assert wall < 20 or 3 * cpu[0][-1] / 2 < 6, f"{wall:.0f} s of wall time, {cpu[0][-1]:.1f} s of CPU time"
     # prox-qn at a gap of a thousandth, and owl-qn after the same CPU time
     at = cpu[0][next(k for k, gap in enumerate(gaps[0]) if gap is not None and gap <= 1e-3)]
     tab.button("Stop").click()

@@ -50,6 +50,28 @@ def test_the_cursor_moved_in_one_plot_is_followed_by_the_other_the_bar_and_the_t
     tab.wait_until(lambda: tab.query()["tab"] == "summary", "the tab in the address")
 
 
+def test_both_plots_are_zoomed_together_stay_so_while_points_come_and_follow_again_after_reset(visit):
+    tab = visit(**SLOW | {"x": "iteration", "speed": "10 a second"})
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.points("convergence") > 20, "points")
+    tab.page.locator(".bk-Canvas").first.hover()
+    box = tab.page.locator(".bk-Canvas").first.bounding_box()
+    tab.page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.2 * box["height"])
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.6 * box["height"], steps=4)
+    tab.page.mouse.up()
+    before = tab.reach("convergence")
+    assert tab.reach("sparsity") == before
+    seen = tab.points("convergence")
+    tab.wait_until(lambda: tab.points("convergence") > seen + 10, "more points")
+    assert tab.reach("convergence") == tab.reach("sparsity") == before
+    assert before[1] < max(tab.curves("convergence", "x")[0])
+    tab.page.locator(".bk-Canvas").first.hover()
+    tab.page.get_by_title("Reset").first.click()
+    tab.wait_until(lambda: tab.reach("sparsity")[1] > before[1], "everything in sight")
+    tab.wait_until(lambda: tab.reach("sparsity")[1] >= max(tab.curves("sparsity", "x")[0]), "the head")
+
+
 def test_one_run_is_paused_hidden_and_stopped_by_its_row_and_space_works_for_all(visit):
     tab = visit(**SLOW)
     tab.button("Run").click()

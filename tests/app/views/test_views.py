@@ -123,6 +123,36 @@ def test_the_cursor_is_shown_in_every_plot_and_moved_by_a_click(traces):
     assert not cursor.follow
 
 
+def test_two_plots_side_by_side_have_one_zoom_whatever_their_axes_are(traces):
+    convergence = Convergence(traces)
+    sparsity = Sparsity(traces, convergence.cursor, beside=convergence)
+    assert sparsity.figure.x_range is convergence.figure.x_range
+    convergence.scale = "linear"  # a new figure
+    assert sparsity.figure.x_range is convergence.figure.x_range
+    covered = {id(renderer) for renderer in convergence.figure.x_range.renderers}
+    assert covered == {id(r) for view in (convergence, sparsity) for r in view._lines}
+    for view in (convergence, sparsity):
+        view.x = "iteration"
+    assert sparsity.figure.x_range is convergence.figure.x_range
+    assert {id(r) for r in convergence.figure.x_range.renderers} == {
+        id(r) for view in (convergence, sparsity) for r in view._lines
+    }
+    assert Sparsity(traces).figure.x_range is not Sparsity(traces).figure.x_range
+
+
+def test_the_summary_is_ordered_by_what_is_asked_for_and_saved_as_csv(traces):
+    view = Table(traces)
+    text = view._table.object
+    labels = [trace.info["label"] for trace in traces]
+    assert text.index(labels[0]) < text.index(labels[1])
+    fewest = min(traces, key=lambda trace: trace.last["nnz"]).info["label"]
+    view.order = "nnz"
+    assert min(labels, key=view._table.object.index) == fewest
+    lines = view._csv().read().decode().splitlines()
+    assert len(lines) == 1 + sum(map(len, traces))
+    assert lines[0].startswith("label,solver,iteration")
+
+
 def test_runs_taken_away_leave_empty_curves_that_the_next_runs_fill(traces):
     view = Convergence(traces)
     renderers = list(view.figure.renderers)

@@ -34,3 +34,10 @@ class Names:
     def output(self, c: int) -> str:
         """Of column ``c`` of W."""
         return str(self.outputs[c]) if c < len(self.outputs) else f"output {c + 1}"
+
+    def weight(self, k: int, n_features: int, n_outputs: int) -> str:
+        """Of entry ``k`` of w: a feature for an output or, behind the rows of W, a transition."""
+        j, c = divmod(k, n_outputs)
+        if j < n_features:
+            return f"{self.feature(j)} for {self.output(c)}" if n_outputs > 1 else self.feature(j)
+        return f"{self.output(j - n_features)} → {self.output(c)}"

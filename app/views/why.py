@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import numpy as np
 import panel as pn
 import panel_material_ui as pmui
@@ -91,7 +93,7 @@ class WhyLeft(View):
             "gradient": told["gradient"][moved],
             "fill": inside[moved].astype(float),
         }
-        self._said.object = "<p>" + _sentence(told, weight, moved) + "</p>"
+        self._said.object = "<p>" + _sentence(told, weight, moved, _name(trace, weight)) + "</p>"
         if self._pane.object is None:
             self._pane.object = self.figure
 
@@ -124,7 +126,14 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
     return columns | {"lam": np.full(len(told["bound"]), float(lam))}
 
 
-def _sentence(told: dict[str, np.ndarray], weight: int, moved: np.ndarray) -> str:
+def _name(trace: Trace, weight: int) -> str:
+    about = trace.info.get("problem")
+    if about is None:
+        return ""
+    return f" ({html.escape(trace.names.weight(weight, about['n_features'], about['n_outputs']))})"
+
+
+def _sentence(told: dict[str, np.ndarray], weight: int, moved: np.ndarray, name: str) -> str:
     number = theme.number
     parts = []
     for k in moved[:6]:
@@ -137,4 +146,4 @@ def _sentence(told: dict[str, np.ndarray], weight: int, moved: np.ndarray) -> st
                 f"did not exceed λ − M̂/N = {number(float(bound))}"
             )
     more = f" … and {len(moved) - 6} more moves" if len(moved) > 6 else ""
-    return f"Weight {number(weight)} " + ("; ".join(parts) + more if parts else "never left") + "."
+    return f"Weight {number(weight)}{name} " + ("; ".join(parts) + more if parts else "never left") + "."

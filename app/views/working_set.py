@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, LinearColorMapper, Span
+from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool, LinearColorMapper, Span
 
 from app import theme
 from app.views.base import View
@@ -49,10 +49,15 @@ class WorkingSetMap(View):
             self.id, x_label="iteration", y_label="weights, first to leave on top", height=300
         )
         shades = LinearColorMapper(palette=list(STATES.values()), low=0, high=len(STATES))
-        self.figure.image(
+        drawn = self.figure.image(
             "image", "x", "y", "dw", "dh", source=self._source, color_mapper=shades, level="image"
         )
         self.figure.grid.visible = False
+        state = CustomJSHover(args={"states": list(STATES)}, code="return states[value]")
+        tips = [("iteration", "$x{0}"), ("weights here", "@image{custom}")]
+        self.figure.add_tools(
+            HoverTool(tooltips=tips, formatters={"@image": state}, renderers=[drawn], attachment="above")
+        )
         self._here = Span(location=0, dimension="height", line_color=theme.GREY, line_dash="dashed")
         self.figure.add_layout(self._here)
         self.figure.on_event("tap", self._tapped)

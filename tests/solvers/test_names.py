@@ -27,3 +27,10 @@ def test_one_output_is_named_after_the_second_of_two_classes():
 def test_what_has_no_name_is_numbered():
     names = solvers.make_problem(multiclass(), lam=0.1).names
     assert (names.feature(0), names.output(2)) == ("feature 1", "output 3")
+
+
+def test_a_weight_is_named_after_feature_and_output_and_a_transition_after_two_outputs():
+    names = Names(features=("ink", "dot"), outputs=("a", "b", "c"))
+    assert names.weight(4, 2, 3) == "dot for b"
+    assert names.weight(2 * 3 + 5, 2, 3) == "b → c"
+    assert Names(features=("ink", "dot")).weight(1, 2, 1) == "dot"

@@ -43,7 +43,8 @@ def trace() -> Trace:
         test = ShrinkTest(working_set(asked), g[asked], bound, largest, 0.5, np.array(back, dtype=int))
         store.observe(Iterate(k, w=w, active=working_set(stayed), shrinking=test))
         records.append({"iteration": k, "epoch": epoch, "returned": len(back), "working_set": len(stayed)})
-    trace = Trace.from_records(records, label="a", params={}, problem={"lam": LAM, "n_params": D})
+    about = {"lam": LAM, "n_params": D, "n_features": D, "n_outputs": 1}
+    trace = Trace.from_records(records, label="a", params={}, problem=about)
     trace.probes = store
     return trace
 
@@ -119,7 +120,7 @@ def test_why_one_weight_left_and_came_back(trace):
     why = at(trace, 4).why
     why.weight = 5
     said = why._said.object
-    assert "left at iteration 1: it was zero, and |g| = 0.15 did not exceed λ − M̂/N = 0.2" in said
+    assert "Weight 5 (feature 6) left at iteration 1: it was zero, and |g| = 0.15 did not exceed λ − M̂/N = 0.2" in said
     assert "came back at iteration 3 (|g| = 0.97)" in said
     np.testing.assert_allclose(why._source.data["gradient"], [0.15, 0.15, np.nan, 0.97, 0.97])
     np.testing.assert_allclose(why._source.data["bound"], [np.nan, 0.2, 0.6, 0.9, 0.95])

@@ -80,14 +80,20 @@ class RowSparsity(View):
         self._frames = {name: ColumnDataSource(_frames([], 0, 0)) for name in ("patterns", "pictures")}
         self._moves = {name: ColumnDataSource({"x": [], "y": []}) for name in ("entered", "left")}
         self.patterns, self.pictures = self._pattern_figure(), self._picture_figure()
-        panes = (pn.pane.Bokeh(sizing_mode="stretch_width", margin=0) for _ in range(2))
-        self._pattern_pane, self._picture_pane = panes
-        self._picture_pane.visible = False
-        matrices = theme.column(self._pattern_pane, self._picture_pane, kind="plots")
-        self._body.extend([theme.column(self.share, self._said, kind="plots"), matrices])
+        self._panes = [
+            pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0)
+            for plot in (self.patterns, self.pictures)
+        ]
+        self._matrices = theme.column(kind="plots")
+        self._body.extend([theme.column(self.share, self._said, kind="plots"), self._matrices])
 
     def _pattern_figure(self) -> figure:
-        plot = theme.plot("row-patterns", x_label="", y_label="features, largest ‖W_j‖ on top", height=320)
+        plot = theme.plot(
+            "row-patterns",
+            x_label="outputs  ·  blue above zero, orange below",
+            y_label="features, largest ‖W_j‖ on top",
+            height=320,
+        )
         drawn = self._side_by_side(plot, "patterns", self._patterns, PALETTE, -1.0)
         plot.y_range.flipped = True
         formats = {
@@ -103,7 +109,7 @@ class RowSparsity(View):
     def _picture_figure(self) -> figure:
         plot = theme.plot(
             "row-pictures",
-            x_label="‖W_j‖ of each pixel  ·  + in, × out since the iterate before",
+            x_label="‖W_j‖ of pixels  ·  of the chosen run + in, × out since the iterate before",
             y_label="",
             height=320,
             match_aspect=True,
@@ -165,40 +171,35 @@ class RowSparsity(View):
         if not runs or mark == self._drawn:
             return
         self._drawn = mark
+        chosen = next((run for run in runs if run.trace is self.cursor.run), runs[0])
+        moves, shape = Moves.of(chosen.trace, chosen.iteration), chosen.trace.names.picture_shape
+        pictured = [run for run in runs if run.trace.names.picture_shape == shape]
+        self._said.object = _sentences(chosen, moves)
         self._show_patterns(runs)
-        self._show_pictures(runs)
-        chosen = next((run for run in runs if run.trace is self.cursor.run), None)
-        self._show_moves(runs, chosen)
+        if shape:
+            self._show_pictures(pictured, shape)
+            self._mark_moves(pictured.index(chosen), shape, moves)
+        panes = self._panes if shape else self._panes[:1]
+        if len(self._matrices) != len(panes):
+            self._matrices.objects = panes
 
     def _show_patterns(self, runs: list[Run]) -> None:
         rows = max(int(run.trace.nnz_rows.max(initial=1)) for run in runs)
         self._patterns.data = _patterns(runs)
         self._frames["patterns"].data = _frames(runs, 1, rows)
         _label(self.patterns, runs, 1)
-        if self._pattern_pane.object is None:
-            self._pattern_pane.object = self.patterns
 
-    def _show_pictures(self, runs: list[Run]) -> None:
-        shape = runs[0].trace.names.picture_shape
-        if self._picture_pane.visible != (shape is not None):
-            self._picture_pane.visible = shape is not None
-        if shape is None:
-            return
+    def _show_pictures(self, runs: list[Run], shape: tuple[int, int]) -> None:
         self._pictures.data = _pictures(runs)
         self._frames["pictures"].data = _frames(runs, shape[1], shape[0])
         _label(self.pictures, runs, shape[1])
-        if self._picture_pane.object is None:
-            self._picture_pane.object = self.pictures
 
-    def _show_moves(self, runs: list[Run], chosen: Run | None) -> None:
-        moves = Moves.of(chosen.trace, chosen.iteration) if chosen else None
-        self._said.object = _sentences(chosen, moves) if chosen else ""
-        shape = chosen.trace.names.picture_shape if chosen else None
+    def _mark_moves(self, place: int, shape: tuple[int, int], moves: Moves) -> None:
+        height, width = shape
         for name, source in self._moves.items():
-            features = np.array(getattr(moves, name) if shape else (), dtype=int)
-            height, width = shape or (1, 1)
+            features = np.array(getattr(moves, name), dtype=int)
             features = features[features < height * width]
-            left = _left(runs.index(chosen), width) if chosen else 0.0
+            left = _left(place, width)
             source.data = {"x": left + features % width + 0.5, "y": height - features // width - 0.5}
 
 
@@ -213,7 +214,7 @@ class Run:
 
     def label(self) -> str:
         count, size = int(self.seen["count"]), int(self.seen["size"])
-        return f"{self.trace.info['label']}: {theme.number(count)} of {theme.number(size)}"
+        return f"{self.trace.info['label']}\n{theme.number(count)} of {theme.number(size)}"
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def test_runs_stand_side_by_side_each_at_the_cursor_or_where_it_ended(words):
     ]
     assert view._patterns.data["x"][1] > 1.0
     labels = view.patterns.xaxis[0].formatter.args["texts"]
-    assert list(labels.values()) == ["a<b: 2 of 6", "short: 4 of 6"]
+    assert list(labels.values()) == ["a<b\n2 of 6", "short\n4 of 6"]
     assert list(labels) == list(view.patterns.xaxis[0].ticker.ticks)
     view.cursor.follow = True
     view.cursor.place(short, 0)
@@ -129,14 +129,15 @@ def test_while_the_cursor_follows_every_run_is_shown_at_its_newest(words):
 
 def test_of_pixels_the_norms_make_a_picture_with_its_first_row_on_top(pixels, words):
     view = at(pixels, 2)
-    assert view._picture_pane.visible
+    assert [pane.object for pane in view._matrices] == [view.patterns, view.pictures]
     expected = [[5, 6, 2], [np.sqrt(2), 0, 0]]
     np.testing.assert_allclose(np.flipud(view._pictures.data["norm"][0]), expected, rtol=1e-6)
     assert view._pictures.data["image"][0].max() == 1.0
     entered, left = (view._moves[name].data for name in ("entered", "left"))
     assert (entered["x"].tolist(), entered["y"].tolist()) == ([0.5], [0.5])
     assert (left["x"].tolist(), left["y"].tolist()) == ([2.5], [0.5])
-    assert not at(words, 2)._picture_pane.visible
+    view.show([words])
+    assert [pane.object for pane in view._matrices] == [view.patterns], "words make no picture"
 
 
 def test_rows_of_a_binned_pattern_are_named_after_their_largest(words):

@@ -118,6 +118,7 @@ class _Passes:
     def __init__(self, solver: BlockCoordinateDescent, problem: Problem, point: Point) -> None:
         self.solver, self.problem, self.point = solver, problem, point
         self.K, self.labels = solver.constants(problem), problem.loss.labels
+        self.shares = np.ones(problem.design.n_features)
         self.W, _ = problem.design.split(point.w)
         self.count = 0
         self.activate()
@@ -147,15 +148,15 @@ class _Passes:
         scores, penalty, search = self.point.scores, problem.penalty, self.K.size == 0
         kinks = sum(penalty.row_norms)
         slack = v_max / problem.loss.n_instances / kinks if solver.shrinking and kinks else np.inf
-        beta, sigma = (solver.omega, solver.sigma) if search else (0.0, 0.0)
+        searching = (solver.omega, solver.sigma, solver.lengthen) if search else (0.0, 0.0, 1.0)
         work = np.cumsum(design.column_nnz[order] * design.n_outputs)
         cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
         total, largest, trials = 0.0, 0.0, 0
         for part in np.split(order, cuts):
             sums, most, tried, touched = update_rows(
                 problem.loss.sample_code, design.starts, design.edges, design.rows, design.values,
-                self.labels, scores.Z, self.W, part, self.keep, self.K, problem.scale, penalty.ridge,
-                *penalty.row_norms, beta, sigma, slack, solver.rule == "paper",
+                self.labels, scores.Z, self.W, part, self.keep, self.K, self.shares,
+                problem.scale, penalty.ridge, *penalty.row_norms, *searching, slack, solver.rule == "paper",
             )  # fmt: skip
             total, largest, trials = total + sums, max(largest, most), trials + tried
             design.touched += touched
@@ -170,10 +171,13 @@ class _Passes:
 
 @dataclass(frozen=True)
 class BCDLS(BlockCoordinateDescent):
-    """𝓛_j = max(‖h_j‖_∞, 1e-12), h of equation (6), and an Armijo search (7): Tseng and Yun 2009.
+    """𝓛_j from the second derivatives h_j of equation (6), and an Armijo search (7): Tseng and Yun 2009.
 
-    A pass takes every active row once: in a new random order each time, which on neighbouring pixels needs a
-    quarter of the passes, or one after the other (``order="cyclic"``), as in the paper.
+    Two things go beyond the paper, whose method is ``order="cyclic"`` with ``lengthen=1``. A pass takes every
+    active row once, in a new random order each time: with neighbouring pixels as features, one after the
+    other needs several times as many passes. And 𝓛_j = s_j max(‖h_j‖_∞, 1e-12), where s_j (at least 0.1)
+    falls by the factor ``lengthen`` whenever the search takes the first step it tries, and doubles, up to 1,
+    when it does not: ‖h_j‖_∞ overestimates the curvature along most steps.
     """
 
     id = "bcd-ls"
@@ -187,6 +191,12 @@ class BCDLS(BlockCoordinateDescent):
     revisit: float = revisit_param()
     omega: float = param(0.5, "factor of the line search ω", low=0.0, high=0.999, open_low=True)
     sigma: float = param(0.01, "share of the promised decrease that the search asks for", low=0.0, high=0.999)
+    lengthen: float = param(
+        0.8,
+        "factor of 𝓛_j at rows whose first step is taken; 1 keeps the paper's 𝓛_j",
+        low=0.1,
+        high=1.0,
+    )
     rule: str = rule_param()
     tol: float = tol_param()
     seed: int = param(0, "seed of the random order", low=0)

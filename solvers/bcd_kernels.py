@@ -10,18 +10,21 @@ from .row_norms import row_prox, row_subgradient, row_value
 
 #: Units of rounding by which a step may miss its decrease, and the number of steps tried.
 ROUNDING, TRIALS = 10.0 * np.finfo(float).eps, 30
+#: Smallest share of the second derivatives that is taken for curvature.
+LEAST = 0.1
 
 
 @kernel
 def update_rows(
-    code, starts, edges, rows, values, y, Z, W, order, keep, K,
-    scale, ridge, l1, l2, sup, omega, sigma, slack, ignore_direction,
+    code, starts, edges, rows, values, y, Z, W, order, keep, K, shares,
+    scale, ridge, l1, l2, sup, omega, sigma, lengthen, slack, ignore_direction,
 ):  # fmt: skip
     """Algorithm 2 for the features of ``order``; Z = X W moves with W.
 
-    𝓛_j is K_j, without search, or max(‖h_j‖_∞, 1e-12) with a search where K is empty. A row at zero is left
-    out, and marked in ``keep``, if it stays optimal when the strengths fall by the share ``slack``. Returns
-    the sum and the largest of the violations, the trials, and the entries of X touched.
+    𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, 1e-12) with a search where K is empty. Shares s_j fall by
+    the factor ``lengthen`` where the first trial is taken, and double, up to 1, where it is not. A row at
+    zero is left out, and marked in ``keep``, if it stays optimal when the strengths fall by the share
+    ``slack``. Returns the sum and the largest of the violations, the trials, and the entries of X touched.
     """
     m, search = W.shape[1], K.size == 0
     G, H, V, out, part = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
@@ -47,7 +50,7 @@ def update_rows(
                 row_prox(out, left * l1, left * l2, left * sup)
                 keep[j] = np.any(out != 0.0)
             continue
-        L = max(scale * H.max() + ridge if search else K[j], 1e-12)
+        L = shares[j] * max(scale * H.max() + ridge, 1e-12) if search else max(K[j], 1e-12)
         for c in range(m):
             V[c] = w[c] - G[c] / L
         row_prox(V, l1 / L, l2 / L, sup / L)
@@ -89,6 +92,9 @@ def update_rows(
                     w[c] = V[c]
                 break
             t *= omega
+        # a step that rounding let pass says nothing
+        passed = t == 1.0 and -sigma * promised > rounding
+        shares[j] = max(lengthen * shares[j], LEAST) if passed else min(2.0 * shares[j], 1.0)
     return total, largest, trials, touched
 
 

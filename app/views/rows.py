@@ -96,13 +96,15 @@ class RowSparsity(View):
         )
         drawn = self._side_by_side(plot, "patterns", self._patterns, PALETTE, -1.0)
         plot.y_range.flipped = True
+        # x and y are numbers of an image; of the lists of names Bokeh would look up single letters
+        named = {"feature": ("@y", "features"), "output": ("@x", "outputs")}
+        code, source = theme.asset("row_names.js"), self._patterns
         formats = {
-            f"@{column}": CustomJSHover(
-                args={"source": self._patterns, "column": column}, code=theme.asset("row_names.js")
-            )
-            for column in ("features", "outputs")
+            place: CustomJSHover(args={"source": source, "column": column}, code=code)
+            for place, column in named.values()
         }
-        tips = [(name[1:-1], f"{name}{{custom}}") for name in formats] + [("weight", "@weight{0.[0000]}")]
+        tips = [(name, f"{place}{{custom}}") for name, (place, _) in named.items()]
+        tips.append(("weight", "@weight{0.[0000]}"))
         plot.add_tools(HoverTool(tooltips=tips, formatters=formats, renderers=[drawn]))
         return plot
 

@@ -74,7 +74,7 @@ def test_a_cyclic_pass_searches_with_the_second_derivatives(penalty):
                 w = trial
                 break
             t *= 0.5
-    it, found = passes("bcd-ls", problem, 1, order="cyclic")[1]
+    it, found = passes("bcd-ls", problem, 1, order="cyclic", lengthen=1.0)[1]
     np.testing.assert_allclose(found, w, atol=1e-11)
     assert it.ls_trials == trials
 

@@ -1,0 +1,57 @@
+"""The four penalties of a story end as four patterns side by side, and what the pointer is on has a name."""
+
+from __future__ import annotations
+
+import re
+
+PATTERNS = """() => {
+  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "row-patterns")).at(-1)
+  const drawn = figure?.renderers.find((r) => r.glyph?.type === "Image")
+  const view = figure && Bokeh.index.find_one(figure)
+  if (!view || !drawn.data_source.data.dh.length) return null
+  const {x, y} = view.el.getBoundingClientRect(), {left, top, width, height} = view.frame.bbox
+  const {dh, features, outputs} = drawn.data_source.data
+  return {
+    rows: [...dh], features: [...features].map((f) => [...f]), outputs: [...outputs].map((o) => [...o]),
+    place: {x: x + left, y: y + top, width, height},
+  }
+}"""
+TOOLTIP = """() => {
+  const found = []
+  const walk = (root) => {
+    for (const el of root.querySelectorAll("*")) {
+      if (String(el.className).includes("Tooltip")) found.push(el.shadowRoot?.textContent ?? "")
+      if (el.shadowRoot) walk(el.shadowRoot)
+    }
+  }
+  walk(document)
+  return found.join(" ")
+}"""
+
+
+def test_four_penalties_leave_four_patterns_and_the_tooltip_names_feature_and_output(visit):
+    tab = visit(width=1440, height=1600, story="four-patterns", tol="1e-3")
+    assert tab.page.get_by_role("tab", name="Rows", exact=True).get_attribute("aria-selected") == "true"
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished"] * 4, "the end of all runs", 120)
+    tab.wait_until(
+        lambda: (seen := tab.page.evaluate(PATTERNS)) is not None and len(seen["rows"]) == 4, "four patterns"
+    )
+    tab.page.wait_for_timeout(500)
+    seen = tab.page.evaluate(PATTERNS)
+    ridge, lasso, elastic, group = seen["rows"]
+    assert ridge > elastic > lasso > group > 0
+    assert [len(names) for names in seen["features"]] == seen["rows"]
+    assert seen["outputs"] == [list("0123456789")] * 4
+
+    place = seen["place"]
+    for share in (0.03, 0.04):
+        tab.page.mouse.move(place["x"] + share * place["width"], place["y"] + 0.3 * place["height"])
+        tab.page.wait_for_timeout(200)
+    said = re.compile(r"feature:\s*row \d, column \d\s*output:\s*\d\s*weight:\s*-?\d")
+    tab.wait_until(lambda: said.search(tab.page.evaluate(TOOLTIP)) is not None, "a tooltip with names")
+
+    tab.page.mouse.move(place["x"] + 0.5 * place["width"], place["y"] - 100)
+    tab.page.locator('.row.run[data-label="group lasso"] .label').click()
+    tab.page.get_by_text(f"{group} of 64 features in use").wait_for()

@@ -12,7 +12,7 @@ from solvers import FIELDS, Trace
 
 #: Fields that can be drawn, and what their axis says.
 NUMBERS = {
-    "violation": "violation: largest entry of the minimum-norm subgradient",
+    "violation": "violation of optimality",
     "step": "accepted step t",
     "ls_trials": "trials of the line search",
     "memory_pairs": "L-BFGS pairs held",

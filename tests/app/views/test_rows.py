@@ -151,3 +151,16 @@ def test_nothing_is_sent_again_while_nothing_has_changed(words):
     sent = view._patterns.data
     view.update()
     assert view._patterns.data is sent
+
+
+def test_hidden_nothing_follows_the_cursor(words):
+    view = at(words, 2)
+    view.visible = False
+    sent, curve = view._patterns.data, view.share._here.data
+    view.cursor.place(words, 1)
+    view.update()
+    assert view._patterns.data is sent
+    assert view.share._here.data is curve
+    view.visible = True
+    assert view._patterns.data["dh"] == [4]
+    assert view.share._here.data["x"] == [1.0]

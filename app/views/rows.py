@@ -34,7 +34,7 @@ SHOWN = 6
 #: Room between two of them, in widths of one.
 ROOM = 0.12
 #: Features named in a sentence, at most.
-NAMED = 12
+NAMED = 8
 #: Shade of the smallest weight, on a scale from 0 (none) to 1 (the largest).
 FAINT = 0.2
 
@@ -288,7 +288,7 @@ def _named(names: Names, features: list[int]) -> str:
     """How many, and the first of them by name."""
     if not features:
         return "none."
-    shown = ", ".join(f"<i>{html.escape(names.feature(j))}</i>" for j in features[:NAMED])
+    shown = " · ".join(f"<i>{html.escape(names.feature(j))}</i>" for j in features[:NAMED])
     return f"{theme.number(len(features))}. {shown}{' …' if len(features) > NAMED else ''}"
 
 

@@ -84,8 +84,8 @@ def test_the_features_are_named_and_cannot_become_part_of_the_page(words):
     assert "<b>a&lt;b</b> at iteration 2: 4 of 6 features in use (66.7 %)." in said
     assert "In since iteration 1: 1. <i>tea</i>" in said
     assert "Out since iteration 1: 1. <i>rye</i>" in said
-    assert "In since the start, largest norm first: 4. <i>&lt;b&gt;</i>, <i>ham</i>" in said
-    assert "Out since iteration 2: 2. <i>egg</i>, <i>tea</i>" in at(words, 3)._said.object
+    assert "In since the start, largest norm first: 4. <i>&lt;b&gt;</i> · <i>ham</i>" in said
+    assert "Out since iteration 2: 2. <i>egg</i> · <i>tea</i>" in at(words, 3)._said.object
 
 
 def test_w_is_drawn_with_its_rows_in_falling_order_of_their_norms(words):

@@ -34,7 +34,7 @@ SHOWN = 6
 #: Room between two of them, in widths of one.
 ROOM = 0.12
 #: Features named in a sentence, at most.
-NAMED = 12
+NAMED = 8
 #: Shade of the smallest weight, on a scale from 0 (none) to 1 (the largest).
 FAINT = 0.2
 
@@ -72,7 +72,8 @@ class RowSparsity(View):
 
     def build(self) -> None:
         self.share = RowShare((), self.cursor, visible=self.visible, x=self.x, height=220)
-        self.param.watch(lambda event: self.share.param.update(x=event.new), "x")
+        for name in ("x", "visible"):
+            self.param.watch(lambda event: self.share.param.update({event.name: event.new}), name)
         self._said = theme.html(sizing_mode="stretch_width")
         self._drawn: object = None
         self._patterns = ColumnDataSource(_patterns([]))
@@ -157,7 +158,7 @@ class RowSparsity(View):
         return any(t.probes is not None and t.probes.iterations("rows") for t in self.traces)
 
     def draw(self) -> None:
-        self.share.traces, self.share.visible = self.traces, self.visible
+        self.share.traces = self.traces
         self.share.update()
         shown = [t for t in self.traces if t is self.cursor.run]
         shown += [t for t in self.traces if t is not self.cursor.run][: SHOWN - len(shown)]
@@ -287,7 +288,7 @@ def _named(names: Names, features: list[int]) -> str:
     """How many, and the first of them by name."""
     if not features:
         return "none."
-    shown = ", ".join(f"<i>{html.escape(names.feature(j))}</i>" for j in features[:NAMED])
+    shown = " · ".join(f"<i>{html.escape(names.feature(j))}</i>" for j in features[:NAMED])
     return f"{theme.number(len(features))}. {shown}{' …' if len(features) > NAMED else ''}"
 
 

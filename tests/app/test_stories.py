@@ -67,12 +67,14 @@ def test_a_story_can_be_shown(story):
 
 
 def optima() -> list:
-    """Every f* of the stories once, with a story and a penalty that it is of."""
+    """Every f* of the stories once, with a story and a penalty that it is of; that of the huge tree is looked
+    at in test_tree_story.py."""
     found = {
         (str(story.setting.problem), penalty, f_star): pytest.param(
             story, penalty, f_star, id=f"{story.id}-{penalty}"
         )
         for story in stories().values()
+        if story.id != "tree"
         for penalty, f_star in story.f_star.items()
     }
     return list(found.values())
@@ -193,13 +195,13 @@ def test_four_patterns_are_those_of_figure_1(race):
     assert (used["group lasso"] != 0).all()
 
 
-def test_line_search_pays_for_bcd_at_a_trial_a_feature_and_not_for_fista(race):
+def test_line_search_pays_for_bcd_at_few_trials_and_not_for_fista(race):
     story = stories()["line-search-pays"]
     passes = {s.label: work(race(story, s.label, 1e-6), 1e-6, "passes") for s in story.setting.solvers}
-    assert passes["bcd-ls"] < 0.7 * passes["bcd-cst"]
+    assert passes["bcd-ls"] < 2 / 3 * passes["bcd-cst"]
     assert passes["fista-ls"] > 0.9 * passes["fista-cst"]
     bcd = race(story, "bcd-ls", 1e-6)
-    assert bcd.ls_trials[1:].sum() < 1.05 * bcd.nnz_rows[1:].sum()
+    assert bcd.ls_trials[1:].sum() < 1.5 * bcd.nnz_rows[1:].sum()
 
 
 def test_line_search_pays_for_fista_too_where_the_constant_is_too_large():

@@ -84,8 +84,8 @@ def test_the_features_are_named_and_cannot_become_part_of_the_page(words):
     assert "<b>a&lt;b</b> at iteration 2: 4 of 6 features in use (66.7 %)." in said
     assert "In since iteration 1: 1. <i>tea</i>" in said
     assert "Out since iteration 1: 1. <i>rye</i>" in said
-    assert "In since the start, largest norm first: 4. <i>&lt;b&gt;</i>, <i>ham</i>" in said
-    assert "Out since iteration 2: 2. <i>egg</i>, <i>tea</i>" in at(words, 3)._said.object
+    assert "In since the start, largest norm first: 4. <i>&lt;b&gt;</i> · <i>ham</i>" in said
+    assert "Out since iteration 2: 2. <i>egg</i> · <i>tea</i>" in at(words, 3)._said.object
 
 
 def test_w_is_drawn_with_its_rows_in_falling_order_of_their_norms(words):
@@ -151,3 +151,16 @@ def test_nothing_is_sent_again_while_nothing_has_changed(words):
     sent = view._patterns.data
     view.update()
     assert view._patterns.data is sent
+
+
+def test_hidden_nothing_follows_the_cursor(words):
+    view = at(words, 2)
+    view.visible = False
+    sent, curve = view._patterns.data, view.share._here.data
+    view.cursor.place(words, 1)
+    view.update()
+    assert view._patterns.data is sent
+    assert view.share._here.data is curve
+    view.visible = True
+    assert view._patterns.data["dh"] == [4]
+    assert view.share._here.data["x"] == [1.0]

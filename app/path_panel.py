@@ -90,6 +90,7 @@ class PathPanel:
         self._session, self._wanted = session, wanted
         self._tracings: list[Tracing] = []
         self._workers: list[Worker] = []
+        self._drawn: list[Callable[[], None]] = []
         self._error = ""
         self._ticks = 0
         small = {"size": "small", "margin": (4, 4)}
@@ -140,6 +141,8 @@ class PathPanel:
         if self._tracings and (not alive or self._ticks % EVERY == 0):
             self.view.show([trace for tracing in self._tracings for trace in tracing.found])
         self._ticks += 1
+        if self._drawn:  # one a tick: for each the whole page is gone through
+            self._drawn.pop(0)()
 
     def _sentence(self, alive: bool) -> str:
         errors = [str(worker.error) for worker in self._workers if worker.error is not None]
@@ -155,13 +158,13 @@ class PathPanel:
         return html.escape(f"{about['dataset']}, {about['loss']}: {done}")
 
     def _later(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Draw in the pool; the page's thread takes what is drawn at a tick."""
+        """Draw in the pool; ``update`` puts what is drawn on the page."""
         drawn: list[Any] = []
 
         def done(worker: Worker) -> None:
             if worker.error is not None:
                 self._error = f"a plot cannot be drawn: {worker.error}"
-            then(drawn[0] if drawn else None)
+            self._drawn.append(partial(then, drawn[0] if drawn else None))
 
         try:
             self._session.task(lambda worker: drawn.append(work()), done)

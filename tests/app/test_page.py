@@ -435,8 +435,8 @@ def test_the_path_of_the_problem_on_the_page_is_traced_on_its_tab(visit, wait_un
     page.session.tick()
     assert not panel.button.disabled
     panel.press()
-    wait_until(lambda: (page.session.tick(), not panel.alive and not page.session._tasks)[1])
-    page.session.tick()
+    wait_until(lambda: not panel.alive)
+    wait_until(lambda: (page.session.tick(), not panel.view._drawing)[1])
     assert [trace.info["problem"]["dataset"] for trace in page.tabs["path"].traces] == ["breast-cancer"] * 10
     assert page.session.state == "idle", "a path is no run of the page"
     page.controls.go()

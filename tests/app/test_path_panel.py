@@ -48,8 +48,8 @@ def panel(session, problem):
 
 
 def finish(session, panel, wait_until):
-    wait_until(lambda: (session.tick(), not panel.alive and not session._tasks)[1])
-    session.tick()
+    wait_until(lambda: not panel.alive)
+    wait_until(lambda: (session.tick(), not panel.view._drawing)[1])
 
 
 def test_every_chosen_solver_gets_a_path(session, panel, wait_until):

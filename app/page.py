@@ -16,6 +16,7 @@ from app.fields import Form
 from app.legend import LegendRows
 from app.live import LiveRun
 from app.optimum import Optimum
+from app.path_panel import PathPanel
 from app.pool import PoolFull
 from app.problem_panel import ProblemPanel
 from app.run_controls import DRAWING, PACES, RunControls
@@ -23,7 +24,7 @@ from app.session import Session
 from app.setting import Setting, SolverSetting
 from app.solver_panel import SolverPanel
 from app.stories import Story, stories
-from app.views import TABS, Convergence, Sparsity, View
+from app.views import TABS, Convergence, Path, Sparsity, View
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
 from solvers import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, Parameter, Problem, Stopping
@@ -213,14 +214,27 @@ class Page:
     def _tab_changed(self) -> None:
         chosen = list(TABS)[self.tab_bar.active]
         if chosen not in self.tabs:
-            view = self.tabs[chosen] = TABS[chosen](self.session.traces, self.session.cursor)
-            self.session.views.append(view)
+            self.tabs[chosen] = self._make_tab(chosen)
             self._set_x(self.convergence.x)
-            self.tab_column.append(view)
+            self.tab_column.append(self.tabs[chosen])
         for id, view in self.tabs.items():
             view.visible = id == chosen
         if hasattr(self, "pending"):
             self._changed()
+
+    def _make_tab(self, id: str) -> View:
+        if id == Path.id:  # it has runs of its own
+            panel = PathPanel(self.session, self._path_wanted)
+            self.session.watchers.append(panel)
+            return panel.view
+        view = TABS[id](self.session.traces, self.session.cursor)
+        self.session.views.append(view)
+        return view
+
+    def _path_wanted(self) -> tuple[Problem, Setting] | None:
+        if self.problem.problem is None or not self.solvers.chosen:
+            return None
+        return self.problem.problem, self.setting
 
     # running
 

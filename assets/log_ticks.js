@@ -1,5 +1,6 @@
 // Ticks of a logarithmic axis: powers of ten, with 2 and 5 between few decades, round steps within one.
 const {start, end} = cb_data
+if (!(0 < start && start < end)) { return [] }
 const low = Math.log10(start), high = Math.log10(end), decades = high - low
 const ticks = []
 if (decades > 1) {

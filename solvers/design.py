@@ -17,6 +17,8 @@ from .working_set import WorkingSet
 SLAB = 512 * 1024
 #: Column entries times outputs that one kernel call handles, some 20 ms.
 CHUNK = 16_000_000
+#: Entries of a fresh array that are cleared between two pulses, some 20 ms.
+CLEARED = 4_000_000
 
 
 class Scores:
@@ -229,7 +231,11 @@ class Design:
 
     def _adjoint_rows(self, G: np.ndarray, features: np.ndarray, out: np.ndarray) -> None:
         parts = [out] + [np.zeros_like(out) for _ in range(1, self.team.threads)]
-        out[:] = 0.0
+        piece = max(1, CLEARED // self.n_outputs)
+        for lo in range(0, len(out), piece):
+            if lo:
+                self.pulse()
+            out[lo : lo + piece] = 0.0
 
         def task(item: tuple[int, int, int]) -> None:
             b, lo, hi = item

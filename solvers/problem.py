@@ -20,6 +20,8 @@ from .working_set import WorkingSet
 
 #: Incremental updates of the scores after which they are computed afresh, against drift.
 REFRESH = 50
+#: Weights written between two pulses: each may be the first on its page of a huge vector.
+SCATTERED = 50_000
 
 
 class Problem:
@@ -156,15 +158,22 @@ class Problem:
 
     def at(self, w: np.ndarray | None = None) -> Point:
         """The point at ``w`` (None: zero); the point owns a copy."""
-        w = np.zeros(self.size) if w is None else np.array(w, dtype=np.float64)
+        if w is None:  # nothing of a vector that may be huge is looked at
+            none = self.design.working_set(np.zeros(0, dtype=np.int64))
+            scores = self.design.scores(np.zeros(0), none)
+            return Point(self, np.zeros(self.size), scores, active=none)
+        w = np.array(w, dtype=np.float64)
         if w.shape != (self.size,):
             raise ValueError(f"w has shape {w.shape}: this problem has {self.size} weights")
         return Point(self, w, self.design.scores(w))
 
     def moved(self, point: Point, w: np.ndarray) -> Point:
         """The point at ``w``; its scores start from those of ``point`` where that touches less of X."""
+        self.pulse()
         change = w - point.w
+        self.pulse()
         changed = self.design.working_set().restrict(change != 0.0)
+        self.pulse()
         nonzero = self.design.working_set().restrict(w != 0.0)
         if point.age < REFRESH and self.design.cost(changed) < self.design.cost(nonzero):
             scores = point.scores.plus(1.0, self.design.scores(changed.take(change), changed))
@@ -306,7 +315,10 @@ class Line:
         if self.active.full:
             old.w[:] = self._w
         else:
-            old.w[self.active.coordinates] = self._w
+            for lo in range(0, len(self.active), SCATTERED):
+                part = slice(lo, lo + SCATTERED)
+                old.w[self.active.coordinates[part]] = self._w[part]
+                self.problem.pulse()
         if old.age + 1 >= REFRESH:
             return Point(
                 self.problem, old.w, self.problem.design.scores(self._w, self.active), active=self.active

@@ -38,6 +38,7 @@ class ProxGD(Solver):
         step, known, n = 0.0, {}, 0
         while True:
             w, g = point.w, point.gradient()
+            problem.pulse()
             violation = problem.penalty.violation(w, g)
             yield Iterate.at(point, n, violation=violation, gradient=g, **known)
             if violation == 0.0:
@@ -58,7 +59,12 @@ class ProxGD(Solver):
 
 def first_step(problem: Problem, point: Point) -> float:
     """1/K, K the curvature of the smooth part along the proximal step of length 1."""
-    p = problem.penalty.prox(point.w - point.gradient(), 1.0) - point.w
+    ahead = point.w - point.gradient()
+    problem.pulse()
+    p = problem.penalty.prox(ahead, 1.0)
+    problem.pulse()
+    p -= point.w
+    problem.pulse()
     curvature = problem.line(point, p).curvature()
     return float(p @ p) / curvature if curvature > 0.0 else 1.0
 
@@ -71,8 +77,11 @@ class ProximalSearch:
         self.trial = point
 
     def __call__(self, t: float) -> bool:
-        w = self.point.w
-        self.trial = self.problem.moved(self.point, self.problem.penalty.prox(w - t * self.g, t))
+        w, problem = self.point.w, self.problem
+        ahead = w - t * self.g
+        problem.pulse()
+        self.trial = problem.moved(self.point, problem.penalty.prox(ahead, t))
         s = self.trial.w - w
+        problem.pulse()
         F = self.trial.smooth
         return self.point.smooth + self.g @ s + s @ s / (2.0 * t) + ROUNDING * abs(F) >= F

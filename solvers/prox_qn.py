@@ -78,12 +78,15 @@ class ProxQN(Solver):
         memory = PairMemory(None if self.memory == "full" else self.memory)
         point = problem.at(w0)
         A, g = problem.design.working_set(), point.gradient()
+        problem.pulse()
         gamma, M_hat = self.gamma0, self._first_threshold(problem, point, g)
         eps_s, epoch, dropped_from, exhausted = self.cooling_start, 0, None, False
         n, yielded, known, events = 0, -1, {}, ("epoch-start",)
         while True:
             full, asked, bound = A.full, (A, g), lam - M_hat / N
+            problem.pulse()
             keep, M = shrink(A.take(point.w), g, lam, M_hat / N)
+            problem.pulse()
             if self.shrinking and not keep.all():
                 A, g = A.restrict(keep), g[keep]
                 memory.restrict(keep)

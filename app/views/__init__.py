@@ -13,6 +13,7 @@ from .base import View
 from .convergence import Convergence
 from .line_search import LineSearch
 from .memory import Memory
+from .path import Path
 from .rate import Rate
 from .record import Record
 from .rows import RowSparsity
@@ -24,7 +25,7 @@ from .table import Table
 #: Views on tabs, in their order.
 TABS: dict[str, type[View]] = {
     view.id: view
-    for view in (Shrinking, Memory, LineSearch, Steps, Rate, RowSparsity, Record, Accuracy, Table)
+    for view in (Shrinking, Memory, LineSearch, Steps, Rate, RowSparsity, Path, Record, Accuracy, Table)
 }
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Cursor",
     "LineSearch",
     "Memory",
+    "Path",
     "Rate",
     "Record",
     "RowSparsity",

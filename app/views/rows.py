@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import itertools
 import sys
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +26,7 @@ from app.views.feed import Rows as Records
 from app.views.feed import known
 from app.views.memory import PALETTE
 from app.views.plot import X_AXES, RunPlot
+from app.views.row_moves import Moves, Seen
 from solvers import Names, Trace
 
 #: Runs whose matrices are drawn side by side, at most.
@@ -37,8 +37,6 @@ ROOM = 0.12
 NAMED = 8
 #: Shade of the smallest weight, on a scale from 0 (none) to 1 (the largest).
 FAINT = 0.2
-
-Seen = Mapping[str, np.ndarray]
 
 
 class RowShare(RunPlot):
@@ -218,54 +216,6 @@ class Run:
     def label(self) -> str:
         count, size = int(self.seen["count"]), int(self.seen["size"])
         return f"{self.trace.info['label']}\n{theme.number(count)} of {theme.number(size)}"
-
-
-@dataclass(frozen=True)
-class Moves:
-    """Features that came in (``entered``) and went out (``left``) from the observation ``before`` the one at
-    an iteration to that; and since the start: all that came in and stayed, and all that were in and are
-    ``gone``. Those in are in falling order of ‖W_j‖, those out begin with the last to leave."""
-
-    before: int | None
-    entered: list[int]
-    left: list[int]
-    since_start: list[int]
-    gone: list[int]
-
-    @classmethod
-    def of(cls, trace: Trace, iteration: int) -> Moves:
-        """Of a run with a ``rows`` probe, up to an iteration."""
-        entries = [entry for entry in trace.probes.entries("rows") if entry[0] <= iteration]
-        seen = entries[-1][1]
-        now, first = _support(seen), _support(entries[0][1])
-        before, last = entries[-2] if len(entries) > 1 else (None, seen)
-        previous = _support(last)
-        ever = np.bitwise_or.reduce([entry["support"] for _, entry in entries])
-        gone = np.unpackbits(ever, count=now.size).astype(bool) & ~now
-        return cls(
-            before,
-            _ranked([seen], now & ~previous),
-            _ranked([last], previous & ~now),
-            _ranked([seen], now & ~first),
-            _ranked((entry for _, entry in reversed(entries)), gone),
-        )
-
-
-def _support(seen: Seen) -> np.ndarray:
-    return np.unpackbits(seen["support"], count=int(seen["size"])).astype(bool)
-
-
-def _ranked(entries: Iterable[Seen], wanted: np.ndarray) -> list[int]:
-    """The features wanted, in the order in which the entries name them; those that none names, because their
-    norms were too small to be kept, come last."""
-    wanted, found = wanted.copy(), []
-    for seen in entries:
-        if not wanted.any():
-            break
-        rows = seen["rows"][wanted[seen["rows"]]]
-        found.extend(rows.tolist())
-        wanted[rows] = False
-    return found + np.flatnonzero(wanted).tolist()
 
 
 def _sentences(run: Run, moves: Moves) -> str:

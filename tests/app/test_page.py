@@ -10,6 +10,7 @@ import pytest
 
 from app import page as page_module
 from app.page import Page
+from app.path_panel import PathPanel
 from app.session import EAGER, GRACE, PERIOD, Session
 from app.stories import stories
 from app.views import TABS
@@ -426,3 +427,18 @@ def test_a_trace_is_all_that_a_row_needs():
     trace = Trace.from_records(records, label="a")
     assert said(trace, 1) == "iteration 1 · f 1.5 · 3 non-zeros · step 0.5 after 2 trials · curvature skipped"
     assert [mark[:2] for mark in marks(trace)] == [[0, "epoch"], [1, "trouble"], [2, "return"]]
+
+
+def test_the_path_of_the_problem_on_the_page_is_traced_on_its_tab(visit, wait_until):
+    page = visit(**small(tab="path", solvers="prox-qn"))
+    (panel,) = (watcher for watcher in page.session.watchers if isinstance(watcher, PathPanel))
+    page.session.tick()
+    assert not panel.button.disabled
+    panel.press()
+    wait_until(lambda: not panel.alive)
+    wait_until(lambda: (page.session.tick(), not panel.view._drawing)[1])
+    assert [trace.info["problem"]["dataset"] for trace in page.tabs["path"].traces] == ["breast-cancer"] * 10
+    assert page.session.state == "idle", "a path is no run of the page"
+    page.controls.go()
+    finish(page, wait_until)
+    assert len(page.tabs["path"].traces) == 10, "nor is a run of the page a solution on the path"

@@ -7,7 +7,8 @@ import pytest
 
 from app.cursor import Cursor
 from app.views import RowSparsity
-from app.views.rows import FAINT, Moves, RowShare
+from app.views.row_moves import Moves
+from app.views.rows import FAINT, RowShare
 from solvers import Names, Trace
 from solvers.probes import ProbeStore
 

@@ -1,0 +1,201 @@
+"""How solutions change with λ: sparsity, worth on held-out data, weights, and the time each took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.plotting import figure
+
+from app import theme
+from app.cursor import Cursor
+from app.views.base import View
+from app.views.table import as_html
+from solvers import Trace
+
+#: Columns of the table: heading, field of the result, significant digits.
+COLUMNS = (
+    ("objective", "objective", 7),
+    ("gap at most", "gap", 2),
+    ("non-zeros", "nnz", 7),
+    ("rows", "nnz_rows", 7),
+    ("train {metric_name}", "train_metric", 4),
+    ("test {metric_name}", "test_metric", 4),
+    ("ranking loss", "test_ranking_loss", 4),
+    ("micro-F1", "test_micro_f1", 4),
+)
+
+#: What is drawn, by the names of saved pictures; made in :mod:`app.views.path_plots`.
+PLOTS = ("path-accuracy", "path-weights", "path-nnz", "path-seconds")
+
+Later = Callable[[Callable[[], Any], Callable[[Any], None]], None]
+
+
+@dataclass(frozen=True)
+class Solutions:
+    """Finished runs of one solver on one objective, in the order in which they were found."""
+
+    label: str
+    color: str
+    dash: str
+    traces: tuple[Trace, ...]
+
+    @property
+    def lams(self) -> np.ndarray:
+        return np.array([_lam(trace) for trace in self.traces], dtype=float)
+
+    def column(self, field: str) -> np.ndarray:
+        """A field of the results; nan where it is not known."""
+        return np.array([trace.result.get(field) for trace in self.traces], dtype=float)
+
+    def row_share(self) -> np.ndarray:
+        """Non-zero rows of W in per cent."""
+        sizes = [trace.info["problem"]["n_features"] for trace in self.traces]
+        return 100.0 * self.column("nnz_rows") / np.array(sizes)
+
+    @property
+    def signed(self) -> bool:
+        """Whether a row of W is a single weight, and is drawn as it is; else by its norm."""
+        return self.traces[0].info["problem"]["n_outputs"] == 1
+
+    def rows(self, most: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """The ``most`` rows of W that get largest: names of the features, λ (k,), weights or norms of rows
+        (k, features); of the k traces that still have weights."""
+        kept = [trace for trace in self.traces if trace.w is not None]
+        if not kept:
+            return [], np.empty(0), np.empty((0, 0))
+        n, m = (kept[0].info["problem"][name] for name in ("n_features", "n_outputs"))
+        W = [trace.w[: n * m].reshape(n, m) for trace in kept]
+        sizes = np.array([w[:, 0] if self.signed else np.linalg.norm(w, axis=1) for w in W])
+        largest = np.abs(sizes).max(axis=0)
+        chosen = np.argsort(-largest, kind="stable")[:most]
+        chosen = chosen[largest[chosen] > 0.0]
+        names = kept[0].names
+        return [names.feature(j) for j in chosen], np.array([_lam(t) for t in kept]), sizes[:, chosen]
+
+
+class Path(View):
+    """Results against λ: how good against how sparse, weights of one solver, non-zeros, CPU time, a table.
+
+    Draws the runs that have ended, those of one solver on one objective as a path:
+
+    >>> views.Path(list(solvers.solve_path(problem, solver)))
+
+    A plot takes a moment to make: ``later(work, then)`` says how each is made, here and now or off the page's
+    thread, where ``then(None)`` tells of a failure.
+    ``controls`` stand above them.
+    """
+
+    id = "path"
+    title = "λ path"
+    hint = "Trace the path to see how sparsity, accuracy and weights change with λ here."
+
+    def __init__(
+        self,
+        traces: Trace | Sequence[Trace] = (),
+        cursor: Cursor | None = None,
+        later: Later = lambda work, then: then(work()),
+        controls: Sequence[pn.viewable.Viewable] = (),
+        **params: object,
+    ) -> None:
+        self._later, self._controls = later, controls
+        super().__init__(traces, cursor, **params)
+
+    def build(self) -> None:
+        self._drawn: object = None
+        self._drawing = 0
+        self._which = pmui.Select(label="Weights of", width=150, size="small", margin=(4, 4), visible=False)
+        self._which.param.watch(lambda event: self.update(), "value")
+        self.panes = {name: pn.pane.Bokeh(sizing_mode="stretch_width", margin=0) for name in PLOTS}
+        self._table = theme.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})
+        self.said = theme.html(margin=(0, 10), visible=False)
+        self._head.extend(
+            [pn.FlexBox(*self._controls, self._which, align_items="center", margin=0), self.said]
+        )
+        self._body.extend([theme.column(*self.panes.values(), kind="plots"), self._table])
+
+    def say(self, text: str) -> None:
+        """Write ``text`` (HTML) above the plots."""
+        if self.said.object != text:
+            self.said.param.update(object=text, visible=bool(text))
+
+    def ended(self) -> list[Trace]:
+        """The runs that can be drawn."""
+        return [trace for trace in self.traces if trace.result and _lam(trace) is not None]
+
+    def has_content(self) -> bool:
+        return bool(self.ended())
+
+    def draw(self) -> None:
+        paths = grouped(self.ended())
+        if not paths:
+            return
+        text = table(paths)
+        if text != self._table.object:
+            self._table.object = text
+        labels = [path.label for path in paths]
+        if labels != self._which.options:
+            value = self._which.value if self._which.value in labels else labels[0]
+            self._which.param.update(options=labels, value=value, visible=len(labels) > 1)
+        wanted = self._which.value, [id(trace) for path in paths for trace in path.traces]
+        if wanted != self._drawn and not self._drawing:
+            self._drawn, self._drawing = wanted, len(PLOTS)
+            traced = paths[labels.index(self._which.value)]
+            for name in PLOTS:
+                self._later(partial(_plot, name, paths, traced), partial(self._show, name))
+
+    def _show(self, name: str, plot: figure | None) -> None:
+        self._drawing -= 1
+        if plot is not None:
+            self.panes[name].object = plot
+
+
+def grouped(traces: Sequence[Trace]) -> list[Solutions]:
+    """The paths that runs make."""
+    found: dict[tuple[str, str, str], list[Trace]] = {}
+    for trace in traces:
+        about = trace.info["problem"]
+        found.setdefault((trace.info["label"], about["loss"], about["penalty"]), []).append(trace)
+    objectives = {key[1:] for key in found}
+    return [
+        Solutions(
+            label if len(objectives) == 1 else f"{label}: {loss} with {penalty}",
+            *theme.style(members[0], place),
+            tuple(members),
+        )
+        for place, ((label, loss, penalty), members) in enumerate(found.items())
+    ]
+
+
+def table(paths: Sequence[Solutions]) -> str:
+    """All results as HTML, without columns of which nothing is known."""
+    results = [trace.result for path in paths for trace in path.traces]
+    shown = [c for c in COLUMNS if any(result.get(c[1]) is not None for result in results)]
+    heads = ["path", "status", "λ", *(head.format(**results[0]) for head, _, _ in shown), "CPU"]
+    return as_html(heads, [_cells(path.label, trace, shown) for path in paths for trace in path.traces])
+
+
+def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> list[str]:
+    values = [theme.number(trace.result.get(field), digits) for _, field, digits in shown]
+    return [
+        label,
+        trace.status,
+        theme.number(_lam(trace)),
+        *values,
+        theme.seconds(trace.result["cpu_seconds"]),
+    ]
+
+
+def _lam(trace: Trace) -> float | None:
+    return trace.info.get("problem", {}).get("lam")
+
+
+def _plot(name: str, paths: Sequence[Solutions], traced: Solutions) -> figure:
+    from app.views.path_plots import plot
+
+    return plot(name, paths, traced)

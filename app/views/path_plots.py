@@ -1,0 +1,121 @@
+"""The plots of λ paths, by HoloViews. Apart, because it takes long to import: whoever draws imports this."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import holoviews as hv
+import holoviews.plotting.bokeh  # registers its renderer
+import numpy as np
+from bokeh.document import Document
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.feed import positive
+from app.views.path import Solutions
+
+hv.Store.set_current_backend("bokeh")
+
+#: Features whose weights are drawn: those with the largest.
+TRACED = 60
+HEIGHT = 280
+#: Room at both ends of a logarithmic axis, as a factor.
+MARGIN = 1.25
+LAM = "λ, falling to the right"
+#: HoloViews keeps options in one place for all threads.
+_lock = threading.Lock()
+
+
+def plot(name: str, paths: Sequence[Solutions], traced: Solutions) -> figure:
+    """One of the plots of :data:`app.views.path.PLOTS`; ``traced`` is the path whose weights are drawn."""
+    with _lock:
+        return _rendered(_MAKERS[name](paths, traced), name)
+
+
+def _accuracy(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
+    """How good the solutions are against how sparse."""
+    tested = any(np.isfinite(path.column("test_metric")).any() for path in paths)
+    part = "test" if tested else "train"
+    label = f"{paths[0].traces[0].result['metric_name']} on the {part} part"
+    return _curves(paths, "non-zero rows of W (%)", label, [_worth(p, f"{part}_metric") for p in paths])
+
+
+def _worth(path: Solutions, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Sparsity and metric; where all weights are zero the metric says nothing, and would stretch its axis."""
+    some = np.where(path.column("nnz") > 0, 1.0, np.nan)
+    return some * path.row_share(), some * path.column(metric)
+
+
+def _non_zeros(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
+    points = [(path.lams, path.column("nnz")) for path in paths]
+    return _curves(paths, LAM, "non-zero weights", points).opts(**_falling(paths))
+
+
+def _seconds(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
+    points = [(path.lams, positive(path.column("cpu_seconds"))) for path in paths]
+    limits = _around(np.concatenate([seconds for _, seconds in points]))
+    return _curves(paths, LAM, "CPU time (s)", points).opts(**_falling(paths), logy=True, ylim=limits)
+
+
+def _weights(paths: Sequence[Solutions], traced: Solutions) -> hv.Contours:
+    """A line for each of the features with the largest weights."""
+    names, lams, sizes = traced.rows(TRACED)
+    lines = [{"x": lams, "y": values, "feature": name} for name, values in zip(names, sizes.T, strict=True)]
+    tips = [("feature", "@feature"), ("λ", "$x{0.[0000]a}"), ("weight", "$y{0.[0000]}")]
+    label = ("weight" if traced.signed else "norm of the row ‖W_j‖") + f"  ·  {traced.label}"
+    look = {"color": traced.color, "line_width": 1.5, "line_alpha": 0.7, **_falling(paths)}
+    contours = hv.Contours(lines, ["x", "y"], "feature")
+    return contours.opts(**_frame(LAM, label), **look, tools=["hover"], hover_tooltips=tips)
+
+
+_MAKERS = {
+    "path-accuracy": _accuracy,
+    "path-weights": _weights,
+    "path-nnz": _non_zeros,
+    "path-seconds": _seconds,
+}
+
+
+def _curves(
+    paths: Sequence[Solutions], x: str, y: str, points: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> hv.Overlay:
+    """A line and a point a λ for each path, in the path's colour and dash."""
+    tips = [("run", "@label"), ("λ", "@lam{0.[0000]a}"), (x, "@x{0.[0000]}"), (y, "@y{0.[0000]}")]
+    tips += [("gap at most", "@gap{0.[0]e}")]
+    parts: list[hv.Element] = []
+    for path, (xs, ys) in zip(paths, points, strict=True):
+        more = {"label": np.repeat(path.label, len(xs)), "lam": path.lams, "gap": path.column("gap")}
+        look = {"color": path.color, "line_dash": path.dash, "line_width": 2}
+        parts.append(hv.Curve((xs, ys), "x", "y").opts(**look))
+        dots = hv.Scatter({"x": xs, "y": ys, **more}, "x", ["y", *more])
+        parts.append(dots.opts(color=path.color, size=7, tools=["hover"], hover_tooltips=tips))
+    return hv.Overlay(parts).opts(**_frame(x, y))
+
+
+def _around(values: np.ndarray) -> tuple[float, float]:
+    """Ends of a logarithmic axis for these values, also for a single one."""
+    shown = positive(values)
+    if not np.isfinite(shown).any():
+        return 0.1, 1.0
+    return float(np.nanmin(shown)) / MARGIN, float(np.nanmax(shown)) * MARGIN
+
+
+def _falling(paths: Sequence[Solutions]) -> dict[str, object]:
+    """The axis of λ, the same in all plots."""
+    lams = np.concatenate([path.lams for path in paths])
+    return {"logx": True, "invert_xaxis": True, "xlim": _around(lams)}
+
+
+def _frame(x: str, y: str) -> dict[str, object]:
+    tools = {"default_tools": ["pan", "box_zoom", "reset"], "active_tools": ["box_zoom"]}
+    look = {"responsive": True, "height": HEIGHT, "padding": 0.05, "show_grid": True, "show_legend": False}
+    return {"xlabel": x, "ylabel": y, **look, **tools}
+
+
+def _rendered(picture: hv.Element | hv.Overlay, name: str) -> figure:
+    # in a document of its own: HoloViews sets the theme of the one it draws in
+    drawn = hv.Store.renderers["bokeh"].get_plot(picture, doc=Document()).state
+    drawn.toolbar.active_scroll = None
+    drawn.min_width = 280
+    return theme.styled(drawn, name)

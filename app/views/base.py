@@ -22,7 +22,7 @@ class View(Viewer):
     >>> views.Convergence(trace)                     # one trace, or a list of them
     >>> pn.state.add_periodic_callback(view.update)  # while it is live
 
-    ``update`` draws only while ``visible``, and only what is new.
+    ``update`` draws only while ``visible``, and only what is new. A ``part`` of another view is drawn by it.
     """
 
     id: ClassVar[str]
@@ -33,7 +33,12 @@ class View(Viewer):
     visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")
 
     def __init__(
-        self, traces: Trace | Sequence[Trace] = (), cursor: Cursor | None = None, **params: object
+        self,
+        traces: Trace | Sequence[Trace] = (),
+        cursor: Cursor | None = None,
+        *,
+        part: bool = False,
+        **params: object,
     ) -> None:
         super().__init__(**params)
         self.traces: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
@@ -50,7 +55,8 @@ class View(Viewer):
         self._root.visible = self.visible
         self.build()
         self._cover(True)
-        self.cursor.param.watch(self._moved, ["run", "iteration"])
+        if not part:
+            self.cursor.param.watch(self._moved, ["run", "iteration"])
         self.param.watch(lambda event: self._show_or_hide(), "visible")
         self.update()
 

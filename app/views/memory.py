@@ -95,7 +95,7 @@ class Memory(View):
 
     def build(self) -> None:
         kinds = (Pairs, Bytes, Scaling)
-        self.parts = [kind((), self.cursor, visible=self.visible, x=self.x, height=220) for kind in kinds]
+        self.parts = [kind((), self.cursor, part=True, x=self.x, height=220) for kind in kinds]
         self.param.watch(lambda event: [part.param.update(x=event.new) for part in self.parts], "x")
         self._said = theme.html()
         self._drawn: object = None
@@ -152,7 +152,6 @@ class Memory(View):
     def draw(self) -> None:
         for part in self.parts:
             part.traces = self.traces
-            part.visible = self.visible
             part.update()
         found = self._probed()
         mark = (id(self.cursor.run), found[0]) if found else None

@@ -69,9 +69,8 @@ class RowSparsity(View):
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
 
     def build(self) -> None:
-        self.share = RowShare((), self.cursor, visible=self.visible, x=self.x, height=220)
-        for name in ("x", "visible"):
-            self.param.watch(lambda event: self.share.param.update({event.name: event.new}), name)
+        self.share = RowShare((), self.cursor, part=True, x=self.x, height=220)
+        self.param.watch(lambda event: self.share.param.update(x=event.new), "x")
         self._said = theme.html(sizing_mode="stretch_width")
         self._drawn: object = None
         self._patterns = ColumnDataSource(_patterns([]))

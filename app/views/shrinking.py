@@ -36,9 +36,7 @@ class Shrinking(View):
     every = 5
 
     def build(self) -> None:
-        self.map, self.why = (
-            kind((), self.cursor, visible=self.visible) for kind in (WorkingSetMap, WhyLeft)
-        )
+        self.map, self.why = (kind((), self.cursor, part=True) for kind in (WorkingSetMap, WhyLeft))
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
         self._said = theme.html()
         self._drawn_test: object = None
@@ -113,11 +111,10 @@ class Shrinking(View):
             return
         trace = self.cursor.run
         tested = bool(trace.probes.iterations("shrinking"))
-        for part, shown in ((self.map, self.visible), (self.why, self.visible and tested)):
-            part.visible = shown
+        for part in (self.map, self.why):
             part.update()
         if self._tests.visible != tested:
-            self._tests.visible = tested
+            self._tests.visible = self.why.visible = tested
         if not tested:
             self._said.object = ""
             return

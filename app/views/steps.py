@@ -20,7 +20,7 @@ class Steps(View):
 
     def build(self) -> None:
         self.parts = [
-            Record((), self.cursor, field=field, choose=False, visible=self.visible, x=self.x, height=240)
+            Record((), self.cursor, field=field, choose=False, part=True, x=self.x, height=240)
             for field in ("step", "ls_trials")
         ]
         self._body.append(theme.column(*self.parts, kind="plots"))
@@ -29,5 +29,4 @@ class Steps(View):
     def draw(self) -> None:
         for part in self.parts:
             part.traces = self.traces
-            part.visible = self.visible
             part.update()

@@ -164,6 +164,7 @@ def test_two_tabs_do_not_see_each_others_runs_and_closing_one_ends_its_runs_with
     server = busy.server
     before = busy.iteration("prox-gd")
     busy.wait_until(lambda: busy.iteration("prox-gd") > before, "the run to go on")
+    assert busy.states() == ["running"]
     busy.page.close()
     idle.page.wait_for_timeout(2000)
     before = server.cpu_seconds()

@@ -265,6 +265,7 @@ def claims(race: Race) -> list[list[str]]:
             sooner(race, f"BCD (LS) before BCD (CST){how}", bcd[:1], bcd[1:]),
             sooner(race, f"BCD before FOBOS{how}", bcd, ["fobos"]),
         ]
+    rows.append(sooner(race, "FISTA (LS) slightly before SpaRSA", ["fista-ls"], ["sparsa"]))
     ours, theirs = (race.share(race.traces[name].result["nnz_rows"]) for name in ("bcd-ls", "fobos"))
     much = "seen" if theirs >= 2 * ours else "not seen"
     figures = f"{theirs:.2f} % against {ours:.2f} %"

@@ -138,24 +138,26 @@ class PathPanel:
         if self.button.disabled != disabled:
             self.button.disabled = disabled
         self.view.say(self._sentence(alive))
-        if self._tracings and (not alive or self._ticks % EVERY == 0):
-            self.view.show([trace for tracing in self._tracings for trace in tracing.found])
+        found = [trace for tracing in self._tracings for trace in tracing.found]
+        if found != self.view.traces and (not alive or self._ticks % EVERY == 0):
+            self.view.show(found)
         self._ticks += 1
         if self._drawn:  # one a tick: for each the whole page is gone through
             self._drawn.pop(0)()
 
     def _sentence(self, alive: bool) -> str:
         errors = [str(worker.error) for worker in self._workers if worker.error is not None]
-        if error := next(filter(None, [self._error, *errors]), ""):
-            return f'<span class="error" role="alert">{html.escape(error)}</span>'
-        if alive:
-            return html.escape("  ·  ".join(tracing.progress for tracing in self._tracings))
+        said = [
+            f'<span class="error" role="alert">{html.escape(e)}</span>' for e in [self._error, *errors] if e
+        ]
         found = [trace for tracing in self._tracings for trace in tracing.found]
-        if not found:
-            return ""
-        about, seconds = found[0].info["problem"], sum(trace.result["cpu_seconds"] for trace in found)
-        done = f"{number(len(found))} solutions in {theme.seconds(seconds)} of CPU time"
-        return html.escape(f"{about['dataset']}, {about['loss']}: {done}")
+        if alive:
+            said += [html.escape(tracing.progress) for tracing in self._tracings]
+        elif found:
+            about, seconds = found[0].info["problem"], sum(trace.result["cpu_seconds"] for trace in found)
+            done = f"{number(len(found))} solutions in {theme.seconds(seconds)} of CPU time"
+            said.append(html.escape(f"{about['dataset']}, {about['loss']}: {done}"))
+        return "  ·  ".join(said)
 
     def _later(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
         """Draw in the pool; ``update`` puts what is drawn on the page."""

@@ -153,6 +153,8 @@ class Path(View):
         self._drawing -= 1
         if plot is not None:
             self.panes[name].object = plot
+        if not self._drawing:
+            self.update()  # draws what has come in meanwhile
 
 
 def grouped(traces: Sequence[Trace]) -> list[Solutions]:

@@ -32,19 +32,20 @@ def column_entries(starts, j):
 @kernel
 def column_derivatives(code, starts, edges, rows, values, y, Z, j, G, H, work):
     """Loss of the samples with feature j; G and H (m,) take Σ_i x_ij ∂ℓ_i/∂z and Σ_i x_ij² ∂²ℓ_i/∂z²."""
+    G[:] = 0.0
+    H[:] = 0.0
     if code == MULTICLASS_HINGE:
-        return _multiclass_hinge(starts, edges, rows, values, y, Z, j, G, H, work)
-    for c in range(G.size):
-        G[c] = 0.0
-        H[c] = 0.0
+        return _multiclass_derivatives(starts, edges, rows, values, y, Z, j, G, H, work)
     if code == MULTITASK_HINGE:
-        return _multitask_hinge(starts, edges, rows, values, y, Z, j, G, H, work)
-    m, width, loss = Z.shape[1], y.size // Z.shape[0], 0.0
+        return _multitask_derivatives(starts, edges, rows, values, y, Z, j, G, H, work)
+    m, width, loss = Z.shape[1], np.uint64(y.size // Z.shape[0]), 0.0
     g, h = work[0], work[1]
     for b in range(starts.shape[0]):
-        for p in range(starts[b, j], starts[b, j + 1]):
-            i, x = edges[b] + rows[p], values[p] if values.size else 1.0
-            loss += row_derivatives(code, Z[i], y[i * width : (i + 1) * width], g, h)
+        edge = np.uint64(edges[b])
+        for p in range(np.uint64(starts[b, j]), np.uint64(starts[b, j + 1])):
+            i, x = edge + rows[p], values[p] if values.size else 1.0
+            first = i * width
+            loss += row_derivatives(code, Z[i], y[first : first + width], g, h)
             for c in range(m):
                 G[c] += x * g[c]
                 H[c] += x * x * h[c]
@@ -55,28 +56,30 @@ def column_derivatives(code, starts, edges, rows, values, y, Z, j, G, H, work):
 def column_move(code, starts, edges, rows, values, y, Z, j, change, work):
     """Z += x_j change; returns the loss of the samples with feature j after it."""
     if code == MULTICLASS_HINGE:
-        return _move_multiclass_hinge(starts, edges, rows, values, y, Z, j, change, work)
+        return _multiclass_move(starts, edges, rows, values, y, Z, j, change, work)
     if code == MULTITASK_HINGE:
-        return _move_multitask_hinge(starts, edges, rows, values, y, Z, j, change, work)
-    m, width, loss = Z.shape[1], y.size // Z.shape[0], 0.0
+        return _multitask_move(starts, edges, rows, values, y, Z, j, change, work)
+    m, width, loss = Z.shape[1], np.uint64(y.size // Z.shape[0]), 0.0
     for b in range(starts.shape[0]):
-        for p in range(starts[b, j], starts[b, j + 1]):
-            i, x = edges[b] + rows[p], values[p] if values.size else 1.0
+        edge = np.uint64(edges[b])
+        for p in range(np.uint64(starts[b, j]), np.uint64(starts[b, j + 1])):
+            i, x = edge + rows[p], values[p] if values.size else 1.0
+            first = i * width
             for c in range(m):
                 Z[i, c] += x * change[c]
-            loss += row_loss(code, Z[i], y[i * width : (i + 1) * width])
+            loss += row_loss(code, Z[i], y[first : first + width])
     return loss
 
 
 @kernel
-def _multiclass_hinge(starts, edges, rows, values, y, Z, j, G, H, work):
-    """Algorithm 3, with sums P_kc = Σ x max(A_ic, 0) and Q_kc = Σ x² [A_ic > 0] over samples of class k:
-    then G_c = 2 (Σ_k P_kc - Σ_k P_ck) and, for c ≠ k in the sums, H_c = 2 (Σ_k Q_kc + Σ_k Q_ck)."""
+def _multiclass_derivatives(starts, edges, rows, values, y, Z, j, G, H, work):
+    """Algorithm 3, with sums P_kc = Σ x max(A_ic, 0) and Q_kc = Σ x² [A_ic > 0] over samples i of class k:
+    G_c = 2 Σ_k≠c (P_kc - P_ck) and H_c = 2 Σ_k≠c (Q_kc + Q_ck). A_ic is 1 where c is the class of i: that
+    adds one to the loss of each sample, which is taken off at the end."""
     m = Z.shape[1]
     losses, seen = work[2 * m], work[2 * m + 1]
-    for c in range(m):
-        losses[c] = 0.0
-        seen[c] = 0.0
+    losses[:] = 0.0
+    seen[:] = 0.0
     for b in range(starts.shape[0]):
         edge = np.uint64(edges[b])
         for p in range(np.uint64(starts[b, j]), np.uint64(starts[b, j + 1])):
@@ -94,11 +97,6 @@ def _multiclass_hinge(starts, edges, rows, values, y, Z, j, G, H, work):
                 losses[c] += a * a
                 work[k, c] += x * a
                 work[q, c] += x2 if a > 0.0 else 0.0
-    loss = 0.0
-    for c in range(m):
-        loss += losses[c]
-        G[c] = 0.0
-        H[c] = 0.0
     for k in range(m):
         if seen[k] == 0.0:
             continue
@@ -112,15 +110,14 @@ def _multiclass_hinge(starts, edges, rows, values, y, Z, j, G, H, work):
             curvature += work[m + k, c]
         G[k] -= 2.0 * slope
         H[k] += 2.0 * curvature
-    return loss - column_entries(starts, j)  # without the margin of each class to itself, which is 1
+    return _sum(losses) - column_entries(starts, j)
 
 
 @kernel
-def _move_multiclass_hinge(starts, edges, rows, values, y, Z, j, change, work):
+def _multiclass_move(starts, edges, rows, values, y, Z, j, change, work):
     m = Z.shape[1]
     losses = work[2 * m]
-    for c in range(m):
-        losses[c] = 0.0
+    losses[:] = 0.0
     for b in range(starts.shape[0]):
         edge = np.uint64(edges[b])
         for p in range(np.uint64(starts[b, j]), np.uint64(starts[b, j + 1])):
@@ -132,19 +129,15 @@ def _move_multiclass_hinge(starts, edges, rows, values, y, Z, j, change, work):
                 Z[i, c] = z
                 a = max(rest + z, 0.0)
                 losses[c] += a * a
-    loss = 0.0
-    for c in range(m):
-        loss += losses[c]
-    return loss - column_entries(starts, j)  # without the margin of each class to itself, which is 1
+    return _sum(losses) - column_entries(starts, j)
 
 
 @kernel
-def _multitask_hinge(starts, edges, rows, values, y, Z, j, G, H, work):
+def _multitask_derivatives(starts, edges, rows, values, y, Z, j, G, H, work):
     """Equation (13)."""
     m = Z.shape[1]
     losses = work[2 * m]
-    for c in range(m):
-        losses[c] = 0.0
+    losses[:] = 0.0
     labels = y.reshape(Z.shape)
     for b in range(starts.shape[0]):
         edge = np.uint64(edges[b])
@@ -157,18 +150,14 @@ def _multitask_hinge(starts, edges, rows, values, y, Z, j, G, H, work):
                 losses[c] += a * a
                 G[c] -= twice * sign * a
                 H[c] += x2 if a > 0.0 else 0.0
-    loss = 0.0
-    for c in range(m):
-        loss += losses[c]
-    return loss
+    return _sum(losses)
 
 
 @kernel
-def _move_multitask_hinge(starts, edges, rows, values, y, Z, j, change, work):
+def _multitask_move(starts, edges, rows, values, y, Z, j, change, work):
     m = Z.shape[1]
     losses = work[2 * m]
-    for c in range(m):
-        losses[c] = 0.0
+    losses[:] = 0.0
     labels = y.reshape(Z.shape)
     for b in range(starts.shape[0]):
         edge = np.uint64(edges[b])
@@ -179,7 +168,12 @@ def _move_multitask_hinge(starts, edges, rows, values, y, Z, j, change, work):
                 Z[i, c] = z
                 a = max(1.0 - (2.0 * labels[i, c] - 1.0) * z, 0.0)
                 losses[c] += a * a
-    loss = 0.0
-    for c in range(m):
-        loss += losses[c]
-    return loss
+    return _sum(losses)
+
+
+@kernel
+def _sum(v):
+    total = 0.0
+    for c in range(v.size):
+        total += v[c]
+    return total

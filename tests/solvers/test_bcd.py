@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import datasets
 import solvers
 from solvers import bcd
 from solvers.lipschitz import block_constants
@@ -112,6 +113,51 @@ def test_shrinking_leaves_rows_out_and_leads_to_the_same_optimum(solver, penalty
     assert runs[True].result["objective"] == pytest.approx(runs[False].result["objective"], rel=1e-12)
     for trace in runs.values():
         assert oracle.violation(trace.w) <= 1e-7 * oracle.violation(np.zeros(problem.size))
+
+
+def test_a_pass_takes_every_active_row_once_in_an_order_of_its_own():
+    solver, active = solvers.make_solver("bcd-ls"), np.array([2, 3, 5, 7, 11, 13])
+    orders = [solver.sequence(active, n) for n in range(20)]
+    assert all(sorted(order) == active.tolist() for order in orders)
+    assert len({tuple(order) for order in orders}) > 15
+    assert solver.sequence(active, 3).tolist() == orders[3].tolist()
+    other = solvers.make_solver("bcd-ls", seed=1)
+    assert other.sequence(active, 3).tolist() != orders[3].tolist()
+    assert solvers.make_solver("bcd-ls", order="cyclic").sequence(active, 3).tolist() == active.tolist()
+
+
+def test_rows_left_out_come_back_before_the_rest_has_converged():
+    problem, _ = problem_of(n=200, d=60, density=0.8, ratio=0.1)
+    epochs = {}
+    for revisit in (0.1, 0.0):
+        trace = solvers.solve(
+            problem, solvers.make_solver("bcd-ls", revisit=revisit), tol=1e-8, max_iter=5000
+        )
+        epoch, working_set = np.asarray(trace["epoch"]), np.asarray(trace["working_set"])
+        assert trace.result["status"] == "converged"
+        starts = np.flatnonzero(np.diff(epoch)) + 1
+        assert (working_set[starts] == problem.size).all()
+        epochs[revisit] = trace.result["epochs"]
+    assert epochs[0.1] > epochs[0.0]
+
+
+def test_longer_steps_and_random_orders_halve_the_passes_on_pictures():
+    data = datasets.load("digits")
+    problem = solvers.make_problem(data, loss="multiclass-squared-hinge", penalty="l1-l2", lam=0.01)
+    f_star = 0.4443273274050  # by lightning: tests/benchmarks/test_l1l2_speed.py
+
+    def passes_to_1e_6(**params):
+        solver = solvers.make_solver("bcd-ls", **params)
+        result = solvers.solve(problem, solver, gap=1e-6, f_star=f_star, max_iter=1000).result
+        assert result["status"] == "converged"
+        return result["iterations"]
+
+    default, paper_steps, paper = (
+        passes_to_1e_6(),
+        passes_to_1e_6(lengthen=1.0),
+        passes_to_1e_6(order="cyclic", lengthen=1.0),
+    )
+    assert default < 0.6 * paper_steps < 0.6 * paper
 
 
 @pytest.mark.parametrize("solver", ["bcd-ls", "bcd-cst"])

@@ -158,19 +158,19 @@ class Path(View):
 
 
 def grouped(traces: Sequence[Trace]) -> list[Solutions]:
-    """The paths that runs make."""
+    """The paths that runs make; one label on several losses or penalties is told apart by them."""
     found: dict[tuple[str, str, str], list[Trace]] = {}
     for trace in traces:
         about = trace.info["problem"]
         found.setdefault((trace.info["label"], about["loss"], about["penalty"]), []).append(trace)
-    objectives = {key[1:] for key in found}
+
+    def name(key: tuple[str, str, str]) -> str:
+        alike = [other for other in found if other[0] == key[0]]
+        return ", ".join([key[0], *(key[k] for k in (1, 2) if len({other[k] for other in alike}) > 1)])
+
     return [
-        Solutions(
-            label if len(objectives) == 1 else f"{label}: {loss} with {penalty}",
-            *theme.style(members[0], place),
-            tuple(members),
-        )
-        for place, ((label, loss, penalty), members) in enumerate(found.items())
+        Solutions(name(key), *theme.style(members[0], place), tuple(members))
+        for place, (key, members) in enumerate(found.items())
     ]
 
 

@@ -55,8 +55,7 @@ def test_runs_of_one_label_and_objective_make_a_path(path):
     other = [solution(0.1, 2, label="b"), solution(0.1, 2, loss="multiclass-squared-hinge")]
     paths = grouped([*path, *other])
     assert [len(p.traces) for p in paths] == [3, 1, 1]
-    labels = ["a: multiclass-logistic", "b: multiclass-logistic", "a: multiclass-squared-hinge"]
-    assert [p.label for p in paths] == [f"{label} with l1-l2" for label in labels]
+    assert [p.label for p in paths] == ["a, multiclass-logistic", "b", "a, multiclass-squared-hinge"]
     assert [p.color for p in paths] == list(theme.COLORS[:3])
     (alone,) = grouped(path)
     assert alone.label == "a"

@@ -104,6 +104,50 @@ class Loss(Declared):
         return float(np.mean(self.predict(scores) == self.y))
 
 
+class RowLoss(Loss):
+    """Base of losses that are sums over rows of scores, one row an instance, with labels ``y`` by row.
+
+    Rows are worked on in chunks that stay in the cache, shared out over the team. A subclass defines
+    ``chunk_values`` and ``chunk_residual``.
+    """
+
+    y: np.ndarray
+
+    def first(self, n: int, most: int) -> tuple[Self, int]:
+        n = min(n, most, self.n_instances)
+        return self._holding(y=self.y[:n], n_instances=n), n
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        """Write the loss of each row of Z to ``out``; Z is scratch memory and may be used up."""
+        raise TypeError(f"{type(self).__name__} does not define chunk_values")
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        """Write the derivatives of the loss by Z to ``G``; Z is scratch memory and may be used up."""
+        raise TypeError(f"{type(self).__name__} does not define chunk_residual")
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        out = np.empty(self.n_instances)
+        chunks = row_chunks(self.n_instances, self.n_outputs)
+
+        def task(k: int) -> None:
+            lo, hi = chunks[k]
+            self.chunk_values(at(scores, lo, hi, delta, t), self.y[lo:hi], out[lo:hi])
+
+        self.team.each(task, range(len(chunks)), self.pulse)
+        return out
+
+    def residual(self, scores: Scores) -> Scores:
+        G = np.empty_like(scores.Z)
+        chunks = row_chunks(self.n_instances, self.n_outputs)
+
+        def task(k: int) -> None:
+            lo, hi = chunks[k]
+            self.chunk_residual(at(scores, lo, hi, None, 0.0), self.y[lo:hi], G[lo:hi])
+
+        self.team.each(task, range(len(chunks)), self.pulse)
+        return Scores(G, np.zeros(0))
+
+
 class _Scratch(threading.local):
     """Work arrays of the calling thread, by name: fresh memory costs more than what is done in it."""
 

@@ -10,12 +10,12 @@ import numpy as np
 from ..design import Scores
 from ..jit import kernel
 from ..solver import Trait
-from .base import Loss, at, row_chunks
+from .base import RowLoss
 from .rows import LOGISTIC
 
 
 @dataclass(frozen=True)
-class Logistic(Loss):
+class Logistic(RowLoss):
     """Σ_i log(1 + exp(-y_i z_i)), y_i in {-1, +1}."""
 
     id = "logistic"
@@ -31,31 +31,11 @@ class Logistic(Loss):
         y = np.ascontiguousarray(part.y, dtype=np.float64)
         return self._holding(y=y, n_instances=y.size, n_outputs=1)
 
-    def first(self, n: int, most: int) -> tuple[Logistic, int]:
-        n = min(n, most, self.n_instances)
-        return self._holding(y=self.y[:n], n_instances=n), n
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        logistic_values(Z[:, 0], y, out)
 
-    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
-        out = np.empty(self.n_instances)
-        chunks = row_chunks(self.n_instances, 1)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            logistic_values(at(scores, lo, hi, delta, t)[:, 0], self.y[lo:hi], out[lo:hi])
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return out
-
-    def residual(self, scores: Scores) -> Scores:
-        G = np.empty((self.n_instances, 1))
-        chunks = row_chunks(self.n_instances, 1)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            logistic_residual(scores.Z[lo:hi, 0], self.y[lo:hi], G[lo:hi, 0])
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return Scores(G, np.zeros(0))
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        logistic_residual(Z[:, 0], y, G[:, 0])
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return np.abs(G) * (1.0 - np.abs(G))

@@ -10,12 +10,12 @@ import numpy as np
 from ..design import Scores
 from ..jit import kernel
 from ..solver import Trait
-from .base import Loss, at, row_chunks
+from .base import RowLoss
 from .rows import SOFTMAX
 
 
 @dataclass(frozen=True)
-class MulticlassLogistic(Loss):
+class MulticlassLogistic(RowLoss):
     """Σ_i log Σ_c exp(z_ic - z_i,y_i) (softmax)."""
 
     id = "multiclass-logistic"
@@ -31,38 +31,15 @@ class MulticlassLogistic(Loss):
         y = np.ascontiguousarray(part.y, dtype=np.int64)
         return self._holding(y=y, n_instances=y.size, n_outputs=n_classes)
 
-    def first(self, n: int, most: int) -> tuple[MulticlassLogistic, int]:
-        n = min(n, most, self.n_instances)
-        return self._holding(y=self.y[:n], n_instances=n), n
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        shift_rows(Z, y, out)
+        np.exp(Z, out=Z)
+        out += np.log(Z.sum(axis=1))
 
-    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
-        out = np.empty(self.n_instances)
-        chunks = row_chunks(self.n_instances, self.n_outputs)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            Z = at(scores, lo, hi, delta, t)
-            shift_rows(Z, self.y[lo:hi], out[lo:hi])
-            np.exp(Z, out=Z)
-            out[lo:hi] += np.log(Z.sum(axis=1))
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return out
-
-    def residual(self, scores: Scores) -> Scores:
-        G = np.empty_like(scores.Z)
-        chunks = row_chunks(self.n_instances, self.n_outputs)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            P = at(scores, lo, hi, None, 0.0)
-            np.exp(P - P.max(axis=1, keepdims=True), out=P)
-            P /= P.sum(axis=1, keepdims=True)
-            P[np.arange(hi - lo), self.y[lo:hi]] -= 1.0
-            G[lo:hi] = P
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return Scores(G, np.zeros(0))
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        np.exp(Z - Z.max(axis=1, keepdims=True), out=G)
+        G /= G.sum(axis=1, keepdims=True)
+        G[np.arange(y.size), y] -= 1.0
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         μ = G.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,41 +12,21 @@ import scipy.sparse as sp
 from ..design import Scores
 from ..multilabel import ranking_loss
 from ..solver import Trait
-from .base import Loss, at, row_chunks
+from .base import RowLoss
 from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE, residuals_of, values_of
 
 
-class SquaredHinge(Loss):
+class SquaredHinge(RowLoss):
     """Base: values and residual come from the kernels of :mod:`.rows`."""
 
     traits = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.BOUNDED
     average = True
 
-    def first(self, n: int, most: int) -> tuple[Self, int]:
-        n = min(n, most, self.n_instances)
-        return self._holding(y=self.y[:n], n_instances=n), n
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        values_of(self.sample_code, Z, y.reshape(-1), out)
 
-    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
-        out = np.empty(self.n_instances)
-        chunks = row_chunks(self.n_instances, self.n_outputs)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            values_of(self.sample_code, at(scores, lo, hi, delta, t), self.y[lo:hi].reshape(-1), out[lo:hi])
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return out
-
-    def residual(self, scores: Scores) -> Scores:
-        G = np.empty_like(scores.Z)
-        chunks = row_chunks(self.n_instances, self.n_outputs)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            residuals_of(self.sample_code, scores.Z[lo:hi], self.y[lo:hi].reshape(-1), G[lo:hi])
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return Scores(G, np.zeros(0))
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        residuals_of(self.sample_code, Z, y.reshape(-1), G)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ import numpy as np
 from ..design import Scores
 from ..jit import kernel
 from ..solver import Trait
-from .base import Loss, at, row_chunks, scratch
+from .base import RowLoss, at, row_chunks, scratch
 from .rows import TREE
 
 
 @dataclass(frozen=True)
-class TreeSoftmax(Loss):
+class TreeSoftmax(RowLoss):
     """Σ_i log Σ_leaves exp(α_i(leaf)) - α_i(y_i), α(k) the sum of z over the path from the root to k.
 
     Labels are leaves, given as nodes; ``parents[k] < k`` is the parent of node k, -1 for the root.
@@ -50,39 +50,19 @@ class TreeSoftmax(Loss):
             n_outputs=n_classes,
         )
 
-    def first(self, n: int, most: int) -> tuple[TreeSoftmax, int]:
-        n = min(n, most, self.n_instances)
-        return self._holding(y=self.y[:n], n_instances=n), n
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        P = self._leaf_scores(Z)
+        truth = P[np.arange(y.size), np.searchsorted(self.leaves, y)]
+        top = P.max(axis=1)
+        np.exp(np.subtract(P, top[:, None], out=P), out=P)
+        out[:] = np.log(P.sum(axis=1)) + (top - truth)
 
-    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
-        out = np.empty(self.n_instances)
-        chunks = row_chunks(self.n_instances, self.n_outputs)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            P, y = self._leaf_scores(at(scores, lo, hi, delta, t)), self.y[lo:hi]
-            truth = P[np.arange(hi - lo), np.searchsorted(self.leaves, y)]
-            top = P.max(axis=1)
-            np.exp(np.subtract(P, top[:, None], out=P), out=P)
-            out[lo:hi] = np.log(P.sum(axis=1)) + (top - truth)
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return out
-
-    def residual(self, scores: Scores) -> Scores:
-        G = np.empty_like(scores.Z)
-        chunks = row_chunks(self.n_instances, self.n_outputs)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            P = self._leaf_scores(at(scores, lo, hi, None, 0.0))
-            np.exp(np.subtract(P, P.max(axis=1)[:, None], out=P), out=P)
-            P /= P.sum(axis=1)[:, None]
-            P[np.arange(hi - lo), np.searchsorted(self.leaves, self.y[lo:hi])] -= 1.0
-            upward(P, self.leaves, self.parents, G[lo:hi])
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return Scores(G, np.zeros(0))
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        P = self._leaf_scores(Z)
+        np.exp(np.subtract(P, P.max(axis=1)[:, None], out=P), out=P)
+        P /= P.sum(axis=1)[:, None]
+        P[np.arange(y.size), np.searchsorted(self.leaves, y)] -= 1.0
+        upward(P, self.leaves, self.parents, G)
 
     def _leaf_scores(self, Z: np.ndarray) -> np.ndarray:
         """α of the leaves, (rows, leaves), in scratch memory; Z is used up."""

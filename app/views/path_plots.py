@@ -9,6 +9,7 @@ import holoviews as hv
 import holoviews.plotting.bokeh  # registers its renderer
 import numpy as np
 from bokeh.document import Document
+from bokeh.models import HoverTool, SaveTool, WheelZoomTool
 from bokeh.plotting import figure
 
 from app import theme
@@ -20,6 +21,8 @@ hv.Store.set_current_backend("bokeh")
 #: Features whose weights are drawn: those with the largest.
 TRACED = 60
 HEIGHT = 280
+#: Fields of tooltips that are numbers.
+NUMBERS = ("@{lam}", "@{x}", "@{y}", "@{gap}", "$x", "$y")
 #: Room at both ends of a logarithmic axis, as a factor.
 MARGIN = 1.25
 LAM = "λ, falling to the right"
@@ -62,11 +65,11 @@ def _weights(paths: Sequence[Solutions], traced: Solutions) -> hv.Contours:
     """A line for each of the features with the largest weights."""
     names, lams, sizes = traced.rows(TRACED)
     lines = [{"x": lams, "y": values, "feature": name} for name, values in zip(names, sizes.T, strict=True)]
-    tips = [("feature", "@feature"), ("λ", "$x{0.[0000]a}"), ("weight", "$y{0.[0000]}")]
     label = ("weight" if traced.signed else "norm of the row ‖W_j‖") + f"  ·  {traced.label}"
     look = {"color": traced.color, "line_width": 1.5, "line_alpha": 0.7, **_falling(paths)}
     contours = hv.Contours(lines, ["x", "y"], "feature")
-    return contours.opts(**_frame(LAM, label), **look, tools=["hover"], hover_tooltips=tips)
+    tips = {"feature": "@{feature}", "λ": "$x", "weight": "$y"}
+    return contours.opts(**_frame(LAM, label), **look, **_hover(tips))
 
 
 _MAKERS = {
@@ -81,15 +84,15 @@ def _curves(
     paths: Sequence[Solutions], x: str, y: str, points: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> hv.Overlay:
     """A line and a point a λ for each path, in the path's colour and dash."""
-    tips = [("run", "@label"), ("λ", "@lam{0.[0000]a}"), (x, "@x{0.[0000]}"), (y, "@y{0.[0000]}")]
-    tips += [("gap at most", "@gap{0.[0]e}")]
+    tips = {"run": "@{label}", x: "@{x}", "λ": "@{lam}", y: "@{y}", "gap at most": "@{gap}"}
+    tips.pop(LAM, None)
     parts: list[hv.Element] = []
     for path, (xs, ys) in zip(paths, points, strict=True):
         more = {"label": np.repeat(path.label, len(xs)), "lam": path.lams, "gap": path.column("gap")}
         look = {"color": path.color, "line_dash": path.dash, "line_width": 2}
         parts.append(hv.Curve((xs, ys), "x", "y").opts(**look))
         dots = hv.Scatter({"x": xs, "y": ys, **more}, "x", ["y", *more])
-        parts.append(dots.opts(color=path.color, size=7, tools=["hover"], hover_tooltips=tips))
+        parts.append(dots.opts(color=path.color, size=7, **_hover(tips)))
     return hv.Overlay(parts).opts(**_frame(x, y))
 
 
@@ -113,9 +116,20 @@ def _frame(x: str, y: str) -> dict[str, object]:
     return {"xlabel": x, "ylabel": y, **look, **tools}
 
 
+def _hover(tips: dict[str, str]) -> dict[str, object]:
+    """A tooltip with these fields."""
+    shown = [(name, f"{field}{{%.4g}}" if field in NUMBERS else field) for name, field in tips.items()]
+    return {"tools": ["hover"], "hover_tooltips": shown}
+
+
 def _rendered(picture: hv.Element | hv.Overlay, name: str) -> figure:
     # in a document of its own: HoloViews sets the theme of the one it draws in
     drawn = hv.Store.renderers["bokeh"].get_plot(picture, doc=Document()).state
-    drawn.toolbar.active_scroll = None
+    # overlays bring the tools of their parts as well, and forget how numbers are written
+    drawn.toolbar.tools = [
+        tool for tool in drawn.toolbar.tools if not isinstance(tool, SaveTool | WheelZoomTool)
+    ]
+    for tool in drawn.select(HoverTool):
+        tool.formatters = dict.fromkeys(NUMBERS, "printf")
     drawn.min_width = 280
     return theme.styled(drawn, name)

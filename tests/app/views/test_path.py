@@ -134,6 +134,17 @@ def test_one_solution_has_axes_that_can_be_drawn(path):
     assert 0.0 < one.y_range.start < one.y_range.end
 
 
+def test_every_plot_has_one_tool_of_a_kind_and_tooltips_with_few_digits(path):
+    (found,) = grouped(path)
+    for one in figures(found):
+        kinds = [type(tool).__name__ for tool in one.toolbar.tools]
+        assert sorted(kinds) == ["BoxZoomTool", "HoverTool", "PanTool", "ResetTool", "SaveTool"]
+        (hover,) = (tool for tool in one.toolbar.tools if type(tool).__name__ == "HoverTool")
+        for _, field in hover.tooltips:
+            name, number, _ = field.partition("{%.4g}")
+            assert hover.formatters.get(name) == ("printf" if number else None)
+
+
 def test_of_many_features_the_largest_are_drawn():
     w = np.arange(2.0 * (TRACED + 20))
     trace = solution(0.1, 9, w=w)

@@ -16,8 +16,6 @@ from app import theme
 from app.views.feed import positive
 from app.views.path import Solutions
 
-hv.Store.set_current_backend("bokeh")
-
 #: Features whose weights are drawn: those with the largest.
 TRACED = 60
 HEIGHT = 280
@@ -52,13 +50,15 @@ def _worth(path: Solutions, metric: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _non_zeros(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
     points = [(path.lams, path.column("nnz")) for path in paths]
-    return _curves(paths, LAM, "non-zero weights", points).opts(**_falling(paths))
+    return _curves(paths, LAM, "non-zero weights", points).opts(backend="bokeh", **_falling(paths))
 
 
 def _seconds(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
     points = [(path.lams, positive(path.column("cpu_seconds"))) for path in paths]
     limits = _around(np.concatenate([seconds for _, seconds in points]))
-    return _curves(paths, LAM, "CPU time (s)", points).opts(**_falling(paths), logy=True, ylim=limits)
+    return _curves(paths, LAM, "CPU time (s)", points).opts(
+        backend="bokeh", **_falling(paths), logy=True, ylim=limits
+    )
 
 
 def _weights(paths: Sequence[Solutions], traced: Solutions) -> hv.Contours:
@@ -69,7 +69,7 @@ def _weights(paths: Sequence[Solutions], traced: Solutions) -> hv.Contours:
     look = {"color": traced.color, "line_width": 1.5, "line_alpha": 0.7, **_falling(paths)}
     contours = hv.Contours(lines, ["x", "y"], "feature")
     tips = {"feature": "@{feature}", "λ": "$x", "weight": "$y"}
-    return contours.opts(**_frame(LAM, label), **look, **_hover(tips))
+    return contours.opts(backend="bokeh", **_frame(LAM, label), **look, **_hover(tips))
 
 
 _MAKERS = {
@@ -90,10 +90,10 @@ def _curves(
     for path, (xs, ys) in zip(paths, points, strict=True):
         more = {"label": np.repeat(path.label, len(xs)), "lam": path.lams, "gap": path.column("gap")}
         look = {"color": path.color, "line_dash": path.dash, "line_width": 2}
-        parts.append(hv.Curve((xs, ys), "x", "y").opts(**look))
+        parts.append(hv.Curve((xs, ys), "x", "y").opts(backend="bokeh", **look))
         dots = hv.Scatter({"x": xs, "y": ys, **more}, "x", ["y", *more])
-        parts.append(dots.opts(color=path.color, size=7, **_hover(tips)))
-    return hv.Overlay(parts).opts(**_frame(x, y))
+        parts.append(dots.opts(backend="bokeh", color=path.color, size=7, **_hover(tips)))
+    return hv.Overlay(parts).opts(backend="bokeh", **_frame(x, y))
 
 
 def _around(values: np.ndarray) -> tuple[float, float]:

@@ -52,16 +52,20 @@ def shrunk(v, l1):
 
 @kernel
 def simplex_threshold(u, total):
-    """θ with Σ max(u - θ, 0) = total > 0; negative where Σ|u| < total and u >= 0."""
-    ordered = np.sort(u)
-    above, theta = 0.0, 0.0
-    for k in range(1, u.size + 1):
-        value = ordered[u.size - k]
-        if k > 1 and value <= theta:
-            break
-        above += value
-        theta = (above - total) / k
-    return theta
+    """θ with Σ max(u - θ, 0) = total > 0; negative where Σ|u| < total and u >= 0.
+
+    Michelot 1986: θ over all entries, then over those above it, until none is left out.
+    """
+    theta, count = -np.inf, u.size + 1
+    while True:
+        above, members = 0.0, 0
+        for k in range(u.size):
+            if u[k] > theta:
+                above += u[k]
+                members += 1
+        if members == count or members == 0:
+            return theta
+        theta, count = (above - total) / members, members
 
 
 @kernel
@@ -85,11 +89,16 @@ def row_subgradient(w, g, l1, l2, sup, out):
             out[c] = shrunk(out[c], l1)
     if sup > 0.0:
         # on the largest entries u = sup q sign(w), q any convex weights: project -g sign(w) on them
-        at = np.flatnonzero(np.abs(w) >= (1.0 - TIE) * top)
-        wanted = -out[at] * np.sign(w[at])
-        theta = simplex_threshold(wanted, sup)
-        for k in range(at.size):
-            out[at[k]] += max(wanted[k] - theta, 0.0) * np.sign(w[at[k]])
+        wanted, count = np.empty(w.size), 0
+        for c in range(w.size):
+            if abs(w[c]) >= (1.0 - TIE) * top:
+                wanted[count] = -out[c] * np.sign(w[c])
+                count += 1
+        theta, k = simplex_threshold(wanted[:count], sup), 0
+        for c in range(w.size):
+            if abs(w[c]) >= (1.0 - TIE) * top:
+                out[c] += max(wanted[k] - theta, 0.0) * np.sign(w[c])
+                k += 1
 
 
 @kernel

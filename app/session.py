@@ -16,8 +16,9 @@ from app.theme import COLORS
 from app.views import View
 from solvers import Trace
 
-#: Milliseconds between ticks: as a rule, at most, and while a run that has just been started shows nothing.
-PERIOD = 200
+#: Milliseconds between ticks: as a rule (some come late, and five a second are wanted), at most, and while a
+#: run that has just been started shows nothing.
+PERIOD = 180
 SLOWEST = 1000
 EAGER = 50
 #: Seconds without a connection after which the runs of a session end.
@@ -145,7 +146,7 @@ class Session:
     # the timer
 
     def start_timer(self, connections: Callable[[], int]) -> None:
-        """Tick five times a second in the current document; ``connections()`` counts its pages."""
+        """Tick some five times a second in the current document; ``connections()`` counts its pages."""
         self._connected = connections
         self._seen_connected = time.monotonic()
         # in the background: else every tick would tell the browser that the server is busy, and free again

@@ -27,7 +27,7 @@ class View(Viewer):
 
     id: ClassVar[str]
     title: ClassVar[str]
-    every: ClassVar[int] = 1  # the page updates it at every so many ticks of 200 ms while runs go on
+    every: ClassVar[int] = 1  # the page updates it at every so many ticks (some 5 a second) while runs go on
     hint: ClassVar[str] = "Press Run to see something here."
 
     visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")

@@ -337,7 +337,7 @@ def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until)
     page = visit(**small(solvers="prox-gd", tol="1e-14"))
 
     class Timer:
-        period = 200
+        period = PERIOD
 
         def stop(self) -> None:
             pass
@@ -354,18 +354,18 @@ def test_a_slow_tick_comes_less_often_and_recovers(monkeypatch):
     session = Session()
 
     class Timer:
-        period = 200
+        period = PERIOD
 
     spent, clock = [0.3], [0.0]
     session._timer, session._connected = Timer(), lambda: 1
     monkeypatch.setattr(session, "tick", lambda: clock.__setitem__(0, clock[0] + spent[0]))
     monkeypatch.setattr("app.session.time.perf_counter", lambda: clock[0])
     session._on_time()
-    assert Timer.period == 200
-    assert session._timer.period == 400
+    assert Timer.period == PERIOD
+    assert session._timer.period == 2 * PERIOD
     spent[0] = 0.01
     session._on_time()
-    assert session._timer.period == 200
+    assert session._timer.period == PERIOD
 
 
 def test_hidden_tabs_are_not_drawn(visit, wait_until, monkeypatch):

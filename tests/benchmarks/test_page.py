@@ -114,7 +114,7 @@ def test_the_page_is_quick(visit):
         ("first paint", paint, "s", 2.0, "<"),
         ("click on Run to the first point", first, "s", 0.5, "<"),
         ("frames a second, three runs", rate, "1/s", 30.0, ">"),
-        ("updates a second, three runs", updates, "1/s", 4.0, ">"),
+        ("updates a second, three runs", updates, "1/s", 5.0, ">"),
         ("received, three runs, four plots", kilobytes, "kB/s", 200.0, "<"),
         ("click to answer meanwhile, median", statistics.median(answers), "s", 0.3, "<"),
         ("click to answer meanwhile, slowest", max(answers), "s", None, ""),
@@ -132,7 +132,7 @@ def test_the_page_is_quick(visit):
         f"Load of the machine: {load:.1f} on {os.cpu_count()} cores, of which this benchmark is about 3."
     )
     report.write("page.html")
-    missed = [f[0] for f in figures if f[3] and not (f[1] < f[3] if f[4] == "<" else f[1] > f[3])]
+    missed = [f[0] for f in figures if f[3] and not (f[1] < f[3] if f[4] == "<" else f[1] >= f[3])]
     assert missed == []
 
 

@@ -11,7 +11,7 @@ from app.session import Session
 #: Iterates a second, and their names; 0 is full speed.
 PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0.0}
 
-#: Ticks (some five a second) between updates of the plots, and their names; 0 holds the plots while the runs go on.
+#: Ticks (some five a second) between updates of the plots, and their names; 0 holds them while runs go on.
 DRAWING = {"live": 1, "once a second": 5, "held": 0}
 
 

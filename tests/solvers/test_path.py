@@ -204,3 +204,12 @@ def test_entrywise_penalties_have_a_path_too():
     assert traces[0].result["nnz"] == 0
     assert traces[-1].result["nnz"] == problem.size
     assert {trace.status for trace in traces} == {"converged"}
+
+
+@pytest.mark.parametrize("id", ["bcd-ls", "fista-ls", "sparsa"])
+def test_a_path_takes_fewer_iterations_than_as_many_runs_from_zero(id):
+    problem = solvers.make_problem(multiclass(n=400, d=30), "multiclass-squared-hinge", "l1-l2")
+    solver, lams = solvers.make_solver(id), log_spaced(problem)
+    warm = sum(t.result["iterations"] for t in solve_path(problem, solver, lams, tol=1e-4))
+    cold = sum(solvers.solve(problem.at_lam(lam), solver, tol=1e-4).result["iterations"] for lam in lams)
+    assert warm < cold

@@ -257,15 +257,20 @@ def claims(race: Race) -> list[list[str]]:
                 f"BCD before FISTA and SpaRSA{how}",
                 bcd,
                 ["fista-ls", constant, "sparsa"],
-                f"ms a pass: {', '.join(price)}",
+                f"ms a pass: {', '.join(price)}; {back(race, bcd[0])}",
             ),
             sooner(
-                race, f"FISTA (LS) before FISTA (CST){how}", ["fista-ls"], [constant], steps(race, constant)
+                race,
+                f"FISTA (LS) before FISTA (CST){how}",
+                ["fista-ls"],
+                [constant],
+                steps(race, "fista-ls", constant),
             ),
             sooner(race, f"BCD (LS) before BCD (CST){how}", bcd[:1], bcd[1:]),
             sooner(race, f"BCD before FOBOS{how}", bcd, ["fobos"]),
         ]
-    rows.append(sooner(race, "FISTA (LS) slightly before SpaRSA", ["fista-ls"], ["sparsa"]))
+    besides = steps(race, "sparsa", "fista-cst")
+    rows.append(sooner(race, "FISTA (LS) slightly before SpaRSA", ["fista-ls"], ["sparsa"], besides))
     ours, theirs = (race.share(race.traces[name].result["nnz_rows"]) for name in ("bcd-ls", "fobos"))
     much = "seen" if theirs >= 2 * ours else "not seen"
     figures = f"{theirs:.2f} % against {ours:.2f} %"
@@ -289,10 +294,18 @@ def pass_seconds(race: Race, name: str) -> float:
     return last["cpu_seconds"] / max(last["passes"], 1e-9)
 
 
-def steps(race: Race, constant: str) -> str:
-    """How much longer the last step of the search is than the constant one."""
-    searched, fixed = (race.traces[name].step[-1] for name in ("fista-ls", constant))
-    return f"last step of the search: {searched / fixed:.3g} / K"
+def steps(race: Race, searched: str, constant: str) -> str:
+    """How much longer the steps of a search are than the constant one."""
+    median = np.median(race.traces[searched].step[1:]) / race.traces[constant].step[-1]
+    return f"median step of {searched}: {median:.3g} / K"
+
+
+def back(race: Race, name: str) -> str:
+    """When shrinking first gave rows a second chance: a row that was left out too early waits till then."""
+    trace = race.traces[name]
+    later = np.flatnonzero(trace.epoch > 0)
+    when = f"after pass {trace.iteration[later[0]] - 1}" if later.size else "not yet"
+    return f"rows left out come back {when}"
 
 
 def sooner(race: Race, claim: str, first: list[str], others: list[str], besides: str = "") -> list[str]:
@@ -365,6 +378,11 @@ class Paths:
         """Runs of all splits that the budget ended."""
         return sum(t.status == "max-seconds" for path in self.traces[objective] for t in path[lams])
 
+    def median(self, objective: str) -> float:
+        """CPU seconds at the median λ, infinite where it takes a run that the budget ended."""
+        cut = [self.cut(objective, slice(k, k + 1)) > 0 for k in range(LAMS.size)]
+        return float(np.median(np.where(cut, np.inf, self.mean(objective, "cpu_seconds"))))
+
     def gap(self, objective: str, k: int) -> tuple[float, float]:
         """Bounds of the gap that the first split was left with at the k-th λ: against the best that is found
         from there on, and by duality."""
@@ -413,14 +431,11 @@ def path_claims(paths: Paths) -> list[list[str]]:
     mc, mt, logistic, searched = OBJECTIVES
 
     def faster(claim: str, a: str, b: str) -> list[str]:
-        first, second = (float(np.median(paths.mean(o, "cpu_seconds"))) for o in (a, b))
-        # a time that was cut is a lower bound: it can lose, but not win
-        seen = first < second
-        cut = paths.cut(a if seen else b)
-        verdict = (
-            f"undecided: {cut} runs of the faster one were cut" if cut else "seen" if seen else "not seen"
-        )
-        return [f"{claim} (median)", f"{first:.3g} / {second:.3g} s", verdict, ""]
+        first, second = paths.median(a), paths.median(b)
+        undecided = np.isinf([first, second]).all()
+        verdict = "undecided: both were cut" if undecided else "seen" if first < second else "not seen"
+        figures = f"{first:.3g} / {second:.3g} s".replace("inf", f"over {BUDGET:g}")
+        return [f"{claim} (median)", figures, verdict, ""]
 
     def earlier(claim: str, a: str, b: str) -> list[str]:
         first, second = (float(paths.mean(o, "iterations")[0]) for o in (a, b))

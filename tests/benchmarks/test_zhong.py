@@ -310,8 +310,8 @@ def test_epochs_to_the_optimum(report: Reproduction) -> None:
         list(told(traces["as it is"], optimum("ocr", 100.0)[0])),
     )
     report.note(
-        "An epoch ends when the violation on the working set is ε_s times that at w = 0. ε_s starts at 0.1 and "
-        "falls by 0.1 an epoch at least, so that epochs count decimal digits of the violation."
+        "An epoch ends when the violation on the working set is ε_s times that at w = 0. ε_s starts at 0.1 "
+        "and falls by 0.1 an epoch at least, so that epochs count decimal digits of the violation."
     )
     assert 3 <= at_gap(traces["as it is"], GAPS[-1], "epoch") + 1 <= 5
 

@@ -135,9 +135,9 @@ def optimum(id: str, lam: float) -> tuple[Problem, float, Trace]:
     """The problem at λ, how far f* may be above the minimum (relative, by duality), and the run to f*."""
     problem = base(id).at_lam(lam)
     trace = solvers.solve(
-        problem, solvers.make_solver("prox-qn", memory=20), tol=1e-8, max_seconds=max(BUDGET, 300.0)
+        problem, solvers.make_solver("prox-qn", memory=20), tol=1e-8, max_seconds=4.0 * BUDGET
     )
-    assert trace.status in ("converged", "stalled")
+    assert trace.status != "failed", trace.message
     unsure = solvers.duality_gap(problem, problem.at(trace.w)) / trace.result["objective"]
     trace.w = None
     return problem, unsure, trace
@@ -224,7 +224,7 @@ def test_objective_non_zeros_and_accuracy_over_time(report: Reproduction, id: st
     for label, trace in traces.items():
         assert trace.status in ("converged", "stalled", "max-seconds"), f"{label}: {trace.message}"
         # all head for the same optimum: nobody gets below it, everybody nearer to it
-        assert gaps(trace).min() >= -1e-8, label
+        assert gaps(trace).min() >= -max(unsure, 1e-8), label
         if len(trace) > 1:
             assert gaps(trace)[-1] < gaps(trace)[0], label
     if (id, lam) == ("ocr", 100.0):

@@ -13,8 +13,8 @@ from tests.solvers.oracles import Oracle
 #: The ridge goes with the average over instances, whatever the convention of the loss.
 RATIO, RIDGE = 0.05, 0.01
 TOL = 1e-6
-#: Solvers that only come near an optimum, the passes they get for it, and how near: (f - f*)/(f(0) - f*).
-NEAR = {"sgd-l1": (200, 0.02), "fobos": (200, 0.06)}
+#: Solvers that only come near an optimum, the passes they get for it, and how near: (f - f*)/|f*|.
+NEAR = {"sgd-l1": (1000, 0.01), "fobos": (200, 0.08)}
 #: The step that FOBOS would choose on a few noisy held-out instances is far too short for its 200 passes.
 PARAMS = {"fobos": {"eta0": 0.5}}
 
@@ -92,6 +92,5 @@ def test_solvers_without_an_end_come_near_the_optimum(pair):
     trace = answer(solver, *problem)
     _, oracle = setting(*problem)
     best = min(oracle.objective(answer(s, *problem).w) for s in solvers_of(problem))
-    start = oracle.objective(np.zeros(trace.w.size))
     assert trace.result["objective"] == pytest.approx(oracle.objective(trace.w), rel=1e-10)
-    assert -1e-9 <= (oracle.objective(trace.w) - best) / (start - best) <= NEAR[solver][1]
+    assert -1e-9 <= solvers.relative_gap(oracle.objective(trace.w), best) <= NEAR[solver][1]

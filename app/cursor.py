@@ -17,16 +17,31 @@ class Cursor(param.Parameterized):
     iteration: int = param.Integer(default=0, bounds=(0, None), doc="the chosen iteration")
     follow: bool = param.Boolean(default=True, doc="stay at the newest iterate")
 
-    def place(self, run: Trace, iteration: int) -> None:
-        """Put the cursor somewhere on purpose: it no longer follows the head."""
-        self.param.update(run=run, iteration=max(int(iteration), 0), follow=False)
-
     #: True while the cursor moves by itself: whoever makes it keep up then brings the views up to date.
     keeping_up = False
+    #: Whether the run was chosen by a person, who then keeps it.
+    chosen = False
+
+    def reset(self) -> None:
+        """Follow the head of the first run that comes."""
+        self.chosen = False
+        self.follow = True
+
+    def choose(self, run: Trace, *, follow: bool) -> None:
+        """Look at a run."""
+        self.chosen = True
+        self.param.update(run=run, follow=follow)
+
+    def place(self, run: Trace, iteration: int) -> None:
+        """Put the cursor somewhere on purpose: it no longer follows the head."""
+        self.chosen = True
+        self.param.update(run=run, iteration=max(int(iteration), 0), follow=False)
 
     def keep_up(self, traces: Sequence[Trace]) -> None:
-        """Choose a run if the chosen one is gone, and go along with its head while following."""
-        run = self.run if any(t is self.run for t in traces) else next(iter(traces), None)
+        """Go to the first run, unless one was chosen that is still there (runs start in any order), and along
+        with its head while following."""
+        stays = self.chosen and any(t is self.run for t in traces)
+        run = self.run if stays else next(iter(traces), None)
         changes: dict[str, object] = {} if run is self.run else {"run": run}
         if run is not None and self.follow and (last := run.last):
             changes["iteration"] = int(last["iteration"])

@@ -41,7 +41,7 @@ class LegendRows(JSComponent):
             case "isolate":
                 session.isolate(run)
             case "choose" if run.trace is not None:
-                session.cursor.param.update(run=run.trace, follow=run.alive)
+                session.cursor.choose(run.trace, follow=run.alive)
             case "pause":
                 run.worker.pause()
             case "resume":

@@ -78,6 +78,12 @@ class LiveRun:
             return "queued"
         return status if status in ("compiling", "running") else "loading"
 
+    def forget(self) -> None:
+        """Stop it, and give back the memory of its observations now: the page may refer to it for long."""
+        self.worker.stop()
+        if self.trace is not None:
+            self.trace.probes.discard()
+
     @property
     def alive(self) -> bool:
         return not self.worker.done.is_set()

@@ -57,7 +57,7 @@ class Session:
     def launch(self, makers: Sequence[Callable[..., LiveRun]], *, step: bool = False) -> None:
         """Start new runs in place of those there were. A maker gets share, style, pace and step."""
         self.clear()
-        self.cursor.follow = True
+        self.cursor.reset()
         for style, make in enumerate(makers):
             self.runs.append(make(self.share, style=style, pace=self.pace, step=step))
         self._ticks = 0  # views that take long wait until the first points are there
@@ -93,13 +93,13 @@ class Session:
 
     def clear(self) -> None:
         """Stop and forget all runs."""
-        self.stop()
-        self.runs.clear()
+        for run in list(self.runs):
+            self.remove(run)
         self._hidden.clear()
 
     def remove(self, run: LiveRun) -> None:
         """Stop and forget one run."""
-        run.worker.stop()
+        run.forget()
         self.runs.remove(run)
 
     def set_pace(self, per_second: float) -> None:
@@ -210,7 +210,7 @@ class Session:
     def close(self) -> None:
         """End everything; the session is over."""
         self.share.stop()
-        self.runs.clear()
+        self.clear()
         if self._timer is not None:
             self._timer.stop()
             self._timer = None

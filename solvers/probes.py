@@ -17,6 +17,8 @@ from .working_set import WorkingSet
 #: Bytes of observations kept per run and per process.
 RUN_LIMIT = 64 * 2**20
 PROCESS_LIMIT = 512 * 2**20
+#: Bytes that a run may keep however full the process is.
+RUN_SHARE = 4 * 2**20
 #: Weights of an iterate that are looked at one by one, at most.
 SAMPLED = 32_768
 #: Scores of an iterate that are kept, at most.
@@ -177,6 +179,11 @@ class ProbeStore:
     def __del__(self) -> None:
         self._account(-self.bytes)
 
+    def discard(self) -> None:
+        """Forget everything, and observe no more."""
+        self.probes, self._entries = (), []
+        self._account(-self.bytes)
+
     def _account(self, change: int) -> None:
         global _in_use
         with _lock:
@@ -196,7 +203,7 @@ class ProbeStore:
         size = OVERHEAD + sum(OVERHEAD + array.nbytes for found in seen.values() for array in found.values())
         entries.append((iterate.iteration, size, seen))
         self._account(size)
-        while len(entries) > 2 and (self.bytes > RUN_LIMIT or _in_use > PROCESS_LIMIT):
+        while len(entries) > 2 and self.bytes > (RUN_LIMIT if _in_use <= PROCESS_LIMIT else RUN_SHARE):
             self.cadence *= 2
             kept = [e for e in entries[:-1] if e[0] % self.cadence == 0] + entries[-1:]
             self._account(sum(e[1] for e in kept) - sum(e[1] for e in entries))

@@ -315,6 +315,19 @@ def test_a_session_whose_page_is_gone_stops_its_runs(visit, wait_until, monkeypa
     assert all(worker.join(1) for worker in workers)
 
 
+@pytest.mark.parametrize("end", ["clear", "close"])
+def test_forgotten_runs_give_back_what_was_observed_of_them(visit, wait_until, end):
+    page = visit(**small())
+    page.controls.go()
+    finish(page, wait_until)
+    stores = [trace.probes for trace in page.session.traces]
+    assert all(store.bytes for store in stores)
+    getattr(page.session, end)()
+    assert not any(store.bytes for store in stores)
+    page.session.cursor.place(page.session.cursor.run, 1)
+    page.session.tick()
+
+
 def test_held_plots_wait_while_runs_go_on_and_show_everything_once_they_end(visit, wait_until):
     page = visit(**small(plots="held", speed="30 a second", solvers="prox-gd", tol="1e-14"))
     page.controls.go()

@@ -181,6 +181,7 @@ def test_the_process_has_a_limit_too_and_gets_back_what_a_run_held(monkeypatch):
     gc.collect()
     before = module._in_use
     monkeypatch.setattr(module, "PROCESS_LIMIT", before + 30_000)
+    monkeypatch.setattr(module, "RUN_SHARE", 0)
     stores = [ProbeStore([WEIGHTS]) for _ in range(3)]
     for k in range(40):
         for store in stores:
@@ -190,6 +191,29 @@ def test_the_process_has_a_limit_too_and_gets_back_what_a_run_held(monkeypatch):
     assert all(store.iterations("weights")[-1] == 39 for store in stores)
     del store, stores
     gc.collect()
+    assert module._in_use == before
+
+
+def test_a_run_has_room_of_its_own_in_a_full_process(monkeypatch):
+    monkeypatch.setattr(module, "PROCESS_LIMIT", 0)
+    monkeypatch.setattr(module, "RUN_SHARE", 20_000)
+    store = ProbeStore([WEIGHTS])
+    observe(store, range(200))
+    assert len(store.iterations("weights")) >= 4
+    assert store.bytes <= 20_000
+
+
+def test_what_is_discarded_is_given_back_at_once():
+    gc.collect()
+    before = module._in_use
+    store = ProbeStore([WEIGHTS])
+    observe(store, range(5))
+    assert module._in_use > before
+    store.discard()
+    observe(store, [5])
+    assert module._in_use == before
+    assert store.iterations("weights") == []
+    del store
     assert module._in_use == before
 
 

@@ -59,9 +59,9 @@ class BlockCoordinateDescent(Solver):
 
     In block j, W_j* = prox_{λR/𝓛_j}(W_j - G_j/𝓛_j), and W_j moves towards W_j*. The scores move with it, at
     the samples that have the feature, so that a block costs O(n̂ m). The run ends when the sum (cyclic) or
-    the maximum (random) of the violations met in a pass is at most ``tol`` times that of the first pass from
-    w = 0 (section 4.5) and, with the min-norm rule, the violation over all rows is as small against that at
-    w = 0.
+    the maximum (random) of the violations met in a pass is at most ``tol`` times that of the first pass
+    (section 4.5). With the min-norm rule the first pass is one from w = 0 even where the run is not, and the
+    violation over all rows must be as small against that at w = 0.
 
     With ``shrinking`` a row at zero that would stay optimal if λ fell by v_max/n is left out, v_max the
     largest violation of the pass before. All rows come back, and an epoch begins, when the violations of the
@@ -81,7 +81,7 @@ class BlockCoordinateDescent(Solver):
         passes = _Passes(self, problem, problem.at(w0))
         yield Iterate.at(passes.point, 0, active=passes.working_set, events=("epoch-start",))
         V0 = max(problem.violation_at_zero(), sys.float_info.min)
-        first = 0.0 if w0 is None else self.met_at_zero(problem)
+        first = 0.0 if w0 is None or self.rule == "paper" else self.met_at_zero(problem)
         v_max, target, epoch, n = np.inf, 0.0, 0, 0
         events: tuple[str, ...] = ()
         while True:

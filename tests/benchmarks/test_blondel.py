@@ -418,7 +418,7 @@ def test_figure_5_and_table_2_paths(report: Report, name: str) -> None:
         [[*row, ""][: len(columns)] for row in rows],
     )
     report.note(
-        "The paper's stop, τ = 1e-3 of what the first pass from zero meets and at most 200 passes, is no "
+        "The paper's stop, τ = 1e-3 of what the first pass meets and at most 200 passes, is no "
         "accuracy: started from the λ before, a run may end after a single pass. Read times with their gaps."
     )
     columns = ["λ", *(f"{objective}: {what}" for objective in OBJECTIVES for what in ("rows, %", "accuracy"))]

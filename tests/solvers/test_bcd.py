@@ -187,6 +187,17 @@ def test_a_warm_start_saves_passes(solver, penalty):
     assert oracle.violation(warm.w) <= 1.001e-5 * oracle.violation(np.zeros(problem.size))
 
 
+@pytest.mark.parametrize("solver", ["bcd-ls", "bcd-cst"])
+def test_the_papers_rule_asks_for_less_than_the_first_pass_met_wherever_it_began(solver):
+    problem, _ = problem_of(penalty="l1-l2", n=200, d=40, density=0.8, ratio=0.05)
+    near = solvers.solve(problem, solvers.make_solver(solver), tol=1e-5).w
+    for rule, one_pass in (("paper", False), ("min-norm", True)):
+        chosen = solvers.make_solver(solver, rule=rule, tol=1e-2)
+        trace = solvers.solve(problem, chosen, tol=0.0, max_iter=5000, w0=near)
+        assert trace.result["status"] == "converged"
+        assert (trace.result["iterations"] == 1) == one_pass
+
+
 def test_a_run_counts_the_entries_it_touches():
     problem, _ = problem_of()
     trace = solvers.solve(problem, solvers.make_solver("bcd-cst", shrinking=False), max_iter=3)

@@ -39,7 +39,7 @@ class FISTA(Solver):
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         x = y = problem.at(w0)
         target = self.tol * max(problem.violation_at_zero(), sys.float_info.min)
-        violation = problem.penalty.violation(x.w, x.gradient())
+        violation = x.violation()
         yield Iterate.at(x, 0, violation=violation, gradient=x.gradient())
         t, step, n = 1.0, self._start(problem, x) if violation > 0.0 else 0.0, 0
         while violation > target or np.isnan(violation):
@@ -50,7 +50,7 @@ class FISTA(Solver):
             before, x, n = x, search.trial, n + 1
             violation = NAN
             if sup_norm(y.w - x.w) <= step * target:
-                violation = problem.penalty.violation(x.w, x.gradient())
+                violation = x.violation()
             yield Iterate.at(x, n, violation=violation, step=step, **self._known(trials))
             if self.restart and (y.w - x.w) @ (x.w - before.w) > 0.0:
                 t = 1.0

@@ -5,6 +5,7 @@ Letters here as in Nocedal and Wright, Numerical Optimization, 2nd ed., sections
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,8 +46,9 @@ class PairMemory:
     rows would give another matrix and could lose sᵀy > 0.
     """
 
-    def __init__(self, size: int | None) -> None:
-        self.size = size
+    def __init__(self, size: int | None, pulse: Callable[[], None] = lambda: None) -> None:
+        """``pulse`` is called between the products with one pair and with the next."""
+        self.size, self.pulse = size, pulse
         self.clear()
 
     def clear(self) -> None:
@@ -72,6 +74,7 @@ class PairMemory:
         k = len(self)
         self.SS, self.SY = np.pad(self.SS, (0, 1)), np.pad(self.SY, (0, 1))
         for i in range(k):
+            self.pulse()
             self.SS[i, -1] = self.SS[-1, i] = self.S[i] @ s
             self.SY[i, -1] = self.S[i] @ y
             self.SY[-1, i] = s @ self.Y[i]
@@ -122,10 +125,12 @@ class PairMemory:
             return q
         alpha = np.empty(len(self))
         for i in reversed(range(len(self))):
+            self.pulse()
             alpha[i] = (self.S[i] @ q) / self.SY[i, i]
             q -= alpha[i] * self.Y[i]
         q *= self.SY[-1, -1] / self.YY[-1]
         for i in range(len(self)):
+            self.pulse()
             q += (alpha[i] - (self.Y[i] @ q) / self.SY[i, i]) * self.S[i]
         return q
 

@@ -41,18 +41,18 @@ class OWLQN(Solver):
         return 2 * self.memory + 8
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        penalty, memory = problem.penalty, PairMemory(self.memory)
+        penalty, memory = problem.penalty, PairMemory(self.memory, problem.pulse)
         point = problem.at(w0)
         known, n = {}, 0
         while True:
             w, g = point.w, point.gradient()
-            v = penalty.subgradient(w, g)
-            violation = float(np.abs(v).max(initial=0.0))
+            v = problem.vector(penalty.subgradient, w, g)
+            violation = point.violation()
             yield Iterate.at(point, n, violation=violation, gradient=g, memory=memory, **known)
             if violation == 0.0:
                 return Ending("converged", "the violation is zero")
 
-            orthant = np.where(w != 0.0, np.sign(w), np.sign(-v))
+            orthant = problem.vector(lambda w, v: np.sign(np.where(w != 0.0, w, -v)), w, v)
             new, t, trials, events = self._search(problem, point, memory, v, orthant)
             if t == 0.0 and len(memory):
                 memory.clear()
@@ -60,7 +60,9 @@ class OWLQN(Solver):
                 trials, events = trials + more, ("memory-cleared", *events)
             if t == 0.0:
                 return Ending("stalled", "no step in the orthant decreases the objective beyond rounding")
-            curvature = memory.push(new.w - w, new.gradient() - g)
+            s = problem.vector(np.subtract, new.w, w)
+            y = problem.vector(np.subtract, new.gradient(), g)
+            curvature = memory.push(s, y)
             point = new
             n += 1
             known = {
@@ -80,17 +82,21 @@ class OWLQN(Solver):
 
         Without an ℓ1 part there are no kinks, hence no orthants: it is the path of L-BFGS.
         """
-        d, kinks = -memory.inverse_product(v), problem.penalty.l1 > 0.0
-        if kinks:
-            d[d * v >= 0.0] = 0.0
-        trial = [point]
+        kinks = problem.penalty.l1 > 0.0
+
+        def direction(Hv: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return np.where(Hv * v <= 0.0, 0.0, -Hv) if kinks else -Hv
+
+        d, trial = problem.vector(direction, memory.inverse_product(v), v), [point]
 
         def accept(t: float) -> bool:
-            w = point.w + t * d
-            if kinks:
-                w[w * orthant <= 0.0] = 0.0
-            trial[0] = problem.moved(point, w)
-            return decreases(trial[0].objective, point.objective, self.sigma * float(v @ (w - point.w)))
+            def ahead(w: np.ndarray, d: np.ndarray, orthant: np.ndarray) -> np.ndarray:
+                w = w + t * d
+                return np.where(w * orthant <= 0.0, 0.0, w) if kinks else w
+
+            trial[0] = new = problem.moved(point, problem.vector(ahead, point.w, d, orthant))
+            slope = problem.total(lambda v, new, w: v @ (new - w), v, new.w, point.w)
+            return decreases(new.objective, point.objective, self.sigma * slope)
 
         first = not len(memory)
         t, trials = backtrack(

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from .working_set import WorkingSet
 REFRESH = 50
 #: Weights written between two pulses: each may be the first on its page of a huge vector.
 SCATTERED = 50_000
+#: Weights that follow each other worked on between two pulses.
+PIECE = 200_000
 
 
 class Problem:
@@ -169,16 +171,46 @@ class Problem:
 
     def moved(self, point: Point, w: np.ndarray) -> Point:
         """The point at ``w``; its scores start from those of ``point`` where that touches less of X."""
-        self.pulse()
-        change = w - point.w
-        self.pulse()
-        changed = self.design.working_set().restrict(change != 0.0)
-        self.pulse()
-        nonzero = self.design.working_set().restrict(w != 0.0)
+        changed, nonzero = self.where(np.not_equal, w, point.w), self.support(w)
         if point.age < REFRESH and self.design.cost(changed) < self.design.cost(nonzero):
-            scores = point.scores.plus(1.0, self.design.scores(changed.take(change), changed))
+            change = changed.take(w) - changed.take(point.w)
+            scores = point.scores.plus(1.0, self.design.scores(change, changed))
             return Point(self, w, scores, age=point.age + 1)
-        return Point(self, w, self.design.scores(w))
+        return Point(self, w, self.design.scores(nonzero.take(w), nonzero))
+
+    def pieces(self) -> Iterator[slice]:
+        """Slices that cover all weights, of whole rows, with a pulse before each: a vector that is made or
+        read in pieces holds nobody up, however long it is, and its temporaries stay in the cache."""
+        width = self.design.n_outputs
+        length = max(PIECE // width, 1) * width
+        for lo in range(0, self.size, length):
+            self.pulse()
+            yield slice(lo, min(lo + length, self.size))
+
+    def vector(self, entries: Callable[..., np.ndarray], *of: np.ndarray) -> np.ndarray:
+        """The vector over all weights that ``entries`` makes of such vectors, a piece at a time."""
+        out = np.empty(self.size)
+        for part in self.pieces():
+            out[part] = entries(*(v[part] for v in of))
+        return out
+
+    def total(self, term: Callable[..., float], *of: np.ndarray) -> float:
+        """Sum over the pieces of what ``term`` makes of these vectors."""
+        return float(sum(term(*(v[part] for v in of)) for part in self.pieces()))
+
+    def where(self, holds: Callable[..., np.ndarray], *of: np.ndarray) -> WorkingSet:
+        """The weights for which ``holds`` of these vectors, asked for a piece at a time."""
+        found = [part.start + np.flatnonzero(holds(*(v[part] for v in of))) for part in self.pieces()]
+        coordinates = np.concatenate(found)
+        return self.design.working_set(coordinates if coordinates.size < self.size else None)
+
+    def support(self, w: np.ndarray) -> WorkingSet:
+        """The weights that are not zero."""
+        return self.where(lambda w: w != 0.0, w)
+
+    def prox_step(self, w: np.ndarray, g: np.ndarray, step: float) -> np.ndarray:
+        """prox_{step·λR}(w - step·g), of all weights."""
+        return self.vector(lambda w, g: self.penalty.prox(w - step * g, step), w, g)
 
     def line(self, point: Point, d: np.ndarray, active: WorkingSet | None = None) -> Line:
         """f along w + t d, where ``d`` has one entry a member of ``active`` (None: all weights)."""
@@ -221,13 +253,17 @@ class Point:
     ) -> None:
         self.problem, self.w, self.scores, self.active, self.age = problem, w, scores, active, age
         self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
-        self.penalty = problem.penalty.value(self._weights())
+        if self._dense:
+            self.penalty = problem.total(problem.penalty.value, w)
+        else:
+            self.penalty = problem.penalty.value(active.take(w))
         self.objective = self.loss + self.penalty
         self._residual: Scores | None = None
         self._gradient: np.ndarray | None = None
 
-    def _weights(self) -> np.ndarray:
-        return self.w if self.active is None else self.active.take(self.w)
+    @property
+    def _dense(self) -> bool:
+        return self.active is None or self.active.full
 
     @property
     def residual(self) -> Scores:
@@ -258,19 +294,17 @@ class Point:
 
     def violation(self) -> float:
         """Largest entry (or block norm) of the minimum-norm subgradient, over all weights."""
-        return self.problem.penalty.violation(self.w, self.gradient())
+        w, g, problem = self.w, self.gradient(), self.problem
+        return max(problem.penalty.violation(w[part], g[part]) for part in problem.pieces())
 
     def sparsity(self) -> tuple[int, int]:
         """Number of non-zero weights, and of features with one."""
-        weights = self._weights()
-        support = np.flatnonzero(weights)
-        if self.active is not None and not self.active.full:
-            support = self.active.coordinates[support]
-        m, body = (
-            self.problem.design.n_outputs,
-            self.problem.design.n_features * self.problem.design.n_outputs,
-        )
-        rows = support[support < body] // m
+        design, w = self.problem.design, self.w
+        if self._dense:
+            support = self.problem.support(w).coordinates
+        else:
+            support = self.active.coordinates[self.active.take(w) != 0.0]
+        rows = support[support < design.n_features * design.n_outputs] // design.n_outputs
         return support.size, int(np.count_nonzero(np.diff(rows))) + (rows.size > 0)
 
 

@@ -37,9 +37,7 @@ class ProxGD(Solver):
         point = problem.at(w0)
         step, known, n = 0.0, {}, 0
         while True:
-            w, g = point.w, point.gradient()
-            problem.pulse()
-            violation = problem.penalty.violation(w, g)
+            g, violation = point.gradient(), point.violation()
             yield Iterate.at(point, n, violation=violation, gradient=g, **known)
             if violation == 0.0:
                 return Ending("converged", "the violation is zero")
@@ -59,13 +57,10 @@ class ProxGD(Solver):
 
 def first_step(problem: Problem, point: Point) -> float:
     """1/K, K the curvature of the smooth part along the proximal step of length 1."""
-    ahead = point.w - point.gradient()
-    problem.pulse()
-    p = problem.penalty.prox(ahead, 1.0)
-    problem.pulse()
-    p -= point.w
-    problem.pulse()
-    curvature = problem.line(point, p).curvature()
+    ahead = problem.prox_step(point.w, point.gradient(), 1.0)
+    moved = problem.where(np.not_equal, ahead, point.w)
+    p = moved.take(ahead) - moved.take(point.w)
+    curvature = problem.line(point, p, moved).curvature()
     return float(p @ p) / curvature if curvature > 0.0 else 1.0
 
 
@@ -77,11 +72,12 @@ class ProximalSearch:
         self.trial = point
 
     def __call__(self, t: float) -> bool:
-        w, problem = self.point.w, self.problem
-        ahead = w - t * self.g
-        problem.pulse()
-        self.trial = problem.moved(self.point, problem.penalty.prox(ahead, t))
-        s = self.trial.w - w
-        problem.pulse()
+        w, g, problem = self.point.w, self.g, self.problem
+        self.trial = problem.moved(self.point, problem.prox_step(w, g, t))
+
+        def rise(w: np.ndarray, new: np.ndarray, g: np.ndarray) -> float:
+            s = new - w
+            return g @ s + s @ s / (2.0 * t)
+
         F = self.trial.smooth
-        return self.point.smooth + self.g @ s + s @ s / (2.0 * t) + ROUNDING * abs(F) >= F
+        return self.point.smooth + problem.total(rise, w, self.trial.w, g) + ROUNDING * abs(F) >= F

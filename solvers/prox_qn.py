@@ -79,7 +79,7 @@ class ProxQN(Solver):
         point = problem.at(w0)
         A, g = problem.design.working_set(), point.gradient()
         problem.pulse()
-        gamma, M_hat = self.gamma0, self._first_threshold(problem, point, g)
+        gamma, M_hat = self.gamma0, self._first_threshold(problem, point)
         eps_s, epoch, dropped_from, exhausted = self.cooling_start, 0, None, False
         n, yielded, known, events = 0, -1, {}, ("epoch-start",)
         while True:
@@ -94,7 +94,7 @@ class ProxQN(Solver):
             if not full and (exhausted or eps_s * V0 >= M):
                 dropped_from, exhausted = A, False
                 epoch, A, g = epoch + 1, problem.design.working_set(), point.gradient()
-                eps_s = max(self.tol, self.cooling * min(eps_s, self._violation(problem, point, g) / V0))
+                eps_s = max(self.tol, self.cooling * min(eps_s, point.violation() / V0))
                 memory.clear()
                 events += ("epoch-start", "memory-cleared")
                 continue
@@ -152,14 +152,10 @@ class ProxQN(Solver):
                 "line": line,
             }
 
-    def _first_threshold(self, problem: Problem, point: Point, g: np.ndarray) -> float:
+    def _first_threshold(self, problem: Problem, point: Point) -> float:
         """M̂ before the first iteration: ∞ as in line 1, or the violation at w0 (for a huge d)."""
         first = self.shrink_first == "on" or (self.shrink_first == "auto" and problem.size > HUGE)
-        return self._violation(problem, point, g) if first else np.inf
-
-    @staticmethod
-    def _violation(problem: Problem, point: Point, g: np.ndarray) -> float:
-        return problem.penalty.violation(point.w, g)
+        return point.violation() if first else np.inf
 
     @staticmethod
     def _first_curvature(problem: Problem, point: Point, A: WorkingSet, g: np.ndarray) -> float:

@@ -158,6 +158,7 @@ class Run:
             self._wall += max(time.perf_counter() - wall - compile_wall - (self._waited - waited), 0.0)
 
     def _record(self, iterate: Iterate) -> None:
+        self._pulse()
         record: dict[str, Any] = {name: getattr(iterate, name) for name in KNOWN_TO_SOLVER}
         record["cpu_seconds"], record["wall_seconds"] = self._cpu, self._wall
         record["passes"] = self.problem.passes

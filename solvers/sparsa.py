@@ -46,7 +46,7 @@ class SpaRSA(Solver):
         step, known, n = 0.0, {}, 0
         while True:
             w, g = point.w, point.gradient()
-            violation = problem.penalty.violation(w, g)
+            violation = point.violation()
             yield Iterate.at(point, n, violation=violation, gradient=g, **known)
             if violation == 0.0:
                 return Ending("converged", "the violation is zero")
@@ -70,7 +70,7 @@ class SpaRSA(Solver):
         trial = [point]
 
         def accept(t: float) -> bool:
-            trial[0] = problem.moved(point, problem.penalty.prox(point.w - t * point.gradient(), t))
+            trial[0] = problem.moved(point, problem.prox_step(point.w, point.gradient(), t))
             d = trial[0].w - point.w
             return decreases(trial[0].objective, highest, -0.5 * self.sigma / t * float(d @ d))
 

@@ -149,10 +149,13 @@ def test_what_cannot_fit_is_refused_beforehand_with_the_estimate() -> None:
     assert f"{WEIGHTS} weights" in sentence
 
 
-@pytest.mark.parametrize("after", [0.0, 0.3, 1.0, 3.0, 6.0])
-def test_stop_acts_within_half_a_second_at_the_papers_size(after: float) -> None:
+@pytest.mark.parametrize(
+    ("id", "after"),
+    [*(("prox-qn", after) for after in (0.0, 0.3, 1.0, 3.0, 6.0)), ("prox-gd", 4.0), ("prox-gd", 16.0)],
+)
+def test_stop_acts_within_half_a_second_at_the_papers_size(id: str, after: float) -> None:
     """At the start, in the first products over all weights, and later."""
-    run = Run(papers_problem(), solvers.make_solver("prox-qn"), stopping=Stopping(tol=0.0, max_seconds=600.0))
+    run = Run(papers_problem(), solvers.make_solver(id), stopping=Stopping(tol=0.0, max_seconds=600.0))
     worker = threading.Thread(target=run.execute)
     worker.start()
     while run.trace.status in ("queued", "compiling") and worker.is_alive():
@@ -162,7 +165,7 @@ def test_stop_acts_within_half_a_second_at_the_papers_size(after: float) -> None
     run.interrupt()
     worker.join(60)
     took = time.perf_counter() - began
-    print(f"stopped {took:.2f} s after it was asked to, {after:g} s after its start")
+    print(f"{id} stopped {took:.2f} s after it was asked to, {after:g} s after its start")
     assert run.trace.status == "stopped"
     assert took < 0.5
 

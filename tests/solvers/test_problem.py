@@ -296,3 +296,29 @@ def test_another_penalty_on_the_same_data_is_the_problem_made_with_it(penalty):
     w = sparse_point(base)
     assert other.at(w).objective == pytest.approx(made.at(w).objective)
     assert other.key == made.key != base.key
+
+
+@pytest.mark.parametrize(
+    ("kind", "penalty"), [("multiclass", "l1"), ("multiclass", "l1-l2"), ("sequences", "l1-linf")]
+)
+def test_what_is_done_in_pieces_is_what_is_done_at_once(kind, penalty, monkeypatch):
+    data = MAKERS[kind]()
+    problem = solvers.make_problem(data, penalty=penalty, lam=0.3)
+    w, other = sparse_point(problem), sparse_point(problem, seed=1)
+    g = problem.at(w).gradient()
+
+    def found(problem):
+        point, moved = problem.at(w), problem.moved(problem.at(other), w)
+        numbers = [point.objective, moved.objective, point.violation(), *point.sparsity()]
+        return numbers, problem.prox_step(w, g, 0.7), problem.support(w).coordinates
+
+    whole = found(problem)
+    monkeypatch.setattr(module, "PIECE", 7)
+    pulses = []
+    pieces = found(problem.with_pulse(lambda: pulses.append(1)))
+    assert len(pulses) >= problem.size // 7
+    np.testing.assert_allclose(pieces[0], whole[0], rtol=1e-13)
+    np.testing.assert_array_equal(pieces[1], whole[1])
+    np.testing.assert_array_equal(pieces[2], whole[2])
+    np.testing.assert_array_equal(whole[2], np.flatnonzero(w))
+    np.testing.assert_array_equal(whole[1], problem.penalty.prox(w - 0.7 * g, 0.7))

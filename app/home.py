@@ -1,4 +1,4 @@
-"""The folder for what outlives a run: downloads, reference optima, the run database."""
+"""The folder for what outlives a run: downloads and reference optima."""
 
 from __future__ import annotations
 

@@ -58,15 +58,16 @@ class BlockCoordinateDescent(Solver):
     """A block is the row of weights of one feature; an iterate is a pass: as many blocks as are active.
 
     In block j, W_j* = prox_{λR/𝓛_j}(W_j - G_j/𝓛_j), and W_j moves towards W_j*. The scores move with it, at
-    the samples that have the feature, so that a block costs O(n̂ m). The run ends when the sum (cyclic) or
-    the maximum (random) of the violations met in a pass is at most ``tol`` times that of the first pass
+    the samples that have the feature, so that a block costs O(n̂ m). The run ends when the sum (``bcd-ls``) or
+    the maximum (``bcd-cst``) of the violations met in a pass is at most ``tol`` times that of the first pass
     (section 4.5). With the min-norm rule the first pass is one from w = 0 even where the run is not, and the
     violation over all rows must be as small against that at w = 0.
 
     With ``shrinking`` a row at zero that would stay optimal if λ fell by v_max/n is left out, v_max the
     largest violation of the pass before. All rows come back, and an epoch begins, when the violations of the
     rest are at most ``revisit`` times those of the whole pass that the epoch began with. (The paper waits
-    until the rest has converged: that is ``revisit`` 0.)
+    until the rest has converged: that is ``revisit`` 0.) v_max is kept then: every row is looked at in that
+    pass before it may go again.
     """
 
     paper = "Blondel et al. 2013, algorithms 1-3"

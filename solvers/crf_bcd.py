@@ -12,7 +12,7 @@ import numpy as np
 from .design import Scores
 from .iterate import NAN, Ending, Iterate
 from .linesearch import armijo
-from .problem import Point
+from .problem import REFRESH, Point
 from .solver import Solver, Trait, param
 
 if TYPE_CHECKING:
@@ -62,22 +62,25 @@ class CRFBlockCoordinateDescent(Solver):
         state = _State(self, problem, problem.at(w0))
         V0 = max(problem.violation_at_zero(), sys.float_info.min)
         N, eps_s, epoch, M_hat, n = problem.loss.n_instances, self.cooling_start, 0, np.inf, 0
+        sweeps = 0
         events: tuple[str, ...] = ("epoch-start",)
         while True:
-            working = int(state.active.sum())
-            yield Iterate.at(state.point(), n, epoch=epoch, events=events, **state.known(working))
-            n, events = n + 1, ()
+            A = problem.design.working_set(np.flatnonzero(state.active))
+            yield Iterate.at(state.point(), n, active=A, epoch=epoch, events=events, **state.known())
+            n, sweeps, events = n + 1, sweeps + 1, ()
+            if sweeps % REFRESH == 0:
+                state.recompute()
             slack = M_hat / N if self.shrinking else np.inf
             M = 0.0
             for block in range(state.n_blocks):
                 M = max(M, state.update(block, slack))
                 problem.pulse()
                 if state.handled >= PART:
-                    yield Iterate.at(state.point(), n, epoch=epoch, **state.known(working))
+                    yield Iterate.at(state.point(), n, active=A, epoch=epoch, **state.known())
                     n += 1
-            everything, M_hat = working == problem.size, M
-            if self.tol * V0 >= M and everything:
-                yield Iterate.at(state.point(), n, epoch=epoch, **state.known(working))
+            M_hat = M
+            if self.tol * V0 >= M and A.full:
+                yield Iterate.at(state.point(), n, active=A, epoch=epoch, **state.known())
                 return Ending("converged", f"no weight violated by more than {M:.3g} in a whole sweep")
             if eps_s * V0 >= M and self.shrinking:
                 epoch, events = epoch + 1, ("epoch-start",)
@@ -90,29 +93,33 @@ class _State:
     """Weights and scores, and of every instance its loss and residual, stale once its scores have moved."""
 
     def __init__(self, solver: CRFBlockCoordinateDescent, problem: Problem, point: Point) -> None:
-        design, loss = problem.design, problem.loss
+        design = problem.design
         self.solver, self.problem = solver, problem
-        self.w, self.scores = point.w, point.scores
-        self.W, self.tail = design.split(self.w)
+        self.w = point.w
         self.active = np.ones(problem.size, dtype=bool)
-        self.values = loss.values(self.scores)
-        self.residual = loss.residual(self.scores)
-        self.stale = np.zeros(loss.n_instances, dtype=bool)
+        self.recompute(point.scores)
         self.n_blocks = design.n_features + (1 if design.n_tail else 0)
         self.trials = 0
         #: scores brought up to date or tried since the last record
         self.handled = 0
 
+    def recompute(self, scores: Scores | None = None) -> None:
+        """Scores from the weights, against drift, and all that follows from them."""
+        loss = self.problem.loss
+        self.scores = self.problem.design.scores(self.w) if scores is None else scores
+        self.values, self.residual = loss.values(self.scores), loss.residual(self.scores)
+        #: residuals whose scores have moved since
+        self.stale = np.zeros(loss.n_instances, dtype=bool)
+
     def point(self) -> Point:
         loss = self.problem.scale * float(np.sum(self.values))
         return Point(self.problem, self.w, self.scores, loss=loss)
 
-    def known(self, working: int) -> dict[str, object]:
+    def known(self) -> dict[str, object]:
         """What a record says of the steps since the last one."""
         trials, self.trials, self.handled = self.trials, 0, 0
         return {"ls_kind": "none" if self.solver.damping else "armijo", "ls_trials": trials, "step": NAN} | {
             "phase": "shrink" if self.solver.shrinking else None,
-            "working_set": working,
         }
 
     def update(self, block: int, slack: float) -> float:
@@ -124,12 +131,13 @@ class _State:
         if not active.size:
             return 0.0
         rows, x = (np.zeros(0, np.int64), np.zeros(0)) if tail else design.column(block)
-        if not (tail or rows.size):
-            self.active[at] = False
+        if not (tail or rows.size):  # only the penalty sees these weights
+            if penalty.l1 or penalty.ridge:
+                self.w[at] = 0.0
+            self.active[at] = not self.solver.shrinking
             return 0.0
         instances = np.arange(self.values.size) if tail else self.problem.loss.instances_of(rows)
-        self._refresh(instances)
-        g, h = self._derivatives(tail, rows, x)
+        g, h = self._tail_derivatives() if tail else self._derivatives(instances, rows, x)
         w = self.w[at]
         g, h = scale * g + penalty.ridge * w, np.maximum(scale * h + penalty.ridge, 1e-10)
         keep = active[(w[active] != 0.0) | (np.abs(g[active]) > penalty.l1 - slack)]
@@ -158,11 +166,17 @@ class _State:
         self.residual.Z[rows] = fresh.Z
         self.stale[stale] = False
 
-    def _derivatives(self, tail: bool, rows: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """g and h of a block, of the sum over instances."""
-        if tail:
-            self.residual = self.problem.loss.residual(self.scores)
-            return self.residual.tail, self.problem.loss.tail_diagonal(self.scores)
+    def _tail_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """g and h of the tail, of the sum over instances."""
+        self.handled += self.scores.Z.size
+        self.residual, self.stale[:] = self.problem.loss.residual(self.scores), False
+        return self.residual.tail, self.problem.loss.tail_diagonal(self.scores)
+
+    def _derivatives(
+        self, instances: np.ndarray, rows: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """g and h of the weights of one feature, of the sum over instances."""
+        self._refresh(instances)
         self.problem.design.touched += rows.size
         G = self.residual.Z[rows]
         return x @ G, (x * x) @ self.problem.loss.diagonal(G, rows)

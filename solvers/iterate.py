@@ -19,13 +19,15 @@ NAN = float("nan")
 class ShrinkTest:
     """Who stays in a working set: members of ``asked`` with w_j ≠ 0 or |g_j| > ``bound``.
 
-    ``gradient`` holds g on ``asked``. ``largest`` is the largest violation M among those who stay; the
-    working set is done when that is at most ``target``. ``returned`` lists the weights that are not zero
-    although they were outside the working set when the epoch before ended.
+    ``gradient`` holds g on ``asked``; the bound tends to ``l1``, the strength of ‖w‖₁. ``largest`` is the
+    largest violation M among those who stay; the working set is done when that is at most ``target``.
+    ``returned`` lists the weights that are not zero although they were outside the working set when the epoch
+    before ended.
     """
 
     asked: WorkingSet
     gradient: np.ndarray
+    l1: float
     bound: float
     largest: float
     target: float

@@ -7,6 +7,7 @@ hash of every source of this package: an edit anywhere gives a new folder, never
 import hashlib
 import os
 import threading
+import time
 from pathlib import Path
 
 import numba
@@ -34,22 +35,18 @@ kernel = numba.njit(nogil=True, cache=True, error_model="numpy")
 
 
 class CompileClock(event.Listener):
-    """CPU-independent account of the seconds each thread has spent in Numba's compiler."""
+    """Wall and CPU seconds that each thread has spent in Numba's compiler."""
 
     def __init__(self) -> None:
         self._local = threading.local()
 
     def on_start(self, event) -> None:
-        import time
-
         depth = getattr(self._local, "depth", 0)
         if depth == 0:
             self._local.began = (time.perf_counter(), time.thread_time())
         self._local.depth = depth + 1
 
     def on_end(self, event) -> None:
-        import time
-
         self._local.depth -= 1
         if self._local.depth == 0:
             wall, cpu = self._local.began

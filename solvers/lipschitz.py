@@ -42,12 +42,14 @@ def overall_constant(problem: Problem, constant: str) -> float:
     ridge = problem.penalty.ridge
     if constant == "paper":
         return float((block_constants(problem, constant) - ridge).sum()) + ridge
-    curvature = problem.loss.curvature(True)[:, None]
-    v = np.random.default_rng(0).normal(size=problem.size)
+    design, curvature = problem.design, problem.loss.curvature(True)[:, None]
+    # all outputs have the same matrix: the weights of one will do
+    first = design.working_set(np.arange(design.n_features) * design.n_outputs)
+    v = np.random.default_rng(0).normal(size=design.n_features)
     largest = 0.0
     for _ in range(MOST):
         v /= np.linalg.norm(v)
-        v = problem.design.adjoint(Scores(curvature * problem.design.scores(v).Z, np.zeros(0)))
+        v = design.adjoint(Scores(curvature * design.scores(v, first).Z, np.zeros(0)), first)
         norm = float(np.linalg.norm(v))
         if norm <= (1.0 + GROWTH) * largest:
             break

@@ -34,7 +34,8 @@ PATTERN = 256, 128
 OVERHEAD = 250
 
 _in_use = 0
-_lock = threading.Lock()
+#: Of the same thread too: a store may be freed by the collector at any moment.
+_lock = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
     return {
         "members": members.astype(np.int32),
         "gradient": test.gradient[places],
+        "l1": np.array(test.l1),
         "bound": np.array(test.bound),
         "largest": np.array(test.largest),
         "target": np.array(test.target),

@@ -24,6 +24,8 @@ REFRESH = 50
 SCATTERED = 50_000
 #: Weights that follow each other worked on between two pulses.
 PIECE = 200_000
+#: Weights up to which the gradient at zero is kept, for other penalties and other λ.
+KEPT = 10_000_000
 
 
 class Problem:
@@ -53,13 +55,17 @@ class Problem:
         self._about = about or {}
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
+        self._gradient_at_zero: np.ndarray | None = None
         self._set_penalty(penalty)
         self.design.touched = 0
 
     def _set_penalty(self, penalty: Penalty) -> None:
         self.penalty = penalty.over(self.design.n_outputs)
-        g0 = self.at().gradient()
-        self._violation_at_zero = self.penalty.violation(np.zeros_like(g0), g0)
+        g0 = self.at().gradient() if self._gradient_at_zero is None else self._gradient_at_zero
+        if self.size <= KEPT:
+            self._gradient_at_zero = g0  # ridges have no part in it
+        at_zero = (self.penalty.violation(np.zeros(g0[part].size), g0[part]) for part in self.pieces())
+        self._violation_at_zero = max(at_zero)
         self.lam_max = self.penalty.lam_max(g0)
 
     @property

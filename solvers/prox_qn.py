@@ -104,7 +104,7 @@ class ProxQN(Solver):
                 returned = _returned(point, dropped_from)
                 known["returned"] = returned.size
                 if self.shrinking:
-                    known["shrinking"] = ShrinkTest(*asked, bound, M, eps_s * V0, returned)
+                    known["shrinking"] = ShrinkTest(*asked, lam, bound, M, eps_s * V0, returned)
                 yield Iterate.at(point, n, active=A, gradient=g, memory=memory, **known)
                 yielded, events = n, ()
             if full and self.tol * V0 >= M:
@@ -129,6 +129,7 @@ class ProxQN(Solver):
                 if full:
                     return Ending("stalled", "no direction decreases the objective beyond rounding")
                 exhausted = True
+                events += ("stalled-on-working-set",)
                 continue
 
             n, point = n + 1, line.move(t)

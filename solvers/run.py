@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 COPIED = 2_000_000
 #: Share of a run's CPU time that may go into test metrics.
 METRIC_SHARE = 0.02
+#: Test metrics kept of a run, at most.
+MEASURED = 2_000
 
 
 class Interrupted(Exception):
@@ -76,6 +78,7 @@ class Run:
                 "params": asdict(solver),
                 "problem": problem.describe(),
                 "f_star": self.stopping.f_star,
+                "metric_name": problem.loss.metric_name,
             }
         )
         self.trace.names = problem.names
@@ -163,7 +166,7 @@ class Run:
         record["cpu_seconds"], record["wall_seconds"] = self._cpu, self._wall
         record["passes"] = self.problem.passes
         if iterate.point is None and iterate.w is not None:
-            seen = iterate.point = self._observe(iterate.w, self._pulse)
+            seen = iterate.point = self._observe(iterate.w)
             record |= {"objective": seen.objective, "loss": seen.loss, "penalty": seen.penalty}
             record["nnz"], record["nnz_rows"] = seen.sparsity()
         if iterate.w is not None:
@@ -178,16 +181,19 @@ class Run:
             self._measure(iterate.iteration)
         self.trace.append(record)
 
-    def _observe(self, w: np.ndarray, pulse: Callable[[], None]) -> Point:
+    def _observe(self, w: np.ndarray) -> Point:
         """A point of the observer's own: nothing it computes reaches the solver, its clock or its passes."""
-        problem = self.problem.with_pulse(pulse)
+        problem = self.problem.with_pulse(self._pulse)
         return Point(problem, w, problem.design.scores(w))
 
     def _measure(self, iteration: int) -> None:
         began = time.thread_time()
         weights = self._weights()
         if weights is not None:
-            self.trace.test_metric.append((iteration, self._cpu, self.problem.test_metric(weights)))
+            measured = (iteration, self._cpu, self.problem.test_metric(weights))
+            if len(self.trace.test_metric) >= MEASURED:
+                self.trace.test_metric = self.trace.test_metric[::2]
+            self.trace.test_metric.append(measured)
         self._metric_cost = time.thread_time() - began
         self._metric_cpu += self._metric_cost
 
@@ -252,12 +258,18 @@ class Run:
             "metric_name": self.problem.loss.metric_name,
         }
         if ending.status not in ("stopped", "failed") and trace.w is not None:
-            with contextlib.suppress(Interrupted):  # whoever stops it now does without these
-                point = self._observe(trace.w, lambda: None)  # a run that ends is not interrupted any more
+            try:
+                point = self._observe(trace.w)
                 result["violation"] = point.violation()
                 result["train_metric"] = self.problem.train_metric(point)
                 if self.problem.has_test:
                     result["test_metric"] = self.problem.test_metric(trace.w)
+            except Interrupted:  # whoever stops it now does without these
+                pass
+            except Exception as error:
+                said = f"no metrics, {type(error).__name__}: {error}{_where(error)}"
+                ending = Ending(ending.status, f"{ending.message}; {said}" if ending.message else said)
+                result["message"] = ending.message
         trace.result = plain(result)
         trace.finish(ending.status, ending.message)
 

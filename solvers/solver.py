@@ -224,7 +224,6 @@ __all__ = [
     "Parameter",
     "Solver",
     "Trait",
-    "dataclass",
     "param",
     "parameters",
     "why_not",

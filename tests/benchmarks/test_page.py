@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -91,8 +92,14 @@ def received(tab: Visit, seconds: float) -> float:
     return total[0] / 1000 / seconds
 
 
-def test_the_page_is_quick(visit):
+@pytest.fixture(scope="module")
+def report() -> Iterator[Report]:
     report = Report("The page")
+    yield report
+    report.write("page.html")
+
+
+def test_the_page_is_quick(visit, report):
     visit().page.close()  # imports and kernels are paid for before the first visitor who counts
     tab = visit()
     paint = tab.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
@@ -131,12 +138,11 @@ def test_the_page_is_quick(visit):
     report.note(
         f"Load of the machine: {load:.1f} on {os.cpu_count()} cores, of which this benchmark is about 3."
     )
-    report.write("page.html")
     missed = [f[0] for f in figures if f[3] and not (f[1] < f[3] if f[4] == "<" else f[1] >= f[3])]
     assert missed == []
 
 
-def test_a_ticking_page_costs_a_run_at_most_5_percent():
+def test_a_ticking_page_costs_a_run_at_most_5_percent(report):
     story = stories()["shrinking"]
     setting = story.setting.problem
     problem = library.problem(library.load(setting.data, setting.options, setting.seed), setting)
@@ -175,16 +181,15 @@ def test_a_ticking_page_costs_a_run_at_most_5_percent():
     solvers.Run(problem, solver, stopping=Stopping(max_iter=3)).execute()
     pairs = [(bare(), watched()) for _ in range(5)]
     best = [min(column) for column in zip(*pairs, strict=True)]
-    report = Report("What watching costs a run")
     report.table(
-        f"CPU seconds of prox-qn to iterate {upto} of the default story, best of {len(pairs)}",
+        f"What watching costs: CPU seconds of prox-qn to iterate {upto}, default story, best of {len(pairs)}",
         ["bare loop", "page ticking at 5 Hz", "ratio", "wanted"],
         [(best[0], best[1], best[1] / best[0], "< 1.05")],
     )
     assert best[1] / best[0] < 1.05
 
 
-def test_six_runs_of_10_000_iterates_stay_smooth(visit):
+def test_six_runs_of_10_000_iterates_stay_smooth(visit, report):
     solvers_ = ";".join(f"run {k}=prox-gd,growth=1.{k}" for k in range(1, 7))
     tab = visit(data="breast-cancer", solvers=solvers_, tol="1e-15", max_seconds="600", x="iteration")
     tab.button("Run").click()
@@ -193,9 +198,8 @@ def test_six_runs_of_10_000_iterates_stay_smooth(visit):
     )
     rate, _ = tab.page.evaluate(WATCHED, 6)
     answers = clicks(tab)
-    report = Report("Six runs beyond 10,000 iterates")
     report.table(
-        "Full speed, all plots live",
+        "Six runs beyond 10,000 iterates, full speed, all plots live",
         ["frames a second", "click to answer, median (s)", "slowest (s)", "points in a plot"],
         [(rate, statistics.median(answers), max(answers), tab.points("convergence"))],
     )
@@ -204,7 +208,7 @@ def test_six_runs_of_10_000_iterates_stay_smooth(visit):
     assert statistics.median(answers) < 0.3
 
 
-def test_memory_is_flat_while_streaming(visit):
+def test_memory_is_flat_while_streaming(visit, report):
     minutes = float(os.environ.get("SOLVERSCOPE_MINUTES", "10"))
     tab = visit(
         data="breast-cancer",
@@ -227,11 +231,11 @@ def test_memory_is_flat_while_streaming(visit):
         rows.append((passed / 60, tab.server.memory(), heap(), tab.iteration("prox-gd")))
         tab.page.wait_for_timeout(min(30_000, max(60_000 * minutes - 1000 * passed, 1)))
     rows.append((minutes, tab.server.memory(), heap(), tab.iteration("prox-gd")))
-    report = Report("Memory while streaming")
     report.table(
-        "Three runs at 100 iterates a second", ["minute", "server MiB", "page heap MiB", "iterate"], rows
+        "Memory while three runs stream 100 iterates a second",
+        ["minute", "server MiB", "page heap MiB", "iterate"],
+        rows,
     )
-    report.write("page-memory.html")
     settled = rows[len(rows) // 4]
     assert rows[-1][1] < 1.1 * settled[1]
     assert rows[-1][2] < 1.2 * settled[2]

@@ -100,6 +100,7 @@ class Reproduction(Report):
 
     def tables(self) -> None:
         columns = ["λ", "non-zeros", "paper", "test accuracy", "paper", "f*", "(f* - minimum)/f* at most"]
+        columns.append("accuracy at each level of the tree")
         for id, rows in self.optima.items():
             number = 1 if id == "ocr" else 2
             self.table(f"Table {number}: optima, {EXPERIMENTS[id].name}", columns, rows)
@@ -139,8 +140,19 @@ def optimum(id: str, lam: float) -> tuple[Problem, float, Trace]:
     )
     assert trace.status != "failed", trace.message
     unsure = solvers.duality_gap(problem, problem.at(trace.w)) / trace.result["objective"]
+    trace.info["levels"] = levels(problem, trace.w)
     trace.w = None
     return problem, unsure, trace
+
+
+def levels(problem: Problem, w: np.ndarray) -> str:
+    """Test accuracy at depth 1, 2, ... of a tree; nothing for chains."""
+    loss, scores = problem.test_scores(w)
+    return (
+        " / ".join(f"{share:.3f}" for share in loss.level_metrics(scores))
+        if loss.id == "tree-softmax"
+        else ""
+    )
 
 
 @cache
@@ -210,7 +222,7 @@ def test_objective_non_zeros_and_accuracy_over_time(report: Reproduction, id: st
     problem, unsure, found = optimum(id, lam)
     result = found.result
     row = [lam, result["nnz"], paper.nnz, result["test_metric"], paper.accuracy]
-    row += [f"{result['objective']:.9g}", unsure]
+    row += [f"{result['objective']:.9g}", unsure, found.info["levels"]]
     report.optima.setdefault(id, []).append(row)
     title = f"{experiment.name}, λ = {lam:g} (Figure {paper.figure})"
     about = problem.describe()

@@ -1,9 +1,13 @@
 """Blockwise coordinate descent: its bookkeeping, and what its options promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import solvers
+from solvers import ACTIVE
 from solvers import crf_bcd as module
 from tests.solvers.helpers import MAKERS
 
@@ -62,6 +66,39 @@ def test_options_lead_to_the_same_optimum(params):
     solver = solvers.make_solver("crf-bcd", **params)
     trace = solvers.solve(problem, solver, gap=1e-6, f_star=best, max_iter=500)
     assert trace.status == "converged"
+
+
+@pytest.mark.parametrize("shrinking", [True, False])
+def test_a_feature_without_data_does_not_keep_it_from_ending(shrinking):
+    data = MAKERS["binary"](storage="sparse")
+    X = data.train.X.tolil()
+    X[:, 3] = 0.0
+    data = replace(data, train=replace(data.train, X=sp.csr_array(X)))
+    problem = solvers.make_problem(data, penalty="l1", lam_ratio=0.05)
+    solver = solvers.make_solver("crf-bcd", shrinking=shrinking)
+    w0 = np.zeros(problem.size)
+    w0[3] = 1.0
+    trace = solvers.solve(problem, solver, tol=1e-6, max_iter=200, w0=w0)
+    assert trace.status == "converged"
+    assert trace.w[3] == 0.0
+
+
+def test_the_working_set_that_is_observed_is_the_one_that_is_counted():
+    trace = solvers.solve(problem_of("binary"), solvers.make_solver("crf-bcd"), tol=1e-6, probes=(ACTIVE,))
+    seen = [np.unpackbits(a["bits"], count=int(a["size"])).sum() for _, a in trace.probes.entries("active")]
+    np.testing.assert_array_equal(seen, trace.working_set)
+
+
+def test_scores_are_computed_afresh_now_and_then(monkeypatch):
+    monkeypatch.setattr(module, "REFRESH", 3)
+    solver = solvers.make_solver("crf-bcd", shrinking=False)
+    for k, it in enumerate(solver.iterate(problem_of("sequences"))):
+        drift = np.abs(it.point.scores.Z - it.point.problem.at(it.w).scores.Z).max()
+        if k < 6:
+            it.point.scores.Z[:] += 1e-9  # what a long run's rounding might add up to
+        elif k == 9:
+            assert drift < 1e-12
+            break
 
 
 def test_shrinking_leaves_weights_out_and_brings_them_back():

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import datasets
 import solvers
 from solvers import Ending, Interrupted, Iterate, Run, Solver, Stopping
+from solvers import run as module
 from tests.solvers.helpers import MAKERS, binary, chains
 
 ROOT = Path(__file__).parents[2]
@@ -255,6 +256,32 @@ def test_weights_of_the_wrong_length_fail_with_a_sentence(problem):
     trace = solvers.solve(problem, solvers.make_solver("owl-qn"), w0=np.zeros(2))
     assert trace.status == "failed"
     assert "w has shape (2,)" in trace.message
+
+
+def test_a_metric_that_cannot_be_computed_does_not_cost_the_run(monkeypatch):
+    problem = solvers.make_problem(binary(), penalty="l1", lam=0.05)
+
+    def unable(scores):
+        raise TypeError("no labels")
+
+    monkeypatch.setattr(problem.loss, "metric", unable)
+    trace = solvers.solve(problem, solvers.make_solver("prox-gd"), tol=1e-6)
+    assert trace.status == trace.result["status"] == "converged"
+    assert "no metrics, TypeError: no labels" in trace.message
+    assert trace.result["message"] == trace.message
+    assert trace.result["train_metric"] is None
+    assert trace.result["violation"] is not None
+
+
+def test_test_metrics_do_not_pile_up(monkeypatch):
+    monkeypatch.setattr(module, "MEASURED", 10)
+    monkeypatch.setattr(module, "METRIC_SHARE", np.inf)
+    problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam_ratio=0.05)
+    trace = solvers.solve(problem, solvers.make_solver("prox-gd"), tol=0.0, max_iter=100)
+    iterations = [k for k, _, _ in trace.test_metric]
+    assert len(iterations) <= 11
+    assert iterations[0] == 0
+    assert iterations == sorted(iterations)
 
 
 def test_test_metrics_are_measured_and_cost_little():

@@ -40,7 +40,7 @@ def trace() -> Trace:
         g[5] = 0.97 if epoch else G[5]
         w = np.zeros(D)
         w[support] = 1.0
-        test = ShrinkTest(working_set(asked), g[asked], bound, largest, 0.5, np.array(back, dtype=int))
+        test = ShrinkTest(working_set(asked), g[asked], LAM, bound, largest, 0.5, np.array(back, dtype=int))
         store.observe(Iterate(k, w=w, active=working_set(stayed), shrinking=test))
         records.append({"iteration": k, "epoch": epoch, "returned": len(back), "working_set": len(stayed)})
     about = {"lam": LAM, "n_params": D, "n_features": D, "n_outputs": 1}

@@ -242,8 +242,10 @@ class Page:
 
     def start(self, step: bool) -> None:
         """Start the chosen solvers together."""
-        self._running = setting = self.setting
-        base = self.problem.problem
+        setting, base = self.setting, self.problem.problem
+        if base is None or not setting.solvers:  # pressed before the browser knew that there is none
+            return
+        self._running = setting
 
         def maker(chosen: SolverSetting) -> Callable[..., LiveRun]:
             own = chosen.problem(setting.problem)
@@ -255,7 +257,7 @@ class Page:
 
             return partial(
                 LiveRun,
-                make_problem=lambda worker: library.variant(base, own),
+                make_problem=lambda worker: library.variant(base, own, worker.pulse),
                 solver=chosen.make(),
                 label=chosen.label,
                 stopping=stopping,

@@ -82,8 +82,11 @@ class Page:
         )
         self.tab_bar.param.watch(lambda event: self._tab_changed(), "active")
         self.cursor_bar = CursorBar(session, self.controls.toggle)
+        session.on_return = lambda: self.notify(
+            "The connection was lost for a while, and what ran was stopped."
+        )
         session.views = [self.convergence, self.sparsity]
-        session.watchers = [self.controls, self.optimum, self.legend, self.cursor_bar]
+        session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar]
         self.pending = theme.html(margin=(0, 10))
         self._show(setting)
         self._tab_changed()

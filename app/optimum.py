@@ -1,4 +1,4 @@
-"""f* of the problem on the page: from its story, from the cache, or solved for in the pool."""
+"""f* of the problems on the page: from their story, from the cache, or solved for in the pool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app import theme
-from app.pool import Worker
+from app.live import LiveRun
+from app.pool import PoolFull, Worker
 from app.reference import Reference, cached, reference
 from app.session import Session
 from app.theme import number
@@ -16,7 +17,10 @@ from solvers import Problem
 
 
 class Optimum:
-    """Gives f* to the traces. ``view`` says what is known, with a button to find it."""
+    """Gives f* to the traces. ``view`` says what is known, with a button to find what is not.
+
+    Runs may have several problems, told apart by their keys: f* of one after the other is solved for.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -29,11 +33,14 @@ class Optimum:
         )
         self.button.on_click(lambda event: self._press())
         self.view = pn.Row(self.text, self.button, margin=0, styles={"margin-left": "auto"})
+        self._runs: dict[str, LiveRun] = {}  # the first one on each problem
         self._known: dict[str, float] = {}
         self._gaps: dict[str, float | None] = {}
         self._refused: dict[str, str] = {}
+        self._asked: set[str] = set()
         self._worker: Worker | None = None
-        self._key: str | None = None
+        self._solving = ""
+        self._full = ""
         self.update()
 
     def of(self, problem: Problem, story: float | None) -> float | None:
@@ -47,33 +54,39 @@ class Optimum:
         return known.f_star
 
     def update(self) -> None:
-        """Tell the traces what is known, and find f* once a first run has come to an end."""
-        runs = [run for run in self._session.runs if run.trace is not None]
-        self._key = next((run.trace.info["problem"]["key"] for run in runs), None)
-        for run in runs:
+        """Tell the traces what is known, and find f* of a problem once a first run on it has ended."""
+        self._runs, ended = {}, set[str]()
+        for run in self._session.runs:
+            if run.trace is None:
+                continue
             info = run.trace.info
             key = info["problem"]["key"]
+            self._runs.setdefault(key, run)
             if info.get("f_star") is not None:
                 self._known[key] = info["f_star"]
             elif key in self._known:
                 info["f_star"] = self._known[key]
-        ended = any(run.state == "finished" and run.trace.status != "unbounded" for run in runs)
-        if ended and self._key not in self._known and self._key not in self._refused and self._worker is None:
-            self._find()
-        self._show(bool(runs))
+            if run.state == "finished" and run.trace.status != "unbounded":
+                ended.add(key)
+        self._asked &= self._runs.keys()
+        if self._worker is None:
+            self._find_next(ended | self._asked)
+        elif not (self._at_work or any(run.alive and run.trace is None for run in self._session.runs)):
+            self._worker.stop()  # nobody wants it any more
+        self._show()
 
-    def _show(self, any_run: bool) -> None:
-        star = self._known.get(self._key) if self._key else None
-        if not any_run:
-            text, label = "", None
-        elif star is not None:
-            gap = self._gaps.get(self._key)
-            proof = "" if gap is None else f" <small>(proved to within {number(gap, 2)})</small>"
-            text, label = f"f* = {number(star, 9)}{proof}", None
-        elif self._worker is not None:
-            text, label = "solving for f* …", "Give up"
-        else:
-            text, label = html.escape(self._refused.get(self._key, "f* not known yet")), "Find f*"
+    @property
+    def _at_work(self) -> bool:
+        """Whether a wanted f* is being solved for."""
+        return self._worker is not None and self._solving in self._runs
+
+    @property
+    def _missing(self) -> list[str]:
+        return [key for key in self._runs if key not in self._known]
+
+    def _show(self) -> None:
+        label = None if not self._missing else "Give up" if self._at_work else "Find f*"
+        text = self._sentence()
         if self.text.object != text:
             self.text.object = text
         styles = theme.seen(label is not None)
@@ -82,24 +95,57 @@ class Optimum:
         if label is not None and self.button.label != label:
             self.button.label = label
 
+    def _sentence(self) -> str:
+        missing, several = self._missing, len(self._runs) > 1
+        said = []
+        if several and len(missing) < len(self._runs):
+            said.append(f"f* known for {len(self._runs) - len(missing)} of {len(self._runs)} problems")
+        elif self._runs and not missing:
+            (key,) = self._runs
+            gap = self._gaps.get(key)
+            proof = "" if gap is None else f" <small>(proved to within {number(gap, 2)})</small>"
+            said.append(f"f* = {number(self._known[key], 9)}{proof}")
+        if missing:
+            key = self._solving if self._at_work else missing[0]
+            of = f"{self._runs[key].label}: " if several else ""
+            if self._at_work:
+                what = "solving for f* …"
+            elif self._full and self._asked:
+                what = f"f* will be solved for as soon as there is room: {self._full}"
+            else:
+                what = self._refused.get(key, "f* not known yet")
+            said.append(html.escape(of + what))
+        return " · ".join(said)
+
     def _press(self) -> None:
-        if self._worker is not None:
+        if self._at_work:
+            self._asked.clear()
+            self._refused |= dict.fromkeys(self._missing, "f* not known")
             self._worker.stop()
         else:
-            self._find()
+            self._asked.update(self._missing)
+            for key in self._missing:
+                self._refused.pop(key, None)
         self._session.tick()
 
-    def _find(self) -> None:
-        run = next((run for run in self._session.runs if run.problem is not None), None)
-        if run is None:
+    def _find_next(self, wanted: set[str]) -> None:
+        self._full = ""
+        key = next((key for key in self._missing if key in wanted and key not in self._refused), None)
+        if key is None:
             return
-        problem, found = run.problem, list[Reference]()
+        problem, found = self._runs[key].problem, list[Reference]()
 
         def then(worker: Worker) -> None:
             self._worker = None
             if found:
-                self._known[problem.key], self._gaps[problem.key] = found[0].f_star, found[0].gap
-            else:
-                self._refused[problem.key] = str(worker.error) if worker.error is not None else "f* not known"
+                self._known[key], self._gaps[key] = found[0].f_star, found[0].gap
+            elif worker.error is not None:
+                self._refused[key] = str(worker.error) or "f* not known"
 
-        self._worker = self._session.task(lambda worker: found.append(reference(problem, worker.pulse)), then)
+        try:
+            self._worker = self._session.task(
+                lambda worker: found.append(reference(problem, worker.pulse)), then
+            )
+            self._solving = key
+        except PoolFull as error:
+            self._full = str(error)

@@ -82,8 +82,11 @@ class Page:
         )
         self.tab_bar.param.watch(lambda event: self._tab_changed(), "active")
         self.cursor_bar = CursorBar(session, self.controls.toggle)
+        session.on_return = lambda: self.notify(
+            "The connection was lost for a while, and what ran was stopped."
+        )
         session.views = [self.convergence, self.sparsity]
-        session.watchers = [self.controls, self.optimum, self.legend, self.cursor_bar]
+        session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar]
         self.pending = theme.html(margin=(0, 10))
         self._show(setting)
         self._tab_changed()
@@ -242,8 +245,10 @@ class Page:
 
     def start(self, step: bool) -> None:
         """Start the chosen solvers together."""
-        self._running = setting = self.setting
-        base = self.problem.problem
+        setting, base = self.setting, self.problem.problem
+        if base is None or not setting.solvers:  # pressed before the browser knew that there is none
+            return
+        self._running = setting
 
         def maker(chosen: SolverSetting) -> Callable[..., LiveRun]:
             own = chosen.problem(setting.problem)
@@ -255,7 +260,7 @@ class Page:
 
             return partial(
                 LiveRun,
-                make_problem=lambda worker: library.variant(base, own),
+                make_problem=lambda worker: library.variant(base, own, worker.pulse),
                 solver=chosen.make(),
                 label=chosen.label,
                 stopping=stopping,

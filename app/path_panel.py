@@ -41,7 +41,7 @@ class Tracing:
         """Solve at ``count`` values of λ from λ_max to ``ratio`` of it; the page's limits hold at each.
         Raises ValueError if the problem has no such path."""
         own = replace(self._chosen.problem(self._setting.problem), lam=None)
-        problem = library.variant(self._base, own).with_pulse(worker.pulse)
+        problem = library.variant(self._base, own, worker.pulse).with_pulse(worker.pulse)
         if not problem.lam_max:
             raise ValueError(f"penalty {own.penalty} has no λmax to start from: choose a sparse one")
         solver = self._chosen.make()

@@ -59,7 +59,7 @@ class Worker:
         self.waiting = False
         self.done = threading.Event()
         self.error: BaseException | None = None
-        self._task = task
+        self._task: Callable[[Worker], None] | None = task
         self._held = False
         self._stopped = False
         self._allowance = 0
@@ -108,10 +108,6 @@ class Worker:
     def paused(self) -> bool:
         """Held, with no step left to do."""
         return self._held and not self._allowance and not self._stopped and not self.done.is_set()
-
-    @property
-    def stopping(self) -> bool:
-        return self._stopped
 
     # what the thread itself calls
 
@@ -176,6 +172,7 @@ class Worker:
             with self.pool.lock:
                 self.pool.release(self)
                 self.share.workers.discard(self)
+            self._task = None  # it may know this worker: what it holds is freed at once, without a cycle
             self.done.set()
 
     def account(self) -> None:

@@ -16,7 +16,7 @@ import solvers
 from app import library, theme
 from app.card import card
 from app.fields import Form
-from app.pool import Worker
+from app.pool import PoolFull, Worker
 from app.session import Session
 from app.setting import ProblemSetting, positive, why_not_data
 from app.theme import number
@@ -30,7 +30,7 @@ PLACES, DECADES = 81, 4
 class ProblemPanel:
     """Widgets for a :class:`ProblemSetting`; ``on_change()`` is called when the user changes it.
 
-    Data are loaded off the page's thread; ``problem`` is None until they are there.
+    Data are loaded off the page's thread; ``problem`` is None until they are there. A watcher of the session.
     """
 
     def __init__(self, session: Session, setting: ProblemSetting, on_change: Callable[[], None]) -> None:
@@ -39,6 +39,7 @@ class ProblemPanel:
         self.problem: solvers.Problem | None = None
         self.error = ""
         self._loading: Worker | None = None
+        self._waiting = False
         self._quiet = False
 
         names = {info.name: id for id, info in datasets.DATASETS.items()}
@@ -112,9 +113,7 @@ class ProblemPanel:
         seed = values.pop("seed", 0)
         same = values == dict(self.setting.options)
         setting = replace(self.setting, options=values, seed=seed, lam=self.setting.lam if same else None)
-        if solvers.why_not_loss(setting.loss, setting.kind):
-            setting = replace(setting, loss=solvers.losses_for(setting.kind)[0])
-        self._choose(lambda: setting)
+        self._choose(setting.with_fitting_loss)
 
     def _penalty_form_changed(self) -> None:
         self._choose(lambda: replace(self.setting, penalty_params=dict(self.penalty_form.values), lam=None))
@@ -188,25 +187,48 @@ class ProblemPanel:
     def _load(self) -> None:
         if self._loading is not None:
             self._loading.stop()
-        self.problem, self.error = None, ""
+        self.problem, self.error, self._loading = None, "", None
+        self._start()
+
+    def update(self) -> None:
+        """Load what is still wanted: there was no thread for it, or nobody had the page open."""
+        if self._waiting:
+            self._start()
+
+    def _start(self) -> None:
         setting = self.setting
-        self.card.object = f'<p class="note">loading {datasets.DATASETS[setting.data].name} …</p>'
+        name = datasets.DATASETS[setting.data].name
         found: list[tuple[str, solvers.Problem]] = []
 
         def work(worker: Worker) -> None:
             data = library.load(setting.data, setting.options, setting.seed)
-            problem = library.problem(data, setting)
+            problem = library.problem(data, setting, worker.pulse)
             found.append((card(data, problem), problem))
 
         def then(worker: Worker) -> None:
             if worker is not self._loading:
                 return
+            self._loading = None
             if worker.error is not None:
-                self.error = str(worker.error)
-                self.card.object = f'<p class="note error" role="alert">{html.escape(self.error)}</p>'
-            elif found:
+                self.error = str(worker.error) or "out of memory: choose less of the data"
+                self._complain(self.error)
+            elif not found:
+                self._waiting = True
+            else:
                 self.card.object, self.problem = found[0]
                 self._set_lam(self.problem.lam if setting.lam is None else self.setting.lam)
             self._on_change()
 
-        self._loading = self._session.task(work, then)
+        try:
+            self._loading = self._session.task(work, then)
+        except PoolFull as error:
+            self._waiting = True
+            self._complain(f"{name} will be loaded as soon as there is room: {error}")
+        else:
+            self._waiting = False
+            self.card.object = f'<p class="note">loading {name} …</p>'
+
+    def _complain(self, text: str) -> None:
+        said = f'<p class="note error" role="alert">{html.escape(text)}</p>'
+        if self.card.object != said:
+            self.card.object = said

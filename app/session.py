@@ -12,16 +12,15 @@ import panel as pn
 from app import pool
 from app.cursor import Cursor
 from app.live import LiveRun
-from app.theme import COLORS
 from app.views import View
 from solvers import Trace
 
-#: Milliseconds between ticks: as a rule (some come late, and five a second are wanted), at most, and while a
-#: run that has just been started shows nothing.
+#: Milliseconds between ticks: as a rule (some come late, and five a second are wanted), at most (and while
+#: the page is gone), and while a run that has just been started shows nothing.
 PERIOD = 180
 SLOWEST = 1000
 EAGER = 50
-#: Seconds without a connection after which the runs of a session end.
+#: Seconds without a connection after which what a session computes ends.
 GRACE = 0.5
 
 
@@ -51,6 +50,9 @@ class Session:
         self._connected: Callable[[], int] | None = None
         self._seen_connected = time.monotonic()
         self._ever_connected = False
+        #: Called when a browser comes back and finds that what was at work without it has been stopped.
+        self.on_return: Callable[[], None] = lambda: None
+        self._cut_off = False
 
     # runs
 
@@ -113,9 +115,6 @@ class Session:
         Nothing that is computed is lost."""
         self.drawing = ticks
 
-    def color(self, run: LiveRun) -> str:
-        return COLORS[run.style % len(COLORS)]
-
     # which of them are drawn
 
     def hidden(self, run: LiveRun) -> bool:
@@ -159,9 +158,17 @@ class Session:
         return self._timer is not None
 
     def _on_time(self) -> None:
-        if self._is_gone():
-            self.close()
+        away = self._seconds_away()
+        if away > GRACE:
+            # the browser may come back to what was computed, until the server forgets the session
+            self._cut_off |= bool(self.share.workers)
+            self.share.stop()
+            self._set_period(SLOWEST)
+        if away:  # what is sent now would be lost
             return
+        if self._cut_off:
+            self._cut_off = False
+            self.on_return()
         began = time.perf_counter()
         self.tick()
         spent = 1000.0 * (time.perf_counter() - began)
@@ -179,11 +186,12 @@ class Session:
         if self._timer is not None and self._timer.period != period:
             self._timer.period = period
 
-    def _is_gone(self) -> bool:
+    def _seconds_away(self) -> float:
+        """Since when no browser is connected, after there was one; 0 while there is."""
         now = time.monotonic()
         if self._connected() > 0:
             self._ever_connected, self._seen_connected = True, now
-        return self._ever_connected and now - self._seen_connected > GRACE
+        return now - self._seen_connected if self._ever_connected else 0.0
 
     def tick(self) -> None:
         """Send what is new, in one batch."""

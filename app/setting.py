@@ -10,7 +10,8 @@ from typing import Any
 import datasets
 import solvers
 from app.arguments import assignments, choices
-from solvers import LOSSES, PENALTIES, SOLVERS, parameters
+from datasets.entry import LOSSES as USUAL_LOSSES
+from solvers import PENALTIES, SOLVERS, parameters
 
 #: Solvers in one race.
 MOST_SOLVERS = 12
@@ -37,13 +38,19 @@ class ProblemSetting:
         info = datasets.DATASETS[data]
         if reason := why_not_data(data):
             raise ValueError(f"{data} cannot be used: {reason}")
-        loss = info.loss if info.loss in LOSSES else solvers.losses_for(info.kind)[0]
-        return cls(data, loss=loss, penalty=info.penalty if info.penalty in PENALTIES else "l1")
+        return cls(data, penalty=info.penalty if info.penalty in PENALTIES else "l1").with_fitting_loss()
 
     @property
     def kind(self) -> str:
-        """Kind of labels, where an option may change it."""
-        return "binary" if self.options.get("positive") else datasets.DATASETS[self.data].kind
+        """Kind of labels, which options may change."""
+        return datasets.DATASETS[self.data].kind_of(**self.options)
+
+    def with_fitting_loss(self) -> ProblemSetting:
+        """The same if its loss is one for its kind of labels, else with the usual one for them."""
+        fitting, usual = solvers.losses_for(self.kind), USUAL_LOSSES[self.kind]
+        if self.loss in fitting:
+            return self
+        return replace(self, loss=usual if usual in fitting else fitting[0])
 
 
 @dataclass(frozen=True)
@@ -178,10 +185,7 @@ def _read_options(setting: Setting, text: str) -> Setting:
     values = info.parse(given)
     defaults = {option.name: option.default for option in info.options}
     options = {name: values[name] for name in given if values[name] != defaults[name]}
-    problem = replace(setting.problem, options=options)
-    if solvers.why_not_loss(problem.loss, problem.kind):
-        problem = replace(problem, loss=solvers.losses_for(problem.kind)[0])
-    return replace(setting, problem=problem)
+    return replace(setting, problem=replace(setting.problem, options=options).with_fitting_loss())
 
 
 def _read_seed(setting: Setting, text: str) -> Setting:

@@ -26,6 +26,7 @@ class Entry:
     chosen: bool = False
     texts: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
+    refused: str = ""
 
     @property
     def setting(self) -> SolverSetting:
@@ -58,6 +59,8 @@ class SolverPanel(JSComponent):
     def set_problem(self, problem: ProblemSetting) -> None:
         """Keep what is chosen, as far as it fits another problem; the first that fits if nothing does."""
         self._problem = problem
+        for entry in self._racing[MOST_SOLVERS:]:  # chosen for different problems, they all fit this one
+            entry.chosen = False
         if not self.chosen:
             for entry in [e for e in self._list if self._reason(e) is None][:2]:
                 entry.chosen = True
@@ -66,7 +69,11 @@ class SolverPanel(JSComponent):
     @property
     def chosen(self) -> tuple[SolverSetting, ...]:
         """The solvers that race on the next Run."""
-        return tuple(e.setting for e in self._list if e.chosen and self._reason(e) is None)
+        return tuple(entry.setting for entry in self._racing)
+
+    @property
+    def _racing(self) -> list[Entry]:
+        return [e for e in self._list if e.chosen and self._reason(e) is None]
 
     def _reason(self, entry: Entry) -> str | None:
         return fits(entry.setting, self._problem)
@@ -87,6 +94,7 @@ class SolverPanel(JSComponent):
                     "color": theme.COLORS[style % len(theme.COLORS)] if racing else "",
                     "dash": theme.dash(style) if racing else "solid",
                     "reason": reason or "",
+                    "refused": entry.refused,
                     "fields": self._fields(entry),
                     "changed": bool(entry.params),
                     "copy": entry is not self._original(entry.id),
@@ -111,9 +119,16 @@ class SolverPanel(JSComponent):
         if not isinstance(key, int) or not 0 <= key < len(self._list):
             return
         entry = self._list[key]
+        for other in self._list:
+            other.refused = ""
+        full = len(self._racing) >= MOST_SOLVERS
         match data.get("action"):
+            case "choose" if not data.get("value"):
+                entry.chosen = False
+            case "choose" | "copy" if full:
+                entry.refused = f"{MOST_SOLVERS} solvers race already: take one of them out first"
             case "choose":
-                entry.chosen = bool(data.get("value")) and len(self.chosen) < MOST_SOLVERS
+                entry.chosen = True
             case "copy":
                 label = self._free_label(entry.id)
                 copied = Entry(entry.id, label, dict(entry.params), entry.penalty, chosen=True)

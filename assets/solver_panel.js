@@ -24,7 +24,10 @@ export function render({model}) {
     const fits = !data.reason
     const box = element("input", {type: "checkbox", disabled: !fits, "aria-label": data.label, "data-path": `${data.label} chosen`})
     box.checked = data.chosen
-    box.addEventListener("change", () => send("choose", data.key, {value: box.checked}))
+    box.addEventListener("change", () => {
+      send("choose", data.key, {value: box.checked})
+      if (data.refused) { box.checked = data.chosen }  // refused once more nothing changes, and nothing is drawn
+    })
     const name = element("label", {class: "pick", title: data.help}, box, chip(data), element("span", {class: "name"}, data.label))
     const row = element("div", {class: `line ${fits ? "" : "unfit"}`}, name)
     const parts = [row]
@@ -45,6 +48,7 @@ export function render({model}) {
     } else {
       parts.push(element("p", {class: "reason"}, data.reason))
     }
+    if (data.refused) { parts.push(element("p", {class: "error", role: "alert"}, data.refused)) }
     return parts
   }
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
 
 import pytest
 
 import datasets
 import solvers
 from app.pool import RunPool, Share
+
+if TYPE_CHECKING:
+    from app.page import Page
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +48,22 @@ def wait_until() -> Callable[..., None]:
             time.sleep(0.01)
 
     return wait
+
+
+@pytest.fixture
+def visit(wait_until: Callable[..., None]) -> Generator[Callable[..., Page], None, None]:
+    """``visit(name=value, ...)`` makes a page and waits for its data."""
+    from app.page import Page
+
+    pages: list[Page] = []
+
+    def make(**query: str) -> Page:
+        pages.append(Page(query))
+        wait_until(lambda: (pages[-1].session.tick(), pages[-1].problem.ready)[1])
+        return pages[-1]
+
+    yield make
+    for page in pages:
+        workers = list(page.session.share.workers)
+        page.session.close()
+        assert all(worker.join(5) for worker in workers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Generator
+import threading
 from typing import ClassVar
 
 import pytest
@@ -11,27 +11,10 @@ import pytest
 from app import page as page_module
 from app.page import Page
 from app.path_panel import PathPanel
-from app.session import EAGER, GRACE, PERIOD, Session
 from app.stories import stories
 from app.views import TABS
 from solvers import Trace
-
-
-@pytest.fixture
-def visit(wait_until) -> Generator[Callable[..., Page], None, None]:
-    """``visit(name=value, ...)`` makes a page and waits for its data."""
-    pages: list[Page] = []
-
-    def make(**query: str) -> Page:
-        pages.append(Page(query))
-        wait_until(lambda: (pages[-1].session.tick(), pages[-1].problem.ready)[1])
-        return pages[-1]
-
-    yield make
-    for page in pages:
-        workers = [run.worker for run in page.session.runs]
-        page.session.close()
-        assert all(worker.join(5) for worker in workers)
+from solvers.problem import Point
 
 
 def small(**query: str) -> dict[str, str]:
@@ -297,90 +280,6 @@ def test_two_sessions_do_not_see_each_others_runs(visit):
     assert one.session.share.pool is two.session.share.pool
 
 
-def test_a_session_whose_page_is_gone_stops_its_runs(visit, wait_until, monkeypatch):
-    page = visit(**small(tol="1e-14", speed="1 a second"))
-    page.controls.go()
-    session = page.session
-    workers = [run.worker for run in session.runs]
-    now, connections = [100.0], [1]
-    monkeypatch.setattr("app.session.time.monotonic", lambda: now[0])
-    session._connected = lambda: connections[0]
-    assert not session._is_gone()
-    connections[0] = 0
-    now[0] += GRACE / 2
-    assert not session._is_gone()
-    now[0] += GRACE
-    assert session._is_gone()
-    session.close()
-    assert all(worker.join(1) for worker in workers)
-
-
-@pytest.mark.parametrize("end", ["clear", "close"])
-def test_forgotten_runs_give_back_what_was_observed_of_them(visit, wait_until, end):
-    page = visit(**small())
-    page.controls.go()
-    finish(page, wait_until)
-    stores = [trace.probes for trace in page.session.traces]
-    assert all(store.bytes for store in stores)
-    getattr(page.session, end)()
-    assert not any(store.bytes for store in stores)
-    page.session.cursor.place(page.session.cursor.run, 1)
-    page.session.tick()
-
-
-def test_held_plots_wait_while_runs_go_on_and_show_everything_once_they_end(visit, wait_until):
-    page = visit(**small(plots="held", speed="30 a second", solvers="prox-gd", tol="1e-14"))
-    page.controls.go()
-    wait_until(lambda: (page.session.tick(), sum(map(len, page.session.traces)) > 5)[1])
-
-    def points() -> int:
-        return sum(len(curve.feed.source.data["x"]) for curve in page.convergence._curves.values())
-
-    assert points() == 0
-    assert page.legend.rows[0]["iteration"] != "–", "the numbers go on"
-    page.controls.drawing.value = 1
-    wait_until(lambda: (page.session.tick(), points() > 5)[1])
-    page.controls.drawing.value = 0
-    page.controls.stop.param.trigger("clicks")
-    finish(page, wait_until)
-    assert points() == len(page.session.traces[0])
-
-
-def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until):
-    page = visit(**small(solvers="prox-gd", tol="1e-14"))
-
-    class Timer:
-        period = PERIOD
-
-        def stop(self) -> None:
-            pass
-
-    page.session._timer, page.session._connected = Timer(), lambda: 1
-    page.controls.go()
-    assert page.session._timer.period == EAGER
-    wait_until(lambda: (page.session._on_time(), len(page.session.traces[:1] and page.session.traces[0]))[1])
-    page.session._on_time()
-    assert page.session._timer.period >= PERIOD
-
-
-def test_a_slow_tick_comes_less_often_and_recovers(monkeypatch):
-    session = Session()
-
-    class Timer:
-        period = PERIOD
-
-    spent, clock = [0.3], [0.0]
-    session._timer, session._connected = Timer(), lambda: 1
-    monkeypatch.setattr(session, "tick", lambda: clock.__setitem__(0, clock[0] + spent[0]))
-    monkeypatch.setattr("app.session.time.perf_counter", lambda: clock[0])
-    session._on_time()
-    assert Timer.period == PERIOD
-    assert session._timer.period == 2 * PERIOD
-    spent[0] = 0.01
-    session._on_time()
-    assert session._timer.period == PERIOD
-
-
 def test_hidden_tabs_are_not_drawn(visit, wait_until, monkeypatch):
     page = visit(**small(tab="record"))
     for id in ("steps", "record"):
@@ -398,6 +297,39 @@ def test_a_full_pool_is_told_in_a_notice(visit, monkeypatch):
     page = visit(**small(tol="1e-14", speed="1 a second"))
     page.controls.go()
     assert "stop some" in texts(page)
+
+
+@pytest.mark.parametrize("press", ["go", "_one_step"])
+def test_run_does_nothing_while_there_is_no_problem_or_no_solver(visit, wait_until, press):
+    page = visit(**small(solvers="prox-qn"))
+    page.problem.data.value = "digits"
+    getattr(page.controls, press)()
+    assert page.session.runs == []
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    for line in list(page.solvers.entries):
+        page.solvers._handle_msg({"action": "choose", "key": line["key"], "value": False})
+    getattr(page.controls, press)()
+    assert page.session.runs == []
+
+
+def test_stop_is_felt_while_the_problem_of_a_run_is_made(visit, wait_until, monkeypatch):
+    page = visit(**small(solvers="prox-qn;ridge=prox-gd@l2"))
+    inside = threading.Event()
+    gradient = Point.gradient
+
+    def endless(point, *args):
+        inside.set()
+        while True:
+            gradient(point, *args)
+            point._gradient = None
+
+    monkeypatch.setattr(Point, "gradient", endless)
+    page.problem.lam.value = "0.02"  # a gradient for another λ is due in each run
+    page.controls.go()
+    assert inside.wait(10)
+    assert {run.state for run in page.session.runs} <= {"queued", "loading"}
+    page.controls.stop.param.trigger("clicks")
+    assert all(run.worker.join(0.5) for run in page.session.runs)
 
 
 def test_strangers_get_one_line_instead_of_the_page(monkeypatch):

@@ -133,6 +133,18 @@ def test_weights_beyond_the_room_for_them_are_not_kept(session, panel, wait_unti
     assert all(len(trace) == 0 for trace in tab.view.traces), "iterates are not kept"
 
 
+def test_stopping_is_felt_while_the_problem_of_a_path_is_made(problem):
+    class Worker:
+        def pulse(self):
+            raise solvers.Interrupted
+
+    tracing = path_panel.Tracing(
+        problem, setting("fista-ls", penalty="l1"), SolverSetting("fista-ls", "a"), 0
+    )
+    with pytest.raises(solvers.Interrupted):
+        tracing.follow(Worker(), 5, 0.1)
+
+
 def test_a_race_and_a_path_share_the_session_s_part_of_the_pool(session, panel, wait_until):
     tab = panel(setting("fista-cst", "fista-ls", tol=1e-12, max_seconds=1000.0))
     tab.press()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -107,6 +109,23 @@ def test_an_error_is_kept_for_whoever_started_the_work():
     worker = RunPool(1).share().start(lambda worker: 1 / 0)
     assert worker.join(5)
     assert isinstance(worker.error, ZeroDivisionError)
+
+
+def test_a_worker_that_is_done_keeps_nothing_of_its_work_alive():
+    class Work:
+        def do(self, worker: pool.Worker) -> None:
+            self.worker = worker
+
+    work = Work()
+    worker = RunPool(1).share().start(work.do)
+    assert worker.join(5)
+    gone = weakref.ref(work)
+    gc.disable()
+    try:
+        del work
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_too_many_workers_are_refused_with_a_sentence():

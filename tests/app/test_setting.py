@@ -81,6 +81,36 @@ def test_another_data_set_brings_its_own_loss_penalty_and_solvers():
     assert setting.solvers == default_solvers(setting.problem)
 
 
+@pytest.mark.parametrize(
+    ("data", "options", "kind", "loss"),
+    [
+        ("digits", {}, "multiclass", "multiclass-logistic"),
+        ("digits", {"positive": "0"}, "binary", "logistic"),
+        ("synthetic-text", {"n_classes": 2}, "binary", "logistic"),
+        ("synthetic-text", {"preset": "binary"}, "binary", "logistic"),
+        ("news20", {"form": "tree"}, "tree", "tree-softmax"),
+        ("news20", {"form": "tree", "labels": "flat"}, "multiclass", "multiclass-logistic"),
+        ("rcv1", {"task": "multilabel"}, "multilabel", "multilabel-squared-hinge"),
+    ],
+)
+def test_options_that_change_the_kind_of_labels_bring_a_loss_for_them(data, options, kind, loss):
+    other = ProblemSetting(data, options, loss="chain-crf", penalty="l1").with_fitting_loss()
+    assert (other.kind, other.loss) == (kind, loss)
+    assert other.with_fitting_loss() is other
+
+
+@pytest.mark.parametrize("options", ["n_classes=2", "preset=binary"])
+def test_an_address_may_name_a_loss_for_the_kind_that_its_options_make(options):
+    query = {"data": "synthetic-text", "options": options, "loss": "logistic"}
+    setting, notices = DEFAULT.updated(query)
+    assert notices == []
+    assert setting.problem.loss == "logistic"
+    assert DEFAULT.updated(setting.query()) == (setting, [])
+    refused, notices = DEFAULT.updated(query | {"loss": "multiclass-logistic"})
+    assert "these are binary" in notices[0]
+    assert refused.problem.loss == "logistic"
+
+
 def test_solvers_that_do_not_fit_another_penalty_are_not_kept(monkeypatch):
     import app.setting
 

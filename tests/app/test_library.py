@@ -1,0 +1,70 @@
+"""Data and problems are made once; making another λ or penalty can be interrupted."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import solvers
+from app import library
+from app.setting import ProblemSetting
+
+
+def setting(**changes):
+    return ProblemSetting("breast-cancer", loss="logistic", **({"penalty": "l1"} | changes))
+
+
+def test_a_value_is_made_once_however_many_ask_for_it_at_a_time():
+    shelf, made, together = library._Shelf(), [], threading.Barrier(4)
+
+    def make():
+        made.append(object())
+        return made[-1]
+
+    def ask():
+        together.wait()
+        found.append(shelf.get("key", make))
+
+    found: list[object] = []
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert found == made * 4
+
+
+def test_the_least_recently_used_value_is_dropped():
+    shelf = library._Shelf(keep=2)
+    made = []
+    for key in ("a", "b", "a", "c", "a", "b"):
+        shelf.get(key, lambda key=key: made.append(key))
+    assert made == ["a", "b", "c", "b"]
+
+
+def test_what_failed_is_made_anew_and_leaves_nothing_behind():
+    shelf = library._Shelf()
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            shelf.get("key", lambda: 1 / 0)
+    assert shelf.get("key", lambda: 7) == 7
+    assert not shelf._makers
+
+
+@pytest.mark.parametrize("changes", [{"lam": 0.02}, {"penalty": "l2"}, {"penalty": "l2", "lam": 0.02}])
+def test_another_penalty_or_lambda_is_made_with_pulses_that_it_does_not_keep(small_problem, changes):
+    pulses = []
+    made = library.variant(small_problem, setting(**changes), lambda: pulses.append(1))
+    assert len(pulses) > 0
+    assert made.design.rows is small_problem.design.rows
+    pulses.clear()
+    made.at().gradient()
+    assert pulses == []
+
+    def stop():
+        raise solvers.Interrupted
+
+    with pytest.raises(solvers.Interrupted):
+        library.variant(small_problem, setting(**changes), stop)
+    small_problem.at().gradient()

@@ -1,0 +1,171 @@
+"""A visitor's session: its timer, what it gives back, and what becomes of it without a browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.pool import RunPool
+from app.session import EAGER, GRACE, PERIOD, SLOWEST, Session
+
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
+SLOW = SMALL | {"tol": "1e-14", "speed": "1 a second"}
+
+
+class Timer:
+    """Called by the test itself."""
+
+    period = PERIOD
+
+    def stop(self) -> None:
+        pass
+
+
+class Browser:
+    """Comes and goes, and lets time pass in which nobody is connected."""
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._open = session, 1
+        session._timer, session._connected = Timer(), lambda: self._open
+        session._on_time()
+
+    def away(self, seconds: float) -> None:
+        self._open = 0
+        self._session._seen_connected -= seconds
+        self._session._on_time()
+
+    def back(self) -> None:
+        self._open = 1
+        self._session._on_time()
+
+
+def ended(page, wait_until):
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+
+
+def test_a_session_whose_page_is_gone_stops_its_runs(visit):
+    page = visit(**SLOW)
+    page.controls.go()
+    workers = [run.worker for run in page.session.runs]
+    browser = Browser(page.session)
+    browser.away(GRACE / 2)
+    assert not any(worker.join(0.1) for worker in workers)
+    browser.away(GRACE)
+    assert all(worker.join(1) for worker in workers)
+    assert page.session._timer.period == SLOWEST
+
+
+def test_a_short_gap_of_the_connection_goes_unnoticed(visit):
+    page = visit(**SLOW)
+    page.controls.go()
+    browser = Browser(page.session)
+    browser.away(GRACE / 2)
+    browser.back()
+    browser.away(GRACE / 2)
+    assert all(run.alive for run in page.session.runs)
+    assert len(page.notices) == 0
+
+
+def test_nothing_is_sent_to_nobody(visit, monkeypatch):
+    page = visit(**SMALL)
+    browser = Browser(page.session)
+    ticks = []
+    monkeypatch.setattr(page.session, "tick", lambda: ticks.append(True))
+    browser.away(GRACE / 2)
+    assert not ticks
+    browser.back()
+    assert len(ticks) == 1
+
+
+def test_a_browser_that_comes_back_finds_what_was_computed_and_runs_again(visit, wait_until):
+    page = visit(**SLOW)
+    page.controls.go()
+    session, runs = page.session, list(page.session.runs)
+    wait_until(lambda: all(run.trace and len(run.trace) > 1 for run in runs))
+    browser = Browser(session)
+    browser.away(2 * GRACE)
+    wait_until(lambda: not session.alive)
+    rows = [len(run.trace) for run in runs]
+    browser.away(2 * GRACE)
+    browser.back()
+    browser.back()
+    assert [len(trace) for trace in session.traces] == rows
+    assert all(trace.probes.bytes for trace in session.traces)
+    assert [row["state"] for row in page.legend.rows] == ["stopped", "stopped"]
+    assert len(page.notices) == 1
+    assert "connection was lost" in page.notices[0].objects[0].object
+    page.controls.pace.value = 0.0
+    page.limits._handle_msg({"name": "tol", "value": "1e-6"})
+    page.controls.go()
+    wait_until(lambda: (session._on_time(), not session.alive)[1])
+    session._on_time()
+    assert [row["state"] for row in page.legend.rows] == ["finished", "finished"]
+
+
+def test_data_that_were_not_loaded_when_the_page_was_left_are_loaded_on_its_return(visit, wait_until):
+    page = visit(**SMALL)
+    browser = Browser(page.session)
+    with page.session.share.pool.lock:  # no slice for anybody
+        page.problem.data.value = "digits"
+        browser.away(2 * GRACE)
+    wait_until(lambda: not page.session.share.workers)
+    assert not page.problem.ready
+    browser.back()
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    assert "10 classes" in page.problem.card.object
+
+
+@pytest.mark.parametrize("end", ["clear", "close"])
+def test_forgotten_runs_give_back_what_was_observed_of_them(visit, wait_until, end):
+    page = visit(**SMALL)
+    page.controls.go()
+    ended(page, wait_until)
+    stores = [trace.probes for trace in page.session.traces]
+    assert all(store.bytes for store in stores)
+    getattr(page.session, end)()
+    assert not any(store.bytes for store in stores)
+    page.session.cursor.place(page.session.cursor.run, 1)
+    page.session.tick()
+
+
+def test_held_plots_wait_while_runs_go_on_and_show_everything_once_they_end(visit, wait_until):
+    page = visit(**SMALL | {"plots": "held", "speed": "30 a second", "solvers": "prox-gd", "tol": "1e-14"})
+    page.controls.go()
+    wait_until(lambda: (page.session.tick(), sum(map(len, page.session.traces)) > 5)[1])
+
+    def points() -> int:
+        return sum(len(curve.feed.source.data["x"]) for curve in page.convergence._curves.values())
+
+    assert points() == 0
+    assert page.legend.rows[0]["iteration"] != "–", "the numbers go on"
+    page.controls.drawing.value = 1
+    wait_until(lambda: (page.session.tick(), points() > 5)[1])
+    page.controls.drawing.value = 0
+    page.controls.stop.param.trigger("clicks")
+    ended(page, wait_until)
+    assert points() == len(page.session.traces[0])
+
+
+def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until):
+    page = visit(**SMALL | {"solvers": "prox-gd", "tol": "1e-14"})
+
+    page.session._timer, page.session._connected = Timer(), lambda: 1
+    page.controls.go()
+    assert page.session._timer.period == EAGER
+    wait_until(lambda: (page.session._on_time(), len(page.session.traces[:1] and page.session.traces[0]))[1])
+    page.session._on_time()
+    assert page.session._timer.period >= PERIOD
+
+
+def test_a_slow_tick_comes_less_often_and_recovers(monkeypatch):
+    session = Session(RunPool(1))
+
+    spent, clock = [0.3], [0.0]
+    session._timer, session._connected = Timer(), lambda: 1
+    monkeypatch.setattr(session, "tick", lambda: clock.__setitem__(0, clock[0] + spent[0]))
+    monkeypatch.setattr("app.session.time.perf_counter", lambda: clock[0])
+    session._on_time()
+    assert session._timer.period == 2 * PERIOD
+    spent[0] = 0.01
+    session._on_time()
+    assert session._timer.period == PERIOD

@@ -185,12 +185,13 @@ class Problem:
         return Point(self, w, self.design.scores(nonzero.take(w), nonzero))
 
     def pieces(self) -> Iterator[slice]:
-        """Slices that cover all weights, of whole rows, with a pulse before each: a vector that is made or
-        read in pieces holds nobody up, however long it is, and its temporaries stay in the cache."""
+        """Slices that cover all weights, of whole rows, with a pulse between one and the next: a vector that
+        is made or read in pieces holds nobody up, however long, and its temporaries stay in the cache."""
         width = self.design.n_outputs
         length = max(PIECE // width, 1) * width
         for lo in range(0, self.size, length):
-            self.pulse()
+            if lo:
+                self.pulse()
             yield slice(lo, min(lo + length, self.size))
 
     def vector(self, entries: Callable[..., np.ndarray], *of: np.ndarray) -> np.ndarray:

@@ -213,8 +213,8 @@ def test_time_at_the_gate_is_on_no_clock(problem):
     trace = Run(problem, solvers.make_solver("owl-qn"), gate=gate, stopping=Stopping(max_iter=4)).execute()
     assert gate.slept > 0.5
     assert trace.result["wall_seconds"] < 0.1 * gate.slept
-    assert trace.result["cpu_seconds"] < 0.03
     assert trace.result["cpu_seconds"] < 0.1 * gate.slept
+
 
 def test_a_paused_run_uses_no_cpu(problem):
     """Held at its gate in the middle of an iteration."""

@@ -75,7 +75,8 @@ def variant(
     """``base`` with the penalty and at the λ of ``setting`` (None: as it is); data and products shared.
 
     A new penalty or λ of a huge problem takes a gradient over all weights: ``pulse`` is called meanwhile, and
-    may raise. What is returned does not keep it, as it may be used when the worker whose pulse it is has been stopped.
+    may raise. What is returned does not keep it, as it may be used when the worker whose pulse it is has been
+    stopped.
     """
     made = base if pulse is None else base.with_pulse(pulse)
     if setting.penalty != made.penalty.id:

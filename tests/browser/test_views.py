@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+
+from tests.browser.test_rows import TOOLTIP
 
 COLUMN = """([name, glyph, column]) => {
   const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
@@ -10,6 +14,28 @@ COLUMN = """([name, glyph, column]) => {
   const drawn = figures.at(-1)?.renderers.find((r) => r.glyph?.type === glyph)
   return drawn ? [...drawn.data_source.data[column]].length : 0
 }"""
+MAP = """() => {
+  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "working-set")).at(-1)
+  const view = Bokeh.index.find_one(figure)
+  const {x, y} = view.el.getBoundingClientRect(), {left, top, width, height} = view.frame.bbox
+  return {x: x + left, y: y + top, width, height}
+}"""
+
+
+def test_the_map_says_which_weight_is_below_the_pointer_and_when_it_moved(visit):
+    tab = visit(height=1600, story="shrinking", solvers="prox-qn")
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished"], "the end of the run", 120)
+    tab.wait_until(lambda: tab.page.evaluate(COLUMN, ["working-set", "Image", "names"]) == 1, "a map")
+    tab.page.wait_for_timeout(1000)
+    place = tab.page.evaluate(MAP)
+    for up, said in ((0.02, r"moved:\s*never left"), (0.98, r"moved:\s*left at \d+")):
+        for across in (0.4, 0.41):
+            tab.page.mouse.move(place["x"] + across * place["width"], place["y"] + (1 - up) * place["height"])
+            tab.page.wait_for_timeout(200)
+        said = re.compile(r"iteration:\s*\d+\s*weight:\s*\S.* and \d+ more\s*state:\s*\S.*" + said)
+        tab.wait_until(lambda said=said: said.search(tab.page.evaluate(TOOLTIP)) is not None, "its story")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import param
@@ -52,11 +52,12 @@ class Cursor(param.Parameterized):
             finally:
                 self.keeping_up = False
 
-    def row(self) -> int | None:
-        """Index of the recorded row nearest to the cursor, None without one."""
-        if self.run is None or not len(self.run):
+    def row(self, rows: Mapping[str, np.ndarray]) -> int | None:
+        """Index of the one nearest to the cursor among rows of its run, None if there is none. A run that
+        goes on may add rows and drop rows at any time: an index is one into the rows given, and no others."""
+        iterations = rows["iteration"]
+        if not len(iterations):
             return None
-        iterations = self.run.iteration
         k = int(np.searchsorted(iterations, self.iteration))
         if k > 0 and (
             k == len(iterations) or self.iteration - iterations[k - 1] < iterations[k] - self.iteration

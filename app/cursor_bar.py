@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
+from weakref import ref
 
 import numpy as np
 import param
@@ -10,13 +12,14 @@ from panel.custom import JSComponent
 
 from app import theme
 from app.session import Session
-from solvers import Trace
 
 #: Events that the bar marks as steps gone wrong, in words.
 TROUBLE = {
     "stalled-on-working-set": "no progress on the working set",
     "curvature-skipped": "curvature pair skipped",
 }
+#: The same of a memory that is cleared without a new epoch, which begins with an empty one.
+FAILED_SEARCH = "no step in this direction: the memory is cleared"
 MOST_MARKS = 200
 
 
@@ -44,21 +47,22 @@ class CursorBar(JSComponent):
         """Show the cursor as it is now."""
         cursor = self._session.cursor
         trace = cursor.run
-        head = int(trace.last.get("iteration", 0)) if trace is not None and trace.last else 0
+        head = int(trace.last.get("iteration", 0)) if trace is not None else 0
         state = {"head": head, "iteration": min(cursor.iteration, head), "follow": cursor.follow}
-        if trace is not None and (row := cursor.row()) is not None:
+        rows, until, _ = trace.since(None) if trace is not None else ({"iteration": ()}, None, False)
+        if (row := cursor.row(rows)) is not None:
             place = trace.info.get("style", 0)
             state |= {
                 "label": trace.info["label"],
                 "color": theme.style(trace, place)[0],
-                "text": said(trace, row),
+                "text": said(rows, row),
             }
         if state != self.state:
             self.state = state
-        mark = (id(trace), len(trace) if trace is not None else 0)
+        mark = (ref(trace), until) if trace is not None else None
         if mark != self._marked:
             self._marked = mark
-            found = marks(trace) if trace is not None else []
+            found = marks(rows) if trace is not None else []
             if found != self.marks:
                 self.marks = found
 
@@ -72,15 +76,20 @@ class CursorBar(JSComponent):
                 self._session.tick()
             case "move" if cursor.run is not None and isinstance(data.get("iteration"), int):
                 cursor.place(cursor.run, min(data["iteration"], self.state["head"]))
-            case "by" if cursor.run is not None and (row := cursor.row()) is not None:
-                iterations = cursor.run.iteration
-                row = min(max(row + (1 if data.get("by", 0) > 0 else -1), 0), len(iterations) - 1)
-                cursor.place(cursor.run, int(iterations[row]))
+            case "by" if cursor.run is not None:
+                self._step(1 if data.get("by", 0) > 0 else -1)
+
+    def _step(self, by: int) -> None:
+        cursor = self._session.cursor
+        rows, _, _ = cursor.run.since(None)
+        if (row := cursor.row(rows)) is not None:
+            iterations = rows["iteration"]
+            cursor.place(cursor.run, int(iterations[min(max(row + by, 0), len(iterations) - 1)]))
 
 
-def said(trace: Trace, row: int) -> str:
+def said(rows: Mapping[str, np.ndarray], row: int) -> str:
     """What one recorded iterate did, in a line."""
-    record = {name: column[row] for name, column in trace.since(None)[0].items()}
+    record = {name: column[row] for name, column in rows.items()}
     parts = [
         f"iteration {theme.number(int(record['iteration']))}",
         f"f {theme.number(float(record['objective']), 6)}",
@@ -97,9 +106,8 @@ def said(trace: Trace, row: int) -> str:
     return " · ".join(parts)
 
 
-def marks(trace: Trace) -> list[list[Any]]:
+def marks(rows: Mapping[str, np.ndarray]) -> list[list[Any]]:
     """Epoch starts, returned variables and failed steps of a run."""
-    rows, _, _ = trace.since(None)
     found: list[list[Any]] = []
     seen = 0
     for iteration, epoch, returned, events in zip(
@@ -113,6 +121,8 @@ def marks(trace: Trace) -> list[list[Any]]:
             found.append([at, "return", f"{int(returned)} variables are back that shrinking had missed"])
         seen = max(seen, int(returned))
         found += [[at, "trouble", text] for word, text in TROUBLE.items() if word in events]
+        if events.count("memory-cleared") > events.count("epoch-start"):
+            found.append([at, "trouble", FAILED_SEARCH])
     if len(found) > MOST_MARKS:
         epochs = [mark for mark in found if mark[1] == "epoch"][:MOST_MARKS]
         rest = [mark for mark in found if mark[1] != "epoch"]

@@ -218,7 +218,8 @@ class Page:
         chosen = list(TABS)[self.tab_bar.active]
         if chosen not in self.tabs:
             self.tabs[chosen] = self._make_tab(chosen)
-            self._set_x(self.convergence.x)
+            if self.convergence.x != self.convergence.param.x.default:  # else each view has the axis it likes
+                self._set_x(self.convergence.x)
             self.tab_column.append(self.tabs[chosen])
         for id, view in self.tabs.items():
             view.visible = id == chosen

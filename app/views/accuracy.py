@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from weakref import ref
+
 import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app.views.feed import POINTS, Feed, Rows, known
 from app.views.plot import RunPlot
-from solvers import Trace
+from solvers import LOSSES, Trace
 
 
 class Accuracy(RunPlot):
@@ -16,25 +18,39 @@ class Accuracy(RunPlot):
 
     id = "accuracy"
     title = "Test accuracy"
-    y_label = "accuracy on the test part"
     hint = "Run a solver on data with a test part to see how good its weights are there."
     default_scale = "linear"
 
     def has_content(self) -> bool:
         return any(trace.test_metric for trace in self.traces)
 
+    @property
+    def y_label(self) -> str:
+        losses = [LOSSES.get(trace.info.get("problem", {}).get("loss")) for trace in self.traces]
+        metrics = dict.fromkeys(loss.metric_name for loss in losses if loss is not None)
+        return f"{', '.join(metrics) or 'accuracy'} on the test part"
+
+    def hover(self) -> list[tuple[str, str]]:
+        return [*super().hover()[:-1], ("On the test part", "@y{%.4g}")]
+
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         dots = self.figure.scatter("x", "y", source=source, size=5, color=color)
         return [*super().glyphs(source, color, dash), dots]
 
     def send(self, feed: Feed, trace: Trace) -> None:
-        measured = list(trace.test_metric)
-        if len(feed.source.data["x"]) == len(measured) <= POINTS or not len(trace):
-            return
-        stride = max(len(measured) // POINTS, 1)
-        at, _, values = (np.array(column) for column in zip(*measured[::stride], strict=True))
-        x = np.interp(at, trace.iteration, known(trace.column(self.x)))
-        feed.source.data = {"x": x, "y": values}
+        rows, _, _ = trace.since(None)
+        newest = rows["iteration"][-1] if len(rows["iteration"]) else -1
+        # an iterate is measured before it is recorded
+        measured = [(k, value) for k, _, value in list(trace.test_metric) if k <= newest]
+
+        def columns() -> Rows:
+            drawn = np.array(measured[:: max(len(measured) // POINTS, 1)]).reshape(-1, 2)
+            return {"x": np.interp(drawn[:, 0], rows["iteration"], known(rows[self.x])), "y": drawn[:, 1]}
+
+        if measured:
+            feed.replace(columns, (ref(trace), len(measured)))
+        else:
+            feed.clear()
 
     def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
         measured = list(trace.test_metric)

@@ -22,13 +22,18 @@ class View(Viewer):
     >>> views.Convergence(trace)                     # one trace, or a list of them
     >>> pn.state.add_periodic_callback(view.update)  # while it is live
 
-    ``update`` draws only while ``visible``, and only what is new. A ``part`` of another view is drawn by it.
+    ``update`` draws only while ``visible``, and only what is new. A ``part`` of another view is drawn by it,
+    and has its runs. What has been drawn is remembered by weak references: a run that is gone takes its
+    memory with it, and none that comes to lie at its address is taken for it.
     """
 
     id: ClassVar[str]
     title: ClassVar[str]
     every: ClassVar[int] = 1  # the page updates it at every so many ticks (some 5 a second) while runs go on
     hint: ClassVar[str] = "Press Run to see something here."
+
+    #: Views that this one is made of; they have the same runs.
+    parts: Sequence[View] = ()
 
     visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")
 
@@ -41,7 +46,7 @@ class View(Viewer):
         **params: object,
     ) -> None:
         super().__init__(**params)
-        self.traces: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
+        self.traces = [traces] if isinstance(traces, Trace) else traces
         self.cursor = cursor or Cursor()
         self._alone = cursor is None
         self._empty = False
@@ -54,11 +59,23 @@ class View(Viewer):
         self._root = pn.Column(self._head, stage, sizing_mode="stretch_width", margin=0)
         self._root.visible = self.visible
         self.build()
+        self.traces = self._traces  # now the parts get them too
         self._cover(True)
         if not part:
             self.cursor.param.watch(self._moved, ["run", "iteration"])
         self.param.watch(lambda event: self._show_or_hide(), "visible")
         self.update()
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The runs to draw."""
+        return self._traces
+
+    @traces.setter
+    def traces(self, traces: Sequence[Trace]) -> None:
+        self._traces = list(traces)
+        for part in self.parts:
+            part.traces = self._traces
 
     def build(self) -> None:
         """Make the panes, once, in ``self._body``."""
@@ -74,7 +91,7 @@ class View(Viewer):
 
     def show(self, traces: Sequence[Trace]) -> None:
         """Draw these runs from now on."""
-        self.traces = list(traces)
+        self.traces = traces
         self.update()
 
     def update(self) -> None:
@@ -105,6 +122,11 @@ class View(Viewer):
     def _moved(self, *events: param.parameterized.Event) -> None:
         if self.visible and not self.cursor.keeping_up:
             self.draw()
+
+    def _tapped(self, event: object) -> None:
+        """Move the cursor along its run to a click on a plot over iterations."""
+        if self.cursor.run is not None:
+            self.cursor.place(self.cursor.run, round(event.x))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self._root

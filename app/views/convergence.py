@@ -66,8 +66,6 @@ class Convergence(RunPlot):
         if self.unbounded and self.measure != "objective":
             self.param.update(measure="objective", scale="linear")  # draws again
             return
-        if self.figure.yaxis[0].axis_label != self.y_label:
-            self.figure.yaxis[0].axis_label = self.y_label
         super().draw()
 
     def key(self, trace: Trace) -> object:

@@ -52,6 +52,12 @@ class Feed:
         self._cursor = cursor
         return True
 
+    def replace(self, columns: Callable[[], Rows], key: object) -> None:
+        """Send columns that are not made row by row, unless those of this ``key`` are there already."""
+        if key != self._key:
+            self._key = key
+            self.source.data = dict(columns())
+
     def clear(self) -> None:
         """Send that there is nothing to draw."""
         self._cursor, self._key = None, None
@@ -84,6 +90,14 @@ def known(column: np.ndarray) -> np.ndarray:
     if np.issubdtype(column.dtype, np.integer):
         values[column < 0] = np.nan
     return values
+
+
+def shaded(x: np.ndarray, epoch: np.ndarray) -> dict[str, np.ndarray]:
+    """Where every second epoch begins and ends on an axis, of the rows of a run."""
+    n, edges = len(epoch), np.flatnonzero(np.diff(epoch)) + 1
+    starts, ends = np.append(0, edges)[:n], np.append(edges, n - 1)[:n]
+    odd = epoch[starts] % 2 == 1
+    return {"x0": x[starts[odd]], "x1": x[ends[odd]]}
 
 
 def positive(values: np.ndarray) -> np.ndarray:

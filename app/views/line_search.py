@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -58,7 +59,7 @@ class LineSearch(View):
 
     def draw(self) -> None:
         found = self._probed()
-        mark = (id(self.cursor.run), found[0]) if found else None
+        mark = (ref(self.cursor.run), found[0]) if found else None
         if found is None or mark == self._drawn:
             return
         self._drawn = mark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -57,12 +58,12 @@ class Scaling(RunPlot):
 
 
 class Bytes(RunPlot):
-    """Memory that Q takes, 2 columns a pair: its rows are the working set; the thin line is what it would
-    take with a row for every weight."""
+    """Memory that Q takes, or S and Y where there is no Q, 2 columns a pair: its rows are the working set;
+    the thin line is what it would take with a row for every weight."""
 
     id = "memory-bytes"
-    title = "Size of Q on the working set"
-    y_label = "MB  ·  on all weights (thin)"
+    title = "Size of the pairs"
+    y_label = "MB of Q, or of S and Y  ·  on all weights (thin)"
     names = ("x", "y", "whole")
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
@@ -151,10 +152,9 @@ class Memory(View):
 
     def draw(self) -> None:
         for part in self.parts:
-            part.traces = self.traces
             part.update()
         found = self._probed()
-        mark = (id(self.cursor.run), found[0]) if found else None
+        mark = (ref(self.cursor.run), found[0]) if found else None
         if mark != self._drawn:
             self._drawn = mark
             self._show(found)
@@ -192,10 +192,12 @@ class Memory(View):
     def _sentence(self, iteration: int, pairs: int) -> str:
         trace, number = self.cursor.run, theme.number
         rows, size = int(_at(trace, iteration, "working_set")), trace.info.get("problem", {}).get("n_params")
+        # only who solves an inner problem multiplies by B, and makes Q for it out of S and Y
+        held = "Q has" if _at(trace, iteration, "inner_iterations") >= 0 else "S and Y have"
         said = f"<p><b>{html.escape(trace.info['label'])}</b> at iteration {number(iteration)}: "
         if not pairs:
             return said + "no pairs, B = γI.</p>"
-        said += f"{number(pairs)} {'pair' if pairs == 1 else 'pairs'}; Q has {number(2 * pairs)} columns of "
+        said += f"{number(pairs)} {'pair' if pairs == 1 else 'pairs'}; {held} {number(2 * pairs)} columns of "
         said += f"{number(rows)} numbers, {number(2 * pairs * WORD * rows / 1e6, 3)} MB"
         if size is not None and rows < size:
             whole = 2 * pairs * WORD * size / 1e6
@@ -205,8 +207,9 @@ class Memory(View):
 
 def _at(trace: Trace, iteration: int, field: str) -> float:
     """A field of the record at an iteration, or at the one recorded before it."""
-    row = max(int(np.searchsorted(trace.iteration, iteration, side="right")) - 1, 0)
-    return float(trace.column(field)[row])
+    rows, _, _ = trace.since(None)
+    row = max(int(np.searchsorted(rows["iteration"], iteration, side="right")) - 1, 0)
+    return float(rows[field][row])
 
 
 def _picture(values: np.ndarray) -> dict[str, list]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -142,7 +143,7 @@ class Path(View):
         if labels != self._which.options:
             value = self._which.value if self._which.value in labels else labels[0]
             self._which.param.update(options=labels, value=value, visible=len(labels) > 1)
-        wanted = self._which.value, [id(trace) for path in paths for trace in path.traces]
+        wanted = self._which.value, [ref(trace) for path in paths for trace in path.traces]
         if wanted != self._drawn and not self._drawing:
             self._drawn, self._drawing = wanted, len(PLOTS)
             traced = paths[labels.index(self._which.value)]

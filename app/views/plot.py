@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
+from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -36,7 +37,6 @@ class Curve:
 
     feed: Feed
     renderers: list[GlyphRenderer]
-    trace: Trace | None
 
 
 class RunPlot(View):
@@ -169,58 +169,60 @@ class RunPlot(View):
         """Draw what lies behind the curves."""
 
     def draw(self) -> None:
-        self._match_curves()
+        if self.figure.yaxis[0].axis_label != self.y_label:
+            self.figure.yaxis[0].axis_label = self.y_label
+        matched = self._match_curves()
         if not self.has_content():
             return
-        for curve in self._curves.values():
-            if curve.trace is not None:
-                self.send(curve.feed, curve.trace)
+        for feed, trace in matched:
+            self.send(feed, trace)
         self._mark_cursor()
 
     def send(self, feed: Feed, trace: Trace) -> None:
         """Bring the curve of one run up to date."""
-        feed.update(trace, lambda rows: self._columns(trace, rows), (id(trace), self.key(trace)))
+        feed.update(trace, lambda rows: self._columns(trace, rows), (ref(trace), self.key(trace)))
 
     def _columns(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
         return {"x": known(rows[self.x]), **self.values(trace, rows)}
 
-    def _match_curves(self) -> None:
-        """A curve for every run. Those of runs that are gone are emptied and kept for the next of their look:
-        to add one to a figure takes the browser much longer than to fill it."""
+    def _match_curves(self) -> list[tuple[Feed, Trace]]:
+        """A curve for every run: its feed, and the run. Curves of runs that are gone are emptied and kept for
+        the next of their look: to add one to a figure takes the browser much longer than to fill it."""
         wanted: dict[tuple[str, str, int], Trace] = {}
         for place, trace in enumerate(self.traces):
             look = theme.style(trace, place)
             wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
         for key in [key for key in wanted if key not in self._curves]:
             feed = Feed(self.names)
-            self._curves[key] = Curve(feed, self.glyphs(feed.source, *key[:2]), wanted[key])
+            self._curves[key] = Curve(feed, self.glyphs(feed.source, *key[:2]))
         for key, curve in self._curves.items():
-            curve.trace = wanted.get(key)
-            if curve.trace is None:
+            if key not in wanted:
                 curve.feed.clear()
-            elif curve.renderers[-1].name != curve.trace.info.get("label"):
+            elif curve.renderers[-1].name != (label := wanted[key].info.get("label")):
                 for renderer in curve.renderers:
-                    renderer.name = curve.trace.info.get("label")
+                    renderer.name = label
         lines = [renderer for curve in self._curves.values() for renderer in curve.renderers]
         if lines != self._lines:
             self._fit_to(lines)
             self._hover.renderers = [r for r in lines if r.glyph.__class__.__name__ == "Scatter"]
+        return [(self._curves[key].feed, trace) for key, trace in wanted.items()]
 
     def _mark_cursor(self) -> None:
-        trace, row = self.cursor.run, self.cursor.row()
+        trace, mark, here = self.cursor.run, None, {"x": [], "y": [], "color": []}
         place = next((k for k, t in enumerate(self.traces) if t is trace), None)
-        shown = place is not None and row is not None
-        mark = (id(trace), row, len(trace), self.key(trace)) if shown else None
+        if place is not None:
+            rows, until, _ = trace.since(None)
+            row = self.cursor.row(rows)
+            if row is not None:
+                mark = (ref(trace), row, until, self.key(trace))
         if mark == self._mark:
             return
         self._mark = mark
-        self._here.data = self._at_cursor(trace, place, row) if shown else {"x": [], "y": [], "color": []}
-
-    def _at_cursor(self, trace: Trace, place: int, row: int) -> dict[str, list]:
-        one = {name: column[row : row + 1] for name, column in trace.since(None)[0].items()}
-        here = self._columns(trace, one)
-        color = theme.style(trace, place)[0]
-        return {"x": [float(here["x"][0])], "y": [float(here["y"][0])], "color": [color]}
+        if mark is not None:
+            one = self._columns(trace, {name: column[row : row + 1] for name, column in rows.items()})
+            color = theme.style(trace, place)[0]
+            here = {"x": [float(one["x"][0])], "y": [float(one["y"][0])], "color": [color]}
+        self._here.data = here
 
     def _tapped(self, event: object) -> None:
         """Move the cursor to the run and iterate nearest to a click."""

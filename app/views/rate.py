@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import ref
+
 import numpy as np
 import panel as pn
 import param
@@ -9,7 +11,7 @@ from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app.views.convergence import same_problem
 from app.views.feed import Rows
-from app.views.plot import RunPlot, menu
+from app.views.plot import X_AXES, RunPlot, menu
 from solvers import Trace
 
 MEASURES = {
@@ -40,10 +42,8 @@ class Rate(RunPlot):
     hint = "Run a solver and wait until f* is known to see its rate of convergence here."
     names = ("x", "y", "unit")
 
+    x: str = param.Selector(default="iteration", objects=list(X_AXES), doc="field on the horizontal axis")
     measure: str = param.Selector(default="objective", objects=list(MEASURES), doc="what the distance is of")
-
-    def __init__(self, *args: object, **params: object) -> None:
-        super().__init__(*args, **({"x": "iteration"} | params))
 
     def axis_params(self) -> list[str]:
         return [*super().axis_params(), "measure"]
@@ -67,7 +67,7 @@ class Rate(RunPlot):
 
     def key(self, trace: Trace) -> object:
         optimum = self._optimum(trace)
-        return id(optimum) if isinstance(optimum, Trace) else optimum
+        return ref(optimum) if isinstance(optimum, Trace) else optimum
 
     def _optimum(self, trace: Trace) -> float | Trace | None:
         """f*, or the run whose last scores stand for z*."""
@@ -103,9 +103,10 @@ class Rate(RunPlot):
         best = self._optimum(trace)
         if best is None:
             return np.empty(0), np.empty(0)
-        before, star = (_scores(best, k) for k in _scored(best)[-2:])
-        at = np.array(_scored(trace))
-        away = np.array([np.linalg.norm(_scores(trace, k) - star) for k in at])
+        (_, before), (_, star) = _scored(best)[-2:]
+        scored = _scored(trace)
+        at = np.array([k for k, _ in scored])
+        away = np.array([np.linalg.norm(z - star) for _, z in scored])
         sure = max(NEAR * float(np.linalg.norm(star - before)), FLAT * float(np.linalg.norm(star)))
         return at, np.where(away > sure, away, np.nan)
 
@@ -115,10 +116,6 @@ def _violation(trace: Trace) -> float:
     return np.inf if found is None else found
 
 
-def _scored(trace: Trace) -> list[int]:
-    """Iterations whose scores were kept."""
-    return trace.probes.iterations("scores") if trace.probes is not None else []
-
-
-def _scores(trace: Trace, iteration: int) -> np.ndarray:
-    return trace.probes.at("scores", iteration)[1]["z"]
+def _scored(trace: Trace) -> list[tuple[int, np.ndarray]]:
+    """The scores that were kept, with their iterations."""
+    return [(k, seen["z"]) for k, seen in trace.probes.entries("scores")] if trace.probes is not None else []

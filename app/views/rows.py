@@ -6,6 +6,7 @@ import html
 import itertools
 import sys
 from dataclasses import dataclass
+from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -70,6 +71,7 @@ class RowSparsity(View):
 
     def build(self) -> None:
         self.share = RowShare((), self.cursor, part=True, x=self.x, height=220)
+        self.parts = [self.share]
         self.param.watch(lambda event: self.share.param.update(x=event.new), "x")
         self._said = theme.html(sizing_mode="stretch_width")
         self._drawn: object = None
@@ -155,7 +157,6 @@ class RowSparsity(View):
         return any(t.probes is not None and t.probes.iterations("rows") for t in self.traces)
 
     def draw(self) -> None:
-        self.share.traces = self.traces
         self.share.update()
         shown = [t for t in self.traces if t is self.cursor.run]
         shown += [t for t in self.traces if t is not self.cursor.run][: SHOWN - len(shown)]
@@ -167,7 +168,7 @@ class RowSparsity(View):
             and trace.probes is not None
             and (found := trace.probes.at("rows", at)) is not None
         ]
-        mark = [(id(run.trace), run.iteration) for run in runs], id(self.cursor.run)
+        mark = [(ref(run.trace), run.iteration, run.trace is self.cursor.run) for run in runs]
         if not runs or mark == self._drawn:
             return
         self._drawn = mark

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from weakref import ref
+
 import numpy as np
 import panel as pn
 from bokeh.models import ColumnDataSource, Span
 
 from app import theme
 from app.views.base import View
-from app.views.feed import POINTS, positive
-from app.views.why import WhyLeft
+from app.views.feed import POINTS, positive, shaded
+from app.views.why import WhyLeft, named, strength
 from app.views.working_set import NONZERO, SHRUNK, ZERO, WorkingSetMap, legend, states
 from solvers import Trace
 
@@ -21,14 +23,16 @@ GROUPS = (
     (ZERO, "stay, zero", theme.COLORS[5]),
     (NONZERO, "stay, not zero", theme.COLORS[0]),
 )
+TEST_LABEL = "|g|  ·  bound {l1} − M̂/N, {l1} dashed"
 #: Weights named in a sentence, at most.
 NAMED = 8
 
 
 class Shrinking(View):
     """Of the run under the cursor: the map of its working set; at the cursor, the |g_j| of the weights that
-    were asked to leave against the bound λ - M̂/N; over time M̂ and the violation at which the epoch ends; and
-    the test of one weight, chosen by its number or by a click on the map."""
+    were asked to leave against the bound λ - M̂/N (the elastic net has λρ in place of λ); over time M̂ and the
+    violation at which the epoch ends; and the test of one weight, chosen by its number or by a click on the
+    map."""
 
     id = "shrinking"
     title = "Shrinking"
@@ -37,6 +41,7 @@ class Shrinking(View):
 
     def build(self) -> None:
         self.map, self.why = (kind((), self.cursor, part=True) for kind in (WorkingSetMap, WhyLeft))
+        self.parts = [self.map, self.why]
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
         self._said = theme.html()
         self._drawn_test: object = None
@@ -46,7 +51,7 @@ class Shrinking(View):
         self._epochs = ColumnDataSource({"x0": [], "x1": []})
         self._lines = {
             "bound": Span(dimension="height", line_color=theme.COLORS[1], line_width=2),
-            "lam": Span(dimension="height", line_color=theme.GREY, line_dash="dashed"),
+            "l1": Span(dimension="height", line_color=theme.GREY, line_dash="dashed"),
         }
         self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
         self._figures = [self._histogram(), self._time_lines()]
@@ -56,7 +61,7 @@ class Shrinking(View):
     def _histogram(self) -> pn.viewable.Viewable:
         plot = theme.plot(
             "shrinking-test",
-            x_label="|g|  ·  bound λ − M̂/N, λ dashed",
+            x_label=TEST_LABEL.format(l1="λ"),
             y_label="weights asked",
             log_y=True,
             height=240,
@@ -75,6 +80,7 @@ class Shrinking(View):
             )
         for line in self._lines.values():
             plot.add_layout(line)
+        self._asked = plot.xaxis[0]
         return plot
 
     def _time_lines(self) -> pn.viewable.Viewable:
@@ -97,21 +103,18 @@ class Shrinking(View):
             mode="after",
         )
         plot.add_layout(self._here)
+        plot.on_event("tap", self._tapped)
         return plot
 
     def has_content(self) -> bool:
         return self.map.has_content()
-
-    def update(self) -> None:
-        self.map.traces = self.why.traces = self.traces
-        super().update()
 
     def draw(self) -> None:
         if not self.has_content():
             return
         trace = self.cursor.run
         tested = bool(trace.probes.iterations("shrinking"))
-        for part in (self.map, self.why):
+        for part in self.parts:
             part.update()
         if self._tests.visible != tested:
             self._tests.visible = self.why.visible = tested
@@ -128,35 +131,34 @@ class Shrinking(View):
 
     def _show_test(self, trace: Trace) -> None:
         iteration, seen = trace.probes.at("shrinking", self.cursor.iteration)
-        if self._drawn_test == (id(trace), iteration):
+        if self._drawn_test == (ref(trace), iteration):
             return
-        self._drawn_test = id(trace), iteration
+        self._drawn_test = ref(trace), iteration
         size = np.abs(seen["gradient"])
         found, stride = states(trace, iteration)
         codes = np.minimum(found[seen["members"] // stride], NONZERO)
         edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
         for code, source in self._bars.items():
             source.data = _bars(size[codes == code], edges)
-        bound, lam = float(seen["bound"]), trace.info.get("problem", {}).get("lam")
-        for name, value in (("bound", bound), ("lam", lam)):
-            self._lines[name].visible = value is not None and value >= 0.0
+        symbol, l1 = strength(trace, seen)
+        if self._asked.axis_label != TEST_LABEL.format(l1=symbol):
+            self._asked.axis_label = TEST_LABEL.format(l1=symbol)
+        for name, value in (("bound", float(seen["bound"])), ("l1", l1)):
+            self._lines[name].visible = value >= 0.0
             if self._lines[name].visible:
                 self._lines[name].location = value
         self._said.object = _sentence(trace, iteration, seen, int((codes == SHRUNK).sum()))
 
     def _show_course(self, trace: Trace) -> None:
         entries = trace.probes.entries("shrinking")
-        if self._drawn_course == (id(trace), entries[-1][0]):
+        if self._drawn_course == (ref(trace), entries[-1][0]):
             return
-        self._drawn_course = id(trace), entries[-1][0]
+        self._drawn_course = ref(trace), entries[-1][0]
         at, seen = zip(*entries[:: max(len(entries) // POINTS, 1)], strict=True)
         course = {name: positive(np.array([float(s[name]) for s in seen])) for name in ("largest", "target")}
         self._course.data = {"iteration": np.array(at), **course}
-        iterations, epoch = trace.iteration, trace.epoch
-        edges = np.flatnonzero(np.diff(epoch)) + 1
-        starts, ends = np.append(0, edges), np.append(edges, len(epoch) - 1)
-        odd = epoch[starts] % 2 == 1
-        self._epochs.data = {"x0": iterations[starts[odd]], "x1": iterations[ends[odd]]}
+        rows, _, _ = trace.since(None)
+        self._epochs.data = shaded(rows["iteration"], rows["epoch"])
 
 
 def _bars(values: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
@@ -179,11 +181,12 @@ def _sentence(trace: Trace, iteration: int, seen: dict[str, np.ndarray], left: i
         said += (
             f"{number(left)} of {number(seen['members'].size)} weights looked at were zero with |g| up to "
         )
-        said += f"λ − M̂/N = {number(bound)} and left."
+        said += f"{strength(trace, seen)[0]} − M̂/N = {number(bound)} and left."
     else:
         said += "M̂ is not known yet, nothing leaves."
     if count := seen["returned"].size:
-        names = ", ".join(number(int(j)) for j in seen["returned"][:NAMED])
+        names = ", ".join(named(trace, int(j)) for j in seen["returned"][:NAMED])
+        more = f" and {number(count - NAMED)} more" if count > NAMED else ""
         said += f" {number(count)} {'weight is' if count == 1 else 'weights are'} back that had been dropped "
-        said += f"by mistake: {names}{' …' if count > NAMED else ''}."
+        said += f"by mistake: {names}{more}."
     return f"<p>{said}{legend({name: color for _, name, color in GROUPS})}</p>"

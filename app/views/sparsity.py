@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from weakref import ref
+
 import numpy as np
 import panel as pn
 import param
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app import theme
-from app.views.feed import Rows, known
+from app.views.feed import Rows, known, shaded
 from app.views.plot import RunPlot, menu
 from solvers import Trace
 
@@ -75,23 +77,21 @@ class Sparsity(RunPlot):
     def _mark_epochs(self) -> None:
         trace = self.cursor.run
         shown = any(t is trace for t in self.traces)
-        mark = (id(trace), len(trace)) if shown else None
+        rows, until, _ = trace.since(None) if shown else ({}, None, False)
+        mark = (ref(trace), until) if shown else None
         if mark == self._banded:
             return
         self._banded = mark
         bands, returns = {"x0": [], "x1": []}, {"x": [], "y": [], "n": []}
-        if shown and len(trace):
-            rows, _, _ = trace.since(None)
-            x, epoch = known(rows[self.x]), rows["epoch"]
-            edges = np.flatnonzero(np.diff(epoch)) + 1
-            starts, ends = np.append(0, edges), np.append(edges, len(x) - 1)
-            odd = epoch[starts] % 2 == 1
-            bands = {"x0": x[starts[odd]], "x1": x[ends[odd]]}
-            back = np.flatnonzero((rows["returned"] > 0) & (np.append(0, np.diff(rows["returned"])) > 0))
+        if shown:
+            x = known(rows[self.x])
+            bands = shaded(x, rows["epoch"])
+            returned = rows["returned"]
+            back = np.flatnonzero((returned > 0) & (np.diff(returned, prepend=returned[:1]) > 0))
             returns = {
                 "x": x[back],
                 "y": self.drawable(known(rows[self.count]))[back],
-                "n": rows["returned"][back],
+                "n": returned[back],
             }
         for source, data in ((self._bands, bands), (self._returns, returns)):
             if any(len(v) for v in data.values()) or any(len(v) for v in source.data.values()):

@@ -28,5 +28,4 @@ class Steps(View):
 
     def draw(self) -> None:
         for part in self.parts:
-            part.traces = self.traces
             part.update()

@@ -105,5 +105,6 @@ def seconds_to(trace: Trace, gap: float) -> float | None:
     f_star = trace.info.get("f_star")
     if f_star is None:
         return None
-    reached = np.flatnonzero(relative_gap(trace.objective, f_star) <= gap)
-    return float(trace.cpu_seconds[reached[0]]) if len(reached) else None
+    rows, _, _ = trace.since(None)
+    reached = np.flatnonzero(relative_gap(rows["objective"], f_star) <= gap)
+    return float(rows["cpu_seconds"][reached[0]]) if len(reached) else None

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
+from weakref import ref
 
 import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 import param
-from bokeh.models import ColumnDataSource
+from bokeh.models import ColumnDataSource, Span
 
 from app import theme
 from app.views.base import View
+from app.views.working_set import name_of
 from solvers import Trace
 from solvers.probes import sample_stride
 
 #: Lines of the plot: what is drawn, its colour, its dash.
 LINES = {
     "gradient": ("|g|", theme.COLORS[0], "solid"),
-    "bound": ("λ − M̂/N", theme.COLORS[1], "solid"),
-    "lam": ("λ", theme.GREY, "dashed"),
+    "bound": ("{l1} − M̂/N", theme.COLORS[1], "solid"),
+    "l1": ("{l1}", theme.GREY, "dashed"),
 }
+LABEL = "  ·  ".join(name for name, _, _ in LINES.values())
 
 
 class WhyLeft(View):
-    """|g_j| of one weight wherever the shrinking test looked at it, against the bound λ - M̂/N: a zero weight
-    below the bound goes, one that is not zero stays whatever its gradient. Drawn from the ``shrinking``
-    and the ``active`` probe."""
+    """|g_j| of one weight wherever the shrinking test looked at it, against the bound λ - M̂/N (the elastic
+    net has λρ in place of λ): a zero weight below the bound goes, one that is not zero stays whatever its
+    gradient. Drawn from the ``shrinking`` and the ``active`` probe."""
 
     id = "why-left"
     title = "Why did it leave?"
@@ -47,8 +51,8 @@ class WhyLeft(View):
         self._drawn: object = None
         self._source = ColumnDataSource({name: [] for name in ("iteration", *LINES)})
         self._moves = ColumnDataSource({"iteration": [], "gradient": [], "fill": []})
-        labels = "  ·  ".join(name for name, _, _ in LINES.values())
-        self.figure = theme.plot(self.id, x_label="iteration", y_label=labels, height=240)
+        self.figure = theme.plot(self.id, x_label="iteration", y_label=LABEL.format(l1="λ"), height=240)
+        self.figure.on_event("tap", self._tapped)
         for name, (_, color, dash) in LINES.items():
             self.figure.line(
                 "iteration", name, source=self._source, color=color, line_dash=dash, line_width=1.5
@@ -63,6 +67,8 @@ class WhyLeft(View):
             color=theme.COLORS[1],
             fill_alpha="fill",
         )
+        self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
+        self.figure.add_layout(self._here)
         self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
         self._body.extend([self._said, self._pane])
         self.param.watch(self._moved, "weight")
@@ -78,7 +84,8 @@ class WhyLeft(View):
 
     def draw(self) -> None:
         entries = self._entries()
-        mark = (id(self.cursor.run), entries[-1], self.weight) if entries else None
+        self._here.location = self.cursor.iteration
+        mark = (ref(self.cursor.run), entries[-1], self.weight) if entries else None
         if mark is None or mark == self._drawn:
             return
         self._drawn = mark
@@ -93,7 +100,10 @@ class WhyLeft(View):
             "gradient": told["gradient"][moved],
             "fill": inside[moved].astype(float),
         }
-        self._said.object = "<p>" + _sentence(told, weight, moved, _name(trace, weight)) + "</p>"
+        symbol, _ = strength(trace, trace.probes.at("shrinking", 0)[1])
+        if self.figure.yaxis[0].axis_label != LABEL.format(l1=symbol):
+            self.figure.yaxis[0].axis_label = LABEL.format(l1=symbol)
+        self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(told, moved, symbol)}.</p>"
         if self._pane.object is None:
             self._pane.object = self.figure
 
@@ -105,9 +115,9 @@ class WhyLeft(View):
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
-    """The shrinking test of one weight over iterations: |g| (nan where it was not asked), bound, λ, and
-    whether it was in the working set afterwards."""
-    told: dict[str, list[float]] = {name: [] for name in ("iteration", "gradient", "bound", "inside")}
+    """The shrinking test of one weight over iterations: |g| (nan where it was not asked), bound,
+    strength of ‖w‖₁, and whether it was in the working set afterwards."""
+    told: dict[str, list[float]] = {name: [] for name in ("iteration", "gradient", "bound", "l1", "inside")}
     # read while the run goes on: what is in the first may be gone from the second, which was read later
     asked_at, active = trace.probes.entries("shrinking"), dict(trace.probes.entries("active"))
     for k, seen in asked_at:
@@ -119,21 +129,28 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
         told["gradient"].append(abs(seen["gradient"][place]) if asked else np.nan)
         bound = float(seen["bound"])
         told["bound"].append(bound if np.isfinite(bound) else np.nan)
+        told["l1"].append(strength(trace, seen)[1])
         bit = weight // sample_stride(int(active[k]["size"]))
         told["inside"].append(active[k]["bits"][bit // 8] >> (7 - bit % 8) & 1)
-    lam = trace.info.get("problem", {}).get("lam") or np.nan
-    columns = {name: np.array(values, dtype=float) for name, values in told.items()}
-    return columns | {"lam": np.full(len(told["bound"]), float(lam))}
+    return {name: np.array(values, dtype=float) for name, values in told.items()}
 
 
-def _name(trace: Trace, weight: int) -> str:
-    about = trace.info.get("problem")
-    if about is None:
-        return ""
-    return f" ({html.escape(trace.names.weight(weight, about['n_features'], about['n_outputs']))})"
+def strength(trace: Trace, seen: Mapping[str, np.ndarray]) -> tuple[str, float]:
+    """What the strength of ‖w‖₁ in a shrinking test is called, and its value: all of λ, or for the elastic
+    net a share ρ of it."""
+    lam = trace.info.get("problem", {}).get("lam")
+    l1 = seen.get("l1", lam)
+    value = np.nan if l1 is None else float(l1)
+    return "λ" if lam is None or value == lam else "λρ", value
 
 
-def _sentence(told: dict[str, np.ndarray], weight: int, moved: np.ndarray, name: str) -> str:
+def named(trace: Trace, weight: int) -> str:
+    """A weight by its number and its name, as HTML."""
+    name = f" ({html.escape(name_of(trace, weight))})" if "problem" in trace.info else ""
+    return theme.number(weight) + name
+
+
+def _sentence(told: dict[str, np.ndarray], moved: np.ndarray, symbol: str) -> str:
     number = theme.number
     parts = []
     for k in moved[:6]:
@@ -143,7 +160,7 @@ def _sentence(told: dict[str, np.ndarray], weight: int, moved: np.ndarray, name:
         else:
             parts.append(
                 f"left at iteration {number(int(at))}: it was zero, and |g| = {number(float(g))} "
-                f"did not exceed λ − M̂/N = {number(float(bound))}"
+                f"did not exceed {symbol} − M̂/N = {number(float(bound))}"
             )
     more = f" … and {len(moved) - 6} more moves" if len(moved) > 6 else ""
-    return f"Weight {number(weight)}{name} " + ("; ".join(parts) + more if parts else "never left") + "."
+    return "; ".join(parts) + more if parts else "never left"

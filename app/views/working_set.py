@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -23,6 +24,8 @@ STATES = {
 SHRUNK, ZERO, NONZERO, RETURNED = range(4)
 #: Rows and columns of the picture, at most.
 ROWS, COLUMNS = 300, 512
+#: Times it left or came back, at most, that are listed of a weight below the pointer.
+MOVES = 6
 
 
 class WorkingSetMap(View):
@@ -30,8 +33,9 @@ class WorkingSetMap(View):
 
     Weights are ordered by when they first left, those that never did below, as known when the picture was
     last laid out anew, which happens each time it has doubled in length. A group has the colour of most of
-    its members, but that of a returned one if it has any. A click puts the cursor on the iteration and gives
-    ``pick`` a weight of that row. Drawn from the ``active`` and the ``shrinking`` probe.
+    its members, but that of a returned one if it has any. Below the pointer it says which weight that is, and
+    when it left and came back, as the browser finds it in the picture. A click puts the cursor on the
+    iteration and gives ``pick`` a weight of that row. Drawn from the ``active`` and the ``shrinking`` probe.
     """
 
     id = "working-set"
@@ -41,8 +45,9 @@ class WorkingSetMap(View):
     pick: Callable[[int], None] = staticmethod(lambda weight: None)
 
     def build(self) -> None:
-        self._source = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
-        self._laid_out: int | None = None  # of which run
+        columns = ("image", "x", "y", "dw", "dh", "names", "until")
+        self._source = ColumnDataSource({name: [] for name in columns})
+        self._laid_out: ref[Trace] | None = None  # of which run
         self._room = 0
         self._iterations: list[int] = []
         self.figure = theme.plot(
@@ -53,10 +58,23 @@ class WorkingSetMap(View):
             "image", "x", "y", "dw", "dh", source=self._source, color_mapper=shades, level="image"
         )
         self.figure.grid.visible = False
-        state = CustomJSHover(args={"states": list(STATES)}, code="return states[value]")
-        tips = [("iteration", "$x{0}"), ("weights here", "@image{custom}")]
+        row = theme.asset("working_set.js")
+        tips = {
+            "@x": ("iteration", "return Math.floor(special_vars.x)", {}),
+            "@y": ("weight", row, {"what": "names"}),
+            "@image": ("state", "return states[value]", {"states": list(STATES)}),
+            "@dw": ("moved", row, {"what": "moves", "most": MOVES}),
+        }
         self.figure.add_tools(
-            HoverTool(tooltips=tips, formatters={"@image": state}, renderers=[drawn], attachment="above")
+            HoverTool(
+                tooltips=[(label, f"{place}{{custom}}") for place, (label, _, _) in tips.items()],
+                formatters={
+                    place: CustomJSHover(args={"source": self._source, **args}, code=code)
+                    for place, (_, code, args) in tips.items()
+                },
+                renderers=[drawn],
+                attachment="above",
+            )
         )
         self._here = Span(location=0, dimension="height", line_color=theme.GREY, line_dash="dashed")
         self.figure.add_layout(self._here)
@@ -78,7 +96,7 @@ class WorkingSetMap(View):
         if len(entries) < 2:
             return
         trace = self.cursor.run
-        if self._laid_out != id(trace) or entries[-1] >= self._room:
+        if self._laid_out != ref(trace) or entries[-1] >= self._room:
             self._lay_out(trace, entries)
         else:
             self._add(trace, [k for k in entries if k > self._iterations[-1]])
@@ -106,11 +124,18 @@ class WorkingSetMap(View):
         rows = min(ROWS, len(self._order))
         self._edges = np.linspace(0, len(self._order), rows + 1).astype(int)
         self._image = np.zeros((rows, self._room // self._width), np.uint8)
-        self._laid_out = id(trace)
+        self._laid_out = ref(trace)
         self._iterations = [-1]
         self._paint(trace, drawn)
         size = {"dw": [self._room], "dh": [len(self._order) * self._stride]}
-        self._source.data = {"image": [self._image], "x": [0], "y": [0], **size}
+        told = {"names": [self._names(trace)], "until": [self._iterations[-1]]}
+        self._source.data = {"image": [self._image], "x": [0], "y": [0], **size, **told}
+
+    def _names(self, trace: Trace) -> list[str]:
+        """What each row is called: a group by its first weight."""
+        first = [name_of(trace, int(self._order[edge]) * self._stride) for edge in self._edges[:-1]]
+        others = np.diff(self._edges) * self._stride - 1
+        return [f"{name} and {n} more" if n else name for name, n in zip(first, others, strict=True)]
 
     def _add(self, trace: Trace, new: list[int]) -> None:
         if not new:
@@ -118,7 +143,8 @@ class WorkingSetMap(View):
         first, last = self._paint(trace, new)
         block = slice(first, last + 1)
         rows = slice(0, len(self._image))
-        self._source.patch({"image": [((0, rows, block), self._image[:, block].ravel())]})
+        image = self._image[:, block].ravel()
+        self._source.patch({"image": [((0, rows, block), image)], "until": [(0, self._iterations[-1])]})
 
     def _paint(self, trace: Trace, iterations: list[int]) -> tuple[int, int]:
         """Fill the columns of these iterations; the first and the last column painted."""
@@ -143,6 +169,14 @@ def states(trace: Trace, iteration: int) -> tuple[np.ndarray, int]:
         returned = test[1]["returned"]
         found[returned[returned % stride == 0] // stride] = RETURNED
     return found, stride
+
+
+def name_of(trace: Trace, weight: int) -> str:
+    """What a weight is called, as far as the run says."""
+    about = trace.info.get("problem")
+    if about is None:
+        return f"weight {weight}"
+    return trace.names.weight(weight, about["n_features"], about["n_outputs"])
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:

@@ -45,3 +45,14 @@ def test_while_it_follows_it_is_at_the_head():
     run.append({"iteration": 4, "objective": 1.0})
     cursor.keep_up([run])
     assert cursor.iteration == 1
+
+
+def test_the_row_at_the_cursor_is_the_nearest_of_those_given():
+    run, cursor = Trace(), Cursor()
+    assert cursor.row(run.since(None)[0]) is None
+    for k in (0, 4, 8):
+        run.append({"iteration": k})
+    rows, _, _ = run.since(None)
+    for iteration, row in ((0, 0), (2, 1), (3, 1), (5, 1), (7, 2), (20, 2)):
+        cursor.place(run, iteration)
+        assert cursor.row(rows) == row

@@ -370,8 +370,9 @@ def test_a_trace_is_all_that_a_row_needs():
         {"iteration": 2, "objective": 1.4, "returned": 4},
     ]
     trace = Trace.from_records(records, label="a")
-    assert said(trace, 1) == "iteration 1 · f 1.5 · 3 non-zeros · step 0.5 after 2 trials · curvature skipped"
-    assert [mark[:2] for mark in marks(trace)] == [[0, "epoch"], [1, "trouble"], [2, "return"]]
+    rows, _, _ = trace.since(None)
+    assert said(rows, 1) == "iteration 1 · f 1.5 · 3 non-zeros · step 0.5 after 2 trials · curvature skipped"
+    assert [mark[:2] for mark in marks(rows)] == [[0, "epoch"], [1, "trouble"], [2, "return"]]
 
 
 def test_the_path_of_the_problem_on_the_page_is_traced_on_its_tab(visit, wait_until):

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+
+from tests.browser.test_rows import TOOLTIP
 
 COLUMN = """([name, glyph, column]) => {
   const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
     m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name))
   const drawn = figures.at(-1)?.renderers.find((r) => r.glyph?.type === glyph)
   return drawn ? [...drawn.data_source.data[column]].length : 0
+}"""
+MAP = """() => {
+  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "working-set")).at(-1)
+  const view = Bokeh.index.find_one(figure)
+  const {x, y} = view.el.getBoundingClientRect(), {left, top, width, height} = view.frame.bbox
+  return {x: x + left, y: y + top, width, height}
 }"""
 
 
@@ -28,3 +39,19 @@ def test_a_view_draws_a_run(visit, story, tab, figure, glyph, column):
         lambda: page.page.evaluate(COLUMN, [figure, glyph, column]) > 0, f"something in {figure}", 60
     )
     page.button("Stop").click()
+
+
+def test_the_map_says_which_weight_is_below_the_pointer_and_when_it_moved(visit):
+    tab = visit(height=1600, story="shrinking", solvers="prox-qn")
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished"], "the end of the run", 120)
+    tab.wait_until(lambda: tab.page.evaluate(COLUMN, ["working-set", "Image", "names"]) == 1, "a map")
+    tab.page.wait_for_timeout(1000)
+    place = tab.page.evaluate(MAP)
+    for across in (0.2, 0.21):
+        tab.page.mouse.move(place["x"] + across * place["width"], place["y"] + 0.12 * place["height"])
+        tab.page.wait_for_timeout(200)
+    said = re.compile(
+        r"iteration:\s*\d+\s*weight:\s*row \d.* for \d and \d+ more\s*state:\s*shrunk\s*moved:\s*left at \d"
+    )
+    tab.wait_until(lambda: said.search(tab.page.evaluate(TOOLTIP)) is not None, "its story")

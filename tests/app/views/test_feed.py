@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.views.feed import POINTS, Feed, known, positive
+from app.views.feed import POINTS, Feed, known, positive, shaded
 from solvers import Trace
 
 
@@ -81,6 +81,26 @@ def test_a_changed_key_sends_the_curve_again():
         trace, lambda rows: {"x": known(rows["iteration"]), "y": 2 * known(rows["objective"])}, key="twice"
     )
     assert feed.source.data["y"][0] == 2.0
+
+
+def test_other_columns_are_sent_once_for_each_key():
+    feed = Feed(("x", "y"))
+    feed.replace(lambda: {"x": [1], "y": [2]}, "one")
+    feed.replace(lambda: {"x": [1], "y": [3]}, "one")
+    assert feed.source.data["y"] == [2]
+    feed.replace(lambda: {"x": [1], "y": [3]}, "another")
+    assert feed.source.data["y"] == [3]
+    feed.clear()
+    feed.replace(lambda: {"x": [1], "y": [3]}, "another")
+    assert feed.source.data["y"] == [3]
+
+
+def test_every_second_epoch_is_shaded_from_its_first_to_the_next_ones_first_row():
+    x = np.arange(7) / 2
+    found = shaded(x, np.array([0, 0, 1, 1, 2, 3, 3]))
+    np.testing.assert_array_equal(found["x0"], [1.0, 2.5])
+    np.testing.assert_array_equal(found["x1"], [2.0, 3.0])
+    assert len(shaded(x[:0], np.empty(0, int))["x0"]) == 0
 
 
 def test_values_are_light_and_unknown_ones_are_nan():

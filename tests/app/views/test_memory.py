@@ -30,6 +30,7 @@ def trace() -> Trace:
                 "gamma": 0.5,
                 "working_set": D - k,
                 "cpu_seconds": float(k),
+                "inner_iterations": 3 if k else None,
                 "events": ("curvature-skipped",) if k == 3 else (),
             }
         )
@@ -58,6 +59,13 @@ def test_bytes_of_q_are_those_of_the_working_set_and_of_all_weights(trace):
     assert "a&lt;b" in view._said.object
     assert "2 pairs; Q has 4 columns of 4 numbers" in view._said.object
     assert "for all 6 weights" in view._said.object
+
+
+def test_pairs_of_which_no_matrix_is_made_are_s_and_y(trace):
+    records = [record | {"inner_iterations": None} for record in trace.records()]
+    plain = Trace.from_records(records, **trace.info)
+    plain.probes = trace.probes
+    assert "2 pairs; S and Y have 4 columns of 4 numbers" in at(plain, 2)._said.object
 
 
 def test_at_the_cursor_curvature_products_and_eigenvalues_are_those_of_the_pairs(trace):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.page import Page
 from app.views import Rate
 from solvers import Probe, Trace
 from solvers.iterate import Iterate
@@ -29,6 +30,18 @@ def run(away, steps=None, **info) -> Trace:
 
 def ratios(view: Rate, k: int = 0) -> np.ndarray:
     return np.array(list(view._curves.values())[k].feed.source.data["y"])
+
+
+def test_its_axis_is_iterations_until_another_is_chosen():
+    assert Rate().x == "iteration"
+    page = Page({"tab": "rate"})
+    try:
+        assert page.convergence.x == "cpu_seconds"
+        assert page.tabs["rate"].x == "iteration"
+        page.convergence.x = "passes"
+        assert page.tabs["rate"].x == "passes"
+    finally:
+        page.session.close()
 
 
 def test_linear_convergence_is_a_constant():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bokeh.events import Tap
 
 import solvers
 from app.cursor import Cursor
 from app.views import Shrinking
 from app.views.working_set import NONZERO, RETURNED, SHRUNK, ZERO, states
-from solvers import ACTIVE, SHRINKING, Iterate, Run, Stopping, Trace
+from solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
 from solvers.iterate import ShrinkTest
 from solvers.probes import ProbeStore
 from solvers.working_set import WorkingSet
@@ -42,6 +43,7 @@ def trace() -> Trace:
         w[support] = 1.0
         test = ShrinkTest(working_set(asked), g[asked], LAM, bound, largest, 0.5, np.array(back, dtype=int))
         store.observe(Iterate(k, w=w, active=working_set(stayed), shrinking=test))
+        store._entries[-1][2]["shrinking"]["l1"] = np.array(LAM)
         records.append({"iteration": k, "epoch": epoch, "returned": len(back), "working_set": len(stayed)})
     about = {"lam": LAM, "n_params": D, "n_features": D, "n_outputs": 1}
     trace = Trace.from_records(records, label="a", params={}, problem=about)
@@ -90,7 +92,8 @@ def test_a_group_of_weights_shows_a_returned_member_and_else_what_most_are(trace
 def test_the_threshold_stands_at_lambda_minus_m_over_n(trace):
     view = at(trace, 2)
     assert view._lines["bound"].location == pytest.approx(STORY[2][4])
-    assert view._lines["lam"].location == LAM
+    assert view._lines["l1"].location == LAM
+    assert view._asked.axis_label == "|g|  ·  bound λ − M̂/N, λ dashed"
     view.cursor.place(trace, 0)
     assert not view._lines["bound"].visible, "M̂ is not known yet"
 
@@ -106,7 +109,7 @@ def test_bars_left_of_the_threshold_are_those_who_go(trace):
 
 def test_lost_by_mistake_and_back_is_said(trace):
     assert "by mistake" not in at(trace, 3)._said.object
-    assert "1 weight is back that had been dropped by mistake: 5." in at(trace, 4)._said.object
+    assert "1 weight is back that had been dropped by mistake: 5 (feature 6)." in at(trace, 4)._said.object
 
 
 def test_the_course_shows_largest_violation_and_the_target_with_epochs_shaded(trace):
@@ -114,6 +117,12 @@ def test_the_course_shows_largest_violation_and_the_target_with_epochs_shaded(tr
     np.testing.assert_allclose(view._course.data["largest"], [row[5] for row in STORY])
     np.testing.assert_allclose(view._course.data["target"], 0.5)
     assert list(view._epochs.data["x0"]) == [3]
+
+
+def test_a_run_may_go_on_while_its_epochs_are_read(trace, again):
+    shown = at(again(trace, live=True), 4)._epochs.data
+    assert list(shown["x0"]) == [3]
+    assert shown["x1"][0] > 4
 
 
 def test_why_one_weight_left_and_came_back(trace):
@@ -125,11 +134,61 @@ def test_why_one_weight_left_and_came_back(trace):
     assert "came back at iteration 3 (|g| = 0.97)" in said
     np.testing.assert_allclose(why._source.data["gradient"], [0.15, 0.15, np.nan, 0.97, 0.97])
     np.testing.assert_allclose(why._source.data["bound"], [np.nan, 0.2, 0.6, 0.9, 0.95])
-    np.testing.assert_allclose(why._source.data["lam"], LAM)
+    np.testing.assert_allclose(why._source.data["l1"], LAM)
     why.weight = 0
     assert "never left" in why._said.object
     why.weight = 99
     assert why._said.object.startswith("<p>Weight 7 "), "the last one there is"
+
+
+def test_the_elastic_net_is_tested_against_its_share_of_lambda(trace):
+    for _, _, seen in trace.probes._entries:
+        seen["shrinking"]["l1"] = np.array(0.25 * LAM)
+    view = at(trace, 2)
+    assert view._lines["l1"].location == 0.25 * LAM
+    assert view._asked.axis_label == "|g|  ·  bound λρ − M̂/N, λρ dashed"
+    assert "with |g| up to λρ − M̂/N = 0.6" in view._said.object
+    view.why.weight = 5
+    np.testing.assert_allclose(view.why._source.data["l1"], 0.25 * LAM)
+    assert view.why.figure.yaxis[0].axis_label == "|g|  ·  λρ − M̂/N  ·  λρ"
+    assert "did not exceed λρ − M̂/N" in view.why._said.object
+
+
+def test_many_returned_weights_are_named_a_few_and_counted(trace):
+    trace.names = Names([f"<{word}>" for word in "abcdefgh"])
+    entry = trace.probes._entries[4][2]["shrinking"]
+    entry["returned"] = np.arange(8)
+    said = at(trace, 4)._said.object
+    assert "8 weights are back" in said
+    assert "by mistake: 0 (&lt;a&gt;), 1 (&lt;b&gt;), " in said
+    assert said.count("&lt;") == 8
+    entry["returned"] = np.arange(8).repeat(2)
+    assert "7 (&lt;h&gt;)" not in at(trace, 4)._said.object
+    assert " and 8 more." in at(trace, 4)._said.object
+
+
+def test_a_click_on_any_plot_over_iterations_places_the_cursor(trace):
+    view = at(trace, 4)
+    plots = {plot.xaxis[0].axis_label: plot for plot in (*view._figures, view.why.figure)}
+    course = plots["iteration  ·  epochs shaded in turn"]
+    for k, plot in enumerate((course, view.why.figure)):
+        plot._trigger_event(Tap(plot, sx=0, sy=0, x=k + 0.7, y=0.5))
+        assert view.cursor.iteration == k + 1
+        assert view.why._here.location == view._here.location == k + 1
+    view.cursor.run = None
+    course._trigger_event(Tap(course, sx=0, sy=0, x=3, y=0.5))
+    assert view.cursor.iteration == 2
+
+
+def test_rows_of_the_map_are_named_by_their_first_weight(trace, monkeypatch):
+    trace.names = Names(list("abcdefgh"))
+    view = at(trace, 4).map
+    assert view._source.data["names"] == [["abcdefgh"[j] for j in view._order]]
+    assert view._source.data["until"] == [4]
+    monkeypatch.setattr("app.views.working_set.ROWS", 2)
+    assert at(trace, 4).map._source.data["names"] == [
+        [f"{'abcdefgh'[j]} and 3 more" for j in view._order[::4]]
+    ]
 
 
 def test_a_click_on_the_map_chooses_iteration_and_weight(trace):
@@ -155,6 +214,7 @@ def test_a_growing_working_set_is_patched_and_laid_out_anew_as_it_doubles(chain_
         view.update()
     assert view.map._room == 64
     assert view.map._iterations[-1] == run.trace.iteration[-1]
+    assert view.map._source.data["until"] == [run.trace.iteration[-1]]
     for _ in range(40):
         next(steps)
     view.update()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+from weakref import ref
+
 import numpy as np
 import pytest
 
 from app import views
 from app.cursor import Cursor
+from app.cursor_bar import CursorBar
+from app.pool import RunPool
+from app.session import Session
 from app.views import TABS, Accuracy, Convergence, LineSearch, Record, Sparsity, Steps, Table
 from app.views.table import seconds_to
 from solvers import Trace, relative_gap
@@ -15,7 +21,7 @@ ALL = [Convergence, Sparsity, *TABS.values()]
 
 
 def curves(view) -> list[dict]:
-    return [curve.feed.source.data for curve in view._curves.values() if curve.trace is not None]
+    return [data for curve in view._curves.values() if len((data := curve.feed.source.data)["x"])]
 
 
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
@@ -51,6 +57,61 @@ def test_a_hidden_view_reads_no_trace(view, traces):
     shown = view([Unread()], Cursor(), visible=False)
     shown.update()
     shown.cursor.iteration = 3
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_a_view_stands_a_run_that_grows_and_thins_itself_between_two_reads(view, restless):
+    shown = view(restless)
+    for k in (0, 20, 70, 90, 2000):
+        shown.cursor.place(restless[k % 2], k)
+        for _ in range(10):
+            shown.update()
+    shown.cursor.follow = True
+    for _ in range(20):
+        shown.update()
+    assert shown.has_content()
+
+
+def test_the_cursor_bar_stands_a_run_that_grows_and_thins_itself_between_two_reads(restless):
+    bar = CursorBar(Session(RunPool(1)), on_space=lambda: None)
+    bar._session.cursor.place(restless[0], 10)
+    for _ in range(100):
+        bar.update()
+        bar._handle_msg({"action": "by", "by": 1})
+    assert bar.state["iteration"] > 100
+    assert restless[0].cadence > 1
+
+
+def test_what_the_cursor_shows_is_one_row_of_a_run_that_thins_itself(restless):
+    for trace in restless:
+        view = Convergence(restless, measure="objective", x="iteration")
+        for k in range(0, 200, 7):
+            view.cursor.place(trace, k)
+            rows, _, _ = Trace.since(trace, None)
+            (x,), (y,) = view._here.data["x"], view._here.data["y"]
+            assert abs(x - k) <= 2 * trace.cadence or k > rows["iteration"][-1]
+            assert y in rows["objective"]
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_a_run_that_is_gone_is_kept_by_no_view(view, traces, again):
+    run = again(traces[0])
+    shown, gone = view(run, Cursor(run=run)), ref(run)
+    shown.visible = False
+    shown.traces = []
+    shown.cursor.run = None
+    del run
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_a_part_has_the_runs_of_its_view(view, traces):
+    shown = view(traces)
+    assert all(part.traces == traces for part in shown.parts)
+    shown.visible = False
+    shown.traces = traces[:1]
+    assert all(part.traces == traces[:1] for part in shown.parts)
 
 
 def test_the_gap_is_what_the_trace_says(traces):
@@ -218,6 +279,40 @@ def test_accuracy_is_drawn_where_it_was_measured(traces):
     np.testing.assert_allclose(
         curves(view)[0]["x"], [traces[0].cpu_seconds[at] for at, _, _ in measured], rtol=1e-6
     )
+
+
+def measured(*values: float, loss: str = "logistic") -> Trace:
+    records = [{"iteration": k, "cpu_seconds": float(k)} for k in range(4)]
+    trace = Trace.from_records(records, label="a", style=0, problem={"loss": loss})
+    trace.test_metric = [(k, float(k), value) for k, value in enumerate(values)]
+    return trace
+
+
+def test_a_new_run_measured_as_often_takes_the_place_of_the_old_curve_on_a_hidden_tab():
+    view = Accuracy(measured(0.1, 0.2))
+    view.visible = False
+    view.traces = [measured(0.8, 0.9)]
+    view.visible = True
+    np.testing.assert_allclose(curves(view)[0]["y"], [0.8, 0.9])
+
+
+def test_what_is_measured_before_its_iterate_is_recorded_waits_for_it():
+    trace = measured(0.1, 0.2, 0.3, 0.4)
+    trace.test_metric.append((4, 4.0, 0.5))
+    view = Accuracy(trace)
+    np.testing.assert_allclose(curves(view)[0]["x"], [0, 1, 2, 3])
+    trace.append({"iteration": 4, "cpu_seconds": 9.0})
+    view.update()
+    np.testing.assert_allclose(curves(view)[0]["x"], [0, 1, 2, 3, 9])
+
+
+def test_the_axis_says_what_is_measured():
+    view = Accuracy()
+    assert view.figure.yaxis[0].axis_label == "accuracy on the test part"
+    view.show([measured(0.5, loss="multiclass-squared-hinge")])
+    assert view.figure.yaxis[0].axis_label == "accuracy on the test part"
+    view.show([measured(0.5, loss="multilabel-squared-hinge")])
+    assert view.figure.yaxis[0].axis_label == "pairs ranked right on the test part"
 
 
 def test_the_summary_has_a_line_a_run_and_seconds_to_gaps():

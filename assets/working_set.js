@@ -1,0 +1,17 @@
+// Of the row of the working-set map below the pointer: whose it is ("names"), and when they left and came back ("moves").
+const {data} = source
+const image = data.image[0]
+const [rows, columns] = image.shape
+const k = Math.floor(special_vars.y / data.dh[0] * rows)
+if (k < 0 || k >= rows) return ""
+if (what === "names") return data.names[0][k]
+const width = data.dw[0] / columns
+const said = []
+let inside = true
+for (let c = 0; c * width <= data.until[0]; c++) {
+  if ((image[k * columns + c] > 0) === inside) continue // 0 is shrunk
+  inside = !inside
+  said.push(`${inside ? "back" : "left"} at ${c * width}${width > 1 ? `–${(c + 1) * width - 1}` : ""}`)
+}
+if (said.length === 0) return "never left"
+return (said.length > most ? "… " : "") + said.slice(-most).join(", ")

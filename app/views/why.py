@@ -139,8 +139,7 @@ def strength(trace: Trace, seen: Mapping[str, np.ndarray]) -> tuple[str, float]:
     """What the strength of ‖w‖₁ in a shrinking test is called, and its value: all of λ, or for the elastic
     net a share ρ of it."""
     lam = trace.info.get("problem", {}).get("lam")
-    l1 = seen.get("l1", lam)
-    value = np.nan if l1 is None else float(l1)
+    value = float(seen["l1"])
     return "λ" if lam is None or value == lam else "λρ", value
 
 

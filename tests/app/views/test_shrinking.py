@@ -43,7 +43,6 @@ def trace() -> Trace:
         w[support] = 1.0
         test = ShrinkTest(working_set(asked), g[asked], LAM, bound, largest, 0.5, np.array(back, dtype=int))
         store.observe(Iterate(k, w=w, active=working_set(stayed), shrinking=test))
-        store._entries[-1][2]["shrinking"]["l1"] = np.array(LAM)
         records.append({"iteration": k, "epoch": epoch, "returned": len(back), "working_set": len(stayed)})
     about = {"lam": LAM, "n_params": D, "n_features": D, "n_outputs": 1}
     trace = Trace.from_records(records, label="a", params={}, problem=about)

@@ -38,7 +38,6 @@ def test_a_view_draws_a_run(visit, story, tab, figure, glyph, column):
     page.wait_until(
         lambda: page.page.evaluate(COLUMN, [figure, glyph, column]) > 0, f"something in {figure}", 60
     )
-    page.button("Stop").click()
 
 
 def test_the_map_says_which_weight_is_below_the_pointer_and_when_it_moved(visit):

@@ -11,6 +11,7 @@ import pytest
 import datasets
 import solvers
 from app.pool import RunPool, Share
+from solvers import problem as problem_module
 
 if TYPE_CHECKING:
     from app.page import Page
@@ -48,6 +49,18 @@ def wait_until() -> Callable[..., None]:
             time.sleep(0.01)
 
     return wait
+
+
+@pytest.fixture
+def as_if_huge(monkeypatch: pytest.MonkeyPatch) -> Callable[[solvers.Problem], None]:
+    """Makes a problem forget its gradient at zero, as those of very many weights do: for another penalty or λ
+    it is computed anew."""
+
+    def make(problem: solvers.Problem) -> None:
+        monkeypatch.setattr(problem_module, "KEPT", 0)
+        monkeypatch.setattr(problem, "_gradient_at_zero", None)
+
+    return make
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 import solvers
 from app import library
 from app.setting import ProblemSetting
-from solvers import problem as problems
 
 
 def setting(**changes):
@@ -55,12 +54,9 @@ def test_what_failed_is_made_anew_and_leaves_nothing_behind():
 
 @pytest.mark.parametrize("changes", [{"lam": 0.02}, {"penalty": "l2"}, {"penalty": "l2", "lam": 0.02}])
 def test_another_penalty_or_lambda_is_made_with_pulses_that_it_does_not_keep(
-    small_problem, changes, monkeypatch
+    small_problem, changes, as_if_huge
 ):
-    """Of a problem so large that its gradient at zero is not kept."""
-    monkeypatch.setattr(problems, "KEPT", 0)
-    small_problem = small_problem.with_penalty(small_problem.penalty)
-    monkeypatch.setattr(small_problem, "_gradient_at_zero", None)
+    as_if_huge(small_problem)
     pulses = []
     made = library.variant(small_problem, setting(**changes), lambda: pulses.append(1))
     assert len(pulses) > 0

@@ -312,7 +312,7 @@ def test_run_does_nothing_while_there_is_no_problem_or_no_solver(visit, wait_unt
     assert page.session.runs == []
 
 
-def test_stop_is_felt_while_the_problem_of_a_run_is_made(visit, wait_until, monkeypatch):
+def test_stop_is_felt_while_the_problem_of_a_run_is_made(visit, monkeypatch, as_if_huge):
     page = visit(**small(solvers="prox-qn;ridge=prox-gd@l2"))
     inside = threading.Event()
     gradient = Point.gradient
@@ -323,6 +323,7 @@ def test_stop_is_felt_while_the_problem_of_a_run_is_made(visit, wait_until, monk
             gradient(point, *args)
             point._gradient = None
 
+    as_if_huge(page.problem.problem)
     monkeypatch.setattr(Point, "gradient", endless)
     page.problem.lam.value = "0.02"  # a gradient for another λ is due in each run
     page.controls.go()

@@ -133,7 +133,9 @@ def test_weights_beyond_the_room_for_them_are_not_kept(session, panel, wait_unti
     assert all(len(trace) == 0 for trace in tab.view.traces), "iterates are not kept"
 
 
-def test_stopping_is_felt_while_the_problem_of_a_path_is_made(problem):
+def test_stopping_is_felt_while_the_problem_of_a_path_is_made(problem, as_if_huge):
+    as_if_huge(problem)
+
     class Worker:
         def pulse(self):
             raise solvers.Interrupted

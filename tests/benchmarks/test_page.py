@@ -142,6 +142,20 @@ def test_the_page_is_quick(visit, report):
     assert missed == []
 
 
+def test_the_default_story_is_at_1e_6_in_twenty_seconds(visit, report):
+    tab = visit()
+    began = time.monotonic()
+    tab.button("Run").click()
+    tab.wait_until(
+        lambda: len(c := tab.curves("convergence")) == 3 and len(c[0]) > 0 and c[0][-1] <= 1e-6, "1e-6", 120
+    )
+    wall, cpu = time.monotonic() - began, tab.curves("convergence", "x")[0][-1]
+    tab.button("Stop").click()
+    columns = ["wall seconds", "CPU seconds of prox-qn", "wanted"]
+    report.table("prox-qn to a gap of 1e-6 in the default race", columns, [(wall, cpu, "wall < 20")])
+    assert wall < 20
+
+
 def test_a_ticking_page_costs_a_run_at_most_5_percent(report):
     story = stories()["shrinking"]
     setting = story.setting.problem

@@ -48,8 +48,8 @@ def test_prox_qn_comes_within_1e_6_of_the_optimum_in_seconds_and_owl_qn_is_dense
     )
     wall = time.monotonic() - began
     gaps, cpu = tab.curves("convergence"), tab.curves("convergence", "x")
-    # wall time alone would test how busy the machine is
-    assert wall < 20 or 3 * cpu[0][-1] / 2 < 6, f"{wall:.0f} s of wall time, {cpu[0][-1]:.1f} s of CPU time"
+    # a quiet machine takes less than 20 s, which tests/benchmarks/test_page.py asserts
+    assert wall < 60, f"{wall:.0f} s of wall time, {cpu[0][-1]:.1f} s of CPU time"
     # prox-qn at a gap of a thousandth, and owl-qn after the same CPU time
     at = cpu[0][next(k for k, gap in enumerate(gaps[0]) if gap is not None and gap <= 1e-3)]
     tab.button("Stop").click()

@@ -78,7 +78,6 @@ class Run:
                 "params": asdict(solver),
                 "problem": problem.describe(),
                 "f_star": self.stopping.f_star,
-                "metric_name": problem.loss.metric_name,
             }
         )
         self.trace.names = problem.names

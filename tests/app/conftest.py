@@ -11,6 +11,7 @@ import pytest
 import datasets
 import solvers
 from app.pool import RunPool, Share
+from app.session import Session
 from solvers import problem as problem_module
 
 if TYPE_CHECKING:
@@ -37,6 +38,16 @@ def share() -> Generator[Share, None, None]:
     yield share
     workers = list(share.workers)
     share.stop()
+    assert all(worker.join(5) for worker in workers)
+
+
+@pytest.fixture
+def session() -> Generator[Session, None, None]:
+    """A visitor's session on a pool with two slots."""
+    session = Session(RunPool(2))
+    yield session
+    workers = list(session.share.workers)
+    session.close()
     assert all(worker.join(5) for worker in workers)
 
 

@@ -10,19 +10,9 @@ import pytest
 import solvers
 from app.live import LiveRun
 from app.optimum import Optimum
-from app.pool import MAX_PER_SHARE, RunPool
+from app.pool import MAX_PER_SHARE
 from app.reference import Reference
-from app.session import Session
 from solvers import Stopping
-
-
-@pytest.fixture
-def session():
-    session = Session(RunPool(2))
-    yield session
-    workers = list(session.share.workers)
-    session.close()
-    assert all(worker.join(5) for worker in workers)
 
 
 @pytest.fixture

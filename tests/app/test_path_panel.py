@@ -10,18 +10,7 @@ import datasets
 import solvers
 from app import path_panel
 from app.path_panel import PathPanel
-from app.pool import RunPool
-from app.session import Session
 from app.setting import ProblemSetting, Setting, SolverSetting
-
-
-@pytest.fixture
-def session():
-    session = Session(RunPool(2))
-    yield session
-    workers = list(session.share.workers)
-    session.close()
-    assert all(worker.join(5) for worker in workers)
 
 
 @pytest.fixture

@@ -472,3 +472,4 @@ def test_table_2_of_the_paper(report: Report) -> None:
     report.table(
         "Table 2 as printed: minimum / median / maximum, seconds", ["set", *list(OBJECTIVES)[:3]], rows
     )
+    assert all(list(times) == sorted(times) for found in TABLE_2.values() for times in found)

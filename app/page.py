@@ -49,6 +49,8 @@ class Page:
             self.notify(notice)
         self._build(setting)
         self._look({**self.story.view, **query})
+        self._changed()
+        pn.state.onload(self._open_tabs)  # the first picture does not wait for what is below the plots
 
     # what is on the page
 
@@ -80,7 +82,6 @@ class Page:
         self.tab_bar = pmui.TabMenu(
             items=titles, active=0, variant="scrollable", sizing_mode="stretch_width", margin=0
         )
-        self.tab_bar.param.watch(lambda event: self._tab_changed(), "active")
         self.cursor_bar = CursorBar(session, self.controls.toggle)
         session.on_return = lambda: self.notify(
             "The connection was lost for a while, and what ran was stopped."
@@ -89,10 +90,10 @@ class Page:
         session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar]
         self.pending = theme.html(margin=(0, 10))
         self._show(setting)
-        self._tab_changed()
 
     def view(self) -> pmui.Page:
-        """The page itself."""
+        """The page itself, with the data if they were quick to load."""
+        self.session.tick()
         plots = theme.column(self.convergence, self.sparsity, kind="plots")
         main = theme.column(
             self.notices,
@@ -214,6 +215,10 @@ class Page:
             if "x" in view.param:
                 view.x = x
 
+    def _open_tabs(self) -> None:
+        self.tab_bar.param.watch(lambda event: self._tab_changed(), "active")
+        self._tab_changed()
+
     def _tab_changed(self) -> None:
         chosen = list(TABS)[self.tab_bar.active]
         if chosen not in self.tabs:
@@ -223,8 +228,7 @@ class Page:
             self.tab_column.append(self.tabs[chosen])
         for id, view in self.tabs.items():
             view.visible = id == chosen
-        if hasattr(self, "pending"):
-            self._changed()
+        self._changed()
 
     def _make_tab(self, id: str) -> View:
         if id == Path.id:  # it has runs of its own

@@ -43,6 +43,7 @@ class Session:
         self.pace = 0.0
         self.drawing = 1
         self._ticks = 0
+        self._spent = 0.0  # milliseconds a tick takes, over the last few
         self._hidden: set[int] = set()
         self._shown: list[Trace] = []
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
@@ -171,15 +172,15 @@ class Session:
             self.on_return()
         began = time.perf_counter()
         self.tick()
-        spent = 1000.0 * (time.perf_counter() - began)
-        period = self._timer.period
+        # one tick that takes long is no reason: the threads may just have got in its way
+        self._spent += 0.3 * (1000.0 * (time.perf_counter() - began) - self._spent)
         if any(run.alive and not (run.trace and len(run.trace)) for run in self.runs):
             wanted = EAGER
-        elif spent > 0.5 * period:
-            # a tick that takes long comes less often, so that clicks are still answered
-            wanted = min(2 * max(period, PERIOD), SLOWEST)
         else:
-            wanted = period if spent > 0.1 * period else max(period // 2, PERIOD)
+            # ticks that take long come less often, so that clicks are still answered
+            wanted = PERIOD
+            while self._spent > (0.5 if wanted >= self._timer.period else 0.25) * wanted and wanted < SLOWEST:
+                wanted = min(2 * wanted, SLOWEST)
         self._set_period(wanted)
 
     def _set_period(self, period: int) -> None:

@@ -56,6 +56,27 @@ def test_an_address_brings_the_same_page_back(visit):
     assert all(view.x == "passes" for view in again.session.views if "x" in view.param)
 
 
+def test_the_first_picture_waits_for_quick_data_but_not_for_a_tab(monkeypatch, wait_until):
+    import panel as pn
+
+    later = []
+    monkeypatch.setattr(pn.state, "onload", later.append)
+    page = Page(small(tab="steps"))
+    try:
+        assert page.tabs == {}
+        wait_until(lambda: all(worker.done.is_set() for worker, _ in page.session._tasks))
+        assert page.controls.run.disabled
+        page.view()
+        assert not page.controls.run.disabled
+        (open_tabs,) = later
+        open_tabs()
+        assert set(page.tabs) == {"steps"}
+        page.tab_bar.active = 0
+        assert len(page.tabs) == 2
+    finally:
+        page.session.close()
+
+
 def test_a_story_in_the_address_brings_its_view_unless_the_address_has_one_of_its_own(visit):
     shown = stories()["superlinear"].view
     page = visit(story="superlinear")

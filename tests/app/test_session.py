@@ -157,15 +157,23 @@ def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until)
     assert page.session._timer.period >= PERIOD
 
 
-def test_a_slow_tick_comes_less_often_and_recovers(monkeypatch):
+def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeypatch):
     session = Session(RunPool(1))
 
-    spent, clock = [0.3], [0.0]
+    spent, clock = [0.01], [0.0]
     session._timer, session._connected = Timer(), lambda: 1
     monkeypatch.setattr(session, "tick", lambda: clock.__setitem__(0, clock[0] + spent[0]))
     monkeypatch.setattr("app.session.time.perf_counter", lambda: clock[0])
-    session._on_time()
-    assert session._timer.period == 2 * PERIOD
-    spent[0] = 0.01
-    session._on_time()
-    assert session._timer.period == PERIOD
+
+    def tick(seconds: float, times: int) -> int:
+        spent[0] = seconds
+        for _ in range(times):
+            session._on_time()
+        return session._timer.period
+
+    assert tick(0.01, 10) == PERIOD
+    assert tick(0.2, 1) == PERIOD, "one slow tick is none"
+    assert tick(0.13, 20) == 2 * PERIOD
+    assert tick(0.06, 20) == 2 * PERIOD, "it does not go to and fro"
+    assert tick(2.0, 20) == SLOWEST
+    assert tick(0.01, 20) == PERIOD

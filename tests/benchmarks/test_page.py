@@ -56,6 +56,11 @@ WATCHED = f"""async (seconds) => {{
 }}"""
 
 
+PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+#: Visitors, one after the other, whose first paint is measured.
+VISITORS = 5
+
+
 def click_to_answer(tab: Visit, press: str, done: str) -> float:
     """Seconds from a click on the element ``press`` until the expression ``done`` holds in the page."""
     spent = tab.page.evaluate(CLOCKED, [press, done])
@@ -101,8 +106,14 @@ def report() -> Iterator[Report]:
 
 def test_the_page_is_quick(visit, report):
     visit().page.close()  # imports and kernels are paid for before the first visitor who counts
+    paints, usable = [], []
+    for _ in range(VISITORS):
+        tab = visit()
+        usable.append(tab.page.evaluate("performance.now()") / 1000)
+        paints.append(tab.page.evaluate(PAINTED) / 1000)
+        tab.page.close()
+        time.sleep(1)
     tab = visit()
-    paint = tab.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000
     tab.button("Run").click()
     tab.wait_until(lambda: tab.points("convergence") > 0, "kernels", 120)
     tab.button("Clear").click()
@@ -118,7 +129,9 @@ def test_the_page_is_quick(visit, report):
     kilobytes = received(tab, 4)
     assert "running" in tab.states()
     figures = [
-        ("first paint", paint, "s", 2.0, "<"),
+        ("first paint, median", statistics.median(paints), "s", 2.0, "<"),
+        ("first paint, slowest", max(paints), "s", None, ""),
+        ("until Run can be pressed, median", statistics.median(usable), "s", None, ""),
         ("click on Run to the first point", first, "s", 0.5, "<"),
         ("frames a second, three runs", rate, "1/s", 30.0, ">"),
         ("updates a second, three runs", updates, "1/s", 5.0, ">"),

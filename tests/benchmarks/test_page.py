@@ -57,8 +57,8 @@ WATCHED = f"""async (seconds) => {{
 
 
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-#: Visitors, one after the other, whose first paint is measured.
-VISITORS = 5
+#: How often a first paint and a first point are measured.
+TRIALS = 5
 
 
 def click_to_answer(tab: Visit, press: str, done: str) -> float:
@@ -107,7 +107,7 @@ def report() -> Iterator[Report]:
 def test_the_page_is_quick(visit, report):
     visit().page.close()  # imports and kernels are paid for before the first visitor who counts
     paints, usable = [], []
-    for _ in range(VISITORS):
+    for _ in range(TRIALS):
         tab = visit()
         usable.append(tab.page.evaluate("performance.now()") / 1000)
         paints.append(tab.page.evaluate(PAINTED) / 1000)
@@ -116,11 +116,13 @@ def test_the_page_is_quick(visit, report):
     tab = visit()
     tab.button("Run").click()
     tab.wait_until(lambda: tab.points("convergence") > 0, "kernels", 120)
-    tab.button("Clear").click()
-    tab.wait_until(lambda: tab.states() == [] and tab.points("convergence") == 0, "an empty page")
-    tab.page.wait_for_timeout(1000)
-    some = f"{LINES}.some((r) => r.data_source.get_length() > 0)"
-    first = click_to_answer(tab, "button.MuiButton-contained", some)
+    first = []
+    for _ in range(TRIALS):
+        tab.button("Clear").click()
+        tab.wait_until(lambda: tab.states() == [] and tab.points("convergence") == 0, "an empty page")
+        tab.page.wait_for_timeout(1000)
+        some = f"{LINES}.some((r) => r.data_source.get_length() > 0)"
+        first.append(click_to_answer(tab, "button.MuiButton-contained", some))
     tab.page.get_by_role("tab", name="Steps").click()
     tab.page.wait_for_timeout(2000)
     rate, updates = tab.page.evaluate(WATCHED, 6)
@@ -132,7 +134,8 @@ def test_the_page_is_quick(visit, report):
         ("first paint, median", statistics.median(paints), "s", 2.0, "<"),
         ("first paint, slowest", max(paints), "s", None, ""),
         ("until Run can be pressed, median", statistics.median(usable), "s", None, ""),
-        ("click on Run to the first point", first, "s", 0.5, "<"),
+        ("click on Run to the first point, median", statistics.median(first), "s", 0.5, "<"),
+        ("click on Run to the first point, slowest", max(first), "s", None, ""),
         ("frames a second, three runs", rate, "1/s", 30.0, ">"),
         ("updates a second, three runs", updates, "1/s", 5.0, ">"),
         ("received, three runs, four plots", kilobytes, "kB/s", 200.0, "<"),

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.util import edit_readonly
 
 from app import access, library, plugins, theme
 from app.cursor_bar import CursorBar
@@ -114,7 +115,7 @@ class Page:
             theme.html("<h2>Stop when</h2>", margin=(8, 10, 0, 10)),
             self.limits,
         ]
-        return pmui.Page(
+        page = pmui.Page(
             title=TITLE,
             sidebar=sidebar,
             main=[main, foot],
@@ -124,6 +125,10 @@ class Page:
             theme_config={"light": theme.mui("light"), "dark": theme.mui("dark")},
             busy_indicator=None,
         )
+        # else each event of any visitor makes Panel go through all of every page, twice
+        with edit_readonly(page):
+            page.busy = False
+        return page
 
     def notify(self, text: str) -> None:
         """Say something above everything else."""

@@ -17,7 +17,7 @@ from solvers import Trace
 
 #: Milliseconds between ticks: as a rule (some come late, and five a second are wanted), at most (and while
 #: the page is gone), and while a run that has just been started shows nothing.
-PERIOD = 180
+PERIOD = 160
 SLOWEST = 1000
 EAGER = 50
 #: Seconds without a connection after which what a session computes ends.

@@ -410,3 +410,17 @@ def test_the_path_of_the_problem_on_the_page_is_traced_on_its_tab(visit, wait_un
     page.controls.go()
     finish(page, wait_until)
     assert len(page.tabs["path"].traces) == 10, "nor is a run of the page a solution on the path"
+
+
+def test_events_of_others_do_not_touch_the_page(visit):
+    import panel as pn
+
+    shown = visit().view()
+    changes = []
+    shown.param.watch(changes.append, list(shown.param))
+    pn.state._add_busy_event("somebody's click")
+    try:
+        assert pn.state.busy
+        assert changes == []
+    finally:
+        pn.state._remove_busy_event("somebody's click")

@@ -204,6 +204,10 @@ class Page:
         text = "Changes take effect on the next Run." if changed else ""
         if self.pending.object != text:
             self.pending.object = text
+        self.write_address()
+
+    def write_address(self) -> None:
+        """Put what is chosen into the browser's address."""
         if self.session.ticking and pn.state.location is not None:
             pn.state.location.update_query(**self.query())
 
@@ -299,6 +303,10 @@ def serve() -> None:
     if request is not None:
         session = page.session
 
+        def opened() -> None:
+            session.start_timer(lambda: context.session.connection_count)
+            page.write_address()
+
         pn.state.on_session_destroyed(lambda context: session.close())
         # what is changed while the browser still builds the page would be lost on it
-        pn.state.onload(lambda: session.start_timer(lambda: context.session.connection_count))
+        pn.state.onload(opened)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import panel as pn
 import panel_material_ui as pmui
+import param
 from panel.util import edit_readonly
 
 from app import access, library, plugins, theme
@@ -36,6 +37,13 @@ LIMITS = (
     Parameter("max_seconds", 120.0, "stop after so many CPU seconds of a run", 0.0, 1e6, None, (), True),
 )
 PROBES = (ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING)
+
+
+class Quiet(param.Parameterized):
+    """Stands in for Panel's own busy state, which is one for all visitors: it makes Panel go through all of
+    every page at each event of anybody, and keeps the pages of those who have left."""
+
+    busy = param.Boolean(default=False)
 
 
 class Page:
@@ -125,9 +133,8 @@ class Page:
             theme_config={"light": theme.mui("light"), "dark": theme.mui("dark")},
             busy_indicator=None,
         )
-        # else each event of any visitor makes Panel go through all of every page, twice
         with edit_readonly(page):
-            page.busy = False
+            page.busy = Quiet().param.busy
         return page
 
     def notify(self, text: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import html
 import threading
+import weakref
 from typing import ClassVar
 
 import pytest
@@ -424,3 +426,17 @@ def test_events_of_others_do_not_touch_the_page(visit):
         assert changes == []
     finally:
         pn.state._remove_busy_event("somebody's click")
+
+
+def test_nothing_is_left_of_a_page_that_was_closed(wait_until):
+    def use() -> list[weakref.ref]:
+        page = Page(small(tab="steps"))
+        shown = page.view()
+        wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+        page.controls.go()
+        finish(page, wait_until)
+        page.session.close()
+        return [weakref.ref(thing) for thing in (page, shown, page.session.cursor)]
+
+    left = use()
+    wait_until(lambda: gc.collect() >= 0 and [ref() for ref in left] == [None] * 3, 5)

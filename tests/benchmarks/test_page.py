@@ -13,6 +13,7 @@ import pytest
 import solvers
 from app import library
 from app.page import Page
+from app.session import PERIOD
 from app.stories import stories
 from solvers import Stopping
 from tests.benchmarks.report import Report
@@ -202,7 +203,7 @@ def test_a_ticking_page_costs_a_run_at_most_5_percent(report):
         while run.trace is None or run.trace.last.get("iteration", 0) < upto:
             began = time.perf_counter()
             page.session.tick()
-            time.sleep(max(0.2 - (time.perf_counter() - began), 0.0))
+            time.sleep(max(PERIOD / 1000 - (time.perf_counter() - began), 0.0))
         trace = run.trace
         page.session.close()
         run.worker.join(5)
@@ -213,7 +214,7 @@ def test_a_ticking_page_costs_a_run_at_most_5_percent(report):
     best = [min(column) for column in zip(*pairs, strict=True)]
     report.table(
         f"What watching costs: CPU seconds of prox-qn to iterate {upto}, default story, best of {len(pairs)}",
-        ["bare loop", "page ticking at 5 Hz", "ratio", "wanted"],
+        ["bare loop", "ticking page", "ratio", "wanted"],
         [(best[0], best[1], best[1] / best[0], "< 1.05")],
     )
     assert best[1] / best[0] < 1.05

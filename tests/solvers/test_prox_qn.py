@@ -370,3 +370,16 @@ def test_an_epoch_whose_set_allows_no_step_is_followed_by_another(problem, monke
     found, ending = iterates(problem, tol=1e-5, most=60)
     assert [it.iteration for it, *_ in found] == list(range(len(found)))
     assert ending is None or ending.status in ("stalled", "converged")
+
+
+def test_an_epoch_that_goes_on_until_rounding_says_so_and_the_next_gets_back_what_was_missed():
+    problem = solvers.make_problem(multiclass(n=300, d=60), lam_ratio=0.1)
+    found, ending = iterates(problem, cooling_start=1e-18, shrink_first="on", tol=1e-9, most=500)
+    stalled = [k for k, (it, *_) in enumerate(found) if "stalled-on-working-set" in it.events]
+    assert stalled
+    before, after = found[stalled[0] - 1][0], found[stalled[0]][0]
+    assert after.events.index("stalled-on-working-set") < after.events.index("epoch-start")
+    assert after.epoch == before.epoch + 1
+    assert after.objective < before.objective
+    assert max(it.returned for it, *_ in found) > 0
+    assert ending.status == "converged"

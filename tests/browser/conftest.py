@@ -176,22 +176,23 @@ class Visit:
     def states(self) -> list[str]:
         return self.page.locator(".row.run").evaluate_all("rows => rows.map((row) => row.dataset.state)")
 
-    def curves(self, figure: str, column: str = "y") -> list[list[float]]:
-        """A column of every curve of a figure, read from the Bokeh document in the page."""
+    def curves(self, figure: str, column: str = "y") -> dict[str, list[float]]:
+        """A column of every curve of a figure by its run, read from the Bokeh document in the page."""
         return self.page.evaluate(
             """([name, column]) => {
               const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
                 m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name))
               const renderers = figures.at(-1)?.renderers ?? []
               const lines = renderers.filter((r) => r.glyph?.type === "Line" && r.glyph.y.field === "y")
-              return lines.map((r) => Array.from(r.data_source.data[column])).filter((y) => y.length > 0)
+              const curves = lines.map((r) => [r.name, Array.from(r.data_source.data[column])])
+              return Object.fromEntries(curves.filter(([, values]) => values.length > 0))
             }""",
             [figure, column],
         )
 
     def points(self, figure: str) -> int:
         """Points in all curves of a figure."""
-        return sum(map(len, self.curves(figure)))
+        return sum(map(len, self.curves(figure).values()))
 
     def cursor(self, figure: str) -> float | None:
         """Where the cursor's line stands in a figure."""

@@ -25,7 +25,7 @@ def test_the_cursor_moved_in_one_plot_is_followed_by_the_other_the_bar_and_the_t
     box = canvas.bounding_box()
     tab.page.mouse.click(box["x"] + 0.45 * box["width"], box["y"] + 0.4 * box["height"])
     slider = tab.page.get_by_role("slider", name="Iteration under the cursor")
-    last = max(tab.curves("sparsity", "x")[0])
+    last = max(tab.curves("sparsity", "x")["prox-qn"])
     tab.wait_until(lambda: 0 < tab.cursor("sparsity") < last, "the cursor in the plot clicked")
     at = tab.cursor("sparsity")
     tab.wait_until(lambda: tab.cursor("convergence") == at, "the cursor in the other plot")
@@ -65,11 +65,11 @@ def test_both_plots_are_zoomed_together_stay_so_while_points_come_and_follow_aga
     seen = tab.points("convergence")
     tab.wait_until(lambda: tab.points("convergence") > seen + 10, "more points")
     assert tab.reach("convergence") == tab.reach("sparsity") == before
-    assert before[1] < max(tab.curves("convergence", "x")[0])
+    assert before[1] < max(tab.curves("convergence", "x")["owl-qn"])
     tab.page.locator(".bk-Canvas").first.hover()
     tab.page.get_by_title("Reset").first.click()
     tab.wait_until(lambda: tab.reach("sparsity")[1] > before[1], "everything in sight")
-    tab.wait_until(lambda: tab.reach("sparsity")[1] >= max(tab.curves("sparsity", "x")[0]), "the head")
+    tab.wait_until(lambda: tab.reach("sparsity")[1] >= max(tab.curves("sparsity", "x")["owl-qn"]), "the head")
 
 
 def test_one_run_is_paused_hidden_and_stopped_by_its_row_and_space_works_for_all(visit):
@@ -133,7 +133,7 @@ def test_a_bad_address_gives_notices_and_the_default_set_up(visit):
     tab.wait_until(lambda: alerts.count() == 4, "four notices")
     sentence = tab.page.get_by_text("there is no data set 'svmlight:/etc/passwd'")
     tab.wait_until(lambda: sentence.count() == 1 and sentence.is_visible(), "the sentence")
-    assert tab.query()["data"] == "digit-strings"
+    tab.wait_until(lambda: tab.query()["data"] == "digit-strings", "the address of what is shown")
     assert tab.query()["lam"] == "5"
     assert tab.page.locator("img").count() == 0, "nothing in an address becomes part of the page"
 

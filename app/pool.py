@@ -20,9 +20,6 @@ from solvers import Interrupted
 SLICE = 0.05
 #: Seconds a thread may keep the interpreter to itself (Python's default is 5 ms).
 SWITCH = 0.0005
-#: How much a worker gives way to the page and the browser, where threads have a niceness of their own:
-#: on few busy cores a click is answered in half the time.
-NICE = 10
 #: Threads of the process and of one session: more are refused with a sentence.
 MAX_WORKERS = 64
 MAX_PER_SHARE = 16
@@ -162,9 +159,6 @@ class Worker:
 
     def _run(self) -> None:
         self._cpu_began = time.thread_time()
-        if sys.platform == "linux":  # elsewhere it would be the whole process
-            own = threading.get_native_id()
-            os.setpriority(os.PRIO_PROCESS, own, os.getpriority(os.PRIO_PROCESS, own) + NICE)
         try:
             with self.pool.lock:
                 self._wait_for_slot()

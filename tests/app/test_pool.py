@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import sys
 import threading
 import time
 import weakref
@@ -42,20 +40,6 @@ def test_no_more_workers_compute_at_once_than_there_are_slots(wait_until):
     workers = [share.start(task) for _ in range(5)]
     assert all(worker.join(20) for worker in workers)
     assert most[0] == 2
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness of their own here")
-def test_a_run_gives_way_to_the_page(wait_until):
-    page = os.getpriority(os.PRIO_PROCESS, 0)
-    found = []
-    worker = (
-        RunPool(1)
-        .share()
-        .start(lambda worker: found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id())))
-    )
-    assert worker.join(5)
-    assert found == [min(page + pool.NICE, 19)]
-    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == page
 
 
 def test_runs_of_one_session_get_the_same_cpu_time(wait_until):

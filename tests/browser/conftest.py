@@ -20,8 +20,6 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from app.pool import NICE
-
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CHROME = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
@@ -84,19 +82,19 @@ class Server:
         return f"http://localhost:{self.port}/app" + (f"?{urlencode(query)}" if query else "")
 
     def computing(self, seconds: float) -> float:
-        """CPU seconds that runs take in the time to come. Their threads are nicer than the page's own, which
-        may draw, or look for garbage after a visit, meanwhile."""
-        before = self._nice_threads()
+        """CPU seconds that runs take in the time to come: those of all threads but the page's own, which may
+        draw, or look for garbage after a visit, meanwhile."""
+        before = self._threads()
         time.sleep(seconds)
-        return sum(spent - before.get(thread, 0.0) for thread, spent in self._nice_threads().items())
+        return sum(spent - before.get(thread, 0.0) for thread, spent in self._threads().items())
 
-    def _nice_threads(self) -> dict[str, float]:
+    def _threads(self) -> dict[str, float]:
         found = {}
         for stat in Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
             with contextlib.suppress(OSError):  # it has just ended
                 fields = stat.read_text().rpartition(")")[2].split()
-                if int(fields[16]) >= NICE:
-                    found[stat.parent.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+                found[stat.parent.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        found.pop(str(self.process.pid))
         return found
 
     def memory(self) -> float:
@@ -137,7 +135,7 @@ class Visit:
         page.set_default_timeout(10_000)
         self.errors: list[str] = []
         page.on("console", self._console)
-        page.on("pageerror", lambda error: self.errors.append(f"page error: {error}"))
+        page.on("pageerror", lambda error: self.errors.append(f"page error: {error.stack}"))
         page.on("request", self._request)
 
     def _console(self, message) -> None:

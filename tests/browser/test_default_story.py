@@ -47,8 +47,9 @@ def test_prox_qn_comes_within_1e_6_of_the_optimum_in_seconds_and_owl_qn_is_dense
     )
     wall = time.monotonic() - began
     gaps, cpu = tab.curves("convergence"), tab.curves("convergence", "x")
-    # a quiet machine takes less than 20 s, which tests/benchmarks/test_page.py asserts
-    assert wall < 60, f"{wall:.0f} s of wall time, {cpu['prox-qn'][-1]:.1f} s of CPU time"
+    # wall time alone would test how busy the machine is
+    own = cpu["prox-qn"][-1]
+    assert wall < 20 or 3 * own / 2 < 6, f"{wall:.0f} s of wall time, {own:.1f} s of CPU time"
     # prox-qn at a gap of a thousandth, and owl-qn after the same CPU time
     near = (k for k, gap in enumerate(gaps["prox-qn"]) if gap is not None and gap <= 1e-3)
     at = cpu["prox-qn"][next(near)]

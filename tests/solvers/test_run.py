@@ -474,9 +474,6 @@ def larges():
 @pytest.mark.parametrize("after", [0.02, 0.2])
 def test_a_run_stops_within_half_a_second(solver, kind, loss, after, larges):
     problem = larges(kind, loss)
-    stops = []
-    while not stops or (stops[-1].wall >= 0.5 and len(stops) < 3):  # again, lest others kept the machine busy
-        run = Run(problem, solvers.make_solver(solver), stopping=Stopping(tol=0.0, max_seconds=60.0))
-        stops.append(stop(run, after))
-        assert not stops[-1].cpu >= 0.5
-    assert stops[-1].wall < 0.5, stops
+    run = Run(problem, solvers.make_solver(solver), stopping=Stopping(tol=0.0, max_seconds=60.0))
+    took = stop(run, after)
+    assert took.wall < 0.5, took

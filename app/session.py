@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -10,6 +9,7 @@ from typing import Protocol
 import panel as pn
 
 from app import pool
+from app.batch import batch
 from app.cursor import Cursor
 from app.live import LiveRun
 from app.views import View
@@ -195,9 +195,9 @@ class Session:
         return now - self._seen_connected if self._ever_connected else 0.0
 
     def tick(self) -> None:
-        """Send what is new, in one batch."""
+        """Send what is new as one change of the page."""
         self._ticks += 1
-        with pn.io.hold() if pn.state.curdoc is not None else contextlib.nullcontext():
+        with batch():
             finished = [(worker, then) for worker, then in self._tasks if worker.done.is_set()]
             self._tasks = [(worker, then) for worker, then in self._tasks if not worker.done.is_set()]
             for worker, then in finished:

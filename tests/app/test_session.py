@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import panel as pn
 import pytest
+from bokeh.document import Document
 
 from app.pool import RunPool
 from app.session import EAGER, GRACE, PERIOD, SLOWEST, Session
@@ -177,3 +179,29 @@ def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeyp
     assert tick(0.06, 20) == 2 * PERIOD, "it does not go to and fro"
     assert tick(2.0, 20) == SLOWEST
     assert tick(0.01, 20) == PERIOD
+
+
+@pytest.fixture
+def walks(monkeypatch):
+    """``walks(page)`` attaches a page to a document, and counts how often Bokeh goes through all of it."""
+
+    def attach(page) -> list[int]:
+        document = Document()
+        page.view().server_doc(document)
+        monkeypatch.setattr(type(pn.state), "curdoc", property(lambda self: document))
+        counted, walk = [], document.models.recompute
+        monkeypatch.setattr(document.models, "recompute", lambda: (counted.append(1), walk())[1])
+        return counted
+
+    return attach
+
+
+def test_a_tick_walks_the_document_at_most_once(visit, walks, wait_until):
+    page = visit(**SMALL)
+    counted = walks(page)
+    page.start(False)
+    wait_until(lambda: not page.session.alive)
+    counted.clear()
+    page.session.tick()
+    assert sum(map(len, page.session.traces)) > 0
+    assert len(counted) == 1, "curves of both runs are new in both plots"

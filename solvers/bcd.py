@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from .bcd_kernels import update_rows
+from .bcd_kernels import TRIALS, update_rows
 from .iterate import NAN, Ending, Iterate
+from .linesearch import Search
 from .lipschitz import block_constants, constant_param
 from .problem import Point
 from .solver import Solver, Trait, param
@@ -161,12 +162,13 @@ class _Passes:
         searching = (solver.omega, solver.sigma, solver.lengthen) if search else (0.0, 0.0, 1.0)
         work = np.cumsum(design.column_nnz[order] * design.n_outputs)
         cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
-        total, largest, trials = 0.0, 0.0, 0
+        total, largest, trials, longest = 0.0, 0.0, 0, np.zeros((TRIALS + 1, 3))
         for part in np.split(order, cuts):
             sums, most, tried, touched = update_rows(
                 problem.loss.sample_code, design.starts, design.edges, design.rows, design.values,
                 self.labels, scores.Z, self.W, part, self.keep, self.K, self.shares,
                 problem.scale, penalty.ridge, *penalty.row_norms, *searching, slack, solver.rule == "paper",
+                longest,
             )  # fmt: skip
             total, largest, trials = total + sums, max(largest, most), trials + tried
             design.touched += touched
@@ -176,7 +178,18 @@ class _Passes:
             scores = design.scores(self.point.w)
         self.point = Point(problem, self.point.w, scores, active=self.working_set)
         known = {"phase": "shrink" if solver.shrinking else None, "ls_kind": "armijo" if search else "none"}
-        return total, largest, known | ({"ls_trials": trials} if search else {})
+        return total, largest, known | ({"ls_trials": trials, "line": _noted(longest)} if search else {})
+
+
+def _noted(longest: np.ndarray) -> Search | None:
+    """The longest search of a pass as the kernel took it down, None if there was none."""
+    count, before, row = longest[0]
+    if count == 0:
+        return None
+    search = Search(float(before), block=int(row))
+    for trial in longest[1 : int(count) + 1].tolist():
+        search.note(*trial)
+    return search
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ LEAST = 0.1
 @kernel
 def update_rows(
     code, starts, edges, rows, values, y, Z, W, order, keep, K, shares,
-    scale, ridge, l1, l2, sup, omega, sigma, lengthen, slack, ignore_direction,
+    scale, ridge, l1, l2, sup, omega, sigma, lengthen, slack, ignore_direction, longest,
 ):  # fmt: skip
     """Algorithm 2 for the features of ``order``; Z = X W moves with W.
 
@@ -25,9 +25,14 @@ def update_rows(
     the factor ``lengthen`` where the first trial is taken, and double, up to 1, where it is not. A row at
     zero is left out, and marked in ``keep``, if it stays optimal when the strengths fall by the share
     ``slack``. Returns the sum and the largest of the violations, the trials, and the entries of X touched.
+
+    ``longest`` gets the longest search, unless the one it holds is as long: first the number of trials, f
+    before and j, then t, f and the most that the rule allows, a row a trial. That f is what depends on the
+    row, up to a constant.
     """
     m, search = W.shape[1], K.size == 0
     G, H, V, out, part = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    tried = np.empty((TRIALS, 3))
     work = scratch_for(m)
     total, largest, trials, touched = 0.0, 0.0, 0, 0
     for j in order:
@@ -70,6 +75,7 @@ def update_rows(
         before = row_value(w, l1, l2, sup)
         promised = slope + row_value(V, l1, l2, sup) - before
         rounding = ROUNDING * (scale * (loss + entries) + before)
+        start = scale * loss + before
         t, done = 1.0, 0.0
         for trial in range(TRIALS + 1):
             if trial == TRIALS:
@@ -87,6 +93,11 @@ def update_rows(
                 V[c] = V[c] if t == 1.0 else w[c] + t * out[c]
                 ridges += V[c] * V[c] - w[c] * w[c]
             change = scale * (after - loss) + 0.5 * ridge * ridges + row_value(V, l1, l2, sup) - before
+            tried[trial, 0], tried[trial, 1] = t, start + change
+            tried[trial, 2] = start + sigma * t * promised
+            if trial + 1 > longest[0, 0]:
+                longest[0, 0], longest[0, 1], longest[0, 2] = trial + 1, start, j
+                longest[1 : trial + 2] = tried[: trial + 1]
             if change <= sigma * t * promised + rounding:
                 for c in range(m):
                     w[c] = V[c]

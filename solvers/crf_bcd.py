@@ -11,7 +11,7 @@ import numpy as np
 
 from .design import Scores
 from .iterate import NAN, Ending, Iterate
-from .linesearch import armijo
+from .linesearch import Search, armijo
 from .problem import REFRESH, Point
 from .solver import Solver, Trait, param
 
@@ -100,6 +100,8 @@ class _State:
         self.recompute(point.scores)
         self.n_blocks = design.n_features + (1 if design.n_tail else 0)
         self.trials = 0
+        #: the longest search since the last record
+        self.longest: Search | None = None
         #: scores brought up to date or tried since the last record
         self.handled = 0
 
@@ -118,8 +120,10 @@ class _State:
     def known(self) -> dict[str, object]:
         """What a record says of the steps since the last one."""
         trials, self.trials, self.handled = self.trials, 0, 0
+        longest, self.longest = self.longest, None
         return {"ls_kind": "none" if self.solver.damping else "armijo", "ls_trials": trials, "step": NAN} | {
             "phase": "shrink" if self.solver.shrinking else None,
+            "line": longest,
         }
 
     def update(self, block: int, slack: float) -> float:
@@ -204,14 +208,22 @@ class _State:
             values = loss.values(here, delta, t)
             return problem.scale * float(values.sum()) + penalty.value(old + t * step)
 
+        def noted(t: float) -> float:
+            value = phi(t)
+            search.note(t, value, before + t * self.solver.sigma * promised)
+            return value
+
         if self.solver.damping:
             t = 1.0
             phi(t)
         else:
+            search = Search(before, step, block=block)
             # g holds the ridge's part already, the ℓ1 part of the promise is added here
             promised = float(g @ step) + penalty.l1 * float(np.abs(old + step).sum() - np.abs(old).sum())
-            t, trials = armijo(phi, before, promised, beta=self.solver.beta, sigma=self.solver.sigma)
+            t, trials = armijo(noted, before, promised, beta=self.solver.beta, sigma=self.solver.sigma)
             self.trials += trials
+            if self.longest is None or trials > len(self.longest.trials):
+                self.longest = search
             if t == 0.0:
                 return
         self.w[block * m + keep] = old + t * step

@@ -51,7 +51,7 @@ class FISTA(Solver):
             violation = NAN
             if sup_norm(y.w - x.w) <= step * target:
                 violation = x.violation()
-            yield Iterate.at(x, n, violation=violation, step=step, **self._known(trials))
+            yield Iterate.at(x, n, violation=violation, step=step, **self._known(search, trials))
             if self.restart and (y.w - x.w) @ (x.w - before.w) > 0.0:
                 t = 1.0
             t_next = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
@@ -66,9 +66,10 @@ class FISTA(Solver):
         """The step taken from y and the number of trials; ``search.trial`` is where it leads."""
         raise TypeError(f"{type(self).__name__} does not define _step")
 
-    def _known(self, trials: int) -> dict[str, object]:
+    def _known(self, search: ProximalSearch, trials: int) -> dict[str, object]:
         """What a record says of the search."""
-        return {"ls_trials": trials, "ls_kind": "armijo", "events": ("backtracked",) if trials > 1 else ()}
+        events = ("backtracked",) if trials > 1 else ()
+        return {"ls_trials": trials, "ls_kind": "armijo", "events": events, "line": search}
 
 
 def ahead(problem: Problem, x: Point, before: Point, momentum: float) -> Point:
@@ -119,5 +120,5 @@ class FISTACST(FISTA):
         search(step)
         return step, 1
 
-    def _known(self, trials: int) -> dict[str, object]:
+    def _known(self, search: ProximalSearch, trials: int) -> dict[str, object]:
         return {"ls_kind": "none"}

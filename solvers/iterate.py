@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from .linesearch import Search
     from .memory import PairMemory
-    from .problem import Line, Point
+    from .problem import Point
     from .working_set import WorkingSet
 
 NAN = float("nan")
@@ -74,7 +75,7 @@ class Iterate:
     active: WorkingSet | None = field(default=None, repr=False)
     gradient: np.ndarray | None = field(default=None, repr=False)
     memory: PairMemory | None = field(default=None, repr=False)
-    line: Line | None = field(default=None, repr=False)
+    line: Search | None = field(default=None, repr=False)
     shrinking: ShrinkTest | None = field(default=None, repr=False)
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .iterate import NAN, Ending, Iterate
-from .linesearch import backtrack, decreases
+from .linesearch import Search, backtrack, decreases
 from .memory import PairMemory
 from .solver import Solver, Trait, param
 
@@ -53,11 +53,12 @@ class OWLQN(Solver):
                 return Ending("converged", "the violation is zero")
 
             orthant = problem.vector(lambda w, v: np.sign(np.where(w != 0.0, w, -v)), w, v)
-            new, t, trials, events = self._search(problem, point, memory, v, orthant)
+            new, t, search, events = self._search(problem, point, memory, v, orthant)
+            trials = len(search.trials)
             if t == 0.0 and len(memory):
                 memory.clear()
-                new, t, more, events = self._search(problem, point, memory, v, orthant)
-                trials, events = trials + more, ("memory-cleared", *events)
+                new, t, search, events = self._search(problem, point, memory, v, orthant)
+                trials, events = trials + len(search.trials), ("memory-cleared", *events)
             if t == 0.0:
                 return Ending("stalled", "no step in the orthant decreases the objective beyond rounding")
             s = problem.vector(np.subtract, new.w, w)
@@ -73,11 +74,12 @@ class OWLQN(Solver):
                 "gamma": memory.scaling("yy/sy") if len(memory) else NAN,
                 "curvature": NAN if curvature is None else curvature,
                 "events": (*events, *(("curvature-skipped",) if curvature is None else ())),
+                "line": search,
             }
 
     def _search(
         self, problem: Problem, point: Point, memory: PairMemory, v: np.ndarray, orthant: np.ndarray
-    ) -> tuple[Point, float, int, tuple[str, ...]]:
+    ) -> tuple[Point, float, Search, tuple[str, ...]]:
         """Backtracking along the projected path w(t) = P(w + t d), d = -H v aligned with -v.
 
         Without an ℓ1 part there are no kinks, hence no orthants: it is the path of L-BFGS.
@@ -88,6 +90,7 @@ class OWLQN(Solver):
             return np.where(Hv * v <= 0.0, 0.0, -Hv) if kinks else -Hv
 
         d, trial = problem.vector(direction, memory.inverse_product(v), v), [point]
+        search = Search(point.objective, d)
 
         def accept(t: float) -> bool:
             def ahead(w: np.ndarray, d: np.ndarray, orthant: np.ndarray) -> np.ndarray:
@@ -96,10 +99,11 @@ class OWLQN(Solver):
 
             trial[0] = new = problem.moved(point, problem.vector(ahead, point.w, d, orthant))
             slope = problem.total(lambda v, new, w: v @ (new - w), v, new.w, point.w)
+            search.note(t, new.objective, point.objective + self.sigma * slope)
             return decreases(new.objective, point.objective, self.sigma * slope)
 
         first = not len(memory)
         t, trials = backtrack(
             accept, 1.0 / np.linalg.norm(v) if first else 1.0, beta=0.1 if first else self.beta, max_trials=40
         )
-        return trial[0], t, trials, ("backtracked",) if trials > 1 else ()
+        return trial[0], t, search, ("backtracked",) if trials > 1 else ()

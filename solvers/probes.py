@@ -82,7 +82,13 @@ def _line(it: Iterate) -> dict[str, np.ndarray] | None:
     if it.line is None:
         return None
     trials = np.array(it.line.trials, dtype=float).reshape(-1, 2)
-    return {"t": trials[:, 0], "phi": trials[:, 1], "start": np.array([it.line.objective, it.line.decrease])}
+    return {
+        "t": trials[:, 0],
+        "phi": trials[:, 1],
+        "allowed": np.array(it.line.allowed, dtype=float),
+        "start": np.array([it.line.objective, it.line.reference]),
+        "block": np.array(it.line.block),
+    }
 
 
 def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -158,6 +164,7 @@ def binned(W: np.ndarray) -> np.ndarray:
 WEIGHTS = Probe("weights", _weights)
 #: Which weights are in the working set, and which are not zero.
 ACTIVE = Probe("active", _active)
+#: The line search that led to an iterate: its trials, f there, and what the rule allowed.
 LINE = Probe("line", _line)
 MEMORY = Probe("memory", _memory)
 #: The shrinking test.

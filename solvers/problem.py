@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .design import Design, Scores
+from .linesearch import Search
 from .losses.base import Loss
 from .names import Names
 from .penalties import Penalty
@@ -315,22 +316,27 @@ class Point:
         return support.size, int(np.count_nonzero(np.diff(rows))) + (rows.size > 0)
 
 
-class Line:
-    """φ(t) = f(w + t d). The scores of d are computed once; a trial costs one evaluation of the loss.
+class Line(Search):
+    """φ(t) = f(w + t d), d with an entry a member of ``active``. The scores of d are computed once; a trial
+    costs one evaluation of the loss, and is taken down.
 
-    ``trials`` lists what was tried, (t, φ(t)) in order; ``decrease`` is what the search promised itself per
-    unit step (the Δ of an Armijo test), for whoever looks at the search afterwards.
+    ``decrease`` is what an Armijo search promised itself per unit step, Δ, of which it asked for the share
+    ``sigma``.
     """
 
     def __init__(self, point: Point, d: np.ndarray, active: WorkingSet) -> None:
-        self.point, self.d, self.active = point, d, active
+        super().__init__(point.objective, d)
+        self.point, self.active = point, active
         self.problem = point.problem
-        self.objective = point.objective
-        self.decrease = float("nan")
+        self.decrease = self.sigma = float("nan")
         self.delta = self.problem.design.scores(d, active)
-        self.trials: list[tuple[float, float]] = []
         self._w = active.take(point.w)
         self._losses: dict[float, float] = {}
+
+    @property
+    def allowed(self) -> list[float]:
+        """φ(0) + tσΔ at each trial."""
+        return [self.objective + t * self.sigma * self.decrease for t, _ in self.trials]
 
     def __call__(self, t: float) -> float:
         """φ(t)."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .iterate import Ending, Iterate
-from .linesearch import ROUNDING, backtrack
+from .linesearch import ROUNDING, Search, backtrack
 from .solver import Solver, Trait, param
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ProxGD(Solver):
             point = search.trial
             n += 1
             events = ("backtracked",) if trials > 1 else ()
-            known = {"step": step, "ls_trials": trials, "ls_kind": "armijo", "events": events}
+            known = {"step": step, "ls_trials": trials, "ls_kind": "armijo", "events": events, "line": search}
 
 
 def first_step(problem: Problem, point: Point) -> float:
@@ -64,10 +64,11 @@ def first_step(problem: Problem, point: Point) -> float:
     return float(p @ p) / curvature if curvature > 0.0 else 1.0
 
 
-class ProximalSearch:
+class ProximalSearch(Search):
     """Tests w⁺(t) = prox_{tλR}(w - t∇F(w)) against the quadratic model; ``trial`` is the last point tried."""
 
     def __init__(self, problem: Problem, point: Point, g: np.ndarray) -> None:
+        super().__init__(point.objective)
         self.problem, self.point, self.g = problem, point, g
         self.trial = point
 
@@ -79,5 +80,7 @@ class ProximalSearch:
             s = new - w
             return g @ s + s @ s / (2.0 * t)
 
-        F = self.trial.smooth
-        return self.point.smooth + problem.total(rise, w, self.trial.w, g) + ROUNDING * abs(F) >= F
+        F, f = self.trial.smooth, self.trial.objective
+        model = self.point.smooth + problem.total(rise, w, self.trial.w, g)
+        self.note(t, f, model + (f - F))  # F may be the model's value, and f that and the penalty
+        return model + ROUNDING * abs(F) >= F

@@ -118,7 +118,7 @@ class ProxQN(Solver):
                 decrease = promised(w, g, d, lam)
                 if decrease < -NO_DECREASE * abs(point.objective):
                     line = problem.line(point, d, A)
-                    line.decrease = decrease
+                    line.decrease, line.sigma = decrease, self.sigma
                     t, trials = armijo(line, point.objective, decrease, beta=self.beta, sigma=self.sigma)
                 if t == 0.0 and len(memory) == 0:
                     break

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .iterate import Ending, Iterate
-from .linesearch import backtrack, decreases
+from .linesearch import Search, backtrack, decreases
 from .prox_gradient import first_step
 from .solver import Solver, Trait, param
 
@@ -51,10 +51,11 @@ class SpaRSA(Solver):
             if violation == 0.0:
                 return Ending("converged", "the violation is zero")
             step = step or first_step(problem, point)
-            trial, step, trials = self._search(problem, point, step, max(values))
+            search = Search(point.objective, reference=max(values))
+            trial, step, trials = self._search(problem, point, step, search)
             if step == 0.0:
                 return Ending("stalled", "no step decreases the objective beyond rounding")
-            known = {"step": step, "ls_trials": trials, "ls_kind": "armijo"}
+            known = {"step": step, "ls_trials": trials, "ls_kind": "armijo", "line": search}
             known["events"] = ("backtracked",) if trials > 1 else ()
             s, y = trial.w - w, trial.gradient() - g
             if (curvature := float(s @ y)) > 0.0:
@@ -63,7 +64,7 @@ class SpaRSA(Solver):
             values.append(point.objective)
 
     def _search(
-        self, problem: Problem, point: Point, step: float, highest: float
+        self, problem: Problem, point: Point, step: float, search: Search
     ) -> tuple[Point, float, int]:
         """The point at the first of step, step/η, ... that is low enough, that step (0 if none), and the
         number of trials."""
@@ -72,7 +73,9 @@ class SpaRSA(Solver):
         def accept(t: float) -> bool:
             trial[0] = problem.moved(point, problem.prox_step(point.w, point.gradient(), t))
             d = trial[0].w - point.w
-            return decreases(trial[0].objective, highest, -0.5 * self.sigma / t * float(d @ d))
+            bound = -0.5 * self.sigma / t * float(d @ d)
+            search.note(t, trial[0].objective, search.reference + bound)
+            return decreases(trial[0].objective, search.reference, bound)
 
         step, trials = backtrack(accept, step, beta=1.0 / self.eta, max_trials=60)
         return trial[0], step, trials

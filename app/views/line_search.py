@@ -11,19 +11,25 @@ from bokeh.models import ColumnDataSource, Span
 
 from app import theme
 from app.views.base import View
+from solvers import Trace
 
 
 class LineSearch(View):
-    """φ(t) = f(w + t d) at the steps tried, numbered in their order, the accepted one filled; the dashed line
-    is what Armijo's rule asks for. Drawn from the ``line`` probe."""
+    """φ(t) = f(w(t)) at the steps tried, numbered in their order, the accepted one filled; the dashed line is
+    the most that the search's rule allows there.
+
+    w(t) is w + t d (prox-qn), its projection on an orthant (owl-qn), a proximal step of length t (prox-gd and
+    its kind), or a step in one row of W: then f is the part of it that depends on the row, and the longest
+    search since the iterate before is drawn. From the ``line`` probe.
+    """
 
     id = "line-search"
     title = "Line search"
-    hint = "Run a solver that searches along a line (prox-qn does) to see φ(t) here."
+    hint = "Run a solver that searches for its steps (prox-qn and owl-qn do) to see what it tries here."
 
     def build(self) -> None:
         self._said = theme.html()
-        self._trials = ColumnDataSource({"t": [], "phi": [], "n": [], "alpha": []})
+        self._trials = ColumnDataSource({"t": [], "phi": [], "allowed": [], "n": [], "alpha": []})
         self._rule = ColumnDataSource({"t": [], "phi": []})
         self._path = ColumnDataSource({"t": [], "phi": []})
         self._drawn: object = None
@@ -64,30 +70,44 @@ class LineSearch(View):
             return
         self._drawn = mark
         iteration, seen = found
-        f, slope = seen["start"]
-        t, phi = seen["t"], seen["phi"] - f
+        f, reference = map(float, seen["start"])
+        t, phi, allowed = seen["t"], seen["phi"] - f, seen["allowed"] - f
         accepted = np.arange(len(t)) == len(t) - 1
         self._trials.data = {
             "t": t,
             "phi": phi,
+            "allowed": allowed,
             "n": [str(k + 1) for k in range(len(t))],
             "alpha": np.where(accepted, 1.0, 0.0),
         }
-        order = np.argsort(np.append(0.0, t))
-        self._path.data = {"t": np.append(0.0, t)[order], "phi": np.append(0.0, phi)[order]}
-        sigma = self.cursor.run.info["params"].get("sigma")
-        reach = float(t.max(initial=1.0))
-        promised = sigma is not None and np.isfinite(slope)
-        self._rule.data = (
-            {"t": [0.0, reach], "phi": [0.0, sigma * slope * reach]} if promised else {"t": [], "phi": []}
-        )
-        self._said.object = (
-            f"<p><b>{html.escape(self.cursor.run.info['label'])}</b>, "
-            f"the step to iteration {theme.number(iteration)}: "
-            f"{len(t)} {'trial' if len(t) == 1 else 'trials'}, t = {theme.number(float(t[-1]), 4)} accepted, "
-            f"f changed by {theme.number(float(phi[-1]), 4)}"
-            + (f" (promised per unit step: {theme.number(float(slope), 4)})" if promised else "")
-            + ".</p>"
-        )
+        order = np.argsort(t)
+        for source, first, values in ((self._path, 0.0, phi), (self._rule, reference - f, allowed)):
+            source.data = {"t": np.append(0.0, t[order]), "phi": np.append(first, values[order])}
+        self._said.object = f"<p>{_sentence(self.cursor.run, iteration, seen)}</p>"
         if self._pane.object is None:
             self._pane.object = self.figure
+
+
+def _sentence(trace: Trace, iteration: int, seen: dict[str, np.ndarray]) -> str:
+    """How the search went."""
+    number, f = theme.number, float(seen["start"][0])
+    t, value, allowed = (float(seen[name][-1]) for name in ("t", "phi", "allowed"))
+    trials, block = len(seen["t"]), int(seen["block"])
+    said = f"<b>{html.escape(trace.info['label'])}</b>, "
+    if block < 0:
+        said += f"the step to iteration {number(iteration)}: "
+    else:
+        said += f"the longest search on the way to iteration {number(iteration)}, in {_row(trace, block)}: "
+    said += f"{number(trials)} {'trial' if trials == 1 else 'trials'}, "
+    change = value - f
+    return said + (
+        f"t = {number(t)} accepted, f {'fell' if change <= 0.0 else 'rose'} by {number(abs(change))} "
+        f"(allowed: a change of at most {number(allowed - f)})."
+    )
+
+
+def _row(trace: Trace, row: int) -> str:
+    """A row of W by name, or the weights behind the last."""
+    if row >= trace.info.get("problem", {}).get("n_features", row + 1):
+        return "the transitions"
+    return f"the row of {html.escape(trace.names.feature(row))}"

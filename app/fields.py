@@ -52,7 +52,8 @@ def shown(value: Any) -> str:
 
 
 class Form(JSComponent):
-    """Fields for declared values; ``values`` holds those that differ from their defaults."""
+    """Fields for declared values; ``values`` holds those that are right and differ from their defaults.
+    ``on_change()`` is called whatever was typed."""
 
     fields = param.List(default=[], doc="one dictionary a field")
     title = param.String(default="", doc="with a title the fields can be folded away, and are at first")
@@ -67,6 +68,11 @@ class Form(JSComponent):
         self._texts: dict[str, Any] = {}
         self._errors: dict[str, str] = {}
         self.values: dict[str, Any] = {}
+
+    @property
+    def obstacle(self) -> str | None:
+        """What is wrong in the first field that is, in a sentence; None if nothing is."""
+        return next(iter(self._errors.values()), None)
 
     def set(self, declared: Sequence[Declaration], values: Mapping[str, Any]) -> None:
         """Show these fields with these values."""
@@ -95,5 +101,5 @@ class Form(JSComponent):
             self.values.pop(name, None)
             if parsed != declared.default:
                 self.values[name] = parsed
-            self._on_change()
         self._draw()
+        self._on_change()

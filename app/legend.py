@@ -1,4 +1,4 @@
-"""The rows above the plots: one a run, legend and instrument panel at once."""
+"""The rows above the plots: one a run, legend and instrument panel at once; and why Run waits, if it does."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ class LegendRows(JSComponent):
     """Drawn by ``assets/legend.js`` from plain dictionaries."""
 
     rows = param.List(default=[], doc="one dictionary a run: texts to show and its state")
+    notice = param.String(default="", doc="why no run can be started; empty if one can, or while runs live")
 
     _esm = theme.asset("legend.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("legend.css")]
@@ -23,12 +24,17 @@ class LegendRows(JSComponent):
     def __init__(self, session: Session, **params: Any) -> None:
         super().__init__(sizing_mode="stretch_width", margin=0, **params)
         self._session = session
+        self.obstacle: str | None = None
 
     def update(self) -> None:
         """Show the runs as they are now."""
         rows = [row(run, self._session) for run in self._session.runs]
         if rows != self.rows:
             self.rows = rows
+        waits = self.obstacle is not None and self._session.state == "idle"
+        notice = f"Run waits: {self.obstacle}" if waits else ""
+        if notice != self.notice:
+            self.notice = notice
 
     def _handle_msg(self, data: dict[str, Any]) -> None:
         session = self._session

@@ -205,13 +205,19 @@ class Page:
 
     def _changed(self) -> None:
         """After any change by the user: the address and what waits for the next Run."""
-        self.controls.ready = self.problem.ready and bool(self.solvers.chosen)
+        self.controls.obstacle = self.legend.obstacle = self._obstacle
         self.controls.update()
+        self.legend.update()
         changed = bool(self.session.alive) and self.setting != self._running
         text = "Changes take effect on the next Run." if changed else ""
         if self.pending.object != text:
             self.pending.object = text
         self.write_address()
+
+    @property
+    def _obstacle(self) -> str | None:
+        """Why nothing can be started now, in a sentence."""
+        return self.problem.obstacle or self.solvers.obstacle or self.limits.obstacle
 
     def write_address(self) -> None:
         """Put what is chosen into the browser's address."""
@@ -256,7 +262,7 @@ class Page:
         return view
 
     def _path_wanted(self) -> tuple[Problem, Setting] | None:
-        if self.problem.problem is None or not self.solvers.chosen:
+        if self._obstacle is not None:
             return None
         return self.problem.problem, self.setting
 

@@ -38,6 +38,7 @@ class ProblemPanel:
         self.setting = setting
         self.problem: solvers.Problem | None = None
         self.error = ""
+        self._lam_error = ""
         self._loading: Worker | None = None
         self._waiting = False
         self._quiet = False
@@ -100,12 +101,25 @@ class ProblemPanel:
         """Whether the data are there."""
         return self.problem is not None
 
+    @property
+    def obstacle(self) -> str | None:
+        """Why this problem cannot be run, in a sentence; None if it can."""
+        name = datasets.DATASETS[self.setting.data].name
+        wrong = self.options.obstacle or self.penalty_form.obstacle
+        if wrong is None and self.error:
+            wrong = f"{name} cannot be loaded: {self.error}"
+        if wrong is None and not self.ready:
+            wrong = f"loading {name} …"
+        return wrong or self._lam_error or None
+
     # what the user does
 
     def _choose(self, make: Callable[[], ProblemSetting]) -> None:
         if self._quiet:
             return
-        self.set(make())
+        setting = make()
+        if setting != self.setting:
+            self.set(setting)
         self._on_change()
 
     def _option_changed(self) -> None:
@@ -116,7 +130,10 @@ class ProblemPanel:
         self._choose(setting.with_fitting_loss)
 
     def _penalty_form_changed(self) -> None:
-        self._choose(lambda: replace(self.setting, penalty_params=dict(self.penalty_form.values), lam=None))
+        values = dict(self.penalty_form.values)
+        same = values == dict(self.setting.penalty_params)
+        lam = self.setting.lam if same else None
+        self._choose(lambda: replace(self.setting, penalty_params=values, lam=lam))
 
     def _lam_typed(self, event: object) -> None:
         if self._quiet:
@@ -124,9 +141,10 @@ class ProblemPanel:
         try:
             lam = positive("λ", self.lam.value)
         except ValueError as error:
-            self.lam.param.update(error_state=True, helper_text=str(error))
-            return
-        self._set_lam(lam)
+            self._lam_error = str(error)
+            self.lam.param.update(error_state=True, helper_text=self._lam_error)
+        else:
+            self._set_lam(lam)
         self._on_change()
 
     def _lam_slid(self, event: object) -> None:
@@ -159,6 +177,7 @@ class ProblemPanel:
 
     def _show_lam(self) -> None:
         setting, problem = self.setting, self.problem
+        self._lam_error = ""
         takes = PENALTIES[setting.penalty].takes_lam
         self._quiet = True
         self.lam.param.update(
@@ -179,7 +198,9 @@ class ProblemPanel:
             if self.slider.value != nearest:
                 self.slider.value = nearest
             if problem.lam_max:
-                self.ratio.object = f"= {number(setting.lam / problem.lam_max, 3)} λ<sub>max</sub>"
+                ratio = setting.lam / problem.lam_max
+                optimal = ": w = 0 is optimal" if ratio >= 1.0 else ""
+                self.ratio.object = f"= {number(ratio, 3)} λ<sub>max</sub>{optimal}"
         self._quiet = False
 
     # loading, off the page's thread

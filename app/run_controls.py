@@ -16,8 +16,8 @@ DRAWING = {"live": 1, "once a second": 5, "held": 0}
 
 
 class RunControls:
-    """The buttons. ``start(step)`` is asked to launch new runs when none is alive; ``on_change()`` is called
-    when a speed has been chosen."""
+    """The buttons. ``start(step)`` is asked to launch new runs when none is alive and there is no
+    ``obstacle``, a sentence that says why not; ``on_change()`` is called when a speed has been chosen."""
 
     def __init__(
         self, session: Session, start: Callable[[bool], None], on_change: Callable[[], None]
@@ -48,16 +48,12 @@ class RunControls:
         self.pace.param.watch(lambda event: (session.set_pace(event.new), on_change()), "value")
         self.drawing.param.watch(lambda event: (session.set_drawing(event.new), on_change()), "value")
         self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace, self.drawing]
-        self.ready = True
+        self.obstacle: str | None = None
         self.update()
 
     def go(self) -> None:
         """Start, or go on."""
-        if self._session.state == "idle":
-            self._start(False)
-        else:
-            self._session.resume()
-        self._session.tick()
+        self._start_or(self._session.resume, step=False)
 
     def toggle(self) -> None:
         """What the space bar does: run or pause."""
@@ -67,10 +63,13 @@ class RunControls:
             self.go()
 
     def _one_step(self) -> None:
-        if self._session.state == "idle":
-            self._start(True)
-        else:
-            self._session.step()
+        self._start_or(self._session.step, step=True)
+
+    def _start_or(self, go_on: Callable[[], None], *, step: bool) -> None:
+        if self._session.state != "idle":
+            go_on()
+        elif self.obstacle is None:
+            self._start(step)
         self._session.tick()
 
     def _then(self, act: Callable[[], None]) -> None:
@@ -80,10 +79,11 @@ class RunControls:
     def update(self) -> None:
         """Which buttons make sense now."""
         state = self._session.state
+        cannot_start = state == "idle" and self.obstacle is not None
         wanted = {
-            self.run: (state == "running" or not self.ready),
+            self.run: state == "running" or cannot_start,
             self.pause: state != "running",
-            self.step: not self.ready and state == "idle",
+            self.step: cannot_start,
             self.stop: state == "idle",
             self.clear: not self._session.runs,
         }

@@ -72,6 +72,13 @@ class SolverPanel(JSComponent):
         return tuple(entry.setting for entry in self._racing)
 
     @property
+    def obstacle(self) -> str | None:
+        """Why these solvers cannot be run, in a sentence; None if they can."""
+        if not self._racing:
+            return "choose at least one solver"
+        return next((f"{e.label}: {error}" for e in self._racing for error in e.errors.values()), None)
+
+    @property
     def _racing(self) -> list[Entry]:
         return [e for e in self._list if e.chosen and self._reason(e) is None]
 

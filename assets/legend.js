@@ -100,6 +100,7 @@ export function render({model}) {
     element("span"), element("span"), element("span"),
     ...Object.entries(NUMBERS).map(([name, [text, help]]) => element("span", {class: `num ${name}`, title: help}, text)))
   const empty = element("div", {class: "empty"}, "No runs yet: press Run to start the chosen solvers together.")
+  const notice = element("div", {class: "notice", role: "status"})
   const rows = new Map()
   const send = (message) => model.send_msg(message)
   function draw() {
@@ -111,12 +112,16 @@ export function render({model}) {
       fill(parts, data)
     }
     for (const [key, parts] of rows) { if (!seen.has(key)) { parts.row.remove(); rows.delete(key) } }
+    set(notice, model.notice)
     const wanted = model.rows.length ? [head, ...model.rows.map((data) => rows.get(data.key).row)] : [empty]
+    // in place of the invitation to press Run, and above rows that are there
+    if (model.notice) { wanted.splice(0, model.rows.length ? 0 : 1, notice) }
     if (wanted.length !== root.children.length || wanted.some((el, k) => root.children[k] !== el)) {
       root.replaceChildren(...wanted)
     }
   }
   model.on("rows", draw)
+  model.on("notice", draw)
   draw()
   return root
 }

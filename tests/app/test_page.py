@@ -241,6 +241,7 @@ def test_the_same_solver_races_twice_with_different_settings(visit, wait_until):
     page.solvers._handle_msg({"action": "set", "key": 1, "name": "beta", "value": "3"})
     line = page.solvers.entries[1]
     assert "beta" in next(f["error"] for f in line["fields"] if f["name"] == "beta")
+    page.solvers._handle_msg({"action": "set", "key": 1, "name": "beta", "value": "0.5"})
     assert list(map(str, page.setting.solvers)) == ["prox-qn", "prox-qn-2=prox-qn,memory=2"]
     page.controls.go()
     finish(page, wait_until)

@@ -251,14 +251,32 @@ def _do(execute: Callable[..., int], task: headless.Task, as_json: bool, results
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def serve(context: typer.Context, plugin: Plugins = []) -> int:  # noqa: B006
+def serve(
+    context: typer.Context,
+    memory: Annotated[
+        str | None,
+        _option(
+            "--memory", "SIZE", "Memory the server may use, such as 8G; by default half of it, at most 8G."
+        ),
+    ] = None,
+    host: Annotated[
+        list[str], _option("--host", "NAME", "A name the server answers to besides localhost and 127.0.0.1.")
+    ] = [],  # noqa: B006
+    plugin: Plugins = [],  # noqa: B006
+) -> int:
     """Serve the page to this machine: `panel serve app`, with further options passed on."""
+    from . import serving
+
     files = [str(Path(file).expanduser().resolve()) for file in plugin]
     plugins.load_all(files)
     listed = [*filter(None, [os.environ.get(plugins.VARIABLE)]), *files]
     environment = {**os.environ, plugins.VARIABLE: os.pathsep.join(listed)}
     command = [sys.executable, "-m", "panel", "serve", str(ROOT / "app"), "--address", "localhost"]
-    return subprocess.call([*command, *context.args], env=environment)
+    told = [word for name in host for word in (serving.HOST, name)]
+    if memory is not None:
+        told += [serving.MEMORY, str(serving.size(memory))]
+    marker = [] if "--args" in context.args or not told else ["--args"]  # after it all is for the page
+    return subprocess.call([*command, *context.args, *marker, *told], env=environment)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

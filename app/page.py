@@ -22,6 +22,7 @@ from app.path_panel import PathPanel
 from app.pool import PoolFull
 from app.problem_panel import ProblemPanel
 from app.run_controls import DRAWING, PACES, RunControls
+from app.serving import Serving
 from app.session import Session
 from app.setting import Setting, SolverSetting
 from app.solver_panel import SolverPanel
@@ -306,10 +307,13 @@ def serve() -> None:
     pn.extension(reconnect=True)
     context = pn.state.curdoc.session_context if pn.state.curdoc is not None else None
     request = getattr(context, "request", None)
-    if request is not None and (line := access.refusal(request.remote_ip, access.is_public())):
+    serving = Serving.from_arguments()
+    if request is not None and (
+        line := access.refusal(request.remote_ip, request.headers.get("Host"), serving)
+    ):  # the guard has seen to that, but for a server of main.py alone, which has no hooks
         pn.pane.Str(line).servable(title=TITLE)
         return
-    plugins.load_all(access.plugin_files())
+    plugins.load_all(serving.plugins)
     query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}
     page = Page(query)
     page.view().servable(title=TITLE)

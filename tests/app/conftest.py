@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +21,8 @@ from solvers import problem as problem_module
 
 if TYPE_CHECKING:
     from app.page import Page
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -91,3 +98,59 @@ def visit(wait_until: Callable[..., None]) -> Generator[Callable[..., Page], Non
         workers = list(page.session.share.workers)
         page.session.close()
         assert all(worker.join(5) for worker in workers)
+
+
+class Served:
+    """``panel serve app`` on a port of its own."""
+
+    def __init__(self, log: Path, *arguments: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.log = log
+        command = [sys.executable, "-m", "panel", "serve", "app", "--port", str(self.port), *arguments]
+        with log.open("w") as file:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT)
+        until = time.monotonic() + 60
+        while not self._answers():
+            assert self.process.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.1)
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            return True
+        return False
+
+    def get(self, path: str, **headers: str | None) -> tuple[int, dict[str, str], str]:
+        """Status, headers and text of an answer, by a raw socket. Of ``headers``, None leaves one out, and an
+        underscore stands for a dash."""
+        wanted = {"Host": f"localhost:{self.port}", "Connection": "close"}
+        wanted |= {name.replace("_", "-"): value for name, value in headers.items()}
+        lines = [f"GET {path} HTTP/1.1", *(f"{k}: {v}" for k, v in wanted.items() if v is not None)]
+        with socket.create_connection(("127.0.0.1", self.port), 30) as connection:
+            connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+            answer = connection.makefile("rb")
+            status = int(answer.readline().split()[1])
+            found = dict(line.decode().strip().split(": ", 1) for line in iter(answer.readline, b"\r\n"))
+            body = answer.read(int(found.get("Content-Length", 0)))
+        return status, found, body.decode(errors="replace")
+
+    def memory(self) -> float:
+        """Resident MiB."""
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096 / 2**20
+
+    def stop(self) -> str:
+        """End it; returns what it has said."""
+        self.process.terminate()
+        self.process.wait(20)
+        return self.log.read_text()
+
+
+@pytest.fixture(scope="package")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served, None, None]:
+    """A server as README starts it."""
+    server = Served(tmp_path_factory.mktemp("served") / "log")
+    yield server
+    log = server.stop()
+    assert "Traceback" not in log, log

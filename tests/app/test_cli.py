@@ -312,3 +312,22 @@ def test_serve_binds_to_this_machine_and_passes_the_rest_on(monkeypatch, tmp_pat
     assert arguments[1:4] == ["-m", "panel", "serve"]
     assert arguments[4:] == [str(ROOT / "app"), "--address", "localhost", "--port", "5010", "--show"]
     assert environment["SOLVERSCOPE_PLUGINS"] == str(plugin)
+
+
+@pytest.mark.parametrize(
+    ("given", "marker"), [(["--port", "5010"], ["--args"]), (["--args", "--public"], [])]
+)
+def test_serve_tells_the_page_names_and_memory(monkeypatch, given, marker):
+    from app import cli
+
+    calls = []
+    monkeypatch.setattr(cli.subprocess, "call", lambda command, env: calls.append(command) or 0)
+    assert cli.main(["serve", "--memory", "2G", "--host", "desk.lan", *given]) == 0
+    assert calls[0][7:] == [*given, *marker, "--host", "desk.lan", "--memory", str(2 << 30)]
+
+
+def test_serve_refuses_a_size_of_memory_that_makes_no_sense(capsys):
+    from app import cli
+
+    assert cli.main(["serve", "--memory", "much"]) == 2
+    assert "give a size from 64M on, such as 8G" in capsys.readouterr().err

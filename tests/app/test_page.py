@@ -362,6 +362,7 @@ def test_strangers_get_one_line_instead_of_the_page(monkeypatch):
 
     class Request:
         remote_ip = "192.0.2.7"
+        headers: ClassVar[dict] = {"Host": "localhost:5006"}
         arguments: ClassVar[dict] = {}
 
     class Context:

@@ -1,0 +1,63 @@
+"""How the server was started: what stands after ``--args`` of ``panel serve app``."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+PUBLIC, HOST, PLUGIN, MEMORY = "--public", "--host", "--plugin", "--memory"
+
+#: Memory a server may use if it is not told: half of what the machine has, and at most so much.
+USUAL_MEMORY = 8 << 30
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Whether everybody may look, under which names the server is known besides those of this machine, plugin
+    files, and bytes of memory it may use."""
+
+    public: bool = False
+    hosts: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+    memory: int = USUAL_MEMORY
+
+    @classmethod
+    def from_arguments(cls, arguments: Sequence[str] | None = None) -> Serving:
+        """From the arguments of the server's command line or of its script (default: this process's).
+
+        Raises ValueError, one sentence, where a size of memory cannot be read.
+        """
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        if "--args" in given:
+            given = given[given.index("--args") + 1 :]
+
+        def values(flag: str) -> tuple[str, ...]:
+            after = (value for name, value in pairwise(given) if name == flag)
+            joined = (word.partition("=")[2] for word in given if word.startswith(f"{flag}="))
+            return (*after, *joined)
+
+        sizes = values(MEMORY)
+        memory = size(sizes[-1]) if sizes else min(USUAL_MEMORY, machine_memory() // 2)
+        return cls(PUBLIC in given, tuple(map(str.lower, values(HOST))), values(PLUGIN), memory)
+
+
+def size(text: str) -> int:
+    """Bytes from a number with K, M, G or T after it; ValueError, one sentence, for anything else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    amount = float(match[1]) * UNITS[match[2].upper()] if match else 0.0
+    if not 64 * UNITS["M"] <= amount <= 1024 * UNITS["T"]:
+        raise ValueError(f"{MEMORY} {text!r} is not possible: give a size from 64M on, such as 8G")
+    return int(amount)
+
+
+def machine_memory() -> int:
+    """Bytes of memory the machine has; those of a server's usual share where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 2 * USUAL_MEMORY

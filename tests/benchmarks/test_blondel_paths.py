@@ -174,8 +174,6 @@ def test_figure_5_and_table_2(report: Report, name: str) -> None:
         "that the budget cut count as at least what they had. A warm run's first pass meets less, so it has "
         f"further to go. {'; '.join(f'{start}: {how}' for start, how in STARTS.items())}."
     )
-    columns = ["objective", "λ", "CPU s", "passes", "gap at least", "at most"]
-    report.table(f"What the paper's stop is worth on {name} (cold, first split)", columns, worth(paths))
     columns = ["λ", *(f"{o}: {what}" for o in OBJECTIVES for what in ("rows, %", "accuracy"))]
     curves = {
         o: (paths.rows(o), [value.low if value.known else np.nan for value in paths.accuracies(o)])
@@ -189,6 +187,8 @@ def test_figure_5_and_table_2(report: Report, name: str) -> None:
     report.curves(f"Figure 5: {name}", "non-zero rows, %", "test accuracy", curves, log=False)
     columns = ["claim", "figures", "verdict", "besides"]
     report.table(f"What section 5.3 says, on {name}", columns, path_claims(paths))
+    columns = ["objective", "λ", "CPU s", "passes", "gap at least", "at most"]
+    report.table(f"What the paper's stop is worth on {name} (cold, first split)", columns, worth(paths))
     for runs in paths.runs.values():
         assert all(np.isfinite(run.result["objective"]) for each in runs for run in each)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import subprocess
 import sys
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import arguments, plugins, printing
-from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED
+from . import arguments, plugins, printing, signals, streams
+from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED, NOT_WRITTEN
 
 if TYPE_CHECKING:
     from . import headless
@@ -75,8 +75,7 @@ def list_(
     plugins.load_all(plugin)
     found = entries(kind)
     if as_json:
-        for entry in found:
-            print(json.dumps(entry))
+        streams.put("".join(json.dumps(entry) + "\n" for entry in found))
     else:
         printing.show_entries(kind, found)
     return FINISHED
@@ -276,18 +275,41 @@ def serve(
     if memory is not None:
         told += [serving.MEMORY, str(serving.size(memory))]
     marker = [] if "--args" in context.args or not told else ["--args"]  # after it all is for the page
-    return subprocess.call([*command, *context.args, *marker, *told], env=environment)
+    return signals.become([*command, *context.args, *marker, *told], environment)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit status, after one line on standard error if it is 2."""
+    """Run one command; returns its exit status, after one line on standard error if it is 2 or 4."""
+    status = BAD_INPUT
     try:
-        return app(arguments, prog_name="solverscope", standalone_mode=False) or FINISHED
+        with signals.handled_by(signals.interrupt):
+            given = _legible(sys.argv[1:] if arguments is None else arguments)
+            return app(given, prog_name="solverscope", standalone_mode=False) or FINISHED
     except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit:  # so Typer ends where nobody reads on
+        streams.abandon_output()
         return INTERRUPTED
     except typer.TyperException as error:
         message = f"{error.format_message()} See solverscope --help."
-    except (ValueError, OSError, MemoryError) as error:
-        message = str(error) or "out of memory: take a smaller problem"
-    print("solverscope: " + " ".join(message.split()), file=sys.stderr)
-    return BAD_INPUT
+    except MemoryError:
+        message = "out of memory: take a smaller problem"
+    except ValueError as error:
+        message = str(error)
+    except OSError as error:
+        from solvers.files import NotWritten, why
+
+        # whatever is wrong with a file that is read is a ValueError
+        status = NOT_WRITTEN
+        reason, advice = why(error)
+        message = str(error) if isinstance(error, NotWritten) else f"not written, for {reason}: {advice}"
+    streams.Listener(sys.stderr).write("solverscope: " + " ".join(message.split()) + "\n")
+    return status
+
+
+def _legible(arguments: Sequence[str]) -> list[str]:
+    """The arguments; ValueError for one with a control character, which no name, number or path needs."""
+    for argument in arguments:
+        if any(unicodedata.category(letter) == "Cc" for letter in argument):
+            raise ValueError(f"the argument {argument!r} holds a control character: leave that out")
+    return list(arguments)

@@ -12,6 +12,13 @@ def main() -> None:
     """Run the command line and leave with its exit status."""
     # another installed package may be called `datasets`: ours must be found first
     sys.path.insert(0, str(ROOT))
-    from app.cli import main as command_line
+    from app import exit_status, streams
 
-    sys.exit(command_line())
+    streams.open_closed()
+    try:
+        from app.cli import main as command_line
+
+        status = command_line()
+    except KeyboardInterrupt:  # while it was being imported
+        status = exit_status.INTERRUPTED
+    sys.exit(status)

@@ -3,4 +3,6 @@
 FINISHED = 0
 BAD_INPUT = 2
 FAILED = 3
+#: A result could not be written: the disk or the output is full, read-only, or gone.
+NOT_WRITTEN = 4
 INTERRUPTED = 130

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +13,7 @@ import datasets
 import solvers
 from solvers.trace import iterate_line, plain, run_line, save
 
+from . import signals, streams
 from .exit_status import FAILED, FINISHED, INTERRUPTED
 from .progress import Progress
 from .reference import Reference, reference
@@ -43,14 +40,14 @@ class Task:
     out: Path | None = None
 
 
-class CtrlC:
-    """A gate for runs that the first Ctrl-C closes; the second one interrupts whatever is going on."""
+class Interrupts:
+    """A gate for runs that the first signal to end closes; the second one interrupts whatever is going on."""
 
     def __init__(self) -> None:
-        self.pressed = False
+        self.wanted = False
 
     def pulse(self) -> None:
-        if self.pressed:
+        if self.wanted:
             raise solvers.Interrupted
 
     def step(self, run: solvers.Run) -> None:
@@ -58,26 +55,19 @@ class CtrlC:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take Ctrl-C from here on, in the main thread."""
-        if threading.current_thread() is not threading.main_thread():
+        """Take Ctrl-C and its like from here on, in the main thread."""
+        with signals.handled_by(self._end):
             yield
-            return
-        before = signal.signal(signal.SIGINT, self._press)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
 
-    def _press(self, *_: object) -> None:
-        if self.pressed:
+    def _end(self, *_: object) -> None:
+        if self.wanted:
             raise KeyboardInterrupt
-        self.pressed = True
+        self.wanted = True
 
 
 def print_json(record: dict[str, Any]) -> None:
     """One JSON line on standard output, at once."""
-    sys.stdout.write(json.dumps(plain(record)) + "\n")
-    sys.stdout.flush()
+    streams.put(json.dumps(plain(record)) + "\n")
 
 
 def execute(task: Task, emit: Emit, progress: Progress) -> int:
@@ -91,50 +81,52 @@ def execute(task: Task, emit: Emit, progress: Progress) -> int:
     emit(problem.describe())
     traces: list[solvers.Trace] = []
 
-    def runs(ctrl_c: CtrlC) -> Iterator[solvers.Run]:
-        known = find_reference(task, problem, ctrl_c, progress)
+    def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
+        known = find_reference(task, problem, interrupts, progress)
         if known is not None:
             emit(known.describe())
         stopping = limits(task, known)
         for label, solver in task.entrants:
             solver = solver.towards(stopping.tol)
-            run = solvers.Run(problem, solver, label=label, stopping=stopping, gate=ctrl_c)
+            run = solvers.Run(problem, solver, label=label, stopping=stopping, gate=interrupts)
             if known is not None:
                 run.trace.info["reference"] = known.describe()
             traces.append(run.trace)
             yield run
 
-    try:
-        return follow_all(runs, emit, progress, lambda run: emit(run.trace.result))
-    finally:
-        if task.out is not None and traces:
-            save(traces, task.out)
+    # a second Ctrl-C ends a run at once, but not the writing of its file
+    with Interrupts().listening():
+        try:
+            return follow_all(runs, emit, progress, lambda run: emit(run.trace.result))
+        finally:
+            if task.out is not None and traces:
+                save(traces, task.out)
 
 
 def follow_all(
-    runs: Callable[[CtrlC], Iterator[solvers.Run]],
+    runs: Callable[[Interrupts], Iterator[solvers.Run]],
     emit: Emit,
     progress: Progress,
     finish: Callable[[solvers.Run], None],
 ) -> int:
     """Execute the runs that ``runs(gate)`` gives, one after another; returns the exit status.
 
-    All records but the result go to ``emit``; ``finish(run)`` sees to that. Ctrl-C ends the run at work and
-    all that were to come.
+    All records but the result go to ``emit``; ``finish(run)`` sees to that. Ctrl-C, or a signal like it, ends
+    the run at work and all that were to come.
     """
-    ctrl_c, status = CtrlC(), FINISHED
+    interrupts, status = Interrupts(), FINISHED
     try:
-        with ctrl_c.listening():
-            for run in runs(ctrl_c):
+        with interrupts.listening():
+            for run in runs(interrupts):
                 _follow(run, emit, progress, finish)
-                if ctrl_c.pressed:
+                if interrupts.wanted:
                     return INTERRUPTED
                 if run.trace.status == "failed":
                     status = FAILED
     except solvers.Interrupted:
         return INTERRUPTED
-    except BrokenPipeError:  # nobody reads on: leave nothing for the interpreter to flush at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # nobody reads on
+        streams.abandon_output()
         return INTERRUPTED
     return status
 
@@ -164,7 +156,7 @@ def _check(solver: solvers.Solver, problem: solvers.Problem) -> None:
 
 
 def find_reference(
-    task: Task, problem: solvers.Problem, ctrl_c: CtrlC, progress: Progress
+    task: Task, problem: solvers.Problem, interrupts: Interrupts, progress: Progress
 ) -> Reference | None:
     """f* as the task wants it; None if it wants none."""
     if task.f_star is None:
@@ -172,7 +164,7 @@ def find_reference(
     if task.f_star != "auto":
         return Reference(float(task.f_star), violation=None, gap=None, solver=None, cached=False)
     with progress.working("solving for f*"):
-        known = reference(problem, ctrl_c.pulse)
+        known = reference(problem, interrupts.pulse)
     reached = known.violation / (problem.violation_at_zero() or 1.0)
     source = "from the cache" if known.cached else f"by {known.solver}"
     proof = "" if known.gap is None else f", above the minimum by {known.gap:.1e} at most"

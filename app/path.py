@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 import solvers
+from solvers.files import NotWritten, replacing
 from solvers.path import measured, path_runs
 from solvers.trace import plain
 
-from .headless import CtrlC, Emit, Task, find_reference, follow_all, limits, problems, sentence
+from .headless import Emit, Interrupts, Task, find_reference, follow_all, limits, problems, sentence
 from .progress import Progress
 
 #: Takes a record, and with a result the weights.
@@ -43,25 +44,28 @@ def execute(task: PathTask, emit: Emit, progress: Progress) -> int:
     ValueError for bad input, before anything is computed or printed.
     """
     objectives = [(problem, task.lams(problem)) for problem in problems(task, progress)]
-    with _file(task.out) as keep:
+    # a second Ctrl-C ends a run at once, but not the writing of its file
+    with Interrupts().listening(), _file(task.out) as keep:
 
         def tell(record: dict[str, Any], w: np.ndarray | None = None) -> None:
             if record["type"] != "iterate" or task.iterates:
                 emit(record)
                 keep(record, w)
 
-        def runs(ctrl_c: CtrlC) -> Iterator[solvers.Run]:
+        def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
             def stopping(problem: solvers.Problem) -> solvers.Stopping:
                 progress.say(sentence(problem))
                 tell(problem.describe())
-                known = find_reference(task, problem, ctrl_c, progress)
+                known = find_reference(task, problem, interrupts, progress)
                 if known is not None:
                     tell(known.describe())
                 return limits(task, known)
 
             for problem, lams in objectives:
                 for label, solver in task.entrants:
-                    yield from path_runs(problem, solver, lams, label=label, stopping=stopping, gate=ctrl_c)
+                    yield from path_runs(
+                        problem, solver, lams, label=label, stopping=stopping, gate=interrupts
+                    )
 
         def finish(run: solvers.Run) -> None:
             tell(run.trace.result | measured(run), run.trace.w)
@@ -71,13 +75,12 @@ def execute(task: PathTask, emit: Emit, progress: Progress) -> int:
 
 @contextmanager
 def _file(path: Path | None) -> Iterator[Keep]:
-    """While it lasts, what it gives takes the records for the file; lines are written at once, tables at the
-    end."""
+    """While it lasts, what it gives takes the records for the file, which is written at the end, however the
+    path ends: line by line as they come, or as a table."""
     if path is None:
         yield lambda record, w: None
     elif path.suffix == ".jsonl":
-        with path.open("w", encoding="utf-8") as file:
-            yield lambda record, w: print(json.dumps(plain(record)), file=file)
+        yield from _lines(path)
     else:
         rows: list[dict[str, Any]] = []
         weights: list[np.ndarray] = []
@@ -97,8 +100,30 @@ def _file(path: Path | None) -> Iterator[Keep]:
                 _write_npz(rows, weights, path)
 
 
+def _lines(path: Path) -> Iterator[Keep]:
+    """Gives what writes the line of one record; once a run has begun, the file is kept however the path ends,
+    unless it cannot be written."""
+    began, ended = False, None
+
+    def keep(record: dict[str, Any], w: np.ndarray | None) -> None:
+        nonlocal began
+        began = began or record["type"] == "run"
+        print(json.dumps(plain(record)), file=file)
+
+    with replacing(path, encoding="utf-8") as file:
+        try:
+            yield keep
+        except BaseException as error:
+            unwritable = isinstance(error, OSError) and not isinstance(error, (NotWritten, BrokenPipeError))
+            if unwritable or not began:
+                raise
+            ended = error
+    if ended is not None:
+        raise ended
+
+
 def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path, encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
@@ -109,14 +134,15 @@ def _write_npz(rows: list[dict[str, Any]], weights: list[np.ndarray], path: Path
     ``w_indices[w_starts[k]:w_starts[k + 1]]``, in all ``w_size[k]``."""
     supports = [np.flatnonzero(w) for w in weights]
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    np.savez_compressed(
-        path,
-        **{name: _column(values) for name, values in columns.items()},
-        w_size=np.array([w.size for w in weights]),
-        w_starts=np.cumsum([0, *(support.size for support in supports)]),
-        w_indices=np.concatenate(supports),
-        w_values=np.concatenate([w[support] for w, support in zip(weights, supports, strict=True)]),
-    )
+    with replacing(path, "wb") as file:
+        np.savez_compressed(
+            file,
+            **{name: _column(values) for name, values in columns.items()},
+            w_size=np.array([w.size for w in weights]),
+            w_starts=np.cumsum([0, *(support.size for support in supports)]),
+            w_indices=np.concatenate(supports),
+            w_values=np.concatenate([w[support] for w, support in zip(weights, supports, strict=True)]),
+        )
 
 
 def _column(values: list[Any]) -> np.ndarray:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import Any
+
+from .streams import put
 
 #: Columns of a table that goes to a file or a pipe.
 WIDTH = 160
@@ -20,13 +23,17 @@ def _print(
     from rich.table import Table
     from rich.text import Text
 
+    # rich itself would end the process where nobody reads
+    terminal, text = sys.stdout.isatty(), io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=None if terminal else WIDTH)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for heading in headings:
         right = heading in numbers
         table.add_column(heading, justify="right" if right else "left", no_wrap=right or heading == "id")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
+    console.print(table)
+    put(text.getvalue())
 
 
 def show_entries(kind: str, entries: Sequence[dict[str, Any]]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from .streams import Listener
 
 #: Seconds between two changes of the moving line.
 PERIOD = 0.1
@@ -16,7 +19,8 @@ class Progress:
     def __init__(self, *, moving: bool = True) -> None:
         from rich.console import Console
 
-        self._console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        heard = Listener(sys.stderr)
+        self._console = Console(file=heard, highlight=False, markup=False, soft_wrap=True)
         self._moving = moving and self._console.is_terminal
 
     def say(self, text: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .files import replacing
 from .iterate import FIELDS, NAN
 from .names import Names
 
@@ -182,7 +183,10 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def save(traces: list[Trace], path: str | Path) -> None:
-    """Write runs to one file; the ending of its name says how (``.jsonl``, ``.csv`` or ``.npz``)."""
+    """Write runs to one file; the ending of its name says how (``.jsonl``, ``.csv`` or ``.npz``).
+
+    The file is there as a whole or, if it cannot be written, as it was before: see :func:`.files.replacing`.
+    """
     path = checked_path(path)
     _WRITERS[path.suffix](traces, path)
 
@@ -192,21 +196,28 @@ def checked_path(path: str | Path) -> Path:
     path = Path(path)
     if path.suffix not in _WRITERS:
         raise ValueError(f"cannot write {path.name}: the name must end in {', '.join(_WRITERS)}")
-    if not path.parent.is_dir():
-        raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    try:
+        if not path.parent.is_dir():
+            raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
+        there = path.exists()
+    except OSError as error:
+        raise ValueError(f"cannot write {path.name[:80]}: {error.strerror}, choose another name") from None
+    if (there and not path.is_file()) or not os.access(path if there else path.parent, os.W_OK):
         raise ValueError(f"cannot write {path}: choose a file that may be written")
+    folder = Path(os.path.realpath(path)).parent
+    if not os.access(folder, os.W_OK):  # the new file is made beside the old one
+        raise ValueError(f"cannot write {path}: choose a folder that may be written, unlike {folder}")
     return path
 
 
 def _write_jsonl(traces: list[Trace], path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
+    with replacing(path, encoding="utf-8") as file:
         for line in lines(traces):
             file.write(json.dumps(line) + "\n")
 
 
 def _write_csv(traces: list[Trace], path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path, encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["label", "solver", *FIELDS])
         for trace in traces:
@@ -234,7 +245,8 @@ def _write_npz(traces: list[Trace], path: Path) -> None:
         arrays[f"{label}/info"] = np.array(json.dumps(header | {"result": trace.result}))
     if traces:
         arrays["problem"] = np.array(json.dumps(traces[0].info.get("problem", {})))
-    np.savez_compressed(path, **arrays)
+    with replacing(path, "wb") as file:
+        np.savez_compressed(file, **arrays)
 
 
 _WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}

@@ -304,7 +304,7 @@ def test_serve_binds_to_this_machine_and_passes_the_rest_on(monkeypatch, tmp_pat
     from app import cli
 
     calls = []
-    monkeypatch.setattr(cli.subprocess, "call", lambda command, env: calls.append((command, env)) or 0)
+    monkeypatch.setattr(cli.signals, "become", lambda command, env: calls.append((command, env)) or 0)
     plugin = tmp_path / "own.py"
     plugin.write_text("")
     assert cli.main(["serve", "--plugin", str(plugin), "--port", "5010", "--show"]) == 0
@@ -321,7 +321,7 @@ def test_serve_tells_the_page_names_and_memory(monkeypatch, given, marker):
     from app import cli
 
     calls = []
-    monkeypatch.setattr(cli.subprocess, "call", lambda command, env: calls.append(command) or 0)
+    monkeypatch.setattr(cli.signals, "become", lambda command, env: calls.append(command) or 0)
     assert cli.main(["serve", "--memory", "2G", "--host", "desk.lan", *given]) == 0
     assert calls[0][7:] == [*given, *marker, "--host", "desk.lan", "--memory", str(2 << 30)]
 

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import solvers
 from app import headless
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -62,14 +56,15 @@ def test_npz_file_holds_columns_and_weights_without_pickles(two_runs):
     assert np.count_nonzero(w) == result["nnz"] == answer.of_type("result")[1]["nnz"]
 
 
-def press_ctrl_c_at(monkeypatch, iteration):
+def press_ctrl_c_at(monkeypatch, iteration, times=1):
     """Send this process the signal of Ctrl-C when the record of ``iteration`` is printed."""
     print_json = headless.print_json
 
     def printing(record):
         print_json(record)
         if record["type"] == "iterate" and record["iteration"] == iteration:
-            signal.raise_signal(signal.SIGINT)
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(headless, "print_json", printing)
 
@@ -86,6 +81,21 @@ def test_ctrl_c_ends_the_run_writes_its_trace_and_gives_130(command, monkeypatch
     assert (result["status"], result["iterations"]) == ("stopped", 3)
     assert [json.loads(line) for line in out.read_text().splitlines()] == answer.records
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_impatient_second_ctrl_c_does_not_cost_the_file(command, monkeypatch, tmp_path):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    press_ctrl_c_at(monkeypatch, 3, times=2)
+    save, out = headless.save, tmp_path / "trace.jsonl"
+
+    def saving(*arguments):
+        signal.raise_signal(signal.SIGINT)  # a third one, while the file is written
+        save(*arguments)
+
+    monkeypatch.setattr(headless, "save", saving)
+    answer = command("run", "digits", "--solver", "prox-gd", "--tol", "0", "--json", "--out", str(out))
+    assert answer.status == 130
+    assert json.loads(out.read_text().splitlines()[-1])["status"] == "stopped"
 
 
 @pytest.mark.usefixtures("registries")
@@ -121,11 +131,11 @@ def test_ctrl_c_while_solving_for_f_star_gives_130(command, monkeypatch):
 
 
 def test_second_ctrl_c_interrupts_at_once():
-    ctrl_c = headless.CtrlC()
-    with ctrl_c.listening():
+    interrupts = headless.Interrupts()
+    with interrupts.listening():
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(solvers.Interrupted):
-            ctrl_c.pulse()
+            interrupts.pulse()
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
 
@@ -155,43 +165,3 @@ def test_numerical_failure_gives_3_keeps_the_trace_and_lets_the_next_solver_run(
     assert "Traceback" not in answer.err
     assert fine["status"] == "max-iter"
     assert [json.loads(line) for line in out.read_text().splitlines()] == answer.records
-
-
-@pytest.fixture
-def endless_process(tmp_path):
-    """A process of its own that runs until somebody ends it, and the file it is to leave."""
-    out = tmp_path / "trace.npz"
-    arguments = ["run", "digits", "--solver", "prox-gd", "--tol", "0", "--json", "--out", str(out)]
-    script = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.console import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    yield process, out
-    process.kill()
-    process.communicate()
-
-
-def test_interrupted_process_leaves_whole_lines_and_its_file(endless_process):
-    process, out = endless_process
-    lines = [process.stdout.readline() for _ in range(5)]  # printed while the run goes on
-    os.kill(process.pid, signal.SIGINT)
-    rest, err = process.communicate(timeout=30)
-    assert process.returncode == 130, err
-    assert "Traceback" not in err
-    records = [json.loads(line) for line in [*lines, *rest.splitlines()]]
-    assert records[-1]["type"] == "result"
-    assert records[-1]["status"] == "stopped"
-    with np.load(out, allow_pickle=False) as arrays:
-        assert arrays["prox-gd/iteration"][-1] == records[-1]["iterations"]
-
-
-def test_reader_that_goes_away_ends_the_run(endless_process):
-    process, out = endless_process
-    while '"iterate"' not in process.stdout.readline():
-        pass
-    process.stdout.close()
-    err = process.stderr.read()
-    assert process.wait(timeout=30) == 130
-    assert "Traceback" not in err
-    with np.load(out, allow_pickle=False) as arrays:
-        assert len(arrays["prox-gd/iteration"]) > 0

@@ -84,17 +84,23 @@ class Server:
     def computing(self, seconds: float) -> float:
         """CPU seconds that runs take in the time to come: those of all threads but the page's own, which may
         draw, or look for garbage after a visit, meanwhile."""
-        before = self._threads()
+        before = self.threads()
         time.sleep(seconds)
-        return sum(spent - before.get(thread, 0.0) for thread, spent in self._threads().items())
+        after = self.threads()
+        return sum(after[name] - before.get(name, 0.0) for name in after if name != self.page_thread)
 
-    def _threads(self) -> dict[str, float]:
+    @property
+    def page_thread(self) -> str:
+        """Which of the threads serves the pages."""
+        return str(self.process.pid)
+
+    def threads(self) -> dict[str, float]:
+        """CPU seconds of every thread that is alive."""
         found = {}
         for stat in Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
             with contextlib.suppress(OSError):  # it has just ended
                 fields = stat.read_text().rpartition(")")[2].split()
                 found[stat.parent.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        found.pop(str(self.process.pid))
         return found
 
     def memory(self) -> float:

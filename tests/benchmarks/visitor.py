@@ -1,0 +1,156 @@
+"""A visitor without a browser: speaks Bokeh's protocol over a web socket, and keeps what it must look at."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tornado.httpclient import AsyncHTTPClient, HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+TOKEN = re.compile(r'"token":"([^"]+)"')
+
+
+class Visitor:
+    """One page. ``rows`` are those of the legend as they were last sent: a dictionary a run."""
+
+    def __init__(self, port: int) -> None:
+        self._at = f"localhost:{port}"
+        self._ids = itertools.count()
+        self._socket: WebSocketClientConnection | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._news = asyncio.Condition()
+        self._models: dict[str, str] = {}  # id of what can be sent an event, by its label or class
+        self._labels: dict[str, str] = {}  # labels of buttons, by the id of their data
+        self.disabled: dict[str, bool] = {}  # by label
+        self.rows: list[dict[str, Any]] = []
+
+    async def open(self) -> None:
+        """Load the page as a browser does, until Run can be pressed."""
+        page = await AsyncHTTPClient().fetch(f"http://{self._at}/app", request_timeout=120)
+        token = TOKEN.search(page.body.decode())
+        assert token is not None, "no session in the page"
+        request = HTTPRequest(f"ws://{self._at}/app/ws", request_timeout=120)
+        self._socket = await websocket_connect(
+            request, subprotocols=["bokeh", token.group(1)], max_message_size=2**26
+        )
+        while '"ACK"' not in await self._socket.read_message():
+            pass  # the server listens once it has said so
+        self._reader = asyncio.create_task(self._read())
+        await self._write("PULL-DOC-REQ", {})
+        await self.wait_until(lambda: "Run" in self._models, "the document")
+        await self._event({"type": "event", "name": "document_ready", "values": {"type": "map"}})
+        await self.wait_until(lambda: not self.disabled["Run"], "Run to be possible")
+
+    async def close(self) -> None:
+        """Leave, as a closed tab does."""
+        if self._reader is not None:
+            self._reader.cancel()
+        if self._socket is not None:
+            self._socket.close()
+
+    async def press(self, label: str) -> None:
+        """Press a button."""
+        data = {"type": "map", "entries": []}
+        await self._model_event("dom_event", label, node="click", data=data)
+
+    async def tell_legend(self, action: str, run: int) -> None:
+        """What a click into a run's row says."""
+        data = {"type": "map", "entries": [["action", action], ["key", run]]}
+        await self._model_event("data_event", "LegendRows", data=data)
+
+    async def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
+        """Until a message has made it true."""
+        try:
+            async with asyncio.timeout(seconds), self._news:
+                await self._news.wait_for(condition)
+        except TimeoutError:
+            raise AssertionError(f"waited {seconds:g} s for {what}") from None
+
+    @property
+    def chosen(self) -> int | None:
+        """The run whose row is the chosen one."""
+        return next((row["key"] for row in self.rows if row["chosen"]), None)
+
+    @property
+    def states(self) -> list[str]:
+        return [row["state"] for row in self.rows]
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Of all its runs, as the legend shows them."""
+        found = [re.fullmatch(r"([\d\u2009.]+)\u2009?\s*s", row["cpu"]) for row in self.rows]
+        return sum(float(m.group(1).replace("\u2009", "")) for m in found if m)
+
+    # messages
+
+    async def _model_event(self, name: str, model: str, **values: Any) -> None:
+        entries = [["model", {"id": self._models[model]}], *([key, value] for key, value in values.items())]
+        await self._event({"type": "event", "name": name, "values": {"type": "map", "entries": entries}})
+
+    async def _event(self, event: dict[str, Any]) -> None:
+        sent = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}
+        await self._write("PATCH-DOC", {"events": [sent]})
+
+    async def _write(self, kind: str, content: dict[str, Any]) -> None:
+        header = {"msgid": str(next(self._ids)), "msgtype": kind}
+        for part in (header, {}, content):
+            await self._socket.write_message(json.dumps(part))
+
+    async def _read(self) -> None:
+        while (frame := await self._socket.read_message()) is not None:
+            # what is not about the legend or a button is not worth the time on a machine that measures
+            if isinstance(frame, str) and any(word in frame for word in ('"rows"', '"disabled"', '"doc"')):
+                message = json.loads(frame)
+                if "doc" in message:
+                    self._learn(message["doc"])
+                for event in message.get("events", ()):
+                    self._follow(event)
+                async with self._news:
+                    self._news.notify_all()
+
+    def _learn(self, document: dict[str, Any]) -> None:
+        for model in _objects(document):
+            data = model["attributes"].get("data")
+            if not isinstance(data, dict) or "attributes" not in data:
+                continue
+            own = data["attributes"]
+            name = own.get("label") if model.get("name", "").endswith("ReactComponent") else None
+            name = name or model["attributes"].get("class_name")
+            if name is not None:
+                self._models.setdefault(name, model["id"])
+                self._labels[data["id"]] = name
+                self.disabled[name] = bool(own.get("disabled", False))
+
+    def _follow(self, event: dict[str, Any]) -> None:
+        attr = event.get("attr")
+        if attr == "rows":
+            self.rows = [dict(row["entries"]) for row in event["new"]]
+        elif attr == "disabled" and (name := self._labels.get(event["model"]["id"])):
+            self.disabled[name] = event["new"]
+
+
+async def timed_get(port: int) -> float:
+    """Seconds until the server answers a request that costs it nothing."""
+    began = time.perf_counter()
+    await AsyncHTTPClient().fetch(f"http://localhost:{port}/app/metadata", request_timeout=120)
+    return time.perf_counter() - began
+
+
+def _objects(node: Any) -> Iterator[dict[str, Any]]:
+    """All models written out somewhere in a document."""
+    if isinstance(node, dict):
+        if node.get("type") == "object" and "attributes" in node:
+            yield node
+        children: Any = node.values()
+    elif isinstance(node, list):
+        children = node
+    else:
+        return
+    for child in children:
+        yield from _objects(child)

@@ -64,7 +64,6 @@ class Session:
         for style, make in enumerate(makers):
             self.runs.append(make(self.share, style=style, pace=self.pace, step=step))
         self._ticks = 0  # views that take long wait until the first points are there
-        self.tick()
         self._set_period(EAGER)
 
     @property

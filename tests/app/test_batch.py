@@ -44,3 +44,22 @@ def test_without_a_page_nothing_is_held_back():
     with batch():
         pass
     assert pn.state.curdoc is None
+
+
+def test_data_and_numbers_need_no_walk(document, walks):
+    source = ColumnDataSource({"x": [0], "y": [1]})
+    document.roots[0].line("x", "y", source=source)
+    walks.clear()
+    with batch():
+        source.stream({"x": [1], "y": [2]})
+        source.data = {"x": [0], "y": [0]}
+        document.roots[0].height = 200
+    assert not walks
+
+
+def test_nested_blocks_walk_once_at_the_end_of_the_outer(document, walks):
+    with batch():
+        with batch():
+            document.roots[0].line("x", "y", source=ColumnDataSource({"x": [0], "y": [1]}))
+        assert not walks
+    assert len(walks) == 1

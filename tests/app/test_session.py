@@ -5,6 +5,7 @@ from __future__ import annotations
 import panel as pn
 import pytest
 from bokeh.document import Document
+from bokeh.model import Model
 
 from app.pool import RunPool
 from app.session import EAGER, GRACE, PERIOD, SLOWEST, Session
@@ -205,3 +206,17 @@ def test_a_tick_walks_the_document_at_most_once(visit, walks, wait_until):
     page.session.tick()
     assert sum(map(len, page.session.traces)) > 0
     assert len(counted) == 1, "curves of both runs are new in both plots"
+
+
+def test_a_tick_with_nothing_new_touches_no_model(visit, walks, wait_until, monkeypatch):
+    page = visit(**SMALL)
+    counted = walks(page)
+    page.start(False)
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+    page.session.tick()
+    counted.clear()
+    changes = []
+    monkeypatch.setattr(Model, "trigger", lambda self, attr, *args, **more: changes.append((self, attr)))
+    page.session.tick()
+    assert (changes, counted) == ([], [])

@@ -16,7 +16,7 @@ from solvers.trace import iterate_line, plain, run_line, save
 from . import signals, streams
 from .exit_status import FAILED, FINISHED, INTERRUPTED
 from .progress import Progress
-from .reference import Reference, reference
+from .reference import Reference, distrust, reference
 
 Emit = Callable[[dict[str, Any]], None]
 
@@ -82,22 +82,32 @@ def execute(task: Task, emit: Emit, progress: Progress) -> int:
     traces: list[solvers.Trace] = []
 
     def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
-        known = find_reference(task, problem, interrupts, progress)
-        if known is not None:
-            emit(known.describe())
-        stopping = limits(task, known)
+        known, wanted = None, True
         for label, solver in task.entrants:
+            if wanted:
+                known, wanted = find_reference(task, problem, interrupts, progress), False
+                if known is not None:
+                    emit(known.describe())
+            stopping = limits(task, known)
             solver = solver.towards(stopping.tol)
             run = solvers.Run(problem, solver, label=label, stopping=stopping, gate=interrupts)
             if known is not None:
                 run.trace.info["reference"] = known.describe()
             traces.append(run.trace)
             yield run
+            if known is not None and below_f_star(run):
+                # solving anew helps where it came from the disk; what was given, or just solved for, stays
+                known, wanted = None, known.cached
+
+    def finish(run: solvers.Run) -> None:
+        emit(run.trace.result)
+        if task.f_star == "auto" and below_f_star(run):
+            distrust(problem)
 
     # a second Ctrl-C ends a run at once, but not the writing of its file
     with Interrupts().listening():
         try:
-            return follow_all(runs, emit, progress, lambda run: emit(run.trace.result))
+            return follow_all(runs, emit, progress, finish)
         finally:
             if task.out is not None and traces:
                 save(traces, task.out)
@@ -173,17 +183,31 @@ def find_reference(
 
 
 def limits(task: Task, known: Reference | None) -> solvers.Stopping:
-    """When a run of the task ends."""
-    f_star = None if known is None else known.f_star
-    return solvers.Stopping(f_star=f_star, **task.limits).or_usual()
+    """When a run of the task ends; there is no gap without f*."""
+    if known is None:
+        return solvers.Stopping(**{**task.limits, "gap": None}).or_usual()
+    return solvers.Stopping(f_star=known.f_star, **task.limits).or_usual()
+
+
+def below_f_star(run: solvers.Run) -> bool:
+    """Whether an iterate got below the run's f*, which so is not the minimum."""
+    f_star, objectives = run.stopping.f_star, run.trace.objective
+    return f_star is not None and any(solvers.undercuts(f, f_star) for f in objectives)
 
 
 def _follow(run: solvers.Run, emit: Emit, progress: Progress, finish: Callable[[solvers.Run], None]) -> None:
     emit(run_line(run.trace))
     with progress.working(f"{run.label}: compiling") as show, closing(run.steps()) as steps:
+        f_star = run.stopping.f_star
         for trace in steps:
             last = trace.last
             emit(iterate_line(trace, last))
+            if f_star is not None and solvers.undercuts(last["objective"], f_star):
+                progress.say(
+                    f"{run.label}: f = {last['objective']:.12g} at iteration {last['iteration']} is below "
+                    f"f* = {f_star:.12g}: that is not the minimum, so the gap to it ends nothing"
+                )
+                f_star = None
             show(f"{run.label}: iteration {last['iteration']}, f = {last['objective']:.9g}", None)
     finish(run)
     result = run.trace.result

@@ -17,8 +17,19 @@ from solvers.files import NotWritten, replacing
 from solvers.path import measured, path_runs
 from solvers.trace import plain
 
-from .headless import Emit, Interrupts, Task, find_reference, follow_all, limits, problems, sentence
+from .headless import (
+    Emit,
+    Interrupts,
+    Task,
+    below_f_star,
+    find_reference,
+    follow_all,
+    limits,
+    problems,
+    sentence,
+)
 from .progress import Progress
+from .reference import distrust
 
 #: Takes a record, and with a result the weights.
 Keep = Callable[[dict[str, Any], np.ndarray | None], None]
@@ -69,6 +80,8 @@ def execute(task: PathTask, emit: Emit, progress: Progress) -> int:
 
         def finish(run: solvers.Run) -> None:
             tell(run.trace.result | measured(run), run.trace.w)
+            if below_f_star(run):
+                distrust(run.problem)
 
         return follow_all(runs, tell, progress, finish)
 

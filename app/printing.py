@@ -99,10 +99,11 @@ class Results:
             self._results.setdefault(self._objective, []).append(row)
 
     def _gap(self, objective: float | None) -> float | None:
-        from solvers import relative_gap
+        from solvers import relative_gap, undercuts
 
-        known = self._f_star is not None and objective is not None
-        return relative_gap(objective, self._f_star) if known else None
+        if self._f_star is None or objective is None or undercuts(objective, self._f_star):
+            return None
+        return relative_gap(objective, self._f_star)
 
     def show(self) -> None:
         """Print the tables, if anything ran; without columns of which nothing is known."""

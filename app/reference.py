@@ -6,18 +6,22 @@ import hashlib
 import inspect
 import itertools
 import json
-import os
-import tempfile
+import logging
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import solvers
+from datasets.store import home
+from solvers.files import replacing
 from solvers.linesearch import ROUNDING
 
-from .home import home
+log = logging.getLogger(__name__)
 
+#: Bytes of a kept reference, at most.
+LONGEST = 100_000
 #: Violation aimed at, relative to that at w = 0.
 TARGET = 1e-9
 #: Most CPU seconds of the first solver; a later one may take twice what the first took, or this least.
@@ -95,16 +99,64 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
 
 
 def cached(problem: solvers.Problem) -> Reference | None:
-    """The minimum of ``problem`` if it is on disk and loss and penalty have not been edited since."""
+    """The minimum of ``problem`` if it is on disk and loss and penalty have not been edited since.
+
+    What is there but cannot be right is thrown away, with a notice.
+    """
+    path = _path(problem)
     try:
-        entry = json.loads(_path(problem).read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            text = file.read(LONGEST + 1)
+    except OSError:  # nothing there, or nothing to be had from it: solve again
+        return None
+    try:
+        entry = _checked(text)
         if entry["definition"] != _definition(problem):
             return None
-        f_star, gap = float(entry["f_star"]), entry["gap"]
-        gap = None if gap is None else float(gap)
-        return Reference(f_star, float(entry["violation"]), gap, str(entry["solver"]), cached=True)
-    except (OSError, ValueError, KeyError, TypeError):  # absent, unreadable or not ours: solve again
+        return _consistent(problem, entry)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        reason = str(error) if type(error) is ValueError else "it is not as it was written"
+        log.warning("%s is thrown away, for %s: f* of this problem is to be solved for again", path, reason)
+        _discard(path)
         return None
+
+
+def distrust(problem: solvers.Problem) -> None:
+    """Throw away what is kept for ``problem``: an iterate was below it."""
+    _discard(_path(problem))
+
+
+def _discard(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s could not be deleted (%s): delete it by hand", path, error.strerror)
+
+
+def _checked(text: bytes) -> dict[str, Any]:
+    """The entry that a file holds; raises ValueError and others where it is not one of ours, or not whole."""
+    if len(text) > LONGEST:
+        raise ValueError("it is too long")
+    entry = json.loads(text)
+    if not isinstance(entry, dict) or entry.pop("digest", None) != _digest(entry):
+        raise ValueError("its digest is not that of its content")
+    return entry
+
+
+def _digest(entry: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+
+
+def _consistent(problem: solvers.Problem, entry: dict[str, Any]) -> Reference:
+    """The reference of an entry; ValueError where its numbers cannot be those of the problem's minimum."""
+    f_star, violation, gap = (entry[name] for name in ("f_star", "violation", "gap"))
+    numbers = (f_star, violation) if gap is None else (f_star, violation, gap)
+    if not all(math.isfinite(number) for number in numbers) or min(numbers[1:]) < 0.0:
+        raise ValueError("it holds numbers that are not possible")
+    if solvers.undercuts(problem.at().objective, f_star):
+        raise ValueError("its f* is above the objective at w = 0")
+    gap = None if gap is None else float(gap)
+    return Reference(float(f_star), float(violation), gap, str(entry["solver"]), cached=True)
 
 
 def _better(f: float, violation: float, best: Reference) -> bool:
@@ -146,12 +198,11 @@ def _write(problem: solvers.Problem, found: Reference) -> None:
     if definition is None:
         return
     entry = {**found.describe(), "gap": found.gap, "definition": definition, "problem": problem.describe()}
+    entry = json.loads(json.dumps(entry, default=str))  # as it will be read
     path = _path(problem)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(entry, file, indent=1, default=str)
-        os.replace(name, path)
-    except OSError:
-        return
+        with replacing(path, encoding="utf-8") as file:
+            json.dump({**entry, "digest": _digest(entry)}, file, indent=1)
+    except OSError as error:
+        log.warning("f* is not kept for the next time: %s", error)

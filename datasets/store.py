@@ -36,13 +36,21 @@ def folders() -> list[Path]:
 
 
 def cache_folder() -> Path:
-    """Folder for downloads: SOLVERSCOPE_HOME/data, by default in the platform's user data folder."""
-    home = os.environ.get("SOLVERSCOPE_HOME")
-    if home is None:
+    """Folder for downloads: `data` in the home folder."""
+    return home() / "data"
+
+
+def home() -> Path:
+    """Folder for what outlives a run; it need not exist yet.
+
+    SOLVERSCOPE_HOME, or the platform's folder for user data where that is not set or empty.
+    """
+    given = os.environ.get("SOLVERSCOPE_HOME")
+    if not given:
         import platformdirs
 
-        home = platformdirs.user_data_dir("solverscope")
-    return Path(home) / "data"
+        given = platformdirs.user_data_dir("solverscope")
+    return Path(given)
 
 
 def find(path: str) -> Path | None:

@@ -27,7 +27,7 @@ from .registry import (
 )
 from .run import Gate, Interrupted, Run, solve
 from .solver import Parameter, Solver, Trait, param, parameters
-from .stopping import Stopping, relative_gap
+from .stopping import Stopping, relative_gap, undercuts
 from .trace import Trace
 
 __all__ = [
@@ -72,6 +72,7 @@ __all__ = [
     "relative_gap",
     "solve",
     "solve_path",
+    "undercuts",
     "why_not_loss",
     "why_not_solver",
 ]

@@ -1,7 +1,9 @@
 """How kernels are compiled, and where Numba keeps them.
 
 Numba does not notice that a helper in another file has changed, so its cache lives in a folder named after a
-hash of every source of this package: an edit anywhere gives a new folder, never a stale kernel.
+hash of every source of this package: an edit anywhere gives a new folder, never a stale kernel. Nor does it
+notice that a file of its cache is damaged, and would run what is left of the code: so whatever is cached from
+here on, in the whole process, is kept with its digest (see :mod:`.kernel_cache`).
 """
 
 import hashlib
@@ -12,7 +14,9 @@ from pathlib import Path
 
 import numba
 import platformdirs
-from numba.core import event
+from numba.core import dispatcher, event
+
+from .kernel_cache import checked_cache
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -28,6 +32,8 @@ def source_hash() -> str:
 
 if "NUMBA_CACHE_DIR" not in os.environ:
     numba.config.CACHE_DIR = str(platformdirs.user_cache_path("solverscope") / "numba" / source_hash())
+
+dispatcher.FunctionCache = checked_cache
 
 #: Decorator of every kernel: cached on disk, runs without the GIL, and 1/0 is inf as in IEEE 754 (the
 #: algorithms compare such values; Python's ZeroDivisionError would end a run instead).

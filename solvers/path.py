@@ -10,7 +10,7 @@ import numpy as np
 from .certificate import duality_gap
 from .multilabel import micro_f1, ranking_loss
 from .run import Gate, Run
-from .stopping import Stopping, relative_gap
+from .stopping import Stopping, relative_gap, undercuts
 from .trace import Trace, plain
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ def solve_path(
 def measured(run: Run) -> dict[str, Any]:
     """What a run on a path adds to its result, as plain values (None: not known).
 
-    ``loss``, ``penalty``, ``lam``, ``lam_max``; ``gap``: (f - f*)/|f*|, or where f* is not known the most it
-    can be, proved by duality; for test instances with sets of labels ``test_ranking_loss`` and
-    ``test_micro_f1`` (see :mod:`.multilabel`).
+    ``loss``, ``penalty``, ``lam``, ``lam_max``; ``gap``: (f - f*)/|f*| unless f is below f*, or where that is
+    not known the most it can be, proved by duality; for test instances with sets of labels
+    ``test_ranking_loss`` and ``test_micro_f1`` (see :mod:`.multilabel`).
     """
     problem, trace = run.problem, run.trace
     about = problem.describe()
@@ -130,7 +130,7 @@ def _gap(run: Run) -> float | None:
         f_star = None if bound is None else objective - bound
         if f_star is None or f_star <= 0.0:  # all losses are positive: so far below, it says nothing
             return None
-    return relative_gap(objective, f_star)
+    return None if undercuts(objective, f_star) else relative_gap(objective, f_star)
 
 
 def check_takes_lam(problem: Problem) -> None:

@@ -236,9 +236,37 @@ def test_gap_means_f_star_auto_and_the_second_time_it_is_looked_up(command):
 
 
 def test_f_star_may_be_given_as_a_number(command):
-    answer = command("run", "digits", "--f-star", "2.0", "--gap", "0", "--solver", "prox-gd", "--json")
-    assert answer.of_type("reference")[0]["f_star"] == 2.0
-    assert answer.of_type("result")[0]["objective"] <= 2.0
+    answer = command("run", "digits", "--f-star", "0.5", "--gap", "1", "--solver", "prox-gd", "--json")
+    assert answer.of_type("reference")[0]["f_star"] == 0.5
+    result = answer.of_type("result")[0]
+    assert (result["status"], result["objective"] <= 1.0) == ("converged", True)
+
+
+def test_f_star_that_an_iterate_is_below_ends_nothing_and_is_told(command):
+    both = ("--solver", "prox-gd", "--solver", "prox-qn", "--max-iter", "30")
+    answer = command("run", "digits", "--f-star", "2.0", "--gap", "1e-2", *both, "--json")
+    first, second = answer.of_type("result")
+    assert (first["status"], second["status"]) == ("max-iter", "max-iter")
+    assert first["objective"] < 1.9
+    assert "f is below f* = 2" in first["message"]
+    assert answer.err.count("that is not the minimum") == 1
+    assert "Traceback" not in answer.err
+
+
+def test_kept_f_star_that_an_iterate_is_below_is_solved_for_again(command, monkeypatch, tmp_path):
+    from app import reference
+
+    monkeypatch.setenv("SOLVERSCOPE_HOME", str(tmp_path))
+    problem = solvers.make_problem(datasets.load("breast-cancer"))
+    true = reference.reference(problem)
+    reference._write(problem, reference.Reference(1.5 * true.f_star, 0.0, None, "prox-qn", cached=False))
+    both = ("--solver", "prox-gd", "--solver", "prox-qn", "--gap", "1e-3", "--max-iter", "500")
+    answer = command("run", "breast-cancer", *both, "--json")
+    wrong, right = answer.of_type("reference")
+    assert (wrong["cached"], right["cached"]) == (True, False)
+    assert right["f_star"] == true.f_star
+    assert answer.err.count("that is not the minimum") == 1
+    assert answer.of_type("result")[1]["status"] == "converged"
 
 
 def test_without_json_a_table_goes_to_standard_output_and_progress_elsewhere(command):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +13,8 @@ import pytest
 import datasets
 import solvers
 from app import reference as module
-from app.home import home
 from app.reference import TARGET, cached, reference
+from datasets.store import home
 
 
 @pytest.fixture
@@ -50,17 +52,69 @@ def test_second_call_reads_the_cache_and_another_problem_does_not(fresh_home):
     assert [path.name for path in (fresh_home / "reference").iterdir()] == [f"{problem.key}.json"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"f_star": 1}', "null", "\x00\x01"])
+#: What may stand in the place of a kept reference.
+NESTED, HUGE = "[" * 100_000, '{"f_star": ' + "1" * 200_000 + "}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"f_star": 1}', "null", "\x00\x01", NESTED, HUGE], ids=[*"abcdefgh"]
+)
 @pytest.mark.usefixtures("fresh_home")
-def test_broken_cache_file_is_solved_again_and_replaced(text):
+def test_broken_cache_file_is_solved_again_and_replaced(text, caplog):
     problem = make("breast-cancer")
     first = reference(problem)
     path = home() / "reference" / f"{problem.key}.json"
     path.write_text(text)
     again = reference(problem)
     assert not again.cached
+    assert [record.message.count("is thrown away") for record in caplog.records] == [1]
     assert again.f_star == first.f_star
     assert json.loads(path.read_text())["f_star"] == first.f_star
+
+
+@pytest.fixture
+def kept():
+    """A kept reference as (problem, path, entry)."""
+    problem = make("breast-cancer")
+    reference(problem)
+    path = home() / "reference" / f"{problem.key}.json"
+    return problem, path, json.loads(path.read_text())
+
+
+@pytest.mark.usefixtures("fresh_home")
+@pytest.mark.parametrize("f_star", [float("nan"), -5, 1e9, None, "x", float("inf")], ids=str)
+def test_value_put_into_a_kept_reference_is_not_believed(kept, f_star):
+    problem, path, entry = kept
+    path.write_text(json.dumps({**entry, "f_star": f_star}))
+    assert cached(problem) is None
+    assert not path.exists()
+
+
+@pytest.mark.usefixtures("fresh_home")
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("f_star", float("nan")), ("f_star", 1e9), ("violation", -1.0), ("violation", None), ("gap", -1.0)],
+)
+def test_impossible_numbers_are_not_believed_with_a_digest_either(kept, field, value):
+    problem, path, entry = kept
+    entry = {name: old for name, old in entry.items() if name != "digest"} | {field: value}
+    path.write_text(json.dumps({**entry, "digest": module._digest(entry)}))
+    assert cached(problem) is None
+
+
+@pytest.mark.usefixtures("fresh_home")
+def test_a_reference_cut_anywhere_or_with_bytes_changed_is_not_believed(kept):
+    problem, path, entry = kept
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for end in rng.choice(len(whole), 20, replace=False):
+        path.write_bytes(whole[:end])
+        assert cached(problem) is None
+    for place in rng.choice(len(whole), 200, replace=False):
+        damaged = bytearray(whole)
+        damaged[place] ^= rng.integers(1, 256)
+        path.write_bytes(damaged)
+        found = cached(problem)
+        assert found is None or found.f_star == entry["f_star"]  # a blank changed, for instance
 
 
 @pytest.mark.usefixtures("fresh_home")
@@ -69,6 +123,16 @@ def test_edited_loss_or_penalty_is_not_taken_from_the_cache(monkeypatch):
     reference(problem)
     monkeypatch.setattr(module, "_definition", lambda problem: "another source")
     assert cached(problem) is None
+
+
+def test_full_home_is_done_without_and_left_clean(monkeypatch, fresh_home, caplog):
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert not reference(make("breast-cancer")).cached
+    assert os.listdir(fresh_home / "reference") == []
+    assert "the disk is full" in caplog.text
 
 
 def test_home_that_cannot_be_written_is_done_without(monkeypatch, tmp_path):

@@ -83,3 +83,12 @@ def test_digests_are_those_of_the_files(tmp_path):
     (tmp_path / "b").write_bytes(b"b")
     assert store.sha256(tmp_path / "a") == hashlib.sha256(b"a").hexdigest()
     assert store.sha256(tmp_path / "a", tmp_path / "b") != store.sha256(tmp_path / "b", tmp_path / "a")
+
+
+def test_an_empty_home_is_none_everywhere(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SOLVERSCOPE_HOME", raising=False)
+    usual = store.home()
+    monkeypatch.setenv("SOLVERSCOPE_HOME", "")
+    assert store.home() == usual != tmp_path
+    assert store.cache_folder() == usual / "data"

@@ -14,6 +14,7 @@ from numba.core.registry import CPUDispatcher
 
 import solvers
 from solvers import jit
+from solvers.kernel_cache import CheckedCache
 
 PACKAGE = Path(solvers.__file__).parent
 MODULES = [m.name for m in pkgutil.walk_packages([str(PACKAGE)], "solvers.")]
@@ -36,7 +37,7 @@ def test_every_kernel_is_cached_and_runs_without_the_gil():
     assert len(found) > 15
     for name, kernel in found.items():
         assert kernel.targetoptions["nogil"], name
-        assert type(kernel._cache).__name__ == "FunctionCache", name
+        assert type(kernel._cache) is CheckedCache, name
         assert kernel.targetoptions["error_model"] == "numpy", name
         for option in ("parallel", "fastmath"):
             assert not kernel.targetoptions.get(option), name

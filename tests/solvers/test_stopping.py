@@ -41,9 +41,27 @@ def test_the_gap_is_relative_unless_the_optimum_is_zero():
     assert relative_gap(1e-3, 1e-13) == pytest.approx(1e-3)
 
 
+def test_an_optimum_that_an_iterate_is_below_ends_nothing():
+    def ending(objective, gap=1e-3, **limits):
+        record = {"objective": objective, "violation": math.nan, "iteration": 7, "cpu_seconds": 0.0}
+        return Stopping(gap=gap, f_star=2.0, **limits).ending(record, 1.0)
+
+    assert ending(2.001).status == "converged"
+    assert ending(2.0 - 1e-10).status == "converged"  # f* is not known more exactly
+    assert ending(1.99) is None
+    assert "f is below f* = 2" in ending(1.99, max_iter=7).message
+    assert "below" not in ending(2.5, max_iter=7).message
+
+
 def test_without_limits_the_usual_ones_hold():
     assert Stopping().or_usual() == Stopping(tol=1e-6, max_seconds=600.0)
-    for given in ({"max_iter": 5}, {"tol": 0.1}, {"max_seconds": 1.0}, {"gap": 0.1, "f_star": 1.0}):
+    assert Stopping(gap=0.1, f_star=1.0).or_usual() == Stopping(gap=0.1, f_star=1.0, max_seconds=600.0)
+    for given in (
+        {"max_iter": 5},
+        {"tol": 0.1},
+        {"max_seconds": 1.0},
+        {"tol": 0.1, "gap": 0.1, "f_star": 1.0},
+    ):
         assert Stopping(**given).or_usual() == Stopping(**given)
 
 

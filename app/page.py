@@ -13,6 +13,7 @@ import param
 from panel.util import edit_readonly
 
 from app import access, library, plugins, theme
+from app.budget import budget
 from app.cursor_bar import CursorBar
 from app.fields import Form
 from app.legend import LegendRows
@@ -102,8 +103,7 @@ class Page:
         self._show(setting)
 
     def view(self) -> pmui.Page:
-        """The page itself, with the data if they were quick to load."""
-        self.session.tick()
+        """The page itself. Nothing is loaded for it before somebody looks at it: the first tick does that."""
         plots = theme.column(self.convergence, self.sparsity, kind="plots")
         main = theme.column(
             self.notices,
@@ -313,6 +313,7 @@ def serve() -> None:
     ):  # the guard has seen to that, but for a server of main.py alone, which has no hooks
         pn.pane.Str(line).servable(title=TITLE)
         return
+    budget.memory = serving.memory
     plugins.load_all(serving.plugins)
     query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}
     page = Page(query)
@@ -322,6 +323,7 @@ def serve() -> None:
 
         def opened() -> None:
             session.start_timer(lambda: context.session.connection_count)
+            session.tick()
             page.write_address()
 
         pn.state.on_session_destroyed(lambda context: session.close())

@@ -14,6 +14,7 @@ import panel_material_ui as pmui
 import datasets
 import solvers
 from app import library, theme
+from app.batch import batch
 from app.card import card
 from app.fields import Form
 from app.pool import PoolFull, Worker
@@ -30,7 +31,8 @@ PLACES, DECADES = 81, 4
 class ProblemPanel:
     """Widgets for a :class:`ProblemSetting`; ``on_change()`` is called when the user changes it.
 
-    Data are loaded off the page's thread; ``problem`` is None until they are there. A watcher of the session.
+    Data are loaded off the page's thread; ``problem`` is None until they are there. What is not in memory is
+    loaded from the first tick on, for which a browser must be there. A watcher of the session.
     """
 
     def __init__(self, session: Session, setting: ProblemSetting, on_change: Callable[[], None]) -> None:
@@ -88,13 +90,34 @@ class ProblemPanel:
             sizing_mode="stretch_width",
             margin=0,
         )
-        self.set(setting)
+        self._set(setting)
 
     def set(self, setting: ProblemSetting) -> None:
-        """Show another problem and load its data."""
-        self.setting = setting
+        """Show another problem and load its data. The runs on the one before are stopped and forgotten first,
+        with all that is drawn of them."""
+        with batch():
+            self._session.clear()
+            self._set(setting)
+            self._on_change()
+            self._session.tick()
+
+    def _set(self, setting: ProblemSetting) -> None:
+        if self._loading is not None:
+            self._loading.stop()
+        self.setting, self.problem, self.error, self._loading = setting, None, "", None
         self._show()
-        self._load()
+        found = library.at_hand(setting)
+        self._waiting = found is None
+        if found is None:
+            self.card.object = f'<p class="note">{self.loading} …</p>'
+        else:
+            self._take(card(*found), found[1])
+
+    @property
+    def loading(self) -> str:
+        """What is being loaded, in words; empty if nothing is."""
+        busy = self._waiting or self._loading is not None
+        return f"loading {datasets.DATASETS[self.setting.data].name}" if busy else ""
 
     @property
     def ready(self) -> bool:
@@ -109,7 +132,7 @@ class ProblemPanel:
         if wrong is None and self.error:
             wrong = f"{name} cannot be loaded: {self.error}"
         if wrong is None and not self.ready:
-            wrong = f"loading {name} …"
+            wrong = f"{self.loading} …"
         return wrong or self._lam_error or None
 
     # what the user does
@@ -120,7 +143,8 @@ class ProblemPanel:
         setting = make()
         if setting != self.setting:
             self.set(setting)
-        self._on_change()
+        else:
+            self._on_change()
 
     def _option_changed(self) -> None:
         values = dict(self.options.values)
@@ -205,14 +229,8 @@ class ProblemPanel:
 
     # loading, off the page's thread
 
-    def _load(self) -> None:
-        if self._loading is not None:
-            self._loading.stop()
-        self.problem, self.error, self._loading = None, "", None
-        self._start()
-
     def update(self) -> None:
-        """Load what is still wanted: there was no thread for it, or nobody had the page open."""
+        """Load what is wanted and not there yet."""
         if self._waiting:
             self._start()
 
@@ -236,8 +254,7 @@ class ProblemPanel:
             elif not found:
                 self._waiting = True
             else:
-                self.card.object, self.problem = found[0]
-                self._set_lam(self.problem.lam if setting.lam is None else self.setting.lam)
+                self._take(*found[0])
             self._on_change()
 
         try:
@@ -247,7 +264,12 @@ class ProblemPanel:
             self._complain(f"{name} will be loaded as soon as there is room: {error}")
         else:
             self._waiting = False
-            self.card.object = f'<p class="note">loading {name} …</p>'
+            self.card.object = f'<p class="note">{self.loading} …</p>'
+
+    def _take(self, shown: str, problem: solvers.Problem) -> None:
+        """What was loaded is there; a λ typed meanwhile stays."""
+        self.card.object, self.problem = shown, problem
+        self._set_lam(problem.lam if self.setting.lam is None else self.setting.lam)
 
     def _complain(self, text: str) -> None:
         said = f'<p class="note error" role="alert">{html.escape(text)}</p>'

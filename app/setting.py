@@ -124,6 +124,8 @@ class Setting:
             if text is None or (name == "data" and text == setting.problem.data):
                 continue
             try:
+                if any(character < " " for character in text):
+                    raise ValueError("it has a character that cannot be printed")
                 setting = read(setting, text)
             except ValueError as error:
                 notices.append(f"{name}={text!r} in the address was left out: {error}")

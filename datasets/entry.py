@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import store
 from .errors import DataError
 from .options import Option, holds
+from .size import Size
 from .store import DataFile, Progress
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class DataSetInfo:
     kinds      other kinds of labels: pairs of options, as in DataFile.when, and a kind; the first that holds
     presets    values of several options under one name, the first being the default
     paths      what stands after the colon of the user's own files
+    measure    the Size that effective options ask for, told without making anything; by default that of files
     """
 
     id: str
@@ -85,6 +87,7 @@ class DataSetInfo:
     kinds: tuple[tuple[str, str], ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     paths: tuple[str, ...] = ()
+    measure: Callable[[Mapping[str, Any]], Size] | None = None
 
     @property
     def loss(self) -> str:
@@ -152,6 +155,15 @@ class DataSetInfo:
             if store.find(file.path) is None:
                 return False, store.advice(file, self.source)
         return True, None
+
+    def estimate(self, **options: Any) -> Size:
+        """How large the set will be with these options; loads nothing. Of a set from files only their bytes
+        are known, the rest is 0."""
+        effective = self.parse(options)
+        if self.measure is not None:
+            return self.measure(effective).with_common(effective)
+        paths = [store.find(file.path) for file in self.needed(**options)]
+        return Size(0, 0, 0, sum(store.entries(path) for path in paths if path is not None))
 
     def load_content(self, request: Request) -> Content:
         if callable(self.loader):

@@ -3,6 +3,7 @@
 from ..entry import DataSetInfo
 from ..limits import MAX_FEATURES
 from ..options import Option
+from ..size import generated
 from .papers import BLONDEL, YU, ZHONG
 
 WORDS = (
@@ -33,6 +34,16 @@ SETS = (
             Option("n_labels", 8, "labels", 2, 1000),
             Option("density", 0.01, "share of the features that a token has", 0.0, 1.0),
         ),
+        measure=lambda o: generated(
+            o["n_samples"],
+            o["n_features"],
+            o["n_labels"],
+            o["density"] * o["n_features"],
+            "n_samples",
+            "length",
+            "n_labels",
+            length=o["length"],
+        ),
     ),
     DataSetInfo(
         id="synthetic-text",
@@ -62,6 +73,15 @@ SETS = (
         },
         weighting="tf-idf",
         scale="unit",
+        measure=lambda o: generated(
+            o["n_samples"],
+            o["n_features"],
+            o["n_classes"],
+            o["density"] * o["n_features"],
+            "n_samples",
+            "n_features",
+            "n_classes",
+        ),
     ),
     DataSetInfo(
         id="synthetic-tree",
@@ -98,6 +118,15 @@ SETS = (
         weighting="counts",
         scale="minmax",
         lam=1.0,
+        measure=lambda o: generated(
+            o["n_samples"],
+            o["n_features"],
+            o["n_nodes"],
+            o["density"] * o["n_features"],
+            "n_nodes",
+            "n_features",
+            "n_samples",
+        ),
     ),
     DataSetInfo(
         id="synthetic-multilabel",
@@ -119,5 +148,14 @@ SETS = (
         ),
         weighting="tf-idf",
         scale="unit",
+        measure=lambda o: generated(
+            o["n_samples"],
+            o["n_features"],
+            o["n_labels"],
+            o["density"] * o["n_features"],
+            "n_samples",
+            "n_features",
+            "n_labels",
+        ),
     ),
 )

@@ -83,9 +83,11 @@ def as_if_huge(monkeypatch: pytest.MonkeyPatch) -> Callable[[solvers.Problem], N
 
 @pytest.fixture
 def visit(wait_until: Callable[..., None]) -> Generator[Callable[..., Page], None, None]:
-    """``visit(name=value, ...)`` makes a page and waits for its data."""
+    """``visit(name=value, ...)`` makes a page and waits for its data, which are not in memory before."""
+    from app import library
     from app.page import Page
 
+    library.forget()
     pages: list[Page] = []
 
     def make(**query: str) -> Page:

@@ -15,8 +15,13 @@ def setting(**changes):
     return ProblemSetting("breast-cancer", loss="logistic", **({"penalty": "l1"} | changes))
 
 
+def shelf_of(room: float) -> library._Shelf:
+    """A shelf on which every value takes one byte."""
+    return library._Shelf(lambda: room, lambda value: 1)
+
+
 def test_a_value_is_made_once_however_many_ask_for_it_at_a_time():
-    shelf, made, together = library._Shelf(), [], threading.Barrier(4)
+    shelf, made, together = shelf_of(9), [], threading.Barrier(4)
 
     def make():
         made.append(object())
@@ -36,15 +41,26 @@ def test_a_value_is_made_once_however_many_ask_for_it_at_a_time():
 
 
 def test_the_least_recently_used_value_is_dropped():
-    shelf = library._Shelf(keep=2)
+    shelf = shelf_of(2)
     made = []
     for key in ("a", "b", "a", "c", "a", "b"):
         shelf.get(key, lambda key=key: made.append(key))
     assert made == ["a", "b", "c", "b"]
 
 
+def test_what_is_kept_is_bounded_by_bytes_and_not_by_number():
+    shelf = library._Shelf(lambda: 1000, len)
+    for k in range(100):
+        shelf.get(k, lambda: b"x" * 9)
+    assert all(shelf.peek(k) is not None for k in range(100))
+    shelf.get("large", lambda: b"x" * 950)
+    assert [k for k in range(100) if shelf.peek(k) is not None] == list(range(95, 100))
+    assert len(shelf.get("too large", lambda: b"x" * 1001)) == 1001
+    assert shelf.peek("too large") is None
+
+
 def test_what_failed_is_made_anew_and_leaves_nothing_behind():
-    shelf = library._Shelf()
+    shelf = shelf_of(9)
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             shelf.get("key", lambda: 1 / 0)

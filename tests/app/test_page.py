@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import pytest
 
+from app import library
 from app import page as page_module
 from app.page import Page
 from app.path_panel import PathPanel
@@ -58,16 +59,21 @@ def test_an_address_brings_the_same_page_back(visit):
     assert all(view.x == "passes" for view in again.session.views if "x" in view.param)
 
 
-def test_the_first_picture_waits_for_quick_data_but_not_for_a_tab(monkeypatch, wait_until):
+def test_the_first_picture_has_data_that_are_at_hand_but_loads_none_and_waits_for_no_tab(visit, monkeypatch):
     import panel as pn
 
+    library.forget()
+    page = Page(small())
+    page.view()
+    assert page.controls.run.disabled
+    assert not page.session._tasks
+    page.session.close()
+    visit(**small())
     later = []
     monkeypatch.setattr(pn.state, "onload", later.append)
     page = Page(small(tab="steps"))
     try:
         assert page.tabs == {}
-        wait_until(lambda: all(worker.done.is_set() for worker, _ in page.session._tasks))
-        assert page.controls.run.disabled
         page.view()
         assert not page.controls.run.disabled
         (open_tabs,) = later
@@ -188,18 +194,14 @@ def test_lambda_is_typed_slid_and_shown_against_lambda_max(visit):
     assert not problem.lam.error_state
 
 
-def test_choosing_another_data_set_offers_what_fits_and_keeps_what_was_computed(visit, wait_until):
+def test_choosing_another_data_set_offers_what_fits(visit, wait_until):
     page = visit(**small())
-    page.controls.go()
-    finish(page, wait_until)
-    rows = [len(trace) for trace in page.session.traces]
     page.problem.data.value = "digits"
     assert page.setting.problem.loss == "multiclass-logistic"
     assert not page.problem.ready
     assert page.controls.run.disabled
     wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
     assert "10 classes" in page.problem.card.object
-    assert [len(trace) for trace in page.session.traces] == rows
 
 
 def test_unusable_options_are_told_in_the_card_and_the_page_lives_on(visit, wait_until):

@@ -4,10 +4,61 @@ from __future__ import annotations
 
 import pytest
 
+from app import library
 from app.page import Page
+from app.stories import stories
 from solvers import LOSSES
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn"}
+
+
+CHOICES = {
+    "data set": lambda page: setattr(page.problem.data, "value", "digits"),
+    "option": lambda page: page.problem.options._handle_msg({"name": "scale", "value": "unit"}),
+    "penalty": lambda page: setattr(page.problem.penalty, "value", "l2"),
+    "story": lambda page: page.tell(stories()["memory"]),
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_nothing_of_the_problem_before_is_shown_with_another(visit, wait_until, choice):
+    page = visit(**SMALL)
+    page.controls.go()
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+    page.session.cursor.place(page.session.runs[0].trace, 3)
+    assert page.convergence.has_content()
+    assert "λ" in page.problem.ratio.object
+    CHOICES[choice](page)
+    assert page.session.runs == []
+    assert page.session.cursor.run is None
+    assert not page.convergence.has_content()
+    assert not page.sparsity.has_content()
+    assert page.problem.ratio.object == ""
+    assert page.optimum.text.object == ""
+    assert page.problem.loading.startswith("loading ")
+    assert page.controls.run.disabled
+
+
+def test_a_run_that_goes_on_is_stopped_when_another_problem_is_chosen(visit, wait_until):
+    page = visit(**SMALL, tol="1e-300")
+    page.controls.go()
+    workers = [run.worker for run in page.session.runs]
+    page.problem.data.value = "digits"
+    assert all(worker.join(5) for worker in workers)
+    assert page.session.state == "idle"
+
+
+def test_a_problem_that_is_too_large_is_refused_with_what_to_change_and_is_not_made(wait_until, monkeypatch):
+    library.forget()
+    monkeypatch.setattr("datasets.load", lambda *how, **more: pytest.fail("it was made"))
+    page = Page({"data": "synthetic-tree", "options": "n_nodes=200000,n_leaves=150000"})
+    monkeypatch.setattr(library.budget, "memory", 8 << 30)
+    wait_until(lambda: (page.session.tick(), page.problem.error)[1])
+    assert "400,000,000 weights: 2,000 features times 200,000" in page.problem.error
+    assert "lower n_nodes, n_features or n_samples" in page.problem.card.object
+    assert page.controls.run.disabled
+    page.session.close()
 
 
 def loaded(page, wait_until):
@@ -52,6 +103,7 @@ def test_data_are_loaded_as_soon_as_the_pool_has_room(visit, wait_until, monkeyp
 
 
 def test_a_visitor_who_finds_the_pool_full_gets_the_page_all_the_same(wait_until, monkeypatch):
+    library.forget()
     with monkeypatch.context() as full:
         full.setattr("app.pool.MAX_WORKERS", 0)
         page = Page(SMALL)

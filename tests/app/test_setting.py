@@ -40,6 +40,10 @@ def test_everything_a_user_can_set_comes_back():
     [
         ("data", "no-such-set", "no data set"),
         ("data", "svmlight:/etc/passwd", "no data set"),
+        ("data", "digits\0", "cannot be printed"),
+        ("options", "positive=3\0", "cannot be printed"),
+        ("solvers", "a\0=prox-qn", "cannot be printed"),
+        ("tol", "1e-3\n", "cannot be printed"),
         ("options", "n_samples=-5", "n_samples"),
         ("options", "colour=red", "no option"),
         ("options", "degree", "name=value"),

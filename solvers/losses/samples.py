@@ -10,7 +10,8 @@ import numpy as np
 
 from ..jit import kernel
 from .chain_log import log_chain
-from .crf import SAFE, marginals, shift_rows
+from .chain_packed import SAFE
+from .chain_single import marginals, shift_rows
 from .rows import CHAIN, TREE, row_derivatives, softmax
 from .tree import downward, upward
 
@@ -42,18 +43,25 @@ def residual_of(code, Z, tail, y, parents, leaves, G, G_tail):
         spread = spread or wide[i]
         for c in range(padded):
             E[i, c] = np.exp(E[i, c])
-    offsets, loss = np.zeros(2, np.int64), np.empty(1)
-    offsets[1] = n
-    alpha, beta = np.zeros((n, padded)), np.zeros((n, padded))
     pairs[:] = 0.0
-    marginals(Z, E, tops, wide, transitions, forth, back, top, y, offsets, alpha, beta, G, pairs, loss)
+    for i in range(1, n):
+        pairs[y[i - 1], y[i]] -= 1.0
     if spread:
-        return loss[0] + log_chain(Z, transitions, G, pairs)
+        loss = 0.0
+        for i in range(n):
+            loss -= Z[i, y[i]]
+            for c in range(m):
+                G[i, c] = -1.0 if c == y[i] else 0.0
+            if i > 0:
+                loss -= transitions[y[i - 1], y[i]]
+        return loss + log_chain(Z, transitions, G, pairs)
+    alpha, beta = np.zeros((n, padded)), np.zeros((n, padded))
+    loss = marginals(Z, E, tops, transitions, forth, back, top, y, alpha, beta, G)
     for i in range(1, n):
         for k in range(m):
             for c in range(m):
                 pairs[k, c] += alpha[i - 1, k] * beta[i, c] * forth[k, c]
-    return loss[0]
+    return loss
 
 
 @kernel

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import solvers
+from solvers.design import Scores
 from solvers.losses.samples import residual_of
 from tests.solvers.helpers import MAKERS
 from tests.solvers.oracles import Oracle
@@ -27,8 +28,9 @@ def instance_gradient(problem, w, i):
     others[offsets[i] : offsets[i + 1]] = False
     residual.Z[others] = 0.0
     if problem.loss.n_tail:
-        alone = problem.loss._holding(offsets=offsets[i : i + 2], chunks=[(0, 1)], n_instances=1)
-        residual.tail[:] = alone.residual(problem.design.scores(w)).tail
+        alone, rows = problem.loss.subset(np.array([i]))
+        scores = problem.design.scores(w)
+        residual.tail[:] = alone.residual(Scores(scores.Z[rows], scores.tail)).tail
     return problem.design.adjoint(residual)
 
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import logsumexp
 
 from solvers.design import Scores
-from solvers.losses import crf as module
+from solvers.losses import chain_packed as module
 from solvers.losses.crf import ChainCRF
 from solvers.team import Team
 from tests.solvers.helpers import Part
@@ -64,9 +64,9 @@ def test_wide_and_narrow_sequences_in_one_batch(transitions):
     for s in (1, 2):
         scores.Z[loss.offsets[s] : loss.offsets[s + 1]] *= 5000.0
     scores.tail *= transitions
-    wide = module.exponentials(scores.Z, False)[2]
-    assert wide.any()
-    assert not wide.all()
+    spread = np.ptp(scores.Z, axis=1) > module.SAFE
+    assert spread.any()
+    assert not spread.all()
     T, pairs = scores.tail.reshape(m, m), np.zeros((m, m))
     residual, values = loss.residual(scores), loss.values(scores)
     for s, (lo, hi) in enumerate(itertools.pairwise(loss.offsets)):
@@ -82,7 +82,7 @@ def test_wide_and_narrow_sequences_in_one_batch(transitions):
 def test_both_routes_agree_where_both_are_safe(monkeypatch):
     loss, scores = problem(5, [30, 1, 200, 7], 60.0)
     values, residual = loss.values(scores), loss.residual(scores)
-    monkeypatch.setattr(module, "SAFE", 0.0)  # a global of compiled kernels: reaches the transitions only
+    monkeypatch.setattr(module, "SAFE", 0.0)
     slow = loss.residual(scores)
     np.testing.assert_allclose(loss.values(scores), values, rtol=1e-11)
     np.testing.assert_allclose(slow.Z, residual.Z, atol=1e-10)
@@ -128,16 +128,31 @@ def test_values_along_a_line_are_those_at_the_moved_scores():
         )
 
 
-def test_the_value_is_the_sum_over_sequences_whatever_the_chunks(monkeypatch):
+@pytest.mark.parametrize(("block", "call"), [(17, 50_000), (4096, 5), (100, 3)])
+def test_the_value_is_the_sum_over_sequences_whatever_the_blocks(monkeypatch, block, call):
     lengths = np.random.default_rng(0).integers(1, 40, 100)
     loss, scores = problem(3, lengths, 2.0)
     whole, residual = loss.value(scores), loss.residual(scores)
-    monkeypatch.setattr(module, "CHUNK_TOKENS", 17)
-    chunked, same = problem(3, lengths, 2.0)
-    assert len(chunked.chunks) > 50 > len(loss.chunks)
-    assert chunked.value(same) == whole
-    np.testing.assert_array_equal(chunked.residual(same).Z, residual.Z)
-    np.testing.assert_allclose(chunked.residual(same).tail, residual.tail, rtol=1e-12)
+    monkeypatch.setattr(module, "BLOCK_TOKENS", block)
+    monkeypatch.setattr(module, "CALL_TOKENS", call)
+    cut, same = problem(3, lengths, 2.0)
+    assert len(loss.blocks) == 1
+    assert len(cut.blocks) > 10 or len(cut.blocks[0].calls()) > 10
+    assert cut.value(same) == pytest.approx(whole, rel=1e-14)
+    np.testing.assert_allclose(cut.residual(same).Z, residual.Z, atol=1e-13)
+    np.testing.assert_allclose(cut.residual(same).tail, residual.tail, rtol=1e-12)
+
+
+def test_blocks_hold_every_token_once_step_by_step():
+    lengths = np.array([3, 1, 7, 3, 2])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    (block,) = module.pack(offsets, np.arange(16) % 5)
+    np.testing.assert_array_equal(np.sort(block.rows), np.arange(16))
+    np.testing.assert_array_equal(lengths[block.members], [7, 3, 3, 2, 1])
+    np.testing.assert_array_equal(np.diff(block.at), [5, 4, 3, 1, 1, 1, 1])
+    np.testing.assert_array_equal(block.labels, block.rows % 5)
+    for place, s in enumerate(block.members):
+        np.testing.assert_array_equal(block.rows[block.rows_of(place)], np.arange(offsets[s], offsets[s + 1]))
 
 
 def test_two_threads_give_the_same_value_to_the_last_digit():

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import scipy.linalg.cython_blas  # noqa: F401  what np.dot is in kernels: only libraries that are loaded are limited
 from threadpoolctl import threadpool_limits
 
 _lock = threading.Lock()

@@ -11,12 +11,14 @@ import scipy.sparse as sp
 
 from .jit import kernel
 from .team import Team
-from .working_set import WorkingSet
+from .working_set import Columns, WorkingSet
 
 #: Bytes of scores of one block of rows: they should stay in the second-level cache.
 SLAB = 512 * 1024
 #: Column entries times outputs that one kernel call handles, some 20 ms.
 CHUNK = 16_000_000
+#: Bytes of columns that are copied side by side for a working set, at most.
+GATHERED = 48 * 2**20
 #: Entries of a fresh array that are cleared between two pulses, some 20 ms.
 CLEARED = 4_000_000
 
@@ -159,13 +161,12 @@ class Design:
         else:
             outputs, features, order = active.by_output()
             ordered = body[order]
+            (starts, rows, values), places = self._columns(active)
 
             def task(item: tuple[int, int, int]) -> None:
                 b, lo, hi = item
                 slab = Z[self.edges[b] : self.edges[b + 1]]
-                scores_by_output(
-                    self.starts[b], self.rows, self.values, outputs, features, ordered, lo, hi, slab
-                )
+                scores_by_output(starts[b], rows, values, outputs, places, ordered, lo, hi, slab)
 
             self._each(task, features, 1)
         return Scores(Z, tail)
@@ -216,14 +217,14 @@ class Design:
         else:
             outputs, features, order = active.by_output()
             parts = np.zeros((self.team.threads, features.size))
+            self._gather(active)
+            (starts, rows, values), places = self._columns(active)
 
             def task(item: tuple[int, int, int]) -> None:
                 b, lo, hi = item
                 slab = G[self.edges[b] : self.edges[b + 1]]
                 part = parts[b % self.team.threads]
-                adjoint_by_output(
-                    self.starts[b], self.rows, self.values, outputs, features, lo, hi, slab, part
-                )
+                adjoint_by_output(starts[b], rows, values, outputs, places, lo, hi, slab, part)
 
             self._each(task, features, 1)
             out[order] = parts.sum(axis=0)
@@ -248,8 +249,38 @@ class Design:
             out += part
 
     def _by_rows(self, active: WorkingSet) -> bool:
-        """Whether to handle all outputs of a feature at once: pays when a third of them is wanted."""
-        return self.n_outputs > 1 and active.n_body * 3 > active.rows()[0].size * self.n_outputs
+        """Whether to handle all outputs of a feature at once: pays when a sixth of them is wanted."""
+        return self.n_outputs > 1 and active.n_body * 6 > active.rows()[0].size * self.n_outputs
+
+    def _columns(self, active: WorkingSet) -> tuple[Columns, np.ndarray]:
+        """Where to read the columns of the members, in the order of ``by_output``: columns, and which."""
+        shared = active.lineage
+        if shared.columns is None:
+            return Columns(self.starts, self.rows, self.values), active.by_output()[1]
+        return shared.columns, active.places_in(shared.base)
+
+    def _gather(self, active: WorkingSet) -> None:
+        """Copy the columns of a set, side by side in the order in which products visit them, when gradients
+        on it or on what was left of it are asked for again: to find a short column in memory takes longer
+        than to read it. They serve all sets restricted from this one, until half of them is not needed."""
+        shared, features = active.lineage, active.by_output()[1]
+        shared.gradients += 1
+        entries = int(self.column_nnz[features].sum())
+        if shared.gradients < 2 or (shared.columns is not None and 2 * entries >= shared.entries):
+            return
+        if entries * (self.rows.itemsize + (0 if self.binary else 8)) > GATHERED:
+            return
+        lengths = self.starts[:, features + 1] - self.starts[:, features]
+        starts = np.zeros((self.n_blocks, features.size + 1), dtype=np.int64)
+        np.cumsum(lengths, axis=1, out=starts[:, 1:])
+        starts[1:] += np.cumsum(starts[:-1, -1])[:, None]
+        columns = Columns(starts, np.empty(entries, np.uint16), np.empty(0 if self.binary else entries))
+
+        def task(b: int) -> None:
+            copy_columns(self.starts[b], self.rows, self.values, features, *columns, b)
+
+        self.team.each(task, range(self.n_blocks), self.pulse)
+        shared.base, shared.entries, shared.columns = active, entries, columns
 
     def _each(self, task: Callable, features: np.ndarray, width: int) -> None:
         """Call task((block, lo, hi)) over blocks and runs of ``features`` that keep a call short."""
@@ -298,6 +329,18 @@ def _columns(X: Any, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     part.eliminate_zeros()
     part.sort_indices()
     return part.indptr, part.indices, part.data
+
+
+@kernel
+def copy_columns(starts, rows, values, features, new_starts, new_rows, new_values, b):
+    """Block b of new columns: columns ``features`` of a block that is given by its ``starts``."""
+    for q in range(features.size):
+        to = new_starts[b, q]
+        for p in range(starts[features[q]], starts[features[q] + 1]):
+            new_rows[to] = rows[p]
+            if values.size:
+                new_values[to] = values[p]
+            to += 1
 
 
 @kernel

@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .jit import kernel
+
+
+class Columns(NamedTuple):
+    """Columns of X cut into blocks of rows: column q of block b is ``rows[starts[b, q]:starts[b, q + 1]]``,
+    16-bit numbers within the block, and the same of ``values`` (empty for a matrix of ones)."""
+
+    starts: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+
+
+class Lineage:
+    """What a working set shares with the sets it was restricted from: columns of X side by side."""
+
+    def __init__(self) -> None:
+        #: how often a partial gradient was asked for
+        self.gradients = 0
+        #: the set whose columns were gathered, how many entries they have, and the columns
+        self.base: WorkingSet | None = None
+        self.entries = 0
+        self.columns: Columns | None = None
 
 
 class WorkingSet:
@@ -15,12 +38,20 @@ class WorkingSet:
     that kernels can stay with one output, whose scores fit the cache, while they walk over features.
     """
 
-    def __init__(self, coordinates: np.ndarray | None, n_features: int, n_outputs: int, size: int) -> None:
+    def __init__(
+        self,
+        coordinates: np.ndarray | None,
+        n_features: int,
+        n_outputs: int,
+        size: int,
+        lineage: Lineage | None = None,
+    ) -> None:
         """``coordinates`` None means all ``size`` of them, which are not written down until asked for."""
         self.n_features, self.n_outputs, self.size = n_features, n_outputs, size
         self._coordinates = coordinates
         body = n_features * n_outputs
         self.n_body = body if coordinates is None else int(np.searchsorted(coordinates, body))
+        self.lineage = lineage or Lineage()
         self._grouped: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self._rows: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -48,7 +79,7 @@ class WorkingSet:
         if mask.all():
             return self
         kept = np.flatnonzero(mask) if self.full else self.coordinates[mask]
-        return WorkingSet(kept, self.n_features, self.n_outputs, self.size)
+        return WorkingSet(kept, self.n_features, self.n_outputs, self.size, self.lineage)
 
     @property
     def tail(self) -> np.ndarray:
@@ -61,6 +92,13 @@ class WorkingSet:
         if self._grouped is None:
             self._grouped = group_by_output(self.coordinates[: self.n_body], self.n_outputs)
         return self._grouped
+
+    def places_in(self, base: WorkingSet) -> np.ndarray:
+        """Where the members, taken by output, stand in the ``by_output`` order of a set that has them all."""
+        rank = np.empty(base.n_body, dtype=np.int64)
+        rank[base.by_output()[2]] = np.arange(base.n_body)
+        members = np.searchsorted(base.coordinates[: base.n_body], self.coordinates[: self.n_body])
+        return rank[members[self.by_output()[2]]]
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Features with a member, ascending, and for each member of the body the position of its feature."""

@@ -249,8 +249,9 @@ class Design:
             out += part
 
     def _by_rows(self, active: WorkingSet) -> bool:
-        """Whether to handle all outputs of a feature at once: pays when a sixth of them is wanted."""
-        return self.n_outputs > 1 and active.n_body * 6 > active.rows()[0].size * self.n_outputs
+        """Whether to handle all outputs of a feature at once: pays when a sixth of them is wanted, and more
+        than one."""
+        return self.n_outputs > 1 and active.n_body > active.rows()[0].size * max(self.n_outputs / 6, 1.5)
 
     def _columns(self, active: WorkingSet) -> tuple[Columns, np.ndarray]:
         """Where to read the columns of the members, in the order of ``by_output``: columns, and which."""

@@ -67,6 +67,46 @@ def test_both_kernel_routes_are_taken(small_blocks):
     assert not design._by_rows(one_output)
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+def test_columns_side_by_side_serve_the_sets_that_are_left_of_a_set(storage, small_blocks):
+    """Products on a shrinking set, from the second gradient on with copied columns, those of a fresh set."""
+    rng = np.random.default_rng(4)
+    design = Design(matrix(N, 60, storage), M, M * M)
+    residual = Scores(rng.normal(size=(N, M)), rng.normal(size=M * M))
+    one_output = np.arange(60) * M + rng.integers(0, M, 60)
+    active = design.working_set(np.append(one_output, 60 * M + np.arange(7)))
+    bases = []
+    for _ in range(6):
+        fresh = design.working_set(active.coordinates)
+        np.testing.assert_allclose(
+            design.adjoint(residual, active), design.adjoint(residual, fresh), rtol=1e-13
+        )
+        v = rng.normal(size=len(active)) * (rng.random(len(active)) < 0.7)
+        np.testing.assert_allclose(
+            flat_scores(design.scores(v, active)), flat_scores(design.scores(v, fresh)), atol=1e-13
+        )
+        assert fresh.lineage.columns is None
+        bases.append(active.lineage.base)
+        active = active.restrict(rng.random(len(active)) < 0.75)
+    assert bases[0] is None
+    assert bases[1] is not None
+    assert bases[2] is bases[1]  # most of its columns are still needed
+    assert bases[-1] is not bases[1]  # less than half of them
+
+
+def test_columns_are_copied_within_a_bound_alone(small_blocks, monkeypatch):
+    design = Design(matrix(N, D), M)
+    residual = Scores(np.ones((N, M)), np.zeros(0))
+    active = design.working_set(np.arange(D) * M)
+    monkeypatch.setattr(module, "GATHERED", 10 * design.nnz - 1)
+    for _ in range(3):
+        design.adjoint(residual, active)
+    assert active.lineage.columns is None
+    monkeypatch.setattr(module, "GATHERED", 10 * design.nnz)
+    design.adjoint(residual, active)
+    assert active.lineage.columns.rows.size == active.lineage.entries == design.nnz
+
+
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     n=st.integers(1, 200),

@@ -1,9 +1,9 @@
 """The run pool: many live computations on few cores, in slices, fairly between sessions and inside one.
 
 Every computation has a thread of its own, but computes only while it holds one of the pool's slots, of which
-there are as many as cores. A slot is given back when its slice is over, when the worker is held (paused) or
-waits (slow motion), and when it is done; it goes to the waiting worker whose session, and then who itself,
-has used least CPU time.
+there are as many as cores, one less while the page's thread is at work. A slot is given back when its slice
+is over, when the worker is held (paused) or waits (slow motion), and when it is done; it goes to the waiting
+worker whose session, and then who itself, has used least CPU time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from solvers import Interrupted
 
@@ -112,10 +113,11 @@ class Worker:
     # what the thread itself calls
 
     def pulse(self) -> None:
-        """Give way if the slice is over; block while paused; raise Interrupted once stopped."""
+        """Give way if the slice is over or the page's thread needs the core; block while paused; raise
+        Interrupted once stopped."""
         if self._stopped:
             raise Interrupted
-        if self.paused or (self.has_slot and time.perf_counter() >= self._slice_end):
+        if self.paused or (self.has_slot and (self.pool.crowded or time.perf_counter() >= self._slice_end)):
             self._give_way()
 
     def step(self, run: object) -> None:
@@ -197,11 +199,35 @@ class RunPool:
         self.slots = slots or os.cpu_count() or 1
         self.lock = threading.RLock()
         self._free = self.slots
+        self._pages = 0  # at work in the page's thread
         self._shares: list[Share] = []
 
     def share(self) -> Share:
         """A new session's share."""
         return Share(self)
+
+    @contextmanager
+    def page_first(self) -> Iterator[None]:
+        """Leave a core to the page's thread during the block: with a run on each it would wait for its turn,
+        and for Python's lock, again and again. With one slot alone none is left, lest runs stand still."""
+        with self.lock:
+            self._pages += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self._pages -= 1
+                self._hand_out()
+
+    @property
+    def _kept_free(self) -> int:
+        """Slots that are not handed out."""
+        return 1 if self._pages and self.slots > 1 else 0
+
+    @property
+    def crowded(self) -> bool:
+        """Whether a slot that should be kept free is taken."""
+        return self._free < self._kept_free
 
     @property
     def workers(self) -> list[Worker]:
@@ -239,7 +265,7 @@ class RunPool:
             self._hand_out()
 
     def _hand_out(self) -> None:
-        while self._free:
+        while self._free > self._kept_free:
             waiting = [w for w in self.workers if w.waiting and not w.has_slot]
             if not waiting:
                 return

@@ -8,18 +8,14 @@ from typing import Protocol
 
 import panel as pn
 
-from app import pool
+from app import pool, rhythm
 from app.batch import batch
 from app.cursor import Cursor
 from app.live import LiveRun
+from app.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
 from app.views import View
 from solvers import Trace
 
-#: Milliseconds between ticks: as a rule (some come late, and five a second are wanted), at most (and while
-#: the page is gone), and while a run that has just been started shows nothing.
-PERIOD = 160
-SLOWEST = 1000
-EAGER = 50
 #: Seconds without a connection after which what a session computes ends.
 GRACE = 0.5
 
@@ -34,8 +30,9 @@ class Watcher(Protocol):
 class Session:
     """The runs, the cursor and the views of one visitor. All methods belong to the page's thread."""
 
-    def __init__(self, run_pool: pool.RunPool | None = None) -> None:
+    def __init__(self, run_pool: pool.RunPool | None = None, pages: Rhythm = rhythm.shared) -> None:
         self.share = (run_pool or pool.shared()).share()
+        self._rhythm = pages
         self.runs: list[LiveRun] = []
         self.cursor = Cursor()
         self.views: list[View] = []
@@ -43,7 +40,6 @@ class Session:
         self.pace = 0.0
         self.drawing = 1
         self._ticks = 0
-        self._spent = 0.0  # milliseconds a tick takes, over the last few
         self._hidden: set[int] = set()
         self._shown: list[Trace] = []
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
@@ -165,22 +161,16 @@ class Session:
             self.share.stop()
             self._set_period(SLOWEST)
         if away:  # what is sent now would be lost
+            self._rhythm.leave(self)
             return
         if self._cut_off:
             self._cut_off = False
             self.on_return()
         began = time.perf_counter()
         self.tick()
-        # one tick that takes long is no reason: the threads may just have got in its way
-        self._spent += 0.3 * (1000.0 * (time.perf_counter() - began) - self._spent)
-        if any(run.alive and not (run.trace and len(run.trace)) for run in self.runs):
-            wanted = EAGER
-        else:
-            # ticks that take long come less often, so that clicks are still answered
-            wanted = PERIOD
-            while self._spent > (0.5 if wanted >= self._timer.period else 0.25) * wanted and wanted < SLOWEST:
-                wanted = min(2 * wanted, SLOWEST)
-        self._set_period(wanted)
+        self._rhythm.note(self, 1000.0 * (time.perf_counter() - began))
+        starting = any(run.alive and not (run.trace and len(run.trace)) for run in self.runs)
+        self._set_period(self._rhythm.period(self._timer.period, eager=starting))
 
     def _set_period(self, period: int) -> None:
         if self._timer is not None and self._timer.period != period:
@@ -196,7 +186,7 @@ class Session:
     def tick(self) -> None:
         """Send what is new as one change of the page."""
         self._ticks += 1
-        with batch():
+        with self.share.pool.page_first(), batch():
             finished = [(worker, then) for worker, then in self._tasks if worker.done.is_set()]
             self._tasks = [(worker, then) for worker, then in self._tasks if not worker.done.is_set()]
             for worker, then in finished:
@@ -217,6 +207,7 @@ class Session:
 
     def close(self) -> None:
         """End everything; the session is over."""
+        self._rhythm.leave(self)
         self.share.stop()
         self.clear()
         if self._timer is not None:

@@ -139,3 +139,31 @@ def test_too_many_workers_are_refused_with_a_sentence():
 
 def test_one_pool_serves_the_whole_process():
     assert pool.shared() is pool.shared()
+
+
+def test_a_core_is_left_to_the_page_while_it_is_at_work(wait_until):
+    run_pool = RunPool(2)
+    share = run_pool.share()
+    workers = [share.start(busy) for _ in range(3)]
+
+    def computing() -> int:
+        with run_pool.lock:
+            return sum(worker.has_slot for worker in workers)
+
+    wait_until(lambda: computing() == 2)
+    with run_pool.page_first():
+        wait_until(lambda: computing() == 1)
+        before = [worker.cpu_seconds for worker in workers]
+        wait_until(lambda: all(w.cpu_seconds > b for w, b in zip(workers, before, strict=True)))
+        assert computing() == 1, "in turn"
+    wait_until(lambda: computing() == 2)
+    share.stop()
+
+
+def test_runs_go_on_beside_the_page_where_there_is_one_slot_alone(wait_until):
+    run_pool = RunPool(1)
+    share = run_pool.share()
+    worker = share.start(busy)
+    with run_pool.page_first():
+        wait_until(lambda: worker.has_slot)
+    share.stop()

@@ -8,7 +8,8 @@ from bokeh.document import Document
 from bokeh.model import Model
 
 from app.pool import RunPool
-from app.session import EAGER, GRACE, PERIOD, SLOWEST, Session
+from app.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
+from app.session import GRACE, Session
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 SLOW = SMALL | {"tol": "1e-14", "speed": "1 a second"}
@@ -161,7 +162,7 @@ def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until)
 
 
 def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeypatch):
-    session = Session(RunPool(1))
+    session = Session(RunPool(1), Rhythm())
 
     spent, clock = [0.01], [0.0]
     session._timer, session._connected = Timer(), lambda: 1

@@ -13,7 +13,7 @@ import pytest
 import solvers
 from app import library
 from app.page import Page
-from app.session import PERIOD
+from app.rhythm import PERIOD
 from app.stories import stories
 from solvers import Stopping
 from tests.benchmarks.report import Report

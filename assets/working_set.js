@@ -1,4 +1,4 @@
-// Of the row of the working-set map below the pointer: whose it is ("names"), and when they left and came back ("moves").
+// Of the line of the working-set map below the pointer: whose it is ("names"), and when they left and came back ("moves").
 const {data} = source
 const image = data.image[0]
 const [rows, columns] = image.shape
@@ -9,7 +9,8 @@ const width = data.dw[0] / columns
 const said = []
 let inside = true
 for (let c = 0; c * width <= data.until[0]; c++) {
-  if ((image[k * columns + c] > 0) === inside) continue // 0 is shrunk
+  const state = image[k * columns + c]
+  if (state === unseen || (state > 0) === inside) continue // 0 is shrunk
   inside = !inside
   said.push(`${inside ? "back" : "left"} at ${c * width}${width > 1 ? `–${(c + 1) * width - 1}` : ""}`)
 }

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from .iterate import Iterate
-from .working_set import WorkingSet
+from .subsets import packed, sampled
 
 #: Bytes of observations kept per run and per process.
 RUN_LIMIT = 64 * 2**20
 PROCESS_LIMIT = 512 * 2**20
 #: Bytes that a run may keep however full the process is.
 RUN_SHARE = 4 * 2**20
-#: Weights of an iterate that are looked at one by one, at most.
+#: Gradients of an iterate that are kept of a shrinking test, at most.
 SAMPLED = 32_768
 #: Scores of an iterate that are kept, at most.
 MOST_SCORES = 20_000
@@ -46,19 +46,6 @@ class Probe:
     take: Callable[[Iterate], dict[str, np.ndarray] | None]
 
 
-def sample_stride(size: int) -> int:
-    """Of ``size`` weights every so many are looked at one by one: all of them up to ``SAMPLED``."""
-    return -(-size // SAMPLED)
-
-
-def _sampled(members: WorkingSet) -> np.ndarray:
-    """Those members that are looked at one by one."""
-    stride = sample_stride(members.size)
-    if members.full:
-        return np.arange(0, members.size, stride)
-    return members.coordinates[members.coordinates % stride == 0]
-
-
 def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
     if it.w is None:
         return None
@@ -69,13 +56,17 @@ def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
 def _active(it: Iterate) -> dict[str, np.ndarray] | None:
     if it.active is None or it.w is None:
         return None
-    stride = sample_stride(it.w.size)
-    support = it.w[::stride] != 0.0
-    inside = np.ones(support.size, dtype=bool)
+    size = it.w.size
     if not it.active.full:
-        inside[:] = False
-        inside[_sampled(it.active) // stride] = True
-    return {"bits": np.packbits(inside), "support": np.packbits(support), "size": np.array(it.w.size)}
+        inside = it.active.coordinates
+        support = inside[it.active.take(it.w) != 0.0]
+    elif it.point is not None:
+        inside, support = None, it.point.problem.support(it.w).coordinates
+    else:
+        inside, support = None, np.flatnonzero(it.w)
+    sets = {"inside": packed(inside, size), "support": packed(support, size)}
+    found = {f"{name}_{part}": kept for name, one in sets.items() for part, kept in one.items()}
+    return found | {"size": np.array(size)}
 
 
 def _line(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -103,11 +94,26 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
     test = it.shrinking
     if test is None:
         return None
-    members = _sampled(test.asked)
-    places = members if test.asked.full else np.searchsorted(test.asked.coordinates, members)
+    asked, full = test.asked, test.asked.full
+    if full:
+        stride = -(-asked.size // SAMPLED)
+        members, share = np.arange(0, asked.size, stride), 1.0 / stride
+    else:
+        members, share = sampled(asked.coordinates, SAMPLED)
+    stayed = np.empty(0, dtype=np.int64)
+    if share < 1.0 and it.active is not None and not it.active.full:
+        stayed, _ = sampled(it.active.coordinates, SAMPLED)
+
+    def gradient(weights: np.ndarray) -> np.ndarray:
+        return test.gradient[weights if full else np.searchsorted(asked.coordinates, weights)]
+
     return {
         "members": members.astype(np.int32),
-        "gradient": test.gradient[places],
+        "gradient": gradient(members),
+        "share": np.array(share),
+        "asked": np.array(len(asked)),
+        "stayed": stayed.astype(np.int32),
+        "stayed_gradient": gradient(stayed),
         "l1": np.array(test.l1),
         "bound": np.array(test.bound),
         "largest": np.array(test.largest),
@@ -167,7 +173,7 @@ ACTIVE = Probe("active", _active)
 #: The line search that led to an iterate: its trials, f there, and what the rule allowed.
 LINE = Probe("line", _line)
 MEMORY = Probe("memory", _memory)
-#: The shrinking test.
+#: The shrinking test: |g| of those asked, or of a share of them and, as ``stayed``, of those who stayed.
 SHRINKING = Probe("shrinking", _shrinking)
 #: Which rows of W are not zero, their norms in falling order, and a picture of them; not of a huge W.
 ROWS = Probe("rows", _rows)

@@ -11,8 +11,9 @@ from bokeh.models import ColumnDataSource, Span
 from app import theme
 from app.views.base import View
 from app.views.feed import POINTS, positive, shaded
+from app.views.states import NONZERO, RETURNED, SHRUNK, ZERO, legend, states, subset
 from app.views.why import WhyLeft, named, strength
-from app.views.working_set import NONZERO, SHRUNK, ZERO, WorkingSetMap, legend, states
+from app.views.working_set import WorkingSetMap
 from solvers import Trace
 
 #: Bars of the histogram.
@@ -135,11 +136,11 @@ class Shrinking(View):
             return
         self._drawn_test = ref(trace), iteration
         size = np.abs(seen["gradient"])
-        found, stride = states(trace, iteration)
-        codes = np.minimum(found[seen["members"] // stride], NONZERO)
+        codes = states(trace, iteration, seen["members"])
+        codes[codes == RETURNED] = NONZERO
         edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
         for code, source in self._bars.items():
-            source.data = _bars(size[codes == code], edges)
+            source.data = _bars(size[codes == code], edges, float(seen["share"]))
         symbol, l1 = strength(trace, seen)
         if self._asked.axis_label != TEST_LABEL.format(l1=symbol):
             self._asked.axis_label = TEST_LABEL.format(l1=symbol)
@@ -147,7 +148,7 @@ class Shrinking(View):
             self._lines[name].visible = value >= 0.0
             if self._lines[name].visible:
                 self._lines[name].location = value
-        self._said.object = _sentence(trace, iteration, seen, int((codes == SHRUNK).sum()))
+        self._said.object = _sentence(trace, iteration, seen)
 
     def _show_course(self, trace: Trace) -> None:
         entries = trace.probes.entries("shrinking")
@@ -161,26 +162,26 @@ class Shrinking(View):
         self._epochs.data = shaded(rows["iteration"], rows["epoch"])
 
 
-def _bars(values: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
-    """Bars of a histogram on a logarithmic axis, none where there is nothing."""
+def _bars(values: np.ndarray, edges: np.ndarray, share: float = 1.0) -> dict[str, np.ndarray]:
+    """Bars of a histogram on a logarithmic axis, none where there is nothing. The values are a share."""
     count, _ = np.histogram(values, edges) if values.size else (np.zeros(len(edges) - 1, int), None)
     full = np.flatnonzero(count)
     return {
         "left": edges[full],
         "right": edges[full + 1],
         "bottom": np.full(full.size, 0.5),
-        "top": count[full].astype(float),
+        "top": count[full] / share,
     }
 
 
-def _sentence(trace: Trace, iteration: int, seen: dict[str, np.ndarray], left: int) -> str:
+def _sentence(trace: Trace, iteration: int, seen: dict[str, np.ndarray]) -> str:
     """What the test did at an iteration, and which weights it had been wrong about before."""
     number, bound = theme.number, float(seen["bound"])
     said = f"Iteration {number(iteration)}: "
     if np.isfinite(bound):
-        said += (
-            f"{number(left)} of {number(seen['members'].size)} weights looked at were zero with |g| up to "
-        )
+        asked = int(seen["asked"])
+        left = asked - int(subset(trace.probes.at("active", iteration)[1], "inside")["count"])
+        said += f"{number(left)} of {number(asked)} weights looked at were zero with |g| up to "
         said += f"{strength(trace, seen)[0]} − M̂/N = {number(bound)} and left."
     else:
         said += "M̂ is not known yet, nothing leaves."

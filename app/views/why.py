@@ -14,9 +14,9 @@ from bokeh.models import ColumnDataSource, Span
 
 from app import theme
 from app.views.base import View
-from app.views.working_set import name_of
+from app.views.states import name_of, subset
 from solvers import Trace
-from solvers.probes import sample_stride
+from solvers.subsets import INSIDE, UNKNOWN, contains
 
 #: Lines of the plot: what is drawn, its colour, its dash.
 LINES = {
@@ -28,7 +28,8 @@ LABEL = "  ·  ".join(name for name, _, _ in LINES.values())
 
 
 class WhyLeft(View):
-    """|g_j| of one weight wherever the shrinking test looked at it, against the bound λ - M̂/N (the elastic
+    """|g_j| of one weight wherever the shrinking test looked at it (of huge working sets only a sample of
+    the gradients is kept), against the bound λ - M̂/N (the elastic
     net has λρ in place of λ): a zero weight below the bound goes, one that is not zero stays whatever its
     gradient. Drawn from the ``shrinking`` and the ``active`` probe."""
 
@@ -108,10 +109,8 @@ class WhyLeft(View):
             self._pane.object = self.figure
 
     def _watched(self, trace: Trace) -> int:
-        """The weight asked for, or the nearest before it whose gradients were kept."""
-        size = int(trace.probes.at("active", 0)[1]["size"])
-        weight = min(self.weight, size - 1)
-        return weight - weight % sample_stride(size)
+        """The weight asked for, or the last one there is."""
+        return min(self.weight, int(trace.probes.at("active", 0)[1]["size"]) - 1)
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
@@ -123,16 +122,25 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
     for k, seen in asked_at:
         if k not in active:
             continue
+        inside = int(contains(subset(active[k], "inside"), np.array([weight]))[0])
+        if inside == UNKNOWN:
+            continue
         told["iteration"].append(k)
-        place = np.searchsorted(seen["members"], weight)
-        asked = place < seen["members"].size and seen["members"][place] == weight
-        told["gradient"].append(abs(seen["gradient"][place]) if asked else np.nan)
+        told["gradient"].append(_gradient(seen, weight))
         bound = float(seen["bound"])
         told["bound"].append(bound if np.isfinite(bound) else np.nan)
         told["l1"].append(strength(trace, seen)[1])
-        bit = weight // sample_stride(int(active[k]["size"]))
-        told["inside"].append(active[k]["bits"][bit // 8] >> (7 - bit % 8) & 1)
+        told["inside"].append(inside == INSIDE)
     return {name: np.array(values, dtype=float) for name, values in told.items()}
+
+
+def _gradient(seen: Mapping[str, np.ndarray], weight: int) -> float:
+    """|g| of a weight in a test, nan where it was not asked or not kept."""
+    for members, gradient in (("members", "gradient"), ("stayed", "stayed_gradient")):
+        place = np.searchsorted(seen[members], weight)
+        if place < seen[members].size and seen[members][place] == weight:
+            return abs(float(seen[gradient][place]))
+    return np.nan
 
 
 def strength(trace: Trace, seen: Mapping[str, np.ndarray]) -> tuple[str, float]:
@@ -154,7 +162,9 @@ def _sentence(told: dict[str, np.ndarray], moved: np.ndarray, symbol: str) -> st
     parts = []
     for k in moved[:6]:
         at, g, bound = (told[name][k] for name in ("iteration", "gradient", "bound"))
-        if told["inside"][k]:
+        if np.isnan(g):
+            parts.append(f"{'came back' if told['inside'][k] else 'left'} at iteration {number(int(at))}")
+        elif told["inside"][k]:
             parts.append(f"came back at iteration {number(int(at))} (|g| = {number(float(g))})")
         else:
             parts.append(

@@ -2,40 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable
 from weakref import ref
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool, LinearColorMapper, Span
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSHover,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    Label,
+    LinearColorMapper,
+    Span,
+)
 
 from app import theme
 from app.views.base import View
+from app.views.states import (
+    NONZERO,
+    RETURNED,
+    SHRUNK,
+    STATES,
+    UNSEEN,
+    ZERO,
+    legend,
+    name_of,
+    picked,
+    returned,
+    states,
+    subset,
+    used,
+)
 from solvers import Trace
-from solvers.probes import sample_stride
+from solvers.subsets import INSIDE, contains, packed, rank, sampled
 
-#: What a weight may be at an iterate, in the order of the codes of the picture, and its colour.
-STATES = {
-    "shrunk": "#88888822",
-    "in the working set and zero": "#56B4E999",
-    "not zero": theme.COLORS[0],
-    "back, not zero, after it had been dropped": theme.COLORS[1],
-}
-SHRUNK, ZERO, NONZERO, RETURNED = range(4)
-#: Rows and columns of the picture, at most.
-ROWS, COLUMNS = 300, 512
+#: Lines and columns of the picture, at most: no more lines than it has pixels.
+ROWS, COLUMNS = 280, 512
+#: Weights looked at one by one, at most, but for those that came back.
+SAMPLED = 16_384
+#: Height of the band of all other weights, and of the room above it, in heights of the picture.
+BAND, ROOM = 0.07, 0.02
 #: Times it left or came back, at most, that are listed of a weight below the pointer.
 MOVES = 6
+#: Growth of the number of iterates at which lines are sorted anew: always, and when some have no line yet.
+AGAIN, SOON = 2.0, 1.25
 
 
 class WorkingSetMap(View):
-    """One column an iteration, one row a weight or a group of weights, coloured by what it is.
+    """One column an iteration, one line a weight or a group of weights, coloured by what it is. Where there
+    are more weights than lines, those at the bottom have a line each, and the earlier others left the more
+    of them share one: so many leave at once, and so few stay.
 
-    Weights are ordered by when they first left, those that never did below, as known when the picture was
-    last laid out anew, which happens each time it has doubled in length. A group has the colour of most of
-    its members, but that of a returned one if it has any. Below the pointer it says which weight that is, and
-    when it left and came back, as the browser finds it in the picture. A click puts the cursor on the
-    iteration and gives ``pick`` a weight of that row. Drawn from the ``active`` and the ``shrinking`` probe.
+    It has the weights that were picked for the working set after iteration 1 (or are not zero, while the
+    working set is all weights); all others are one thin band below, with their number. Lines are ordered by
+    when their weights first left, those that never did at the bottom; they are sorted anew as the run grows
+    and when it ends. A group has the colour of most of its members, but that of a returned one if it has any.
+    Below the pointer it says which weight that is, and when it left and came back, as the browser finds it in
+    the picture. A click puts the cursor on the iteration and gives ``pick`` a weight of that line. Drawn from
+    the ``active`` and the ``shrinking`` probe.
     """
 
     id = "working-set"
@@ -45,25 +72,54 @@ class WorkingSetMap(View):
     pick: Callable[[int], None] = staticmethod(lambda weight: None)
 
     def build(self) -> None:
-        columns = ("image", "x", "y", "dw", "dh", "names", "until")
-        self._source = ColumnDataSource({name: [] for name in columns})
+        columns = ("image", "x", "y", "dw", "dh")
+        self._source = ColumnDataSource({name: [] for name in (*columns, "names", "until")})
+        self._band = ColumnDataSource({name: [] for name in columns})
+        self._extent = ColumnDataSource({"left": [], "right": [], "bottom": [], "top": []})
         self._laid_out: ref[Trace] | None = None  # of which run
         self._room = 0
         self._iterations: list[int] = []
+        self._said = theme.html()
         self.figure = theme.plot(
-            self.id, x_label="iteration", y_label="weights, first to leave on top", height=300
+            self.id, x_label="iteration", y_label="weights used, first to leave on top", height=340
         )
-        shades = LinearColorMapper(palette=list(STATES.values()), low=0, high=len(STATES))
-        drawn = self.figure.image(
-            "image", "x", "y", "dw", "dh", source=self._source, color_mapper=shades, level="image"
+        shades = LinearColorMapper(palette=[*STATES.values(), "#00000000"], low=0, high=UNSEEN + 1)
+        drawn, _ = (
+            self.figure.image(*columns, source=source, color_mapper=shades, level="image")
+            for source in (self._source, self._band)
         )
         self.figure.grid.visible = False
-        row = theme.asset("working_set.js")
+        self._fit()
+        self._add_hover(drawn)
+        self._others = Label(
+            x=8, y=0, x_units="screen", text="", text_font_size="11px", text_color=theme.GREY, visible=False
+        )
+        self._others.text_baseline = "middle"
+        self.figure.add_layout(self._others)
+        self._here = Span(location=0, dimension="height", line_color=theme.GREY, line_dash="dashed")
+        self.figure.add_layout(self._here)
+        self.figure.on_event("tap", self._tapped)
+        self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
+        self._body.extend([self._said, self._pane])
+
+    def _fit(self) -> None:
+        """Axes that reach to the newest iterate, not to the end of the room, and count weights, not lines."""
+        extent = self.figure.quad(
+            "left", "right", "bottom", "top", source=self._extent, fill_alpha=0.0, line_alpha=0.0
+        )
+        for reach in (self.figure.x_range, self.figure.y_range):
+            reach.renderers, reach.range_padding = [extent], 0.0
+        axis = self.figure.yaxis[0]
+        axis.ticker = FixedTicker(ticks=[])
+        axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
+
+    def _add_hover(self, drawn: object) -> None:
+        line = theme.asset("working_set.js")
         tips = {
             "@x": ("iteration", "return Math.floor(special_vars.x)", {}),
-            "@y": ("weight", row, {"what": "names"}),
-            "@image": ("state", "return states[value]", {"states": list(STATES)}),
-            "@dw": ("moved", row, {"what": "moves", "most": MOVES}),
+            "@y": ("weight", line, {"what": "names"}),
+            "@image": ("state", "return states[value] ?? 'not observed'", {"states": list(STATES)}),
+            "@dw": ("moved", line, {"what": "moves", "most": MOVES, "unseen": UNSEEN}),
         }
         self.figure.add_tools(
             HoverTool(
@@ -76,11 +132,6 @@ class WorkingSetMap(View):
                 attachment="above",
             )
         )
-        self._here = Span(location=0, dimension="height", line_color=theme.GREY, line_dash="dashed")
-        self.figure.add_layout(self._here)
-        self.figure.on_event("tap", self._tapped)
-        self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
-        self._body.extend([theme.html(f"<p>{legend(STATES)}</p>"), self._pane])
 
     def _entries(self) -> list[int]:
         trace = self.cursor.run
@@ -96,7 +147,7 @@ class WorkingSetMap(View):
         if len(entries) < 2:
             return
         trace = self.cursor.run
-        if self._laid_out != ref(trace) or entries[-1] >= self._room:
+        if self._laid_out != ref(trace) or entries[-1] >= self._room or self._is_due(trace, entries):
             self._lay_out(trace, entries)
         else:
             self._add(trace, [k for k in entries if k > self._iterations[-1]])
@@ -104,79 +155,127 @@ class WorkingSetMap(View):
         if self._pane.object is None:
             self._pane.object = self.figure
 
+    def _is_due(self, trace: Trace, entries: list[int]) -> bool:
+        """Whether it is time to choose and sort the lines anew."""
+        if trace.result:
+            return self._sorted_until < entries[-1]
+        grown = (entries[-1] + 1) / (self._sorted_until + 1)
+        return grown >= (SOON if self._strangers else AGAIN)
+
     def _tapped(self, event: object) -> None:
         if self.cursor.run is None:
             return
-        row = int(event.y // self._stride)
-        if 0 <= row < len(self._order):
-            self.pick(int(self._order[row]) * self._stride)
-        self.cursor.place(self.cursor.run, int(event.x))
+        line, iteration = int(np.floor(event.y)), int(event.x)
+        if 0 <= line < len(self._image) and len(self._shown):
+            self.pick(self._weight_at(line, iteration))
+        self.cursor.place(self.cursor.run, iteration)
+
+    def _weight_at(self, line: int, iteration: int) -> int:
+        """A weight of a line that is at an iteration what the line is painted as, if any; of these, one that
+        is in every sample of which any of them is."""
+        members = self._shown[self._edges[line] : self._edges[line + 1]]
+        code = self._image[line, min(iteration // self._width, self._image.shape[1] - 1)]
+        alike = members[states(self.cursor.run, iteration, members) == code]
+        members = alike if alike.size else members
+        return int(members[np.argmin(rank(members))])
 
     def _lay_out(self, trace: Trace, entries: list[int]) -> None:
-        """Order the weights anew and send the whole picture, with room for as many iterations again."""
+        """Choose and sort the lines anew; send all of the picture, with room for as many iterations again."""
         self._room = 64
         while self._room <= entries[-1]:
             self._room *= 2
         self._width = max(self._room // COLUMNS, 1)
         drawn = entries[:: max(len(entries) // COLUMNS, 1)]
-        self._stride = states(trace, drawn[0])[1]
-        self._order = _by_exit(np.stack([states(trace, k)[0] for k in drawn]))
-        rows = min(ROWS, len(self._order))
-        self._edges = np.linspace(0, len(self._order), rows + 1).astype(int)
-        self._image = np.zeros((rows, self._room // self._width), np.uint8)
-        self._laid_out = ref(trace)
+        if drawn[-1] != entries[-1]:
+            drawn.append(entries[-1])
+        self._laid_out, self._sorted_until, self._strangers = ref(trace), entries[-1], 0
+        size = int(trace.probes.at("active", 0)[1]["size"])
+        everything = used(trace)
+        self._used, self._n_others = packed(everything, size), size - everything.size
+        shown, share = sampled(everything, SAMPLED)
+        back = np.intersect1d(returned(trace), everything)
+        sample = shown.size
+        shown = np.union1d(shown, back)
+        codes = np.stack([states(trace, k, shown) for k in drawn])
+        order = _by_exit(codes)
+        self._shown = shown[order]
+        self._edges = _lines(len(order))
+        lines = len(self._edges) - 1
+        self._image = np.full((max(lines, 1), self._room // self._width), UNSEEN, np.uint8)
+        self._others_image = np.full((1, self._image.shape[1]), UNSEEN, np.uint8)
         self._iterations = [-1]
-        self._paint(trace, drawn)
-        size = {"dw": [self._room], "dh": [len(self._order) * self._stride]}
-        told = {"names": [self._names(trace)], "until": [self._iterations[-1]]}
-        self._source.data = {"image": [self._image], "x": [0], "y": [0], **size, **told}
+        for k, column in zip(drawn, codes, strict=True):
+            self._paint(trace, k, column[order])
+        # those that came back stand for themselves, the sample for all others
+        stands_for = np.full(shown.size, (everything.size - (shown.size - sample)) / max(sample, 1))
+        if share < 1.0:
+            stands_for[np.isin(shown, back) & (rank(shown) >= np.uint32(2**32 * share))] = 1.0
+        self._send(trace, np.append(0.0, np.cumsum(stands_for[order]))[self._edges])
+
+    def _send(self, trace: Trace, counts: np.ndarray) -> None:
+        """The whole picture; ``counts`` are the weights below each edge of a line."""
+        lines, others = len(self._image), self._n_others
+        band, room = (BAND * lines, ROOM * lines) if others else (0.0, 0.0)
+        place = {"x": [0], "dw": [self._room]}
+        self._source.data = {
+            "image": [self._image],
+            "y": [0],
+            "dh": [lines],
+            "names": [self._names(trace)],
+            "until": [self._iterations[-1]],
+            **place,
+        }
+        self._band.data = {"image": [self._others_image], "y": [-band - room], "dh": [band], **place}
+        self._extent.data = {
+            "left": [0],
+            "right": [self._iterations[-1] + 1],
+            "bottom": [-band - room],
+            "top": [lines],
+        }
+        axis, ticks = self.figure.yaxis[0], _ticks(counts)
+        axis.formatter.args = {"texts": {line: theme.number(count) for line, count in ticks.items()}}
+        axis.ticker.ticks = list(ticks)
+        number = theme.number
+        some, every = number(round(counts[-1])), number(others + round(counts[-1]))
+        self._others.text = f"{number(others)} others"
+        self._others.y, self._others.visible = -room - 0.5 * band, others > 0
+        self._said.object = (
+            f"<p>{some} of {every} weights were used after iteration 1 (picked for the working set, or not "
+            f"zero){', all others are the thin band below' if others else ''}.</p><p>{legend(STATES)}</p>"
+        )
 
     def _names(self, trace: Trace) -> list[str]:
-        """What each row is called: a group by its first weight."""
-        first = [name_of(trace, int(self._order[edge]) * self._stride) for edge in self._edges[:-1]]
-        others = np.diff(self._edges) * self._stride - 1
-        return [f"{name} and {n} more" if n else name for name, n in zip(first, others, strict=True)]
+        """What each line is called: a group by its first weight."""
+        said = []
+        for first, after in itertools.pairwise(self._edges):
+            name = name_of(trace, int(self._shown[first]))
+            said.append(name if after - first == 1 else f"{name} and {after - first - 1} more")
+        return said
 
     def _add(self, trace: Trace, new: list[int]) -> None:
         if not new:
             return
-        first, last = self._paint(trace, new)
-        block = slice(first, last + 1)
-        rows = slice(0, len(self._image))
-        image = self._image[:, block].ravel()
-        self._source.patch({"image": [((0, rows, block), image)], "until": [(0, self._iterations[-1])]})
-
-    def _paint(self, trace: Trace, iterations: list[int]) -> tuple[int, int]:
-        """Fill the columns of these iterations; the first and the last column painted."""
         first = (self._iterations[-1] + 1) // self._width
-        for k in iterations:
-            column = _grouped(states(trace, k)[0][self._order], self._edges)
-            start = min((self._iterations[-1] + 1) // self._width, k // self._width)
-            self._image[:, start : k // self._width + 1] = column[:, None]
-            self._iterations.append(k)
-        return first, iterations[-1] // self._width
+        for k in new:
+            _, seen = trace.probes.at("active", k)
+            self._strangers += int((contains(self._used, picked(seen)) != INSIDE).sum())
+            self._paint(trace, k, states(trace, k, self._shown))
+        block, until = slice(first, new[-1] // self._width + 1), self._iterations[-1]
+        for source, image in ((self._source, self._image), (self._band, self._others_image)):
+            source.patch({"image": [((0, slice(0, len(image)), block), image[:, block].ravel())]})
+        self._source.patch({"until": [(0, until)]})
+        self._extent.patch({"right": [(0, until + 1)]})
 
-
-def states(trace: Trace, iteration: int) -> tuple[np.ndarray, int]:
-    """What weights were, as observed last up to an iteration: codes in the order of ``STATES``, of every
-    weight, or of one in so many, the second value."""
-    _, seen = trace.probes.at("active", iteration)
-    stride = sample_stride(int(seen["size"]))
-    count = -(-int(seen["size"]) // stride)
-    inside, nonzero = (np.unpackbits(seen[name], count=count) for name in ("bits", "support"))
-    found = np.where(nonzero, NONZERO, np.where(inside, ZERO, SHRUNK)).astype(np.uint8)
-    if (test := trace.probes.at("shrinking", iteration)) is not None:
-        returned = test[1]["returned"]
-        found[returned[returned % stride == 0] // stride] = RETURNED
-    return found, stride
-
-
-def name_of(trace: Trace, weight: int) -> str:
-    """What a weight is called, as far as the run says."""
-    about = trace.info.get("problem")
-    if about is None:
-        return f"weight {weight}"
-    return trace.names.weight(weight, about["n_features"], about["n_outputs"])
+    def _paint(self, trace: Trace, k: int, codes: np.ndarray) -> None:
+        """Fill the columns up to iteration ``k`` with what the weights, in their order, are then."""
+        start = min((self._iterations[-1] + 1) // self._width, k // self._width)
+        columns = slice(start, k // self._width + 1)
+        if codes.size:
+            self._image[:, columns] = _grouped(codes, self._edges)[:, None]
+        _, seen = trace.probes.at("active", k)
+        inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])  # of the others, at least
+        self._others_image[:, columns] = ZERO if 2 * inside >= self._n_others else SHRUNK
+        self._iterations.append(k)
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:
@@ -184,19 +283,43 @@ def _by_exit(codes: np.ndarray) -> np.ndarray:
     first, then by how long they stayed, then by how long they were not zero."""
     inside = codes != SHRUNK
     left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
-    return np.lexsort((-(codes >= NONZERO).sum(axis=0), -inside.sum(axis=0), -left))
+    nonzero = (codes == NONZERO) | (codes == RETURNED)
+    return np.lexsort((-nonzero.sum(axis=0), -inside.sum(axis=0), -left))
 
 
 def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """One code a group of neighbours."""
+    """One code a group of neighbours: that of most of those that were observed."""
     counts = np.stack(
         [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(STATES))]
     )
-    return np.where(counts[RETURNED] > 0, RETURNED, counts.argmax(axis=0)).astype(np.uint8)
+    most = np.where(counts.any(axis=0), counts.argmax(axis=0), UNSEEN)
+    return np.where(counts[RETURNED] > 0, RETURNED, most).astype(np.uint8)
 
 
-def legend(colors: Mapping[str, str]) -> str:
-    """What colours mean, as HTML."""
-    chip = "display:inline-block;width:12px;height:12px;margin:0 6px -1px 12px;outline:1px solid #8886"
-    chips = (f'<span style="{chip};background:{c}"></span>{name}' for name, c in colors.items())
-    return "".join(chips)
+def _lines(count: int) -> np.ndarray:
+    """Where the lines begin and end that ``count`` weights share: one each, or, of too many, the first m, and
+    from there each line has a part 1/m more weights below it than the one before."""
+    if count <= ROWS:
+        return np.arange(count + 1)
+    low, high = 1.0, float(ROWS)
+    for _ in range(40):  # m + ln(count/m)/ln(1 + 1/m) grows with m
+        m = 0.5 * (low + high)
+        low, high = (low, m) if m + np.log(count / m) / np.log1p(1.0 / m) > ROWS else (m, high)
+    singles = min(int(low), ROWS - 1)
+    groups = np.geomspace(singles + 1, count + 1, ROWS - singles + 1).round().astype(int) - 1
+    return np.unique(np.append(np.arange(singles), groups))
+
+
+def _ticks(counts: np.ndarray) -> dict[float, int]:
+    """Round numbers of weights and the lines where they stand, the largest first, some way from each other;
+    ``counts`` are the weights below each edge of a line."""
+    if not counts[-1]:
+        return {}
+    powers = 10 ** np.arange(int(np.log10(counts[-1])) + 1)
+    rounds = np.append(np.outer(powers, (1, 2, 5)).ravel(), 0)
+    ticks: dict[float, int] = {}
+    for count in sorted((int(c) for c in rounds if c <= counts[-1]), reverse=True):
+        line = float(np.interp(count, counts, np.arange(counts.size)))
+        if not ticks or min(ticks) - line >= (counts.size - 1) / 9:
+            ticks[line] = count
+    return ticks

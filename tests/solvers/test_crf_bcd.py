@@ -85,7 +85,7 @@ def test_a_feature_without_data_does_not_keep_it_from_ending(shrinking):
 
 def test_the_working_set_that_is_observed_is_the_one_that_is_counted():
     trace = solvers.solve(problem_of("binary"), solvers.make_solver("crf-bcd"), tol=1e-6, probes=(ACTIVE,))
-    seen = [np.unpackbits(a["bits"], count=int(a["size"])).sum() for _, a in trace.probes.entries("active")]
+    seen = [int(active["inside_count"]) for _, active in trace.probes.entries("active")]
     np.testing.assert_array_equal(seen, trace.working_set)
 
 

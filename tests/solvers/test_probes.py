@@ -5,9 +5,16 @@ import pytest
 
 import solvers
 from solvers import probes as module
+from solvers import subsets
 from solvers.iterate import Iterate
 from solvers.probes import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, WEIGHTS, ProbeStore, binned
 from tests.solvers.helpers import chains, multiclass
+
+
+def mask_of(active, name):
+    """Which weights are in the set ``name`` that the active probe saw."""
+    seen = {key.removeprefix(f"{name}_"): kept for key, kept in active.items() if key.startswith(f"{name}_")}
+    return subsets.contains(seen, np.arange(int(active["size"]))) == subsets.INSIDE
 
 
 def observe(store, iterations, size=100):
@@ -28,8 +35,8 @@ def test_a_run_is_observed_through_its_live_references():
         assert seen["indices"].size == trace.nnz[k]
         assert seen["size"] == problem.size
         _, active = store.at("active", k)
-        mask = np.unpackbits(active["bits"], count=int(active["size"])).astype(bool)
-        assert mask.sum() == trace.working_set[k]
+        mask = mask_of(active, "inside")
+        assert mask.sum() == trace.working_set[k] == active["inside_count"]
         assert mask[seen["indices"]].all()
     np.testing.assert_array_equal(np.flatnonzero(trace.w), store.at("weights", 6)[1]["indices"])
     for k in range(1, 7):
@@ -57,30 +64,33 @@ def test_the_shrinking_test_tells_who_stays_and_why():
         weights = store.at("weights", k)[1]
         w[weights["indices"]] = weights["values"]
         stay = (np.abs(test["gradient"]) > test["bound"]) | (w[test["members"]] != 0.0)
-        mask = np.unpackbits(active["bits"], count=problem.size).astype(bool)
-        np.testing.assert_array_equal(test["members"][stay], np.flatnonzero(mask))
-        np.testing.assert_array_equal(np.unpackbits(active["support"], count=problem.size), w != 0.0)
+        np.testing.assert_array_equal(test["members"][stay], np.flatnonzero(mask_of(active, "inside")))
+        np.testing.assert_array_equal(mask_of(active, "support"), w != 0.0)
         assert test["target"] > 0.0
         assert test["returned"].size == trace.returned[k]
         assert (w[test["returned"]] != 0.0).all()
 
 
-def test_of_very_many_weights_the_test_is_seen_at_evenly_spaced_ones(monkeypatch):
+def test_of_very_many_weights_the_test_is_seen_at_a_sample_and_the_working_set_whole(monkeypatch):
     monkeypatch.setattr(module, "SAMPLED", 10)
     problem = solvers.make_problem(chains(n=60), lam_ratio=0.1)
     solver = solvers.make_solver("prox-qn")
     trace = solvers.solve(problem, solver, max_iter=20, probes=(SHRINKING, ACTIVE))
     whole = solvers.solve(problem, solver, max_iter=20, probes=(WEIGHTS,)).probes.entries("weights")
-    stride = -(-problem.size // 10)
+    monkeypatch.undo()
+    exact = solvers.solve(problem, solver, max_iter=20, probes=(SHRINKING,)).probes
     for k in trace.probes.iterations("shrinking"):
-        seen = trace.probes.at("shrinking", k)[1]
-        assert (seen["members"] % stride == 0).all()
-        assert seen["members"].size == seen["gradient"].size <= 10
-    looked_at = -(-problem.size // stride)
+        seen, full = trace.probes.at("shrinking", k)[1], exact.at("shrinking", k)[1]
+        assert seen["asked"] == full["members"].size
+        assert seen["members"].size <= 20
+        assert seen["share"] == 1.0 or seen["share"] * seen["asked"] <= 10
+        for members, gradient in (("members", "gradient"), ("stayed", "stayed_gradient")):
+            places = np.searchsorted(full["members"], seen[members])
+            np.testing.assert_array_equal(full["members"][places], seen[members])
+            np.testing.assert_array_equal(full["gradient"][places], seen[gradient])
     for (_, active), (_, weights) in zip(trace.probes.entries("active"), whole, strict=True):
-        support = np.flatnonzero(np.unpackbits(active["support"], count=looked_at)) * stride
-        np.testing.assert_array_equal(support, weights["indices"][weights["indices"] % stride == 0])
-        assert not (active["support"] & ~active["bits"]).any(), "a weight that is not zero stays"
+        np.testing.assert_array_equal(np.flatnonzero(mask_of(active, "support")), weights["indices"])
+        assert not (mask_of(active, "support") & ~mask_of(active, "inside")).any(), "not zero, so it stays"
 
 
 def test_a_solver_that_does_not_shrink_tells_of_no_test():

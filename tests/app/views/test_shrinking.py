@@ -9,7 +9,8 @@ from bokeh.events import Tap
 import solvers
 from app.cursor import Cursor
 from app.views import Shrinking
-from app.views.working_set import NONZERO, RETURNED, SHRUNK, ZERO, states
+from app.views.states import NONZERO, RETURNED, SHRUNK, UNSEEN, ZERO, states, used
+from app.views.working_set import ROWS, _lines
 from solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
 from solvers.iterate import ShrinkTest
 from solvers.probes import ProbeStore
@@ -55,8 +56,17 @@ def at(trace: Trace, iteration: int) -> Shrinking:
 
 
 def test_a_weight_is_shrunk_zero_not_zero_or_back(trace):
-    assert states(trace, 2)[0].tolist() == [NONZERO, NONZERO, SHRUNK, ZERO, SHRUNK, SHRUNK, SHRUNK, SHRUNK]
-    assert states(trace, 4)[0].tolist() == [
+    assert states(trace, 2, np.arange(D)).tolist() == [
+        NONZERO,
+        NONZERO,
+        SHRUNK,
+        ZERO,
+        SHRUNK,
+        SHRUNK,
+        SHRUNK,
+        SHRUNK,
+    ]
+    assert states(trace, 4, np.arange(D)).tolist() == [
         NONZERO,
         NONZERO,
         SHRUNK,
@@ -68,16 +78,80 @@ def test_a_weight_is_shrunk_zero_not_zero_or_back(trace):
     ]
 
 
-def test_the_map_has_a_column_an_iteration_and_those_that_left_first_on_top(trace):
+def test_the_map_has_those_used_after_the_first_iteration_and_the_others_as_one_band(trace):
+    assert used(trace).tolist() == [0, 1, 3, 5]
     view = at(trace, 4).map
-    order = view._order.tolist()
-    assert order[:2] == [0, 1], "never left"
-    assert order[2] == 3, "left last"
-    assert set(order[-3:]) == {5, 6, 7}, "left first"
+    shown = view._shown.tolist()
+    assert shown[:2] == [0, 1], "never left"
+    assert shown[2:] == [3, 5], "left first on top"
     for k in range(len(STORY)):
-        np.testing.assert_array_equal(view._image[:, k], states(trace, k)[0][order])
-    assert (view._image[:, len(STORY) :] == SHRUNK).all()
-    assert view._image[order.index(5), 4] == RETURNED
+        np.testing.assert_array_equal(view._image[:, k], states(trace, k, view._shown))
+    assert view._image[shown.index(5), 4] == RETURNED
+    assert view._others_image[0, : len(STORY)].tolist() == [ZERO] + 4 * [SHRUNK]
+    assert view._others.text == "4 others"
+    assert "4 of 8 weights" in view._said.object
+    texts = view.figure.yaxis[0].formatter.args["texts"]
+    assert texts == {0.0: "0", 1.0: "1", 2.0: "2"}
+
+
+def test_the_future_is_not_drawn(trace):
+    view = at(trace, 4).map
+    n = len(STORY)
+    assert (view._image[:, n:] == UNSEEN).all()
+    assert (view._others_image[:, n:] == UNSEEN).all()
+    assert view._extent.data["right"] == [n]
+    for reach in (view.figure.x_range, view.figure.y_range):
+        assert [r.data_source for r in reach.renderers] == [view._extent]
+    palette = view.figure.renderers[0].glyph.color_mapper.palette
+    assert palette[UNSEEN] == "#00000000"
+
+
+def test_a_working_set_of_all_weights_says_nothing_of_them_so_those_not_zero_are_shown():
+    store, records = ProbeStore([ACTIVE]), []
+    for k, support in enumerate(([], [1, 2], [2, 3], [3])):
+        w = np.zeros(D)
+        w[support] = 1.0
+        store.observe(Iterate(k, w=w, active=working_set(ALL)))
+        records.append({"iteration": k, "working_set": D})
+    trace = Trace.from_records(records, label="a", params={})
+    trace.probes = store
+    view = at(trace, 3).map
+    assert sorted(view._shown) == [2, 3]
+    assert (view._others_image[0, :4] == ZERO).all()
+    assert view._others.text == "6 others"
+
+
+def test_a_huge_problem_is_mapped_without_a_vector_of_its_length():
+    """121,866,804 weights, of which a few hundred are ever used: each has its line."""
+    size, rng, store, records = 121_866_804, np.random.default_rng(0), ProbeStore([ACTIVE]), []
+
+    class Huge:
+        """Stands for w: only its size is asked for."""
+
+        def __init__(self) -> None:
+            self.size = size
+
+    first = np.unique(rng.integers(0, size, 400_000))
+    members = [first, first[::2], first[::2000][:200], first[::4000][:100]]
+
+    class Members(WorkingSet):
+        def take(self, w):
+            return np.ones(len(self))
+
+    for k, some in enumerate(members):
+        store.observe(Iterate(k, w=Huge(), active=Members(some, size, 1, size)))
+        records.append({"iteration": k, "working_set": some.size})
+    trace = Trace.from_records(records, label="a", params={})
+    trace.probes = store
+    assert store.bytes < 5e6
+    view = at(trace, 3).map
+    np.testing.assert_array_equal(np.sort(view._shown), members[2])
+    assert view._image.shape[0] == 200
+    assert (view._image[:, 2] == NONZERO).all()
+    assert (view._image[:, 3] == NONZERO).sum() == 100
+    assert view._others.text == "1.219e8 others"
+    view._tapped(type("Click", (), {"x": 2.5, "y": 150.5}))
+    assert view.cursor.iteration == 2
 
 
 def test_a_group_of_weights_shows_a_returned_member_and_else_what_most_are(trace, monkeypatch):
@@ -86,6 +160,34 @@ def test_a_group_of_weights_shows_a_returned_member_and_else_what_most_are(trace
     assert view._image.shape[0] == 2
     assert RETURNED in view._image[:, 4]
     assert view._image[:, 0].tolist() == [ZERO, ZERO]
+
+
+def test_a_click_on_a_group_picks_a_weight_of_the_colour_that_was_clicked(trace, monkeypatch):
+    monkeypatch.setattr("app.views.working_set.ROWS", 1)
+    view = at(trace, 4)
+    view.map._tapped(type("Click", (), {"x": 4.5, "y": 0.5}))
+    assert view.why.weight == 5, "painted as back, and it is the one that came back"
+
+
+def test_those_that_came_back_are_shown_whatever_the_sample(trace, monkeypatch):
+    monkeypatch.setattr("app.views.working_set.SAMPLED", 1)
+    view = at(trace, 4).map
+    assert 5 in view._shown
+    texts = view.figure.yaxis[0].formatter.args["texts"]
+    assert texts[len(view._shown) * 2 / 4] in ("1", "2"), "the axis still counts all"
+
+
+@pytest.mark.parametrize("count", [0, 1, 280, 281, 300, 8_000, 16_384])
+def test_lines_are_single_at_the_bottom_and_share_all_weights(count):
+    edges = _lines(count)
+    sizes = np.diff(edges)
+    assert edges[0] == 0
+    assert edges[-1] == count
+    assert len(sizes) <= ROWS
+    assert count <= ROWS or len(sizes) > 0.9 * ROWS
+    assert (sizes > 0).all()
+    assert (np.diff(np.log(edges[edges > 40])) < 0.06).all(), "no group is much thicker than its neighbours"
+    assert (sizes[:20] == 1).all()
 
 
 def test_the_threshold_stands_at_lambda_minus_m_over_n(trace):
@@ -182,11 +284,11 @@ def test_a_click_on_any_plot_over_iterations_places_the_cursor(trace):
 def test_rows_of_the_map_are_named_by_their_first_weight(trace, monkeypatch):
     trace.names = Names(list("abcdefgh"))
     view = at(trace, 4).map
-    assert view._source.data["names"] == [["abcdefgh"[j] for j in view._order]]
+    assert view._source.data["names"] == [["abcdefgh"[j] for j in view._shown]]
     assert view._source.data["until"] == [4]
     monkeypatch.setattr("app.views.working_set.ROWS", 2)
     assert at(trace, 4).map._source.data["names"] == [
-        [f"{'abcdefgh'[j]} and 3 more" for j in view._order[::4]]
+        ["abcdefgh"[view._shown[0]], f"{'abcdefgh'[view._shown[1]]} and 2 more"]
     ]
 
 
@@ -219,13 +321,14 @@ def test_a_growing_working_set_is_patched_and_laid_out_anew_as_it_doubles(chain_
     view.update()
     assert view.map._room == 128
     assert view.map._image.shape[1] == 128
+    np.testing.assert_array_equal(np.sort(view.map._shown), used(run.trace))
     steps.close()
 
 
 def test_the_map_counts_what_the_record_counts(traces):
     trace = traces[0]
     for k in (0, 5, 30, 59):
-        found = states(trace, k)[0]
+        found = states(trace, k, np.arange(trace.info["problem"]["n_params"]))
         assert (found != SHRUNK).sum() == trace.working_set[k]
         assert (found >= NONZERO).sum() == trace.nnz[k]
         assert (found == RETURNED).sum() == trace.returned[k]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -24,7 +24,7 @@ MOST_MARKS = 200
 
 
 class CursorBar(JSComponent):
-    """A slider over iterations with marks; also listens to the keyboard (space, arrows)."""
+    """A slider over iterations with marks; also listens to the keyboard (space, arrows, Home, End)."""
 
     state = param.Dict(default={}, doc="where the cursor is, and of which run")
     marks = param.List(default=[], doc="[iteration, kind, text] each")
@@ -77,14 +77,20 @@ class CursorBar(JSComponent):
             case "move" if cursor.run is not None and isinstance(data.get("iteration"), int):
                 cursor.place(cursor.run, min(data["iteration"], self.state["head"]))
             case "by" if cursor.run is not None:
-                self._step(1 if data.get("by", 0) > 0 else -1)
+                by = 1 if data.get("by", 0) > 0 else -1
+                self._go(lambda row, last: min(max(row + by, 0), last))
+            case "first" if cursor.run is not None:
+                self._go(lambda row, last: 0)
+            case "last" if cursor.run is not None:
+                self._go(lambda row, last: last)
 
-    def _step(self, by: int) -> None:
+    def _go(self, where: Callable[[int, int], int]) -> None:
+        """Put the cursor on another recorded iterate: ``where`` gets its row and the last one."""
         cursor = self._session.cursor
         rows, _, _ = cursor.run.since(None)
         if (row := cursor.row(rows)) is not None:
             iterations = rows["iteration"]
-            cursor.place(cursor.run, int(iterations[min(max(row + by, 0), len(iterations) - 1)]))
+            cursor.place(cursor.run, int(iterations[where(row, len(iterations) - 1)]))
 
 
 def said(rows: Mapping[str, np.ndarray], row: int) -> str:

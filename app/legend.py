@@ -28,7 +28,14 @@ class LegendRows(JSComponent):
 
     def update(self) -> None:
         """Show the runs as they are now."""
-        rows = [row(run, self._session) for run in self._session.runs]
+        runs = self._session.runs
+        objectives = theme.aligned(
+            [run.trace.last.get("objective") if run.trace is not None else None for run in runs]
+        )
+        rows = [
+            {**row(run, self._session), "objective": objective}
+            for run, objective in zip(runs, objectives, strict=True)
+        ]
         if rows != self.rows:
             self.rows = rows
         waits = self.obstacle is not None and self._session.state == "idle"
@@ -61,26 +68,41 @@ class LegendRows(JSComponent):
         session.tick()
 
 
+def certified(run: LiveRun) -> tuple[str, str]:
+    """What a dual point proves of the objective at the end, in few words and in a sentence; empty where
+    nothing is proved."""
+    gap = run.trace.result.get("dual_gap") if run.trace is not None else None
+    if gap is None:
+        return "", ""
+    above, share = theme.number(gap, 2), ""
+    if objective := run.trace.last["objective"]:
+        share = f", {theme.number(100.0 * gap / abs(objective), 2)} % of it"
+    return f"≤ {above} above f*", f"A dual point proves that f is at most {above} above the optimum{share}."
+
+
 def row(run: LiveRun, session: Session) -> dict[str, Any]:
-    """What one row shows."""
+    """What one row shows, but for the objective."""
     last = run.trace.last if run.trace is not None else {}
     full = last and run.problem is not None and last["working_set"] == run.problem.size
 
     def count(name: str) -> str:
         return theme.number(int(last[name])) if last and last[name] >= 0 else "–"
 
+    bound, proof = certified(run)
     return {
         "key": run.style,
         "label": run.label,
         "color": theme.COLORS[run.style % len(theme.COLORS)],
         "dash": theme.dash(run.style),
         "state": run.state,
+        "word": run.word,
         "message": run.message,
         "hidden": session.hidden(run),
         "chosen": run.trace is not None and session.cursor.run is run.trace,
         "iteration": count("iteration"),
         "epoch": count("epoch"),
-        "objective": theme.number(float(last["objective"]), 6) if last else "–",
+        "bound": bound,
+        "proof": proof,
         "nnz": count("nnz"),
         "working_set": "all" if full else count("working_set"),
         "cpu": theme.seconds(float(last["cpu_seconds"])) if last else "–",

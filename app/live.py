@@ -10,6 +10,8 @@ from solvers import Probe, Problem, Run, Solver, Stopping, Trace
 FINAL = ("finished", "stopped", "failed")
 #: The trace's final words that the page calls "stopped" and "failed"; all others are "finished".
 _UNFINISHED = {"stopped": "stopped", "failed": "failed"}
+#: How the page words those final words of a trace that are no words of the field.
+ENDINGS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
 
 
 class LiveRun:
@@ -77,6 +79,13 @@ class LiveRun:
         if not worker.started:
             return "queued"
         return status if status in ("compiling", "running") else "loading"
+
+    @property
+    def word(self) -> str:
+        """The state in a word or two; of a finished run, how it ended."""
+        if self.state != "finished":
+            return self.state
+        return ENDINGS.get(self.trace.status, self.trace.status)
 
     def forget(self) -> None:
         """Stop it, and give back the memory of its observations now: the page may refer to it for long."""

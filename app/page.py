@@ -28,6 +28,8 @@ from app.session import Session
 from app.setting import Setting, SolverSetting
 from app.solver_panel import SolverPanel
 from app.stories import Story, stories
+from app.theme_toggle import ThemeToggle
+from app.theme_toggle import wanted as wanted_theme
 from app.views import TABS, Convergence, Path, Sparsity, View
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
@@ -133,6 +135,9 @@ class Page:
             raw_css=[theme.asset("page.css")],
             theme_config={"light": theme.mui("light"), "dark": theme.mui("dark")},
             busy_indicator=None,
+            template=theme.ASSETS / "page.html",
+            theme_toggle=False,
+            header=[pn.Row(pn.HSpacer(), ThemeToggle(), sizing_mode="stretch_width", margin=0)],
         )
         with edit_readonly(page):
             page.busy = Quiet().param.busy
@@ -291,6 +296,7 @@ class Page:
                 make_problem=lambda worker: library.variant(base, own, worker.pulse),
                 solver=chosen.make(),
                 label=chosen.label,
+                style=chosen.style,
                 stopping=stopping,
                 probes=PROBES,
             )
@@ -315,6 +321,7 @@ def serve() -> None:
         return
     budget.memory = serving.memory
     plugins.load_all(serving.plugins)
+    pn.config.theme = wanted_theme(pn.state.cookies)
     query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}
     page = Page(query)
     page.view().servable(title=TITLE)

@@ -31,9 +31,9 @@ MOST_BYTES = 64 * 2**20
 class Tracing:
     """One solver on its way along λ. ``found`` grows in the pool's thread; ``progress`` says where it is."""
 
-    def __init__(self, base: Problem, setting: Setting, chosen: SolverSetting, style: int) -> None:
+    def __init__(self, base: Problem, setting: Setting, chosen: SolverSetting) -> None:
         self.label, self.found = chosen.label, list[Trace]()
-        self._base, self._setting, self._chosen, self._style = base, setting, chosen, style
+        self._base, self._setting, self._chosen = base, setting, chosen
         self._run: Run | None = None
         self._room = MOST_BYTES // len(setting.solvers)
 
@@ -61,7 +61,7 @@ class Tracing:
 
     def _brief(self, trace: Trace) -> Trace:
         """The result without the iterates, and with the weights if there is room for them."""
-        brief = Trace({**trace.info, "style": self._style})
+        brief = Trace({**trace.info, "style": self._chosen.style})
         brief.result, brief.names = trace.result, trace.names
         if trace.w is not None and trace.w.nbytes <= self._room:
             self._room -= trace.w.nbytes
@@ -118,8 +118,8 @@ class PathPanel:
     def _start(self, problem: Problem, setting: Setting) -> None:
         self._tracings, self._workers, self._error, self._ticks = [], [], "", 0
         try:
-            for style, chosen in enumerate(setting.solvers):
-                tracing = Tracing(problem, setting, chosen, style)
+            for chosen in setting.solvers:
+                tracing = Tracing(problem, setting, chosen)
                 task = partial(tracing.follow, count=self.count.value, ratio=self.ratio.value)
                 self._workers.append(self._session.share.start(task, f"path {chosen.label}"))
                 self._tracings.append(tracing)

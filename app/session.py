@@ -54,11 +54,11 @@ class Session:
     # runs
 
     def launch(self, makers: Sequence[Callable[..., LiveRun]], *, step: bool = False) -> None:
-        """Start new runs in place of those there were. A maker gets share, style, pace and step."""
+        """Start new runs in place of those there were. A maker gets share, pace and step."""
         self.clear()
         self.cursor.reset()
-        for style, make in enumerate(makers):
-            self.runs.append(make(self.share, style=style, pace=self.pace, step=step))
+        for make in makers:
+            self.runs.append(make(self.share, pace=self.pace, step=step))
         self._ticks = 0  # views that take long wait until the first points are there
         self._set_period(EAGER)
 
@@ -197,10 +197,12 @@ class Session:
             )
             self._shown = traces
             self.cursor.keep_up(traces)
+            live = bool(self.alive)
             for view in self.views:
+                view.live = live
                 if changed:
                     view.traces = list(traces)
-                if not self.alive or (self.drawing and self._ticks % (self.drawing * view.every) == 0):
+                if not live or (self.drawing and self._ticks % (self.drawing * view.every) == 0):
                     view.update()
             for watcher in self.watchers:
                 watcher.update()

@@ -56,12 +56,14 @@ class ProblemSetting:
 @dataclass(frozen=True)
 class SolverSetting:
     """A solver with the hyper-parameters that differ from its defaults, under a label; ``penalty`` is one of
-    its own, in place of the problem's, so that runs with several penalties stand side by side."""
+    its own, in place of the problem's, so that runs with several penalties stand side by side. ``style``
+    numbers the colour and the dash that its runs have on the page."""
 
     id: str
     label: str
     params: Mapping[str, Any] = field(default_factory=dict)
     penalty: str = ""
+    style: int = field(default=0, compare=False)
 
     @classmethod
     def parse_all(cls, texts: Iterable[str]) -> tuple[SolverSetting, ...]:

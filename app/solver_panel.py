@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, ClassVar
 
 import param
@@ -27,11 +28,12 @@ class Entry:
     texts: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     refused: str = ""
+    style: int = -1  # given when it is first chosen, and kept
 
     @property
     def setting(self) -> SolverSetting:
         """What would run."""
-        return SolverSetting(self.id, self.label, dict(self.params), self.penalty)
+        return SolverSetting(self.id, self.label, dict(self.params), self.penalty, self.style)
 
 
 class SolverPanel(JSComponent):
@@ -46,13 +48,17 @@ class SolverPanel(JSComponent):
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
         self._on_change = on_change
         self._list: list[Entry] = []
+        self._styles = count()
         self._problem: ProblemSetting | None = None
 
     def set(self, problem: ProblemSetting, chosen: Sequence[SolverSetting]) -> None:
         """Show all solvers, with these chosen."""
         self._problem = problem
+        self._styles = count()
         used = {solver.id for solver in chosen}
-        self._list = [Entry(s.id, s.label, dict(s.params), s.penalty, chosen=True) for s in chosen]
+        self._list = [Entry(s.id, s.label, dict(s.params), s.penalty) for s in chosen]
+        for entry in self._list:
+            self._choose(entry)
         self._list += [Entry(id, id) for id in SOLVERS if id not in used]
         self._draw()
 
@@ -63,7 +69,7 @@ class SolverPanel(JSComponent):
             entry.chosen = False
         if not self.chosen:
             for entry in [e for e in self._list if self._reason(e) is None][:2]:
-                entry.chosen = True
+                self._choose(entry)
         self._draw()
 
     @property
@@ -82,11 +88,18 @@ class SolverPanel(JSComponent):
     def _racing(self) -> list[Entry]:
         return [e for e in self._list if e.chosen and self._reason(e) is None]
 
+    def _choose(self, entry: Entry) -> None:
+        """Let it race. Its colour and dash are its own from the first time on, and no other's ever after:
+        runs that are there keep theirs, whatever is chosen, copied or removed."""
+        entry.chosen = True
+        if entry.style < 0:
+            entry.style = next(self._styles)
+
     def _reason(self, entry: Entry) -> str | None:
         return fits(entry.setting, self._problem)
 
     def _draw(self) -> None:
-        lines, style = [], 0
+        lines = []
         for entry in sorted(self._list, key=lambda e: self._reason(e) is not None):
             reason = self._reason(entry)
             racing = entry.chosen and reason is None
@@ -98,8 +111,8 @@ class SolverPanel(JSComponent):
                     "label": entry.label,
                     "help": f"{solver.name}: {solver.summary}{penalty}. {solver.paper}",
                     "chosen": racing,
-                    "color": theme.COLORS[style % len(theme.COLORS)] if racing else "",
-                    "dash": theme.dash(style) if racing else "solid",
+                    "color": theme.COLORS[entry.style % len(theme.COLORS)] if racing else "",
+                    "dash": theme.dash(entry.style) if racing else "solid",
                     "reason": reason or "",
                     "refused": entry.refused,
                     "fields": self._fields(entry),
@@ -107,7 +120,6 @@ class SolverPanel(JSComponent):
                     "copy": entry is not self._original(entry.id),
                 }
             )
-            style += racing
         self.entries = lines
 
     def _fields(self, entry: Entry) -> list[dict[str, Any]]:
@@ -135,10 +147,11 @@ class SolverPanel(JSComponent):
             case "choose" | "copy" if full:
                 entry.refused = f"{MOST_SOLVERS} solvers race already: take one of them out first"
             case "choose":
-                entry.chosen = True
+                self._choose(entry)
             case "copy":
                 label = self._free_label(entry.id)
-                copied = Entry(entry.id, label, dict(entry.params), entry.penalty, chosen=True)
+                copied = Entry(entry.id, label, dict(entry.params), entry.penalty)
+                self._choose(copied)
                 self._list.insert(key + 1, copied)
             case "remove":
                 self._list.remove(entry)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("solid", "dashed", "dotdash", "dotted")
 
 GREY = "#888888"
+
+#: Where numbers that are no integers are written without an exponent.
+LEAST_PLAIN, MOST_PLAIN = 1e-3, 1e7
 
 
 @cache
@@ -98,8 +103,30 @@ def styled(fig: figure, name: str) -> figure:
 
 
 def number(value: float | int | None, digits: int = 4) -> str:
-    """At most ``digits`` significant digits, thin spaces in thousands, exponents only where needed."""
+    """At most ``digits`` significant digits, thin spaces in thousands, exponents only where needed. An
+    integer counts or numbers something: it has all its digits."""
     return _plain(value, digits).replace("-", "−")
+
+
+def aligned(values: Sequence[float | None], digits: int = 6) -> list[str]:
+    """Numbers of one column: with as many decimals each as give ``digits`` significant digits to the
+    smallest, so that the points of right-aligned texts stand below each other; all with exponents if one of
+    them needs it or if the largest would be long."""
+    sizes = [abs(v) for v in values if v is not None and math.isfinite(v) and v != 0]
+    if not sizes:
+        return [number(v) for v in values]
+    decimals = max(digits - 1 - math.floor(math.log10(min(sizes))), 0)
+    whole = max(math.floor(math.log10(max(sizes))) + 1, 1)
+    plain = min(sizes) >= LEAST_PLAIN and max(sizes) < MOST_PLAIN and whole + decimals <= digits + 4
+    form = f",.{decimals}f" if plain else f".{digits - 1}e"
+    return [_signed(v, form) for v in values]
+
+
+def _signed(value: float | None, form: str) -> str:
+    if value is None or not math.isfinite(value):
+        return "–"
+    mantissa, e, exponent = f"{value:{form}}".partition("e")
+    return (mantissa + (f"e{int(exponent)}" if e else "")).replace(",", "\u2009").replace("-", "−")
 
 
 def _plain(value: float | int | None, digits: int) -> str:
@@ -108,9 +135,9 @@ def _plain(value: float | int | None, digits: int) -> str:
     if value == 0:
         return "0"
     size = abs(value)
-    if float(value).is_integer() and size < 1e7:
+    if isinstance(value, Integral) or (value.is_integer() and size < MOST_PLAIN):
         return f"{int(value):,}".replace(",", "\u2009")
-    if not 1e-3 <= size < 1e7:
+    if not LEAST_PLAIN <= size < MOST_PLAIN:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         if "." in mantissa:
             mantissa = mantissa.rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-// The cursor's slider with marks, and the page's keys: space runs or pauses, arrows move the cursor.
+// The cursor's slider with marks, and the page's keys: space runs or pauses, arrows, Home and End move the cursor.
 const PATHS = {back: "M15.41 7.41 14 6l-6 6 6 6 1.41-1.41L10.83 12z", ahead: "M8.59 16.59 10 18l6-6-6-6-1.41 1.41L13.17 12z"}
 
 function element(tag, attributes = {}, ...children) {
@@ -24,12 +24,15 @@ export function render({model}) {
   const root = element("div", {class: "bar", role: "group", "aria-label": "Cursor"},
     element("div", {class: "text", "aria-live": "off"}, who, what),
     element("span", {class: "steps"},
-      button(PATHS.back, "One iterate back (left arrow)", () => send({action: "by", by: -1})),
-      button(PATHS.ahead, "One iterate ahead (right arrow)", () => send({action: "by", by: 1}))),
+      button(PATHS.back, "One iterate back (left arrow; Home: the first)", () => send({action: "by", by: -1})),
+      button(PATHS.ahead, "One iterate ahead (right arrow; End: the newest)", () => send({action: "by", by: 1}))),
     element("div", {class: "track"}, marks, slider), follow)
 
+  // how far the track is filled: browsers differ in how they paint the rest of it
+  function fillTrack() { slider.style.setProperty("--at", String(Number(slider.value) / Number(slider.max))) }
   let sent = 0
   slider.addEventListener("input", () => {
+    fillTrack()
     const now = performance.now()
     if (now - sent > 60) { sent = now; send({action: "move", iteration: Number(slider.value)}) }
   })
@@ -51,6 +54,7 @@ export function render({model}) {
     slider.disabled = !state.label
     slider.max = String(Math.max(state.head ?? 0, 1))
     slider.value = String(state.iteration ?? 0)
+    fillTrack()
     slider.setAttribute("aria-valuetext", state.text ?? "no run")
     who.replaceChildren(...(state.label ? [element("span", {class: "dot"}), state.label] : []))
     what.textContent = state.text ?? "Once a run is there, this bar moves through its iterations."
@@ -58,17 +62,42 @@ export function render({model}) {
     if (state.head !== head) { head = state.head; place() }
   }
 
-  function typing(event) {
+  // Keys are the page's wherever the focus is, unless what has it needs them: text, menus and sliders do, and
+  // tabs that were reached by keys. A button keeps Enter alone, so that space never does two things.
+  const WRITES = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=combobox], [role=option], [role=listbox], [role=menu], [role=menuitem]"
+  const MOVES = "input[type=range], [role=slider]"
+  const TICKS = "input[type=checkbox], input[type=radio]"
+  const MESSAGES = {
+    " ": {action: "space"}, ArrowLeft: {action: "by", by: -1}, ArrowRight: {action: "by", by: 1},
+    Home: {action: "first"}, End: {action: "last"},
+  }
+  let tabbing = false
+  function taken(event) {
     const el = event.composedPath()[0]
-    return el instanceof Element && (el.matches("input, textarea, select, button, [contenteditable], [role=slider], [role=combobox], [role=option], [role=tab]") || el.isContentEditable)
+    if (event.ctrlKey || event.metaKey || event.altKey || !(el instanceof Element)) { return true }
+    const space = event.key === " "
+    return el.matches(WRITES) || el.isContentEditable || el.matches(space ? TICKS : MOVES) ||
+      (!space && tabbing && el.matches("[role=tab]"))
   }
-  function key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event)) { return }
-    const message = {" ": {action: "space"}, ArrowLeft: {action: "by", by: -1}, ArrowRight: {action: "by", by: 1}}[event.key]
-    if (message) { event.preventDefault(); send(message) }
+  function keep(event) {
+    event.preventDefault()
+    event.stopPropagation()
   }
-  document.addEventListener("keydown", key)
-  model.on("remove", () => document.removeEventListener("keydown", key))
+  function down(event) {
+    if (event.key === "Tab") { tabbing = true }
+    const message = MESSAGES[event.key]
+    if (!message || taken(event)) { return }
+    keep(event)
+    if (!(event.key === " " && event.repeat)) { send(message) }
+  }
+  // some browsers press a button when space is let go
+  function up(event) { if (event.key === " " && !taken(event)) { keep(event) } }
+  function pointed() { tabbing = false }
+  const listeners = {keydown: down, keyup: up, pointerdown: pointed}
+  for (const [name, listener] of Object.entries(listeners)) { document.addEventListener(name, listener, true) }
+  model.on("remove", () => {
+    for (const [name, listener] of Object.entries(listeners)) { document.removeEventListener(name, listener, true) }
+  })
   model.on("state", draw)
   model.on("marks", place)
   draw()

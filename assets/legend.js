@@ -50,6 +50,7 @@ function makeRow(send, key) {
   const state = element("span", {class: "state"})
   const numbers = {}
   for (const name of Object.keys(NUMBERS)) { numbers[name] = element("span", {class: `num ${name}`}) }
+  const bound = element("span", {class: "bound"})
   const buttons = {}
   for (const action of ["pause", "step", "stop"]) {
     buttons[action] = element("button", {type: "button", "data-action": action}, icon(ICONS[action]))
@@ -57,8 +58,8 @@ function makeRow(send, key) {
   }
   const message = element("span", {class: "message"})
   const row = element("div", {class: "row run", role: "group"},
-    chip, label, state, ...Object.values(numbers), element("span", {class: "acts"}, ...Object.values(buttons)), message)
-  return {row, chip, label, state, numbers, buttons, message}
+    chip, label, state, ...Object.values(numbers), bound, element("span", {class: "acts"}, ...Object.values(buttons)), message)
+  return {row, chip, label, state, numbers, bound, buttons, message}
 }
 
 function act(button, action, text, disabled) {
@@ -69,7 +70,7 @@ function act(button, action, text, disabled) {
 }
 
 function fill(parts, data) {
-  const {row, chip, label, state, numbers, buttons, message} = parts
+  const {row, chip, label, state, numbers, bound, buttons, message} = parts
   row.className = `row run ${data.hidden ? "hidden" : ""} ${data.chosen ? "chosen" : ""}`
   row.dataset.label = data.label
   row.dataset.state = data.state
@@ -82,9 +83,12 @@ function fill(parts, data) {
   chip.setAttribute("aria-pressed", String(!data.hidden))
   set(label, data.label)
   label.title = `Put the cursor on ${data.label}`
-  set(state, data.state)
+  set(state, data.word)
+  state.title = data.message
   state.className = `state ${data.state}`
   for (const [name, el] of Object.entries(numbers)) { set(el, data[name]) }
+  set(bound, data.bound)
+  bound.title = data.proof
   const alive = ALIVE.includes(data.state), paused = data.state === "paused"
   act(buttons.pause, paused ? "resume" : "pause", `${paused ? "Resume" : "Pause"} ${data.label}`, !alive)
   act(buttons.step, "step", `One iteration of ${data.label}`, !alive)

@@ -81,7 +81,7 @@ class BlockCoordinateDescent(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         passes = _Passes(self, problem, problem.at(w0))
-        yield Iterate.at(passes.point, 0, active=passes.working_set, events=("epoch-start",))
+        yield Iterate.at(passes.point, 0, active=passes.working_set, epoch=0, events=("epoch-start",))
         V0 = max(problem.violation_at_zero(), sys.float_info.min)
         first = 0.0 if w0 is None or self.rule == "paper" else self.met_at_zero(problem)
         v_max, target, epoch, n = np.inf, 0.0, 0, 0

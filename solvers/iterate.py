@@ -56,7 +56,7 @@ class Iterate:
     nnz_rows: int = -1
     working_set: int = -1
     returned: int = -1
-    epoch: int = 0
+    epoch: int = -1
     phase: str | None = None
     step: float = NAN
     ls_trials: int = -1

@@ -13,6 +13,9 @@ from app import theme
 from app.cursor import Cursor
 from solvers import Trace
 
+#: In place of a hint while runs are under way.
+WAITING = "No run that is shown has an iterate yet."
+
 
 class View(Viewer):
     """Base of the views. A subclass gives ``id``, ``title``, ``hint`` (what to do when there is nothing to
@@ -36,6 +39,7 @@ class View(Viewer):
     parts: Sequence[View] = ()
 
     visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")
+    live: bool = param.Boolean(default=False, doc="runs are under way: nobody is asked to start one")
 
     def __init__(
         self,
@@ -50,9 +54,8 @@ class View(Viewer):
         self.cursor = cursor or Cursor()
         self._alone = cursor is None
         self._empty = False
-        self._hint = theme.html(
-            f'<p class="hint">{self.hint}</p>', sizing_mode="stretch_width", css_classes=["cover"]
-        )
+        self._hint = theme.html(sizing_mode="stretch_width", css_classes=["cover"])
+        self._invite()
         self._body = pn.Column(sizing_mode="stretch_width", margin=0, visible=False)
         self._head = pn.Column(sizing_mode="stretch_width", margin=0)
         stage = pn.Column(self._hint, self._body, sizing_mode="stretch_width", margin=0)
@@ -64,6 +67,7 @@ class View(Viewer):
         if not part:
             self.cursor.param.watch(self._moved, ["run", "iteration"])
         self.param.watch(lambda event: self._show_or_hide(), "visible")
+        self.param.watch(lambda event: self._went_live(), "live")
         self.update()
 
     @property
@@ -100,8 +104,21 @@ class View(Viewer):
             return
         if self._alone or self.cursor.run is None:
             self.cursor.keep_up(self.traces)
+        self._invite()
         self._cover(not self.has_content())
         self.draw()
+
+    def _invite(self) -> None:
+        """Say what to do, or that it has been done."""
+        text = WAITING if self.live and not any(len(trace) for trace in self.traces) else self.hint
+        said = f'<p class="hint">{text}</p>'
+        if self._hint.object != said:
+            self._hint.object = said
+
+    def _went_live(self) -> None:
+        for part in self.parts:
+            part.live = self.live
+        self._invite()
 
     def _cover(self, empty: bool) -> None:
         """The hint in place of the panes, or the other way round. By styles alone once the panes have been

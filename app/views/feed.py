@@ -93,10 +93,10 @@ def known(column: np.ndarray) -> np.ndarray:
 
 
 def shaded(x: np.ndarray, epoch: np.ndarray) -> dict[str, np.ndarray]:
-    """Where every second epoch begins and ends on an axis, of the rows of a run."""
+    """Where every second epoch begins and ends on an axis, of the rows of a run; nowhere if it has none."""
     n, edges = len(epoch), np.flatnonzero(np.diff(epoch)) + 1
     starts, ends = np.append(0, edges)[:n], np.append(edges, n - 1)[:n]
-    odd = epoch[starts] % 2 == 1
+    odd = (epoch[starts] >= 0) & (epoch[starts] % 2 == 1)
     return {"x0": x[starts[odd]], "x1": x[ends[odd]]}
 
 

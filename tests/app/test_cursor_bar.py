@@ -55,3 +55,13 @@ def test_arrows_move_by_one_recorded_iterate_and_not_beyond_the_ends(bar):
         bar._handle_msg({"action": "by", "by": by})
         places.append(cursor.iteration)
     assert places == [2, 2, 1, 0, 0]
+
+
+def test_home_and_end_move_to_the_first_and_the_newest_recorded_iterate(bar):
+    cursor, run = bar._session.cursor, trace((), (), (), ())
+    cursor.place(run, 2)
+    bar._handle_msg({"action": "first"})
+    assert cursor.iteration == 0
+    bar._handle_msg({"action": "last"})
+    assert cursor.iteration == 3
+    assert not cursor.follow

@@ -19,7 +19,7 @@ def problem():
 
 
 def setting(*ids, penalty="l1-l2", **limits):
-    chosen = tuple(SolverSetting(id, id) for id in ids)
+    chosen = tuple(SolverSetting(id, id, style=k) for k, id in enumerate(ids))
     problem = ProblemSetting("digits", loss="multiclass-squared-hinge", penalty=penalty)
     return Setting(problem, chosen, **({"tol": 1e-3} | limits))
 
@@ -129,9 +129,7 @@ def test_stopping_is_felt_while_the_problem_of_a_path_is_made(problem, as_if_hug
         def pulse(self):
             raise solvers.Interrupted
 
-    tracing = path_panel.Tracing(
-        problem, setting("fista-ls", penalty="l1"), SolverSetting("fista-ls", "a"), 0
-    )
+    tracing = path_panel.Tracing(problem, setting("fista-ls", penalty="l1"), SolverSetting("fista-ls", "a"))
     with pytest.raises(solvers.Interrupted):
         tracing.follow(Worker(), 5, 0.1)
 

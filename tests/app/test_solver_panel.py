@@ -68,3 +68,36 @@ def test_solvers_that_fit_again_do_not_make_too_many(panel, monkeypatch):
     assert len(panel.chosen) == MOST_SOLVERS
     panel.set_problem(other)
     assert len(panel.chosen) == 1
+
+
+def looks(panel):
+    return {e["label"]: (e["color"], e["dash"]) for e in panel.entries if e["chosen"]}
+
+
+def test_a_colour_and_a_dash_stay_with_their_solver_whatever_is_copied_removed_or_taken_out():
+    panel = SolverPanel(lambda: None)
+    panel.set(PROBLEM, [SolverSetting("prox-qn", "prox-qn"), SolverSetting("owl-qn", "owl-qn")])
+    before = looks(panel)
+    tell(panel, "copy", "prox-qn")
+    assert looks(panel).items() > before.items()
+    assert len(set(looks(panel).values())) == 3
+    copied = looks(panel)["prox-qn-2"]
+    tell(panel, "choose", "prox-qn", value=False)
+    tell(panel, "remove", "prox-qn-2")
+    assert looks(panel) == {"owl-qn": before["owl-qn"]}
+    tell(panel, "choose", "prox-gd", value=True)
+    assert looks(panel)["prox-gd"] not in (*before.values(), copied), "runs of theirs may still be there"
+    tell(panel, "choose", "prox-qn", value=True)
+    assert looks(panel).items() > before.items()
+
+
+def test_the_runs_of_a_solver_have_its_colour_in_the_list(visit, wait_until):
+    page = visit(data="breast-cancer", solvers="prox-qn;owl-qn", tol="1e-2")
+    page.controls.go()
+    drawn = {row["label"]: (row["color"], row["dash"]) for row in page.legend.rows}
+    tell(page.solvers, "copy", "prox-qn")
+    assert looks(page.solvers).items() > drawn.items()
+    wait_until(lambda: not page.session.alive)
+    page.controls.go()
+    wait_until(lambda: not page.session.alive)
+    assert {row["label"]: (row["color"], row["dash"]) for row in page.legend.rows} == looks(page.solvers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from app import theme
@@ -39,3 +40,25 @@ def test_seconds_have_a_unit():
 def test_two_dozen_runs_all_look_different():
     looks = {(theme.COLORS[k % len(theme.COLORS)], theme.dash(k)) for k in range(24)}
     assert len(looks) == 24
+
+
+def test_what_counts_or_numbers_something_has_all_its_digits():
+    assert theme.number(11_670_000) == "11\u2009670\u2009000"
+    assert theme.number(np.int64(121_866_804)) == "121\u2009866\u2009804"
+    assert theme.number(1.167e7) == "1.167e7", "a measured number has those that mean something"
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([12345.678, 9876.5], ["12\u2009345.68", "9\u2009876.50"]),
+        ([0.25, 0.0312345, None], ["0.2500000", "0.0312345", "–"]),
+        ([-2.5, 0.0], ["−2.50000", "0.00000"]),
+        ([1.5e8, 12.0], ["1.50000e8", "1.20000e1"]),
+        ([2e-5], ["2.00000e-5".replace("-", "−")]),
+        ([math.nan, None], ["–", "–"]),
+        ([], []),
+    ],
+)
+def test_the_numbers_of_a_column_have_equally_many_decimals(values, texts):
+    assert theme.aligned(values) == texts

@@ -49,6 +49,17 @@ def test_a_view_stands_a_trace_that_has_no_rows_yet(view):
 
 
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_nobody_is_asked_to_start_a_run_while_runs_are_under_way(view):
+    shown = view()
+    assert "No run that is shown has an iterate yet." not in shown._hint.object
+    shown.live = True
+    for part in (shown, *shown.parts):
+        assert "No run that is shown has an iterate yet." in part._hint.object
+    shown.live = False
+    assert shown.hint in shown._hint.object
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
 def test_a_hidden_view_reads_no_trace(view, traces):
     class Unread(Trace):
         def since(self, cursor):

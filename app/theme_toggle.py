@@ -1,0 +1,28 @@
+"""Light or dark: the button in the header, and what the page knows of the choice when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from panel.custom import JSComponent
+
+from app import theme
+
+#: The cookie that ``assets/page.html`` writes.
+COOKIE = "solverscope-theme"
+
+
+class ThemeToggle(JSComponent):
+    """Chooses the other of the two; the browser keeps the choice, and without one follows the system."""
+
+    _esm = theme.asset("theme_toggle.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("theme_toggle.css")]
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, **params)
+
+
+def wanted(cookies: Mapping[str, str]) -> str:
+    """Panel's name for the theme that a browser asked for."""
+    return "dark" if cookies.get(COOKIE) == "dark" else "default"

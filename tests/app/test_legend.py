@@ -7,12 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-import solvers
 from app.legend import LegendRows, row
 from app.live import LiveRun
 from app.pool import RunPool
 from app.session import Session
-from solvers import Stopping, Trace
+from solvers import Trace
 
 
 def ended(status: str, *objectives: float, style: int = 0, **result: object) -> LiveRun:
@@ -55,29 +54,6 @@ def test_objectives_stand_with_their_decimal_points_below_each_other(legend):
     legend._session.runs = [ended("converged", f) for f in (12.5, 12.4375, 120.0)]
     legend.update()
     assert [r["objective"] for r in legend.rows] == ["12.5000", "12.4375", "120.0000"]
-
-
-def test_a_solver_without_shrinking_epochs_has_none_in_its_row(session, wait_until, small_problem):
-    legend = LegendRows(session)
-    session.launch(
-        [
-            lambda share, style=style, id=id, **how: LiveRun(
-                share,
-                lambda worker: small_problem,
-                solvers.make_solver(id),
-                label=id,
-                style=style,
-                stopping=lambda problem: Stopping(max_iter=2),
-                **how,
-            )
-            for style, id in enumerate(("prox-qn", "owl-qn", "bcd-ls", "prox-gd", "crf-bcd"))
-        ]
-    )
-    wait_until(lambda: not session.alive)
-    legend.update()
-    epochs = {r["label"]: r["epoch"] for r in legend.rows}
-    assert epochs["owl-qn"] == epochs["prox-gd"] == "–"
-    assert all(epochs[label].isdigit() for label in ("prox-qn", "bcd-ls", "crf-bcd")), epochs
 
 
 def test_a_certified_bound_is_shown_where_it_is_known(legend):

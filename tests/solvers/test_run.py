@@ -64,6 +64,15 @@ def test_a_run_records_every_iterate_and_how_it_ended(problem):
     assert (result["test_metric"], result["metric_name"]) == (None, "per-token accuracy")
 
 
+@pytest.mark.parametrize(("id", "counts"), [("prox-qn", True), ("owl-qn", False), ("prox-gd", False)])
+def test_epochs_are_counted_where_sets_are_shrunk_in_epochs_and_unknown_elsewhere(problem, id, counts):
+    trace = solvers.solve(problem, solvers.make_solver(id), max_iter=3)
+    assert any("epoch-start" in events for events in trace.events) == counts
+    assert trace.epoch[0] == (0 if counts else -1)
+    assert trace.result["epochs"] == trace.epoch[-1] + 1
+    assert all((record["epoch"] is not None) == counts for record in trace.records())
+
+
 @pytest.mark.parametrize(
     ("limits", "status"),
     [({"max_iter": 3}, "max-iter"), ({"max_seconds": 1e-9}, "max-seconds"), ({"max_iter": 0}, "max-iter")],

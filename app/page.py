@@ -13,8 +13,10 @@ import param
 from panel.util import edit_readonly
 
 from app import access, library, plugins, theme
+from app.batch import batch
 from app.budget import budget
 from app.cursor_bar import CursorBar
+from app.delivery import send_in_order
 from app.fields import Form
 from app.legend import LegendRows
 from app.live import LiveRun
@@ -161,14 +163,16 @@ class Page:
         return stories().get(id, first)
 
     def tell(self, story: Story) -> None:
-        """Set everything up for a story."""
-        self.story = story
-        self.session.clear()
-        self.notices.clear()
-        self.problem.set(story.setting.problem)
-        self._show(story.setting)
-        self._look(story.view)
-        self._changed()
+        """Set everything up for a story, in one go."""
+        with batch():
+            self.story = story
+            self.session.clear()
+            self.session.tick()
+            self.notices.clear()
+            self.problem.set(story.setting.problem)
+            self._show(story.setting)
+            self._look(story.view)
+            self._changed()
 
     def _show(self, setting: Setting) -> None:
         points = "".join(f"<li>{point}</li>" for point in self.story.look_for)
@@ -320,6 +324,7 @@ def serve() -> None:
         pn.pane.Str(line).servable(title=TITLE)
         return
     budget.memory = serving.memory
+    send_in_order()
     plugins.load_all(serving.plugins)
     pn.config.theme = wanted_theme(pn.state.cookies)
     query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import panel as pn
-from bokeh.models import CustomJSTicker, CustomJSTickFormatter, LogScale, SaveTool
+from bokeh.models import (
+    BasicTicker,
+    CustomJS,
+    CustomJSTicker,
+    CustomJSTickFormatter,
+    LinearScale,
+    LogScale,
+    SaveTool,
+)
 from bokeh.plotting import figure
 
 from solvers import Trace
@@ -100,6 +108,38 @@ def styled(fig: figure, name: str) -> figure:
         if isinstance(scale, LogScale):
             axis.ticker = grid.ticker = CustomJSTicker(major_code=asset("log_ticks.js"))
     return fig
+
+
+def scale_y(fig: figure, *, log: bool) -> None:
+    """Make the vertical axis of a figure logarithmic, or linear, if it is not so already."""
+    if isinstance(fig.y_scale, LogScale) == log:
+        return
+    fig.y_scale = LogScale() if log else LinearScale()
+    ticker = CustomJSTicker(major_code=asset("log_ticks.js")) if log else BasicTicker()
+    fig.yaxis.ticker = fig.ygrid.ticker = ticker
+
+
+def follow_axes(fig: figure) -> None:
+    """Let the ranges of a figure begin anew whenever an axis gets another label or scale.
+
+    The browser does it: it alone knows whether somebody has zoomed, and it takes a range that was once
+    logarithmic to be so for good."""
+    code = asset("axis.js")
+    fig.xaxis[0].js_on_change("axis_label", CustomJS(args={"range": fig.x_range, "scaled": None}, code=code))
+    both = CustomJS(args={"range": fig.y_range, "scaled": fig}, code=code)
+    fig.yaxis[0].js_on_change("axis_label", both)
+    fig.js_on_change("y_scale", both)
+
+
+def point_out(fig: figure) -> CustomJS:
+    """Let a figure say of each run near the pointer which iterate is nearest, one line a run.
+
+    Curves are lines of a column "y" with a column "iteration" beside it; the argument ``said`` of what is
+    returned holds what else is told of a point, [name, column] each."""
+    told = CustomJS(args={"said": []}, code=asset("pointer.js"))
+    fig.js_on_event("mousemove", told)
+    fig.js_on_event("mouseleave", told)
+    return told
 
 
 def number(value: float | int | None, digits: int = 4) -> str:

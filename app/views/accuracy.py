@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from weakref import ref
-
 import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
@@ -30,9 +28,6 @@ class Accuracy(RunPlot):
         metrics = dict.fromkeys(loss.metric_name for loss in losses if loss is not None)
         return f"{', '.join(metrics) or 'accuracy'} on the test part"
 
-    def hover(self) -> list[tuple[str, str]]:
-        return [*super().hover()[:-1], ("On the test part", "@y{%.4g}")]
-
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         dots = self.figure.scatter("x", "y", source=source, size=5, color=color)
         return [*super().glyphs(source, color, dash), dots]
@@ -44,11 +39,11 @@ class Accuracy(RunPlot):
         measured = [(k, value) for k, _, value in list(trace.test_metric) if k <= newest]
 
         def columns() -> Rows:
-            drawn = np.array(measured[:: max(len(measured) // POINTS, 1)]).reshape(-1, 2)
-            return {"x": np.interp(drawn[:, 0], rows["iteration"], known(rows[self.x])), "y": drawn[:, 1]}
+            at, y = np.array(measured[:: max(len(measured) // POINTS, 1)]).reshape(-1, 2).T
+            return {"x": np.interp(at, rows["iteration"], known(rows[self.x])), "iteration": at, "y": y}
 
         if measured:
-            feed.replace(columns, (ref(trace), len(measured)))
+            feed.replace(columns, (self._shown(trace), len(measured)))
         else:
             feed.clear()
 

@@ -35,8 +35,9 @@ class View(Viewer):
     every: ClassVar[int] = 1  # the page updates it at every so many ticks (some 5 a second) while runs go on
     hint: ClassVar[str] = "Press Run to see something here."
 
-    #: Views that this one is made of; they have the same runs.
+    #: Views that this one is made of; they have the same runs, and are hidden with it.
     parts: Sequence[View] = ()
+    _whole: View | None = None
 
     visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")
     live: bool = param.Boolean(default=False, doc="runs are under way: nobody is asked to start one")
@@ -63,6 +64,8 @@ class View(Viewer):
         self._root.visible = self.visible
         self.build()
         self.traces = self._traces  # now the parts get them too
+        for piece in self.parts:
+            piece._whole = self
         self._cover(True)
         if not part:
             self.cursor.param.watch(self._moved, ["run", "iteration"])
@@ -98,9 +101,14 @@ class View(Viewer):
         self.traces = traces
         self.update()
 
+    @property
+    def in_sight(self) -> bool:
+        """Whether it is shown, and what it is a part of."""
+        return self.visible and (self._whole is None or self._whole.in_sight)
+
     def update(self) -> None:
         """Draw what is new; nothing while hidden."""
-        if not self.visible:
+        if not self.in_sight:
             return
         if self._alone or self.cursor.run is None:
             self.cursor.keep_up(self.traces)

@@ -62,6 +62,10 @@ class Convergence(RunPlot):
         ref = "f*" if known_star else "best so far"
         return MEASURES[self.measure][1].format(ref=ref)
 
+    @property
+    def y_name(self) -> str:
+        return self.y_label
+
     def draw(self) -> None:
         if self.unbounded and self.measure != "objective":
             self.param.update(measure="objective", scale="linear")  # draws again

@@ -25,20 +25,30 @@ class Feed:
         self.source = ColumnDataSource({name: np.empty(0, np.float32) for name in names})
         self._cursor: tuple[int, int] | None = None
         self._stride = 1
+        self._seen = 0  # rows that were new once
         self._extra = False  # whether the newest point is there out of turn
         self._key: object = None
 
-    def update(self, trace: Trace, columns: Callable[[Rows], Rows], key: object = None) -> bool:
-        """Send what is new; all of it again when ``key`` (what ``columns`` depends on) has changed."""
+    def update(
+        self,
+        trace: Trace,
+        columns: Callable[[Rows], Rows],
+        key: object = None,
+        kept: Callable[[Rows], np.ndarray | None] = lambda rows: None,
+    ) -> bool:
+        """Send what is new of the rows that ``kept`` tells (None: all); all of it again when ``key`` (what
+        ``columns`` depends on) has changed."""
         rows, cursor, replaced = trace.since(self._cursor)
         if replaced or key != self._key or len(self.source.data["x"]) > 2 * POINTS:
             self._key = key
-            return self._send_whole(trace, columns)
-        if not len(rows["iteration"]):
+            return self._send_whole(trace, columns, kept)
+        self._cursor = cursor
+        rows = _only(rows, kept(rows))
+        count = len(rows["iteration"])
+        if not count:
             return False
-        _, n = cursor
-        first = n - len(rows["iteration"])
-        places = np.arange(first, n)
+        places = np.arange(self._seen, self._seen + count)
+        self._seen += count
         due = np.flatnonzero(places % self._stride == 0)
         sent = due if len(due) and due[-1] == len(places) - 1 else np.append(due, len(places) - 1)
         new = _light(columns({name: column[sent] for name, column in rows.items()}))
@@ -49,7 +59,6 @@ class Feed:
         if len(new["x"]):
             self.source.stream(new)
         self._extra = len(due) < len(sent)
-        self._cursor = cursor
         return True
 
     def replace(self, columns: Callable[[], Rows], key: object) -> None:
@@ -64,9 +73,12 @@ class Feed:
         if len(self.source.data["x"]):
             self.source.data = {name: np.empty(0, np.float32) for name in self.source.data}
 
-    def _send_whole(self, trace: Trace, columns: Callable[[Rows], Rows]) -> bool:
+    def _send_whole(
+        self, trace: Trace, columns: Callable[[Rows], Rows], kept: Callable[[Rows], np.ndarray | None]
+    ) -> bool:
         rows, self._cursor, _ = trace.since(None)
-        n = len(rows["iteration"])
+        rows = _only(rows, kept(rows))
+        n = self._seen = len(rows["iteration"])
         self._stride = 1
         while n > POINTS * self._stride:
             self._stride *= 2
@@ -76,6 +88,10 @@ class Feed:
             sent = np.append(sent, n - 1)
         self.source.data = _light(columns({name: column[sent] for name, column in rows.items()}))
         return True
+
+
+def _only(rows: Rows, kept: np.ndarray | None) -> Rows:
+    return rows if kept is None else {name: column[kept] for name, column in rows.items()}
 
 
 def _light(columns: Rows) -> dict[str, np.ndarray]:

@@ -11,7 +11,8 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 import param
-from bokeh.models import ColumnDataSource, DataRange1d, GlyphRenderer, HoverTool
+from bokeh.models import ColumnDataSource, GlyphRenderer
+from bokeh.plotting import figure
 
 from app import theme
 from app.cursor import Cursor
@@ -41,7 +42,11 @@ class Curve:
 
 class RunPlot(View):
     """A live plot with one curve a run. A subclass gives ``y_label`` and ``values``, and may override
-    ``glyphs`` to draw more than a line. ``beside``: a plot whose horizontal axis it shares, zoom and all."""
+    ``glyphs`` to draw more than a line. ``beside``: a plot whose horizontal axis it shares, choice and zoom.
+
+    The figure is made once: another axis is another label and scale, and other columns of the same curves. A
+    hidden plot catches up when it is shown.
+    """
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
     scale: str = param.Selector(default="log", objects=list(SCALES), doc="of the vertical axis")
@@ -64,17 +69,28 @@ class RunPlot(View):
     def build(self) -> None:
         self._curves: dict[tuple[str, str, int], Curve] = {}
         self._lines: list[GlyphRenderer] = []
-        self._range: tuple[str, DataRange1d] | None = None
         self._here = ColumnDataSource({"x": [], "y": [], "color": []})
-        self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
+        self._mark: object = None
+        self.figure = self._make_figure()
+        self.backdrop()
+        dot = {"size": 9, "fill_color": "color", "line_color": theme.GREY, "level": "overlay"}
+        self.figure.scatter("x", "y", source=self._here, **dot)
+        line = {"line_color": theme.GREY, "line_dash": "dashed", "line_alpha": 0.8}
+        self.figure.vspan("x", source=self._here, **line)
+        self._fit_to([])
+        self._set_axes()
+        self.figure.on_event("tap", self._tapped)
         self._head.append(self._toolbar())
-        self._body.append(self._pane)
+        self._body.append(pn.pane.Bokeh(self.figure, sizing_mode="stretch_width", margin=0))
         self._body.visible = True  # the axes are there before the first run
-        self.param.watch(lambda *events: self._new_figure(), self.axis_params())
-        self._new_figure()
+        self.param.watch(lambda *events: self.update(), self.axis_params())
+        if self._beside is not None:
+            self._beside.param.watch(lambda event: self.param.update(x=event.new), "x")
+            self.param.watch(lambda event: self._beside.param.update(x=event.new), "x")
 
     def axis_params(self) -> list[str]:
-        """Parameters whose change asks for a new figure."""
+        """Parameters that say what the axes show: with a change of one they get another label and scale, and
+        the curves other columns."""
         return ["x", "scale"]
 
     def controls(self) -> list[pn.viewable.Viewable]:
@@ -94,6 +110,11 @@ class RunPlot(View):
     def y_label(self) -> str:
         raise TypeError(f"{type(self).__name__} does not define y_label")
 
+    @property
+    def y_name(self) -> str:
+        """What is drawn, in a few words."""
+        return self.title
+
     def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
         """The columns ``names`` but "x" of these rows."""
         raise TypeError(f"{type(self).__name__} does not define values")
@@ -104,14 +125,12 @@ class RunPlot(View):
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         """Draw one run."""
-        line = self.figure.line("x", "y", source=source, color=color, line_dash=dash, line_width=2)
-        hover = {"hover_color": color, "hover_alpha": 0.9}
-        dots = self.figure.scatter("x", "y", source=source, size=8, alpha=0.0, **hover)
-        return [line, dots]
+        return [self.figure.line("x", "y", source=source, color=color, line_dash=dash, line_width=2)]
 
     def hover(self) -> list[tuple[str, str]]:
-        """What the tooltip says of a point."""
-        return [("Run", "$name"), (X_AXES[self.x][0], "@x{%.4g}"), (self.title, "@y{%.4g}")]
+        """What is said of the point below the pointer beside its run and iteration: what, and its column."""
+        said = [] if self.x == "iteration" else [(X_AXES[self.x][0], "x")]
+        return [*said, (self.y_name, "y")]
 
     def _toolbar(self) -> pn.viewable.Viewable:
         heading = theme.html(f"<h2>{self.heading}</h2>")
@@ -123,41 +142,22 @@ class RunPlot(View):
         """The choice of the horizontal axis."""
         return menu("Against", self.param.x, {label: field for field, (label, _) in X_AXES.items()})
 
-    def _new_figure(self) -> None:
-        self.figure = theme.plot(
-            self.id,
-            x_label=X_AXES[self.x][1],
-            y_label=self.y_label,
-            log_y=self.logarithmic,
-            height=self.height,
-            x_range=self._x_range(),
-        )
-        self._curves.clear()
-        self._mark: object = None
-        self.backdrop()
-        dot = self.figure.scatter(
-            "x", "y", source=self._here, size=9, fill_color="color", line_color=theme.GREY, level="overlay"
-        )
-        span = self.figure.vspan(
-            "x", source=self._here, line_color=theme.GREY, line_dash="dashed", line_alpha=0.8
-        )
-        self._fixed = [dot, span]
-        self._fit_to([])
-        self.figure.on_event("tap", self._tapped)
-        formats = {f"@{name}": "printf" for name in self.names}
-        self._hover = HoverTool(tooltips=self.hover(), formatters=formats, renderers=[], mode="mouse")
-        self.figure.add_tools(self._hover)
-        self._pane.object = self.figure
-        if self.visible:
-            self.draw()
+    def _make_figure(self) -> figure:
+        shared = {} if self._beside is None else {"x_range": self._beside.figure.x_range}
+        plot = theme.plot(self.id, x_label="", y_label="", height=self.height, **shared)
+        theme.follow_axes(plot)
+        self._pointer = theme.point_out(plot)
+        return plot
 
-    def _x_range(self) -> DataRange1d:
-        """The other plot's range, or one of its own, which outlives a figure that only changed its y axis."""
-        if self._beside is not None and self._beside.x == self.x:
-            return self._beside.figure.x_range
-        if self._range is None or self._range[0] != self.x:
-            self._range = self.x, DataRange1d()
-        return self._range[1]
+    def _set_axes(self) -> None:
+        """Label and scale the axes as the parameters say."""
+        plot = self.figure
+        for axis, label in ((plot.xaxis[0], X_AXES[self.x][1]), (plot.yaxis[0], self.y_label)):
+            if axis.axis_label != label:
+                axis.axis_label = label
+        theme.scale_y(plot, log=self.logarithmic)
+        if self._pointer.args["said"] != (said := [list(pair) for pair in self.hover()]):
+            self._pointer.args = {**self._pointer.args, "said": said}
 
     def _fit_to(self, lines: list[GlyphRenderer]) -> None:
         """The ranges cover these curves, the horizontal one also those of the plots that share it."""
@@ -169,21 +169,25 @@ class RunPlot(View):
         """Draw what lies behind the curves."""
 
     def draw(self) -> None:
-        if self.figure.yaxis[0].axis_label != self.y_label:
-            self.figure.yaxis[0].axis_label = self.y_label
-        matched = self._match_curves()
-        if not self.has_content():
-            return
-        for feed, trace in matched:
+        self._set_axes()
+        for feed, trace in self._match_curves():
             self.send(feed, trace)
         self._mark_cursor()
 
     def send(self, feed: Feed, trace: Trace) -> None:
         """Bring the curve of one run up to date."""
-        feed.update(trace, lambda rows: self._columns(trace, rows), (ref(trace), self.key(trace)))
+        feed.update(trace, lambda rows: self._columns(trace, rows), self._shown(trace), self.kept)
+
+    def kept(self, rows: Rows) -> np.ndarray | None:
+        """Which rows have something to draw; None for all of them."""
+        return None
+
+    def _shown(self, trace: Trace) -> tuple[object, ...]:
+        """All that the columns of a run depend on beside its rows."""
+        return ref(trace), self.key(trace), *(getattr(self, name) for name in self.axis_params())
 
     def _columns(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
-        return {"x": known(rows[self.x]), **self.values(trace, rows)}
+        return {"x": known(rows[self.x]), "iteration": rows["iteration"], **self.values(trace, rows)}
 
     def _match_curves(self) -> list[tuple[Feed, Trace]]:
         """A curve for every run: its feed, and the run. Curves of runs that are gone are emptied and kept for
@@ -193,7 +197,7 @@ class RunPlot(View):
             look = theme.style(trace, place)
             wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
         for key in [key for key in wanted if key not in self._curves]:
-            feed = Feed(self.names)
+            feed = Feed(("iteration", *self.names))
             self._curves[key] = Curve(feed, self.glyphs(feed.source, *key[:2]))
         for key, curve in self._curves.items():
             if key not in wanted:
@@ -204,7 +208,6 @@ class RunPlot(View):
         lines = [renderer for curve in self._curves.values() for renderer in curve.renderers]
         if lines != self._lines:
             self._fit_to(lines)
-            self._hover.renderers = [r for r in lines if r.glyph.__class__.__name__ == "Scatter"]
         return [(self._curves[key].feed, trace) for key, trace in wanted.items()]
 
     def _mark_cursor(self) -> None:
@@ -214,7 +217,7 @@ class RunPlot(View):
             rows, until, _ = trace.since(None)
             row = self.cursor.row(rows)
             if row is not None:
-                mark = (ref(trace), row, until, self.key(trace))
+                mark = (row, until, self._shown(trace))
         if mark == self._mark:
             return
         self._mark = mark

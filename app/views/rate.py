@@ -56,7 +56,7 @@ class Rate(RunPlot):
         return MEASURES[self.measure][1]
 
     def hover(self) -> list[tuple[str, str]]:
-        return [*super().hover(), ("Unit step", "@unit")]
+        return [*super().hover(), ("unit step", "unit")]
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         dots = self.figure.scatter("x", "y", source=source, size=7, color=color, fill_alpha="unit")

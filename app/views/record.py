@@ -62,5 +62,9 @@ class Record(RunPlot):
     def y_label(self) -> str:
         return NUMBERS[self.field]
 
+    @property
+    def y_name(self) -> str:
+        return NUMBERS[self.field]
+
     def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
         return {"y": self.drawable(known(rows[self.field]))}

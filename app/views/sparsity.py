@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from weakref import ref
-
 import numpy as np
 import panel as pn
 import param
@@ -38,6 +36,10 @@ class Sparsity(RunPlot):
     def y_label(self) -> str:
         return f"{COUNTS[self.count][1]}  ·  working set (thin)"
 
+    @property
+    def y_name(self) -> str:
+        return COUNTS[self.count][1]
+
     def backdrop(self) -> None:
         self._bands = ColumnDataSource({"x0": [], "x1": []})
         self._returns = ColumnDataSource({"x": [], "y": [], "n": []})
@@ -61,7 +63,7 @@ class Sparsity(RunPlot):
         return [*super().glyphs(source, color, dash), thin]
 
     def hover(self) -> list[tuple[str, str]]:
-        return [*super().hover(), ("Working set", "@working_set{%.0f}")]
+        return [*super().hover(), ("working set", "working_set")]
 
     def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
         return {
@@ -71,14 +73,13 @@ class Sparsity(RunPlot):
 
     def draw(self) -> None:
         super().draw()
-        if self.has_content():
-            self._mark_epochs()
+        self._mark_epochs()
 
     def _mark_epochs(self) -> None:
         trace = self.cursor.run
         shown = any(t is trace for t in self.traces)
         rows, until, _ = trace.since(None) if shown else ({}, None, False)
-        mark = (ref(trace), until) if shown else None
+        mark = (until, self._shown(trace)) if shown else None
         if mark == self._banded:
             return
         self._banded = mark

@@ -32,6 +32,9 @@ FLAGS = [
     "--no-first-run",
 ]
 
+#: How many times as long as on a quiet machine whoever waits for the page waits.
+PATIENCE = float(os.environ.get("SOLVERSCOPE_PATIENCE", "1"))
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -132,7 +135,7 @@ class Visit:
 
     def __init__(self, page: Page, server: Server) -> None:
         self.page, self.server = page, server
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(10_000 * PATIENCE)
         self.errors: list[str] = []
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.errors.append(f"page error: {error.stack}"))
@@ -158,7 +161,7 @@ class Visit:
     def choose(self, label: str, option: str) -> None:
         """Pick an option of a Material menu."""
         self.page.get_by_role("combobox", name=label).click()
-        self.page.get_by_role("option", name=option, exact=True).click()
+        self.page.get_by_role("listbox").get_by_text(option, exact=True).click()
 
     def row(self, label: str) -> dict[str, str]:
         """The legend row of a run."""
@@ -187,6 +190,11 @@ class Visit:
             }""",
             [figure, column],
         )
+
+    def figures(self) -> set[str]:
+        """Ids of the figures on the page."""
+        code = "() => [...Bokeh.documents[0]._all_models.values()].filter((m) => m.type === 'Figure')"
+        return set(self.page.evaluate(f"({code})().map((m) => m.id)"))
 
     def points(self, figure: str) -> int:
         """Points in all curves of a figure."""
@@ -220,7 +228,7 @@ class Visit:
         return dict(parse_qsl(urlsplit(self.page.url).query))
 
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
-        until = time.monotonic() + seconds
+        until = time.monotonic() + seconds * PATIENCE
         while not condition():
             assert time.monotonic() < until, f"waited {seconds:g} s for {what}; {self.states()} {self.errors}"
             self.page.wait_for_timeout(100)

@@ -199,7 +199,7 @@ def test_two_plots_side_by_side_have_one_zoom_whatever_their_axes_are(traces):
     convergence = Convergence(traces)
     sparsity = Sparsity(traces, convergence.cursor, beside=convergence)
     assert sparsity.figure.x_range is convergence.figure.x_range
-    convergence.scale = "linear"  # a new figure
+    convergence.scale = "linear"
     assert sparsity.figure.x_range is convergence.figure.x_range
     covered = {id(renderer) for renderer in convergence.figure.x_range.renderers}
     assert covered == {id(r) for view in (convergence, sparsity) for r in view._lines}

@@ -1,0 +1,38 @@
+"""What a page changes reaches its browser in the order in which it was changed, and under the page's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import panel as pn
+from bokeh.document import Document
+from bokeh.document.events import DocumentPatchedEvent
+from bokeh.server.connection import ServerConnection
+from panel.io import document as panel_document
+from panel.reactive import Syncable
+
+
+def send_in_order() -> None:
+    """Take away two short cuts of Panel. May be called again and again.
+
+    A click that comes while a change of a field still waits (Panel waits 50 ms for more of it) is handled by
+    Panel, and that change before it, without the lock of the document: "_pending_writes should be non-None".
+    And Panel sends what was held back at once, past the messages that Bokeh has prepared but sends only when
+    the lock is given back. A message then overtakes the one that brings the models it names: "reference is
+    not known", and all that follows is lost on the page.
+    """
+    if not hasattr(Syncable._event_coroutine, "lock"):
+        Syncable._event_coroutine = pn.io.with_lock(Syncable._event_coroutine)
+    panel_document.write_events = panel_document.schedule_write_events = _queue
+
+
+def _queue(
+    document: Document, connections: Iterable[ServerConnection], events: list[DocumentPatchedEvent]
+) -> None:
+    """Put one message with these events behind what Bokeh has prepared. RuntimeError without the lock: Panel
+    then tries again with it."""
+    writes = document.session_context.session._pending_writes
+    if writes is None:
+        raise RuntimeError("the document is not locked")
+    for connection in connections:
+        writes.append(connection._socket.send_message(connection.protocol.create("PATCH-DOC", events)))

@@ -1,0 +1,80 @@
+// Says of each run near the pointer which of its points is nearest: one line a run, in one box.
+const NEAR = 8, plot = cb_obj.origin, view = Bokeh.index.find_one(plot)
+const home = view?.canvas_view?.shadow_el
+if (!home) { return }
+home.querySelectorAll(".pointed").forEach((el) => el.remove())
+const {sx, sy} = cb_obj, {frame} = view
+if (cb_obj.event_name === "mouseleave" || !frame.bbox.contains(sx, sy)) { return }
+
+const write = (value) => {
+  if (!Number.isFinite(value)) { return "\u2013" }
+  const size = Math.abs(value)
+  let text
+  if (size !== 0 && !(1e-3 <= size && size < 1e7)) {
+    const [mantissa, exponent] = value.toExponential(3).split("e")
+    text = `${Number(mantissa)}e${Number(exponent)}`
+  } else {
+    const [whole, decimals] = String(Number.isInteger(value) ? value : Number(value.toPrecision(4))).split(".")
+    text = whole.replace(/\B(?=(\d{3})+$)/g, "\u2009") + (decimals ? `.${decimals}` : "")
+  }
+  return text.replaceAll("-", "\u2212")
+}
+
+// the point of a curve that is nearest on the part of it, between two points, that is nearest to the pointer
+const nearest = ({x, y}) => {
+  let best = NEAR, found = null, before = null
+  for (let k = 0; k < x.length; k++) {
+    const at = {k, x: frame.x_scale.compute(x[k]), y: frame.y_scale.compute(y[k])}
+    const here = Number.isFinite(at.x + at.y)
+    if (here) {
+      const from = before ?? at, dx = at.x - from.x, dy = at.y - from.y, length = dx * dx + dy * dy
+      const along = length && ((sx - from.x) * dx + (sy - from.y) * dy) / length
+      const t = Math.min(Math.max(along, 0), 1)
+      const away = Math.hypot(from.x + t * dx - sx, from.y + t * dy - sy)
+      const end = t < 0.5 ? from : at
+      if (away < best && frame.bbox.contains(end.x, end.y)) { best = away; found = end }
+    }
+    before = here ? at : null
+  }
+  return found
+}
+
+const add = (to, text, style) => {
+  const el = document.createElement("div")
+  el.textContent = text
+  Object.assign(el.style, style)
+  return to.appendChild(el)
+}
+const named = (to, name, style) => {
+  const el = add(to, "", style)
+  el.className = name
+  return el
+}
+const free = {position: "absolute", pointerEvents: "none", boxSizing: "border-box"}
+const lines = []
+for (const {glyph, data_source, name, visible} of plot.renderers) {
+  if (!visible || glyph?.type !== "Line" || glyph.y.field !== "y") { continue }
+  const {data} = data_source, point = nearest(data)
+  if (point === null) { continue }
+  const parts = said.map(([what, column]) => `${what} ${write(data[column][point.k])}`)
+  lines.push({name, point, color: glyph.line_color.value, text: [`iteration ${write(data.iteration[point.k])}`, ...parts].join(" \u00b7 ")})
+}
+if (lines.length === 0) { return }
+for (const {point, color} of lines) {
+  const place = {left: `${point.x - 4}px`, top: `${point.y - 4}px`, width: "8px", height: "8px"}
+  named(home, "pointed", {...free, ...place, borderRadius: "50%", background: color})
+}
+const right = sx > frame.bbox.x_center, low = sy > frame.bbox.y_center, {width, height} = view.bbox
+const box = named(home, "pointed box", {
+  ...free,
+  [right ? "right" : "left"]: `${right ? width - sx + 12 : sx + 12}px`,
+  [low ? "bottom" : "top"]: `${low ? height - sy + 12 : sy + 12}px`,
+  zIndex: 10, padding: "4px 8px", borderRadius: "4px", border: "1px solid #8888", whiteSpace: "nowrap",
+  font: "12px/1.5 Roboto, sans-serif",
+  color: plot.below[0].axis_label_text_color, background: getComputedStyle(document.body).backgroundColor,
+})
+for (const {name, color, text} of lines) {
+  const line = named(box, "line", {})
+  Object.assign(add(line, name, {display: "inline", fontWeight: 600, marginRight: "6px"}).style, {color})
+  add(line, text, {display: "inline"})
+}

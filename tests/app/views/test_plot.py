@@ -1,0 +1,99 @@
+"""Another axis is another label, scale and columns of the figure and curves that are there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bokeh.models import BasicTicker, CustomJSTicker, LinearScale, LogScale
+
+from app.cursor import Cursor
+from app.views import Accuracy, Convergence, Memory, Rate, Record, RowSparsity, Sparsity, Steps
+from app.views.plot import X_AXES, RunPlot
+
+PLOTS = [Convergence, Sparsity, Record, Rate, Accuracy]
+OF_SEVERAL = [Steps, Memory, RowSparsity]
+
+
+def plots(view) -> list[RunPlot]:
+    return [view] if isinstance(view, RunPlot) else [p for p in view.parts if isinstance(p, RunPlot)]
+
+
+def sources(plot: RunPlot) -> list[dict]:
+    return [curve.feed.source.data for curve in plot._curves.values()]
+
+
+def state(view) -> list[tuple[str, list]]:
+    """Labels and horizontal columns of what a view draws."""
+    return [(p.figure.xaxis[0].axis_label, [data["x"] for data in sources(p)]) for p in plots(view)]
+
+
+def same(after: list[tuple[str, list]], before: list[tuple[str, list]]) -> list[bool]:
+    """Of which plots neither label nor columns were made anew."""
+    pairs = zip(after, before, strict=True)
+    return [a[0] == b[0] and all(x is y for x, y in zip(a[1], b[1], strict=True)) for a, b in pairs]
+
+
+@pytest.mark.parametrize("view", PLOTS + OF_SEVERAL, ids=lambda view: view.id)
+def test_another_axis_keeps_the_figure_and_its_curves(view, traces):
+    shown = view(traces)
+    before = [(plot.figure, list(plot.figure.renderers), plot.figure.x_range) for plot in plots(shown)]
+    for x in X_AXES:
+        shown.x = x
+        for plot in plots(shown):
+            plot.scale = "linear" if plot.scale == "log" else "log"
+            assert plot.figure.xaxis[0].axis_label == X_AXES[x][1]
+            assert isinstance(plot.figure.y_scale, LogScale if plot.scale == "log" else LinearScale)
+            ticker = CustomJSTicker if plot.scale == "log" else BasicTicker
+            assert isinstance(plot.figure.yaxis[0].ticker, ticker)
+            assert plot.figure.ygrid[0].ticker is plot.figure.yaxis[0].ticker
+    after = [(plot.figure, list(plot.figure.renderers), plot.figure.x_range) for plot in plots(shown)]
+    assert after == before
+
+
+def test_curves_marks_and_cursor_follow_the_axis(traces):
+    view = Sparsity(traces, Cursor(run=traces[0], iteration=20, follow=False))
+    view.x = "iteration"
+    assert view._here.data["x"] == [20.0]
+    np.testing.assert_allclose(sources(view)[0]["x"], traces[0].iteration)
+    assert len(view._bands.data["x0"])
+    assert set(view._bands.data["x0"]) <= set(traces[0].iteration)
+    view.scale = "linear"
+    assert np.isfinite(sources(view)[0]["working_set"]).all()
+
+
+@pytest.mark.parametrize("view", PLOTS + OF_SEVERAL, ids=lambda view: view.id)
+def test_a_hidden_plot_changes_when_it_is_shown(view, traces):
+    shown = view(traces)
+    shown.visible = False
+    before = state(shown)
+    shown.x = "passes"
+    assert same(state(shown), before) == [True] * len(before)
+    shown.visible = True
+    assert {plot.figure.xaxis[0].axis_label for plot in plots(shown)} == {X_AXES["passes"][1]}
+    assert same(state(shown), before) == [False] * len(before)
+
+
+def test_without_runs_there_is_no_cursor_left_on_another_axis(traces):
+    view = Convergence(traces, Cursor(run=traces[0], iteration=20, follow=False), x="iteration")
+    assert view._here.data["x"] == [20.0]
+    view.show([])
+    view.x = "cpu_seconds"
+    assert view._here.data["x"] == []
+
+
+def test_a_plot_beside_another_has_its_axis_whoever_changes_it(traces):
+    left = Convergence(traces)
+    right = Sparsity(traces, left.cursor, beside=left)
+    right.x = "passes"
+    assert left.x == "passes"
+    left.x = "iteration"
+    assert right.x == "iteration"
+    assert right.figure.x_range is left.figure.x_range
+
+
+def test_the_pointer_is_told_what_the_axes_show(traces):
+    view = Convergence(traces)
+    assert view._pointer.args["said"] == [["CPU seconds", "x"], ["(f − best so far) / |best so far|", "y"]]
+    view.x, view.measure = "iteration", "objective"
+    assert view._pointer.args["said"] == [["f", "y"]], "the iteration is said anyway"
+    np.testing.assert_array_equal(sources(view)[0]["iteration"], traces[0].iteration)

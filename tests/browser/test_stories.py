@@ -1,0 +1,36 @@
+"""Stories follow each other on one page, whatever is open and whatever runs."""
+
+from __future__ import annotations
+
+from app.stories import stories
+from app.views import TABS
+from tests.browser.conftest import complaints
+
+#: Seconds between two stories.
+APART = 1.5
+
+
+def test_stories_follow_each_other_three_times_with_all_tabs_opened(visit, server):
+    before = len(server.log.read_text())
+    tab = visit()
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.points("convergence") > 3, "points", 60)
+    tab.button("Stop").click()
+    for view in TABS.values():
+        tab.page.get_by_role("tab", name=view.title, exact=True).click()
+        tab.page.wait_for_timeout(100)
+    figures = tab.figures()
+    for story in 3 * list(stories().values())[1:5]:
+        tab.choose("Story", story.name)
+        tab.wait_until(lambda story=story: tab.query().get("story") == story.id, story.name)
+        tab.wait_until(lambda: tab.button("Run").is_enabled(), f"Run of {story.name}")
+        tab.button("Run").click()
+        tab.page.wait_for_timeout(1000 * APART)
+        labels = {solver.label for solver in story.setting.solvers}
+        tab.wait_until(
+            lambda labels=labels: set(tab.curves("convergence")) == labels, f"curves of {story.name}"
+        )
+        assert not {"compiling", "queued", "loading"} & set(tab.states())
+        assert tab.errors == []
+        assert figures <= tab.figures(), "no figure was made anew"
+    assert complaints(server.log.read_text()[before:]) == []

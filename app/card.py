@@ -21,6 +21,8 @@ KINDS = {
     "tree": "a tree of {n} nodes",
 }
 EXAMPLES = 3
+#: Letters shown of the text and of the label of an example.
+TEXT, LABEL = 90, 24
 
 
 def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
@@ -60,7 +62,7 @@ def density(data: datasets.Dataset, problem: solvers.Problem) -> float:
 
 
 def _example(example: datasets.Example) -> str:
-    label = html.escape(example.label[:24])
+    label = html.escape(shortened(example.label, LABEL))
     if example.pictures is not None:
         pictures = example.pictures[:8]
         strip = np.concatenate([np.pad(p, ((0, 0), (0, 1))) for p in pictures], axis=1)[:, :-1]
@@ -71,8 +73,19 @@ def _example(example: datasets.Example) -> str:
         if len(example.label) == len(example.pictures):  # one letter a picture
             label = html.escape(example.label[: len(pictures)])
         return f"<figure>{picture}<figcaption>{label}</figcaption></figure>"
-    text = html.escape((example.text or "")[:90])
+    text = html.escape(shortened(example.text or "", TEXT))
     return f'<figure class="text"><figcaption>{label}</figcaption><span>{text}</span></figure>'
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many letters: whole words, then an ellipsis; of one long word its beginning."""
+    if len(text) <= most:
+        return text
+    room = most - 2
+    end = max(text.rfind(space, 0, room + 1) for space in " \n\t")
+    if end <= 0:
+        return f"{text[: most - 1]}…"
+    return f"{text[:end].rstrip(' ,;')} …"
 
 
 def _png(strip: np.ndarray) -> str:

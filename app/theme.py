@@ -48,9 +48,15 @@ def html(text: str = "", **layout: Any) -> pn.pane.HTML:
 
 def column(*objects: Any, kind: str) -> pn.Column:
     """A part of the page's frame, laid out as ``layout.css`` says."""
-    return pn.Column(
+    made = pn.Column(
         *objects, css_classes=[kind], stylesheets=[asset("layout.css")], sizing_mode="stretch_width", margin=0
     )
+
+    def show(event: Any) -> None:  # a class, since the layout of a kind is stronger than Bokeh's way to hide
+        made.css_classes = [kind] if event.new else [kind, "hidden"]
+
+    made.param.watch(show, "visible")
+    return made
 
 
 def seen(shown: bool) -> dict[str, str]:

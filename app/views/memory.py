@@ -63,7 +63,7 @@ class Bytes(RunPlot):
 
     id = "memory-bytes"
     title = "Size of the pairs"
-    y_label = "MB of Q, or of S and Y  ·  on all weights (thin)"
+    y_label = "MB  ·  all weights: thin"
     names = ("x", "y", "whole")
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:

@@ -15,8 +15,8 @@ from app.views.plot import X_AXES, RunPlot, menu
 from solvers import Trace
 
 MEASURES = {
-    "objective": ("Objective", "(f′ − f*) / (f − f*), f′ one iteration after f"),
-    "scores": ("Scores", "‖z′ − z*‖ / ‖z − z*‖, z′ one iteration after z"),
+    "objective": ("Objective", "(f′ − f*) / (f − f*), f′ the next f"),
+    "scores": ("Scores", "‖z′ − z*‖ / ‖z − z*‖, z′ the next z"),
 }
 #: Distance of the objective from f*, in units of |f*|, below which a ratio is rounding.
 ROUNDING = 1e-12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app import theme
 from app.cursor import Cursor
 from app.views import Memory
 from solvers import MEMORY, Iterate, Trace
@@ -86,6 +87,15 @@ def test_without_pairs_it_says_so(trace):
     assert not view._at_cursor.visible
     view.cursor.place(trace, 3)
     assert view._at_cursor.visible
+
+
+def test_what_is_hidden_is_hidden_in_the_browser_too(trace):
+    """The style sheet's grid would be stronger than the way Bokeh hides things."""
+    view = at(trace, 0)
+    assert "hidden" in view._at_cursor.css_classes
+    view.cursor.place(trace, 2)
+    assert view._at_cursor.css_classes == ["plots"]
+    assert ":host(.hidden) { display: none !important; }" in theme.asset("layout.css")
 
 
 def test_pairs_too_long_for_the_observer_have_no_eigenvalues(trace):

@@ -7,6 +7,7 @@ from weakref import ref
 
 import numpy as np
 import pytest
+from bokeh.plotting import figure
 
 from app import views
 from app.cursor import Cursor
@@ -30,6 +31,17 @@ def test_a_view_is_made_from_one_trace_as_in_a_notebook(view, traces, monkeypatc
     shown = view(traces[0])
     assert shown.has_content()
     assert shown.__panel__().get_root() is not None
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_the_label_of_a_vertical_axis_fits_beside_its_plot(view, traces, monkeypatch):
+    monkeypatch.setitem(traces[0].info, "f_star", 1.0)
+    shown = view(traces[0], Cursor(run=traces[0], iteration=30, follow=False))
+    figures = {m for root in shown.__panel__().get_root().select({"type": figure}) for m in [root]}
+    assert figures or view in (Table, TABS["path"])
+    for plot in figures:
+        # 12 px letters are 5.5 px wide on average; the horizontal axis with its label takes 56 px
+        assert 5.5 * len(plot.yaxis[0].axis_label or "") <= plot.height - 56, plot.yaxis[0].axis_label
 
 
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)

@@ -1,0 +1,42 @@
+"""The card of a data set."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+import datasets
+import solvers
+from app.card import LABEL, TEXT, card, shortened
+
+
+@pytest.mark.parametrize("id", ["synthetic-text", "synthetic-chain", "breast-cancer"])
+def test_sample_texts_are_cut_between_words_and_features_kept_whole(id):
+    data = datasets.load(id)
+    shown = card(data, solvers.make_problem(data))
+    examples = data.examples(3)
+    figures = re.findall(r'<figure class="text"><figcaption>(.*?)</figcaption><span>(.*?)</span>', shown)
+    assert len(figures) == 3
+    for (label, text), example in zip(figures, examples, strict=True):
+        for said, whole, most in ((label, example.label, LABEL), (text, example.text, TEXT)):
+            said = html.unescape(said)
+            assert len(said) <= most
+            assert set(said.removesuffix(" …").split(" ")) <= {*whole.split(" "), *whole.split(", ")}
+            assert said.endswith("…") == (len(whole) > most)
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"),
+    [
+        ("short", 10, "short"),
+        ("a few words more", 10, "a few …"),
+        ("one, two, three", 11, "one, two …"),
+        ("exactly ten", 11, "exactly ten"),
+        ("unbreakable", 6, "unbre…"),
+        ("", 5, ""),
+    ],
+)
+def test_a_text_is_shortened_after_a_word(text, most, expected):
+    assert shortened(text, most) == expected

@@ -40,7 +40,7 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
         ("density", f"{number(100 * density(data, problem), 3)} %"),
     ]
     table = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in facts)
-    shown = "".join(_example(example) for example in data.examples(EXAMPLES))
+    shown = "".join(_example(example, data.texts is None) for example in data.examples(EXAMPLES))
     return (
         f'<div title="{html.escape(data.description)} Source: {html.escape(data.source)}">'
         f'<p>{html.escape(data.summary)}</p><div class="examples">{shown}</div>'
@@ -61,7 +61,8 @@ def density(data: datasets.Dataset, problem: solvers.Problem) -> float:
     return entries / (X.shape[0] * X.shape[1])
 
 
-def _example(example: datasets.Example) -> str:
+def _example(example: datasets.Example, listed: bool) -> str:
+    """One sample; ``listed`` if its text is a list of features, of which a line breaks between two."""
     label = html.escape(shortened(example.label, LABEL))
     if example.pictures is not None:
         pictures = example.pictures[:8]
@@ -73,7 +74,10 @@ def _example(example: datasets.Example) -> str:
         if len(example.label) == len(example.pictures):  # one letter a picture
             label = html.escape(example.label[: len(pictures)])
         return f"<figure>{picture}<figcaption>{label}</figcaption></figure>"
-    text = html.escape(shortened(example.text or "", TEXT))
+    text = example.text or ""
+    if listed:
+        text = ", ".join(one.replace(" ", "\u00a0") for one in text.split(", "))
+    text = html.escape(shortened(text, TEXT))
     return f'<figure class="text"><figcaption>{label}</figcaption><span>{text}</span></figure>'
 
 

@@ -42,8 +42,7 @@ def _example(dataset: Dataset, i: int) -> Example:
     else:
         values = _features(dataset, rows[:1])[0]
         strongest = [j for j in np.argsort(-np.abs(values), kind="stable")[:8] if values[j]]
-        said = (f"{dataset.feature_names[int(j)]} = {values[j]:.3g}" for j in strongest)
-        text = ", ".join(one.replace(" ", "\u00a0") for one in said)  # a line breaks between two features
+        text = ", ".join(f"{dataset.feature_names[int(j)]} = {values[j]:.3g}" for j in strongest)
     return Example(_label(dataset, rows), pictures, text)
 
 

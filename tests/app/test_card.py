@@ -21,9 +21,10 @@ def test_sample_texts_are_cut_between_words_and_features_kept_whole(id):
     assert len(figures) == 3
     for (label, text), example in zip(figures, examples, strict=True):
         for said, whole, most in ((label, example.label, LABEL), (text, example.text, TEXT)):
-            said = html.unescape(said)
+            said = html.unescape(said).replace("\u00a0", " ")
             assert len(said) <= most
-            assert set(said.removesuffix(" …").split(" ")) <= {*whole.split(" "), *whole.split(", ")}
+            between = ", " if " = " in whole else " "
+            assert set(said.removesuffix(" …").split(between)) <= set(whole.split(between))
             assert said.endswith("…") == (len(whole) > most)
 
 

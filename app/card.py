@@ -36,7 +36,7 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
     facts = [
         ("n", size),
         ("d", f"{number(problem.size)} weights, {number(data.n_features)} features"),
-        ("labels", KINDS[data.kind].format(n=data.n_classes)),
+        ("labels", KINDS[data.kind].format(n=number(data.n_classes))),
         ("density", f"{number(100 * density(data, problem), 3)} %"),
     ]
     table = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in facts)

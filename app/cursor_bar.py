@@ -124,7 +124,9 @@ def marks(rows: Mapping[str, np.ndarray]) -> list[list[Any]]:
             found.append([at, "epoch", f"epoch {int(epoch)} begins"])
             seen = 0
         if returned > seen:
-            found.append([at, "return", f"{int(returned)} variables are back that shrinking had missed"])
+            found.append(
+                [at, "return", f"{theme.number(int(returned))} variables are back that shrinking had missed"]
+            )
         seen = max(seen, int(returned))
         found += [[at, "trouble", text] for word, text in TROUBLE.items() if word in events]
         if events.count("memory-cleared") > events.count("epoch-start"):

@@ -223,7 +223,7 @@ class ProblemPanel:
                 self.slider.value = nearest
             if problem.lam_max:
                 ratio = setting.lam / problem.lam_max
-                optimal = ": w = 0 is optimal" if ratio >= 1.0 else ""
+                optimal = ":<br>w = 0 is optimal" if ratio >= 1.0 else ""
                 self.ratio.object = f"= {number(ratio, 3)} λ<sub>max</sub>{optimal}"
         self._quiet = False
 

@@ -65,3 +65,10 @@ def test_home_and_end_move_to_the_first_and_the_newest_recorded_iterate(bar):
     bar._handle_msg({"action": "last"})
     assert cursor.iteration == 3
     assert not cursor.follow
+
+
+def test_marks_write_how_many_variables_are_back_with_thin_spaces():
+    run = Trace.from_records([{"iteration": 3, "objective": 1.0, "returned": 12345}], label="a")
+    assert marks(run.since(None)[0]) == [
+        [3, "return", "12\u2009345 variables are back that shrinking had missed"]
+    ]

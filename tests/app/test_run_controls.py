@@ -118,7 +118,7 @@ def test_at_lambda_max_and_above_it_is_said_that_zero_is_optimal_and_run_runs(vi
     page.problem.lam.value = f"{0.9 * top:.17g}"
     assert "optimal" not in page.problem.ratio.object
     page.problem.lam.value = f"{1.5 * top:.17g}"
-    assert "= 1.5 λ<sub>max</sub>: w = 0 is optimal" in page.problem.ratio.object
+    assert "= 1.5 λ<sub>max</sub>:<br>w = 0 is optimal" in page.problem.ratio.object
     assert page.controls.obstacle is None
     page.controls.go()
     wait_until(lambda: not page.session.alive)

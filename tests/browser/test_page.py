@@ -111,7 +111,7 @@ def test_settings_of_a_solver_and_a_copy_of_it_and_lambda_are_in_the_address_and
     lam = tab.page.get_by_role("textbox", name="λ", exact=True)
     lam.fill("none")
     lam.press("Enter")
-    tab.page.get_by_text("λ must be a number above 0").wait_for()
+    tab.page.get_by_text("λ must be a number above 0", exact=True).wait_for()
     lam.fill("0.0625")
     lam.press("Enter")
     tab.wait_until(lambda: tab.query().get("lam") == "0.0625", "λ in the address")

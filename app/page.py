@@ -10,6 +10,8 @@ from types import MappingProxyType
 import panel as pn
 import panel_material_ui as pmui
 import param
+from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
+from bokeh.models import CustomJS
 from panel.util import edit_readonly
 
 from app import access, library, plugins, theme
@@ -112,8 +114,14 @@ class Page:
         main = theme.column(
             self.notices,
             theme.column(self.story_menu, self.question, kind="story"),
-            pn.FlexBox(*self.controls.widgets, self.optimum.view, align_items="center", margin=0),
-            self.legend,
+            pn.FlexBox(
+                *self.controls.widgets,
+                self.optimum.view,
+                align_items="center",
+                margin=0,
+                css_classes=["needs-server"],
+            ),
+            pn.Column(self.legend, sizing_mode="stretch_width", margin=0, css_classes=["needs-server"]),
             plots,
             self.tab_bar,
             self.tab_column,
@@ -314,7 +322,7 @@ class Page:
 
 def serve() -> None:
     """Serve the page to the visitor of the current document, or one line to a stranger."""
-    pn.extension(reconnect=True)
+    pn.extension()
     context = pn.state.curdoc.session_context if pn.state.curdoc is not None else None
     request = getattr(context, "request", None)
     serving = Serving.from_arguments()
@@ -338,6 +346,9 @@ def serve() -> None:
             session.tick()
             page.write_address()
 
+        connection = CustomJS(code=theme.asset("connection.js"))
+        for event in (DocumentReady, ConnectionLost, ClientReconnected):
+            pn.state.curdoc.js_on_event(event, connection)
         pn.state.on_session_destroyed(lambda context: session.close())
         # what is changed while the browser still builds the page would be lost on it
         pn.state.onload(opened)

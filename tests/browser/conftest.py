@@ -53,9 +53,10 @@ def browser_type_launch_args(browser_type_launch_args: dict) -> dict:
 class Server:
     """A running dashboard and what it has said."""
 
-    def __init__(self, log: Path, home: Path) -> None:
+    def __init__(self, log: Path, home: Path, port: int = 0) -> None:
         with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            free.bind(("127.0.0.1", port))
             self.port = free.getsockname()[1]
         self.log = log
         panel = Path(sys.executable).parent / "panel"

@@ -1,0 +1,85 @@
+// When the page is ready, when its connection to the server is lost, and when it is there again.
+// cb_data is the event. What is drawn stays; what needs the server (.needs-server) waits.
+const FORGOTTEN = "solverscope-forgotten"
+const LOST = "The server is gone, and its runs with it. What is drawn stays, and this page comes back as soon as the server does."
+const BACK = "The server was started anew, or had forgotten this page: the set-up is as before, the runs are lost."
+
+function* inside(root) {
+  for (const element of root.querySelectorAll("*")) {
+    yield element
+    if (element.shadowRoot) yield* inside(element.shadowRoot)
+  }
+}
+
+function wait(lost) {
+  for (const element of inside(document))
+    if (element.classList.contains("needs-server")) {
+      element.inert = lost
+      element.style.filter = lost ? "opacity(0.4)" : ""
+    }
+}
+
+function say(text, closeable) {
+  document.getElementById("connection")?.remove()
+  if (!text) return
+  const bar = document.createElement("div")
+  bar.id = "connection"
+  bar.setAttribute("role", "alert")
+  bar.style.cssText = "position:fixed;z-index:2000;top:56px;left:50%;transform:translateX(-50%);max-width:min(90vw,720px);" +
+    "padding:8px 16px;border-radius:6px;background:#7A3B00;color:#fff;font:14px/20px Roboto,sans-serif;box-shadow:0 2px 8px #0006"
+  bar.textContent = text
+  if (closeable) {
+    const close = document.createElement("button")
+    close.textContent = "Close"
+    close.style.cssText = "margin-left:16px;font:inherit;color:inherit;background:none;border:0;text-decoration:underline;cursor:pointer"
+    close.onclick = () => bar.remove()
+    bar.append(close)
+  }
+  document.body.append(bar)
+}
+
+// "yes" or "no": whether the server still has this page's session; "" while it does not answer
+async function known(connection) {
+  const address = connection.url.replace(/^ws/, "http").replace(/\/ws$/, "/known")
+  try {
+    const options = { cache: "no-store", signal: AbortSignal.timeout(2000) }
+    const answer = await fetch(`${address}?session=${encodeURIComponent(connection.id)}`, options)
+    return answer.ok ? (await answer.text()).trim() : answer.status === 404 ? "no" : ""
+  } catch (error) {
+    return ""
+  }
+}
+
+async function comeBack(event) {
+  for (;;) {
+    const connection = event.connection.deref()
+    const answer = connection ? await known(connection) : "no"
+    if (answer === "yes") {
+      // Bokeh would go on reading the message that was cut, and take nothing of the new connection for one
+      connection._receiver = new connection._receiver.constructor()
+      return event.reconnect() // what fails is lost anew, and told by another event
+    }
+    if (answer === "no") {
+      sessionStorage.setItem(FORGOTTEN, "yes")
+      return location.reload() // the address has the set-up
+    }
+    wait(true)
+    say(LOST, false)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+  }
+}
+
+switch (cb_data.event_name) {
+  case "document_ready":
+    if (sessionStorage.getItem(FORGOTTEN)) {
+      sessionStorage.removeItem(FORGOTTEN)
+      say(BACK, true)
+    }
+    break
+  case "connection_lost":
+    comeBack(cb_data)
+    break
+  case "client_reconnected":
+    wait(false)
+    say("", false)
+}

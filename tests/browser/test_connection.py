@@ -1,0 +1,106 @@
+"""A server that dies, and one that is started again in its place."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import Server, Visit, complaints
+
+#: What the browser itself says of a server that is not there.
+REFUSED = (
+    "ERR_CONNECTION_REFUSED",
+    "ERR_CONNECTION_RESET",
+    "WebSocket connection",
+    "Could not open websocket",
+)
+
+SLOW = {
+    "data": "digits",
+    "solvers": "prox-gd",
+    "tol": "1e-300",
+    "max_seconds": "600",
+    "lam": "0.001",
+    "speed": "10 a second",
+}
+
+
+@pytest.fixture
+def mortal(browser, tmp_path, own_home):
+    """A visit to a server of its own, and a way to start it again at the same port."""
+    servers = [Server(tmp_path / "first", own_home)]
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+
+    def again() -> Server:
+        servers.append(Server(tmp_path / "second", own_home, servers[0].port))
+        return servers[-1]
+
+    yield Visit(context.new_page(), servers[0]), again
+    context.close()
+    for server in servers:
+        if server.process.poll() is None:
+            assert complaints(server.stop()) == []
+
+
+def test_a_dead_server_is_told_and_after_its_restart_the_set_up_is_back(mortal):
+    visit, again = mortal
+    visit.page.set_default_timeout(60_000)
+    visit.open(**SLOW)
+    visit.button("Run").click()
+    visit.wait_until(lambda: visit.points("convergence") > 3, "a few points")
+    query = visit.query()
+
+    visit.server.process.kill()
+    killed = time.monotonic()
+    alert = visit.page.get_by_role("alert").filter(has_text="The server is gone")
+    alert.wait_for(timeout=3000)
+    assert time.monotonic() - killed < 3.0
+    drawn = visit.points("convergence")
+    assert drawn > 3
+    waiting = visit.page.locator(".needs-server")
+    looks = waiting.evaluate_all("all => all.map((part) => part.inert && part.style.filter)")
+    assert looks == ["opacity(0.4)"] * 2
+
+    visit.page.wait_for_timeout(1500)
+    expect(alert).to_be_visible()
+    assert visit.points("convergence") == drawn
+
+    again()
+    visit.page.get_by_role("alert").filter(has_text="the runs are lost").wait_for(timeout=60_000)
+    visit.wait_until(lambda: visit.button("Run").is_enabled(), "Run to be possible")
+    assert visit.query() == query
+    assert visit.states() == []
+    visit.button("Run").click()
+    visit.wait_until(lambda: visit.points("convergence") > 3, "a few points of a new run")
+    assert [error for error in visit.errors if not any(words in error for words in REFUSED)] == []
+
+
+def test_a_connection_that_was_cut_is_taken_up_again_with_the_same_session(server, browser):
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.add_init_script(
+        """const sockets = window.sockets = []
+        window.WebSocket = class extends WebSocket {
+          constructor(...how) { super(...how); sockets.push(this) }
+        }"""
+    )
+    visit = Visit(page, server)
+    page.set_default_timeout(60_000)
+    visit.open(**SLOW)
+    visit.button("Run").click()
+    visit.wait_until(lambda: visit.points("convergence") > 3, "a few points")
+    page.evaluate("() => { window.same = true; sockets.at(-1).close() }")
+    visit.wait_until(lambda: page.evaluate("sockets.length") > 1, "another connection")
+    visit.wait_until(
+        lambda: visit.button("Run").is_enabled() or visit.button("Stop").is_enabled(), "an answer"
+    )
+    if visit.button("Stop").is_enabled():
+        visit.button("Stop").click()
+    visit.wait_until(lambda: visit.states() == ["stopped"], "the run that was there to be stopped")
+    assert page.evaluate("window.same"), "the page was not loaded anew"
+    assert page.locator(".needs-server").evaluate_all("all => all.map((part) => part.inert)") == [False] * 2
+    context.close()
+    # messages that the page sent between the cut and its knowing of it
+    assert [error for error in visit.errors if "already in CLOSING or CLOSED state" not in error] == []

@@ -110,6 +110,8 @@ class Page:
 
     def view(self) -> pmui.Page:
         """The page itself. Nothing is loaded for it before somebody looks at it: the first tick does that."""
+        for view in self.session.views:
+            view.awaits = self.session.awaits
         plots = theme.column(self.convergence, self.sparsity, kind="plots")
         main = theme.column(
             self.notices,
@@ -223,6 +225,8 @@ class Page:
 
     def _changed(self) -> None:
         """After any change by the user: the address and what waits for the next Run."""
+        self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
+        self.controls.loading = bool(self.problem.loading)
         self.controls.obstacle = self.legend.obstacle = self._obstacle
         self.controls.update()
         self.legend.update()

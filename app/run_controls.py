@@ -49,6 +49,7 @@ class RunControls:
         self.drawing.param.watch(lambda event: (session.set_drawing(event.new), on_change()), "value")
         self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace, self.drawing]
         self.obstacle: str | None = None
+        self.loading = False
         self.update()
 
     def go(self) -> None:
@@ -90,6 +91,6 @@ class RunControls:
         for button, disabled in wanted.items():
             if button.disabled != disabled:
                 button.disabled = disabled
-        label = "Resume" if state == "paused" else "Run"
+        label = "Resume" if state == "paused" else "Loading" if self.loading and state == "idle" else "Run"
         if self.run.label != label:
             self.run.label = label

@@ -16,6 +16,8 @@ from app.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
 from app.views import View
 from solvers import Trace
 
+#: Said in place of a plot while runs are under way.
+WAITING = "No run that is shown has an iterate yet."
 #: Seconds without a connection after which what a session computes ends.
 GRACE = 0.5
 
@@ -50,6 +52,8 @@ class Session:
         #: Called when a browser comes back and finds that what was at work without it has been stopped.
         self.on_return: Callable[[], None] = lambda: None
         self._cut_off = False
+        #: What has to come before anything can be run; empty if nothing has to.
+        self.awaits = ""
 
     # runs
 
@@ -199,7 +203,7 @@ class Session:
             self.cursor.keep_up(traces)
             live = bool(self.alive)
             for view in self.views:
-                view.live = live
+                view.awaits = WAITING if live else self.awaits
                 if changed:
                     view.traces = list(traces)
                 if not live or (self.drawing and self._ticks % (self.drawing * view.every) == 0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -12,9 +13,6 @@ from panel.viewable import Viewer
 from app import theme
 from app.cursor import Cursor
 from solvers import Trace
-
-#: In place of a hint while runs are under way.
-WAITING = "No run that is shown has an iterate yet."
 
 
 class View(Viewer):
@@ -40,7 +38,7 @@ class View(Viewer):
     _whole: View | None = None
 
     visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")
-    live: bool = param.Boolean(default=False, doc="runs are under way: nobody is asked to start one")
+    awaits: str = param.String(default="", doc="what has to come first, said where there is nothing to draw")
 
     def __init__(
         self,
@@ -70,7 +68,7 @@ class View(Viewer):
         if not part:
             self.cursor.param.watch(self._moved, ["run", "iteration"])
         self.param.watch(lambda event: self._show_or_hide(), "visible")
-        self.param.watch(lambda event: self._went_live(), "live")
+        self.param.watch(lambda event: self._awaits_other(), "awaits")
         self.update()
 
     @property
@@ -117,15 +115,17 @@ class View(Viewer):
         self.draw()
 
     def _invite(self) -> None:
-        """Say what to do, or that it has been done."""
-        text = WAITING if self.live and not any(len(trace) for trace in self.traces) else self.hint
+        """Say what to do, or what has to come first."""
+        text = (
+            self.hint if any(len(trace) for trace in self.traces) else html.escape(self.awaits) or self.hint
+        )
         said = f'<p class="hint">{text}</p>'
         if self._hint.object != said:
             self._hint.object = said
 
-    def _went_live(self) -> None:
+    def _awaits_other(self) -> None:
         for part in self.parts:
-            part.live = self.live
+            part.awaits = self.awaits
         self._invite()
 
     def _cover(self, empty: bool) -> None:

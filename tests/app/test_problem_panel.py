@@ -37,7 +37,14 @@ def test_nothing_of_the_problem_before_is_shown_with_another(visit, wait_until, 
     assert page.problem.ratio.object == ""
     assert page.optimum.text.object == ""
     assert page.problem.loading.startswith("loading ")
+    assert page.problem.loading in page.convergence._hint.object
     assert page.controls.run.disabled
+    assert page.controls.run.label == "Loading"
+    page.controls.go()
+    loaded(page, wait_until)
+    assert page.session.runs == []
+    assert page.controls.run.label == "Run"
+    assert "loading" not in page.convergence._hint.object
 
 
 def test_a_run_that_goes_on_is_stopped_when_another_problem_is_chosen(visit, wait_until):

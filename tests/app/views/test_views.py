@@ -63,11 +63,11 @@ def test_a_view_stands_a_trace_that_has_no_rows_yet(view):
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
 def test_nobody_is_asked_to_start_a_run_while_runs_are_under_way(view):
     shown = view()
-    assert "No run that is shown has an iterate yet." not in shown._hint.object
-    shown.live = True
+    assert "no iterate &amp; yet" not in shown._hint.object
+    shown.awaits = "no iterate & yet"
     for part in (shown, *shown.parts):
-        assert "No run that is shown has an iterate yet." in part._hint.object
-    shown.live = False
+        assert "no iterate &amp; yet" in part._hint.object
+    shown.awaits = ""
     assert shown.hint in shown._hint.object
 
 

@@ -176,8 +176,6 @@ class Page:
         """Set everything up for a story, in one go."""
         with batch():
             self.story = story
-            self.session.clear()
-            self.session.tick()
             self.notices.clear()
             self.problem.set(story.setting.problem)
             self._show(story.setting)

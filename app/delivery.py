@@ -1,12 +1,15 @@
-"""What a page changes reaches its browser in the order in which it was changed, and under the page's lock."""
+"""Pages are kept apart, and what one changes reaches its browser in the order in which it was changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import panel as pn
 from bokeh.document import Document
 from bokeh.document.events import DocumentPatchedEvent
+from bokeh.io import doc as current
 from bokeh.server.connection import ServerConnection
 from panel.io import document as panel_document
 from panel.reactive import Syncable
@@ -36,3 +39,23 @@ def _queue(
         raise RuntimeError("the document is not locked")
     for connection in connections:
         writes.append(connection._socket.send_message(connection.protocol.create("PATCH-DOC", events)))
+
+
+def forget_failed() -> None:
+    """Let a callback that fails leave nothing behind. May be called again and again.
+
+    Bokeh keeps the documents whose callbacks are at work on one list for all visitors, and takes off one only
+    if its callback ends well. After a failure whoever asks for the current document without having one, as
+    HoloViews does in a thread, gets that of the failed callback, even when its visitor has left.
+    """
+    current.patch_curdoc = _at_work
+
+
+@contextmanager
+def _at_work(document: Document) -> Iterator[None]:
+    """In place of ``bokeh.io.doc.patch_curdoc``."""
+    current._PATCHED_CURDOCS.append(weakref.ref(document))
+    try:
+        yield
+    finally:
+        current._PATCHED_CURDOCS.pop()

@@ -18,7 +18,7 @@ from app import access, library, plugins, theme
 from app.batch import batch
 from app.budget import budget
 from app.cursor_bar import CursorBar
-from app.delivery import send_in_order
+from app.delivery import forget_failed, send_in_order
 from app.fields import Form
 from app.legend import LegendRows
 from app.live import LiveRun
@@ -335,6 +335,7 @@ def serve() -> None:
         return
     budget.memory = serving.memory
     send_in_order()
+    forget_failed()
     plugins.load_all(serving.plugins)
     pn.config.theme = wanted_theme(pn.state.cookies)
     query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}

@@ -123,13 +123,16 @@ def _hover(tips: dict[str, str]) -> dict[str, object]:
 
 
 def _rendered(picture: hv.Element | hv.Overlay, name: str) -> figure:
-    # in a document of its own: HoloViews sets the theme of the one it draws in
-    drawn = hv.Store.renderers["bokeh"].get_plot(picture, doc=Document()).state
+    # In a document of its own, which only the mode "server" takes: HoloViews sets the theme of the one it
+    # draws in, and would take whatever is current in any thread, that of another visitor or one destroyed.
+    renderer = hv.Store.renderers["bokeh"].instance(mode="server")
+    drawn = renderer.get_plot(picture, doc=Document()).state
     # overlays bring the tools of their parts as well, and forget how numbers are written
     drawn.toolbar.tools = [
         tool for tool in drawn.toolbar.tools if not isinstance(tool, SaveTool | WheelZoomTool)
     ]
     for tool in drawn.select(HoverTool):
         tool.formatters = dict.fromkeys(NUMBERS, "printf")
+        tool.limit = 1  # of points close together
     drawn.min_width = 280
     return theme.styled(drawn, name)

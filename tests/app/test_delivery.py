@@ -10,8 +10,10 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 from bokeh.document import Document
+from bokeh.document.callbacks import invoke_with_curdoc
 from bokeh.document.events import DocumentPatchedEvent
 from bokeh.events import ButtonClick
+from bokeh.io import curdoc
 from bokeh.models import Title
 from bokeh.protocol import Protocol
 from bokeh.server.connection import ServerConnection
@@ -20,7 +22,7 @@ from panel.io import document as panel_document
 from panel.io.state import set_curdoc, state
 from tornado.ioloop import IOLoop
 
-from app.delivery import send_in_order
+from app.delivery import forget_failed, send_in_order
 
 
 class Socket:
@@ -112,3 +114,16 @@ def test_what_panel_sends_does_not_overtake_what_bokeh_has_prepared():
         assert said == ["first", "second", "third"]
 
     serve(scenario)
+
+
+def test_a_callback_that_fails_leaves_no_current_document_to_others():
+    forget_failed()
+    document, before = Document(), curdoc()
+
+    def fail() -> None:
+        assert curdoc() is document
+        raise OSError("as it happens")
+
+    with pytest.raises(OSError, match="as it happens"):
+        invoke_with_curdoc(document, fail)
+    assert curdoc() is before

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
+from bokeh.document import Document
 
 import datasets
 import solvers
@@ -203,3 +206,15 @@ def test_a_path_just_traced_is_drawn_as_in_a_notebook():
     assert view.has_content()
     assert len(curves(view.panes["path-nnz"].object, "Line")[0]["y"]) == 10
     assert "row 3, column 4" in curves(view.panes["path-weights"].object, "MultiLine")[0]["feature"]
+
+
+def test_plots_do_not_touch_the_document_of_another_visitor(path, monkeypatch):
+    gone, other = Document(), Document()
+    del gone._theme, gone._roots  # as those of a visitor who has left
+    theme = other.theme
+    (found,) = grouped(path)
+    for document in (gone, other):
+        monkeypatch.setattr("bokeh.io.doc._PATCHED_CURDOCS", [weakref.ref(document)])
+        assert all(curves(plot, "Scatter") or curves(plot, "MultiLine") for plot in figures(found))
+    assert other.theme is theme
+    assert not other.callbacks.session_destroyed_callbacks

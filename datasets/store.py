@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from .errors import DataError
 
@@ -66,8 +68,21 @@ def find(path: str) -> Path | None:
 
 
 def own_path(name: str) -> Path:
-    """The path of a user's own file; ~ is the home folder."""
+    """The path of a user's own file; ~ is the home folder. Raises DataError for what no path can be."""
+    if "\0" in name:
+        raise DataError(f"{name[:80]!r} cannot be the name of a file: leave the NUL character out.")
     return Path(os.path.expanduser(name))
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A file, open for reading. Raises DataError for a pipe or a device, which may never end, and OSError."""
+    # a pipe that nobody writes to would hold up the opening already
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(os.open(path, flags), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise DataError(f"{path.name} cannot be read (it is a pipe or a device): give a regular file.")
+    return file
 
 
 def advice(file: DataFile, source: str) -> str:
@@ -139,6 +154,6 @@ def sha256(*paths: Path) -> str:
     """SHA-256 of a file in hexadecimal; of several files, that of their digests in order."""
     digests = []
     for path in paths:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()

@@ -26,6 +26,7 @@ from .penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, Spa
 from .problem import Problem
 from .prox_gradient import ProxGD
 from .prox_qn import ProxQN
+from .room import check_room
 from .sgd import SGDL1
 from .solver import Solver, parameters, why_not
 from .sparsa import SpaRSA
@@ -159,6 +160,7 @@ def make_problem(
         raise ValueError("both lam and lam_ratio are given: give one of them")
     if (lam is not None or lam_ratio is not None) and not penalty_class.takes_lam:
         raise ValueError(f"penalty {penalty_class.id} has no λ: leave lam out, or choose another penalty")
+    check_room(data)
     team = Team(threads)
     bound = bare.bind(data.train, data.n_classes, data.parents).attached(team, lambda: None)
     design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)

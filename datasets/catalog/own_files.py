@@ -28,7 +28,9 @@ OWN_FILES = {
                 "number of the first feature; auto is 0 if that occurs",
                 choices=("auto", "0", "1"),
             ),
-            Option("n_features", 0, "number of features; 0 is as many as occur", 0, MAX_FEATURES),
+            Option(
+                "n_features", 0, "number of features; 0: up to the last, or those that occur", 0, MAX_FEATURES
+            ),
         ),
         splits=("given", "random"),
         paths=("PATH",),

@@ -17,6 +17,9 @@ from ..readers.files import line_blocks
 from ..store import sha256
 from .labels import encode, indicator
 
+#: Columns that are kept though they may be empty; a weight of a feature that never occurs stays zero.
+MANY = 1_000_000
+
 
 def own(request: Request) -> Content:
     """svmlight:PATH, with its test part in another file if one is named."""
@@ -58,8 +61,9 @@ def content(
     """The content of a training file and perhaps a test file.
 
     `kind` "auto": multilabel where a row has no or several labels, binary with two labels, multiclass
-    otherwise; `first_index` None: 0 if that index occurs, else 1; `n_features` 0: as many as occur. Raises
-    DataError for files that do not fit the kind or each other.
+    otherwise; `first_index` None: 0 if that index occurs, else 1; `n_features` 0: up to the last that occurs,
+    and where these are more than MANY, only those that occur. Raises DataError for files that do not fit the
+    kind or each other.
     """
     files = [svmlight.read(path, progress=request.progress) for path in paths]
     kind = _kind(paths, files, kind)
@@ -70,8 +74,10 @@ def content(
         raise DataError(
             f"{paths[0].name} has {found:,} features, not {n_features:,}: give n_features={found}."
         )
-    d = n_features or found
+    d, names_of_features = n_features or found, Names.numbered(n_features or found, first=first_index)
     matrices = [_columns(path, rows.X, first_index, d) for path, rows in zip(paths, files, strict=True)]
+    if d > MANY and not n_features:
+        matrices, names_of_features = _occurring(matrices, first_index)
     if kind == "multilabel":
         codes, test_codes, names = encode(kind, *(rows.labels for rows in files))
         both = [codes] if test_codes is None else [codes, test_codes]
@@ -82,7 +88,7 @@ def content(
     return Content(
         parts[0],
         names,
-        Names.numbered(d, first=first_index),
+        names_of_features,
         sha256(*paths),
         test=parts[1] if len(parts) == 2 else None,
         kind=kind,
@@ -116,6 +122,18 @@ def _columns(path: Path, X: scipy.sparse.csr_matrix, first_index: int, d: int) -
     if X.nnz and X.indices.min() < first_index:
         raise DataError(f"{path.name} has a feature 0, but features are counted from 1: use first_index=0.")
     return scipy.sparse.csr_matrix((X.data, X.indices - first_index, X.indptr), (X.shape[0], d))
+
+
+def _occurring(
+    matrices: list[scipy.sparse.csr_matrix], first_index: int
+) -> tuple[list[scipy.sparse.csr_matrix], Names]:
+    """The matrices with the columns that occur in one of them, and the names of these."""
+    used = np.unique(np.concatenate([X.indices for X in matrices]))
+    narrow = [
+        scipy.sparse.csr_matrix((X.data, np.searchsorted(used, X.indices), X.indptr), (X.shape[0], len(used)))
+        for X in matrices
+    ]
+    return narrow, Names(len(used), lambda i: f"x{used[i] + first_index}")
 
 
 def rcv1(request: Request) -> Content:

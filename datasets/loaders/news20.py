@@ -16,7 +16,7 @@ from ..errors import DataError, short
 from ..limits import MAX_SMALL_BYTES
 from ..readers import npz
 from ..readers.files import read_lines
-from ..store import Progress, sha256
+from ..store import Progress, open_regular, sha256
 from ..trees import Tree
 from .labels import encode
 from .text import word_counts, words
@@ -134,7 +134,7 @@ def _messages(path: Path, progress: Progress) -> list[tuple[str, str, str]]:
     """(folder, group, text) of the messages in a tar file, in the order of their names."""
     found, total = [], 0
     try:
-        with tarfile.open(path) as archive:
+        with open_regular(path) as file, tarfile.open(fileobj=file) as archive:
             for member in archive:
                 parts = member.name.split("/")
                 total += member.size

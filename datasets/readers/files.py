@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import BinaryIO
 
 from ..errors import DataError, short
 from ..limits import MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, MAX_SMALL_BYTES
-from ..store import Progress
+from ..store import Progress, open_regular
 
 CHUNK = 1 << 22
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -30,8 +31,8 @@ def chunks(
     """
     total = 0
     try:
-        size = max(path.stat().st_size, 1)
-        with open(path, "rb") as raw, _decompressed(path, raw, member) as stream:
+        with open_regular(path) as raw, _decompressed(path, raw, member) as stream:
+            size = max(os.fstat(raw.fileno()).st_size, 1)
             while chunk := stream.read(CHUNK):
                 total += len(chunk)
                 if total > limit:

@@ -12,6 +12,7 @@ import scipy.sparse
 
 from ..errors import DataError, short
 from ..limits import MAX_FEATURES, MAX_SMALL_BYTES
+from ..store import open_regular
 
 
 def read(path: Path, *names: str, limit: int = MAX_SMALL_BYTES) -> tuple[np.ndarray, ...]:
@@ -21,7 +22,7 @@ def read(path: Path, *names: str, limit: int = MAX_SMALL_BYTES) -> tuple[np.ndar
     bytes.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             sizes = {info.filename: info.file_size for info in archive.infolist()}
             for name in names:
                 if f"{name}.npy" not in sizes:

@@ -136,6 +136,29 @@ def test_label_unseen_in_training_gets_one_sentence(command, tmp_path):
     assert_refused(answer, "label 3")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "digi\0ts", "--solver", "prox-qn"),
+        ("run", "digits", "--solver", "a\nb=prox-qn"),
+        ("run", "digits", "--solver", "prox-qn", "--option", "positive=\0"),
+        ("run", "digits", "--solver", "prox-qn", "--out", "a\0.csv"),
+        ("list", "datasets", "--plugin", "\0.py"),
+    ],
+)
+def test_control_character_gets_one_sentence(command, arguments):
+    assert_refused(command(*arguments), "holds a control character: leave that out")
+
+
+def test_memory_that_runs_out_is_told_in_our_words(command, monkeypatch):
+    def load(*arguments, **options):
+        raise MemoryError("Unable to allocate 671. GiB for an array")
+
+    monkeypatch.setattr(datasets, "load", load)
+    answer = command("run", "digits", "--solver", "prox-qn")
+    assert_refused(answer, "out of memory: take a smaller problem")
+
+
 @pytest.mark.usefixtures("registries")
 def test_sequence_of_length_0_gets_one_sentence(command):
     def load(request):

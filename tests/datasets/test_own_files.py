@@ -69,6 +69,15 @@ def test_any_file_and_options_give_a_data_set_or_a_sentence(folder, format, data
     assert "\n" not in message
 
 
+@pytest.mark.parametrize(
+    ("id", "options"), [("svmlight:a\0b", {}), ("svmlight:{}", {"test": "a\0b"}), ("lshtc:{},a\0b", {})]
+)
+def test_a_nul_in_a_name_gets_one_sentence(tmp_path, id, options):
+    (tmp_path / "train").write_text("1 1:1\n2 2:1\n")
+    with pytest.raises(DataError, match="cannot be the name of a file: leave the NUL character out"):
+        datasets.load(id.format(tmp_path / "train"), **options)
+
+
 def keeps_its_promises(loaded):
     assert len(loaded.feature_names) == loaded.n_features
     assert loaded.examples(3)

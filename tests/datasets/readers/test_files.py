@@ -2,13 +2,16 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from datasets import DataError
-from datasets.readers import files
+from datasets.readers import files, npz
+from datasets.store import sha256
 
 TEXT = b"first\nsecond\nthird"
 
@@ -103,6 +106,14 @@ def test_a_folder_and_a_missing_file_are_refused(tmp_path):
         files.read_bytes(tmp_path)
     with pytest.raises(DataError, match="There is no file"):
         files.read_bytes(tmp_path / "nothing")
+
+
+def test_a_pipe_and_a_device_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path in (tmp_path / "pipe.txt", Path("/dev/zero")):
+        for read in (files.read_bytes, npz.read_csr, sha256):
+            with pytest.raises(DataError, match=f"{path.name} cannot be read .* give a regular file"):
+                read(path)
 
 
 def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -189,6 +191,17 @@ class TestOwnFiles:
         assert datasets.load(f"svmlight:{path}", n_features=10).X.shape == (2, 10)
         with pytest.raises(DataError, match="give n_features=2"):
             datasets.load(f"svmlight:{path}", n_features=1)
+
+    def test_of_more_than_a_million_features_those_that_occur_are_kept(self, written):
+        train, test = written("1 7:1\n2 20000000:3\n"), written("2 5:1 7:2\n", "test.svm")
+        tracemalloc.start()
+        data = datasets.load(f"svmlight:{train}", test=str(test))
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+        tracemalloc.stop()
+        assert [*data.feature_names] == ["x5", "x7", "x20000000"]
+        assert data.X.toarray().tolist() == [[0, 1, 0], [0, 0, 3]]
+        assert data.test.X.toarray().tolist() == [[1, 2, 0]]
+        assert datasets.load(f"svmlight:{train}", n_features=20_000_000).X.shape == (2, 20_000_000)
 
     @pytest.mark.parametrize(
         ("text", "options", "words"),

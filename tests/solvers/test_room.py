@@ -1,0 +1,38 @@
+"""A problem that cannot fit is refused before anything is allocated, with what to change."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+
+import datasets
+import solvers
+
+N = 60_000
+TEXTS = {
+    "svmlight": "".join(f"{i} {i}:1\n" for i in range(1, N)),
+    "columns": "".join(f"w{i} T{i}\n" for i in range(N)),
+}
+
+
+@pytest.mark.parametrize("scheme", TEXTS)
+def test_a_small_file_with_many_labels_is_refused_in_a_sentence(tmp_path, scheme):
+    path = tmp_path / "own"
+    path.write_text(TEXTS[scheme])
+    data = datasets.load(f"{scheme}:{path}")
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"GiB where this machine has .*: take fewer features or classes"):
+        solvers.make_problem(data)
+    assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    tracemalloc.stop()
+
+
+def test_what_fits_is_not_refused(monkeypatch):
+    data = datasets.load("digits")
+    needed = 8 * 3 * (64 * 10 + 1438 * 10)
+    monkeypatch.setattr(solvers.room, "physical_memory", lambda: needed)
+    solvers.make_problem(data)
+    monkeypatch.setattr(solvers.room, "physical_memory", lambda: needed - 1)
+    with pytest.raises(ValueError, match="digits makes 640 weights"):
+        solvers.make_problem(data)

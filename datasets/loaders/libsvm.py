@@ -162,7 +162,7 @@ def _topics(path: Path, request: Request) -> tuple[dict[int, list[int]], tuple[s
         for row in block.splitlines():
             line += 1
             fields = row.split()
-            if len(fields) != 3 or not fields[1].isdigit():
+            if len(fields) != 3 or not fields[1].isdigit() or len(fields[1]) > 18:
                 raise DataError(f"{path.name}, line {line}: a line is a topic, a document's number and 1.")
             of_document.setdefault(int(fields[1]), []).append(codes.setdefault(fields[0], len(codes)))
     return of_document, tuple(name.decode("latin-1") for name in codes)

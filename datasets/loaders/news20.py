@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import lzma
 import tarfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,7 @@ from ..entry import Request
 from ..errors import DataError, short
 from ..limits import MAX_SMALL_BYTES
 from ..readers import npz
-from ..readers.files import read_lines
+from ..readers.files import DAMAGED, read_lines
 from ..store import Progress, open_regular, sha256
 from ..trees import Tree
 from .labels import encode
@@ -148,6 +146,8 @@ def _messages(path: Path, progress: Progress) -> list[tuple[str, str, str]]:
                 found.append((member.name, parts[-3], parts[-2], text))
                 if len(found) % 1000 == 0:
                     progress(f"reading {path.name}", None)
-    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+    except DataError:
+        raise
+    except (*DAMAGED, tarfile.TarError, OSError) as error:
         raise DataError(f"{path.name} is damaged or no tar file ({short(error)}): get it again.") from None
     return [rest for _, *rest in sorted(found)]

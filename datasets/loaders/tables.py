@@ -94,6 +94,7 @@ def leukemia(request: Request) -> Content:
     genes = npz.read_names(path, "gene")
     fits = (
         X.ndim == X_test.ndim == 2
+        and y.ndim == y_test.ndim == 1
         and {X.dtype.kind, X_test.dtype.kind} <= set("iuf")
         and X.shape[1] == X_test.shape[1] == len(genes)
     )

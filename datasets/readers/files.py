@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -17,6 +18,16 @@ from ..limits import MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, MAX_SMALL_BYTES
 from ..store import Progress, open_regular
 
 CHUNK = 1 << 22
+DAMAGED = (
+    EOFError,
+    ValueError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+)
+"""What unpacking a damaged file raises; names inside an archive that are no UTF-8 are a ValueError."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -44,7 +55,9 @@ def chunks(
                 yield chunk
     except FileNotFoundError:
         raise DataError(f"There is no file {path}: check its name.") from None
-    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+    except DataError:
+        raise
+    except DAMAGED as error:
         raise DataError(f"{path.name} is damaged or cut short ({short(error)}): get it again.") from None
     except (OSError, NotImplementedError, RuntimeError) as error:
         raise DataError(f"{path.name} cannot be read ({short(error)}): give a readable file.") from None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import struct
+import tokenize
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import scipy.sparse
 from ..errors import DataError, short
 from ..limits import MAX_FEATURES, MAX_SMALL_BYTES
 from ..store import open_regular
+from .files import DAMAGED
 
 
 def read(path: Path, *names: str, limit: int = MAX_SMALL_BYTES) -> tuple[np.ndarray, ...]:
@@ -36,7 +38,9 @@ def read(path: Path, *names: str, limit: int = MAX_SMALL_BYTES) -> tuple[np.ndar
             return tuple(_array(path, name, archive.read(f"{name}.npy")) for name in names)
     except FileNotFoundError:
         raise DataError(f"There is no file {path}: check its name.") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+    except DataError:
+        raise
+    except (*DAMAGED, OSError, NotImplementedError, RuntimeError) as error:
         raise DataError(f"{path.name} is damaged or no NPZ file ({short(error)}): get it again.") from None
 
 
@@ -53,7 +57,7 @@ def _array(path: Path, name: str, data: bytes) -> np.ndarray:
             raise ValueError("objects, or a size that does not fit the header")
         array = np.frombuffer(data, dtype, offset=stream.tell())
         return array.reshape(shape, order="F" if fortran else "C")
-    except (ValueError, OverflowError, TypeError, SyntaxError) as error:
+    except (ValueError, OverflowError, TypeError, SyntaxError, struct.error, tokenize.TokenError) as error:
         raise DataError(
             f"{path.name}: array {name!r} cannot be read ({short(error)}): get the file again."
         ) from None

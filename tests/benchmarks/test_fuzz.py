@@ -116,7 +116,9 @@ def damaged(rng, whole):
         elif action == 5:
             del data[place : place + int(rng.integers(1, 10))]
         else:  # a file of some size
-            times = int(rng.integers(1, 1 + LARGEST // 8 // max(len(data), 1))) if rng.integers(20) == 0 else 1
+            times = (
+                int(rng.integers(1, 1 + LARGEST // 8 // max(len(data), 1))) if rng.integers(20) == 0 else 1
+            )
             data = data * times
     return bytes(data[:LARGEST])
 
@@ -186,15 +188,15 @@ def test_damaged_files_get_one_clear_sentence(tmp_path, request):
     assert wrong == []
 
 
-WORDS = ["run", "path", "list", "digits", "digit-strings", "breast-cancer", "synthetic-chain", "svmlight:", "", "-"]
-WORDS += ["--solver", "prox-qn", "owl-qn", "a=prox-gd", "prox-qn,memory=5", "sgd-l1,eta=x", "bcd-ls", "--tol", "1e-3"]
-WORDS += ["--gap", "--f-star", "auto", "--lam", "0.1", "-1", "nan", "inf", "1e400", "--lam-ratio", "0.5", "--json"]
-WORDS += ["--max-iter", "1", "--max-seconds", "0.1", "--seed", "0", "7", "--threads", "2", "--loss", "logistic"]
-WORDS += ["multiclass-logistic", "chain-crf", "--penalty", "l1", "l2", "l1-l2", "none", "--option", "positive=3"]
-WORDS += ["n_samples=20", "degree=2", "scale=unit", "test=a", "=", "a=", "=b", "--set", "memory=3", "--loss-set"]
-WORDS += ["--penalty-set", "rho=0.5", "--average", "--sum", "--lams", "1,0.1", "--n-lams", "2", "--ratio-to"]
-WORDS += ["--plugin", "no.py", "--out", "x.csv", "no/x.npz", "datasets", "solvers", "stories", "--help", "--", "é"]
-WORDS += ["\0", "a\nb", "\x1b[31m", "\udcff", "x" * 5000, "--iterates", "--no-iterates", "٣", "1_0", "0x10", "{", "%s"]
+TEXT = """
+run path list digits digit-strings breast-cancer synthetic-chain svmlight: - --solver prox-qn owl-qn a=prox-gd
+prox-qn,memory=5 sgd-l1,eta=x bcd-ls --tol 1e-3 --gap --f-star auto --lam 0.1 -1 nan inf 1e400 --lam-ratio 0.5
+--json --max-iter 1 --max-seconds 0.1 --seed 0 7 --threads 2 --loss logistic multiclass-logistic chain-crf
+--penalty l1 l2 l1-l2 none --option positive=3 n_samples=20 degree=2 scale=unit test=a = a= =b --set memory=3
+--loss-set --penalty-set rho=0.5 --average --sum --lams 1,0.1 --n-lams 2 --ratio-to --plugin no.py --out x.csv
+no/x.npz datasets solvers stories --help -- é --iterates --no-iterates ٣ 1_0 0x10 { %s
+"""
+WORDS = [*TEXT.split(), "", "\0", "a\nb", "\x1b[31m", "\udcff", "x" * 5000]
 BEGINNINGS = [
     ["run", "digits", "--solver", "prox-qn", "--max-iter", "1"],
     ["run", "breast-cancer", "--solver", "prox-gd", "--max-iter", "1", "--json"],

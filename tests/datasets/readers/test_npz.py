@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from datasets import DataError
-from datasets.readers import npz
+from datasets.readers import files, npz
 
 
 def test_arrays_by_name(tmp_path):
@@ -95,3 +95,17 @@ def test_arrays_that_make_no_matrix_are_refused(tmp_path, changes):
     np.savez(path, **{**good, **changes})
     with pytest.raises(DataError, match="do not make a CSR matrix"):
         npz.read_csr(path)
+
+
+def test_an_archive_with_a_name_that_is_no_utf8_is_refused(tmp_path):
+    path = tmp_path / "bad.npz"
+    np.savez(path, data=np.ones(3))
+    whole = bytearray(path.read_bytes())
+    entry = whole.index(b"PK\x01\x02")
+    whole[entry + 8 + 1] |= 0x08  # says that the name is UTF-8
+    whole[entry + 46] = 0xFF
+    path.write_bytes(whole)
+    with pytest.raises(DataError, match="damaged"):
+        npz.read(path, "data")
+    with pytest.raises(DataError, match="damaged"):
+        files.read_bytes(path.rename(tmp_path / "bad.zip"))

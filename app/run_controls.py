@@ -14,6 +14,9 @@ PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0
 #: Ticks (some five a second) between updates of the plots, and their names; 0 holds them while runs go on.
 DRAWING = {"live": 1, "once a second": 5, "held": 0}
 
+#: What stands beside Run when it can be pressed, and while data are loaded for it.
+GOES, WAITS = "play_arrow", "hourglass_empty"
+
 
 class RunControls:
     """The buttons. ``start(step)`` is asked to launch new runs when none is alive and there is no
@@ -24,7 +27,7 @@ class RunControls:
     ) -> None:
         self._session, self._start = session, start
         small = {"size": "small", "margin": (4, 4)}
-        self.run = pmui.Button(label="Run", icon="play_arrow", variant="contained", width=112, **small)
+        self.run = pmui.Button(label="Run", icon=GOES, variant="contained", width=112, **small)
         self.pause = pmui.Button(label="Pause", icon="pause", variant="outlined", **small)
         self.step = pmui.Button(
             label="Step",
@@ -91,6 +94,9 @@ class RunControls:
         for button, disabled in wanted.items():
             if button.disabled != disabled:
                 button.disabled = disabled
-        label = "Resume" if state == "paused" else "Loading" if self.loading and state == "idle" else "Run"
+        icon = WAITS if self.loading and state == "idle" else GOES
+        if self.run.icon != icon:
+            self.run.icon = icon
+        label = "Resume" if state == "paused" else "Run"
         if self.run.label != label:
             self.run.label = label

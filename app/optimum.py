@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 
 import panel as pn
 import panel_material_ui as pmui
@@ -10,10 +11,10 @@ import panel_material_ui as pmui
 from app import theme
 from app.live import LiveRun
 from app.pool import PoolFull, Worker
-from app.reference import Reference, cached, reference
+from app.reference import Reference, cached, distrust, reference
 from app.session import Session
 from app.theme import number
-from solvers import Problem
+from solvers import Problem, undercuts
 
 
 class Optimum:
@@ -56,9 +57,12 @@ class Optimum:
     def update(self) -> None:
         """Tell the traces what is known, and find f* of a problem once a first run on it has ended."""
         self._runs, ended = {}, set[str]()
-        for run in self._session.runs:
-            if run.trace is None:
-                continue
+        begun = [run for run in self._session.runs if run.trace is not None]
+        for run in begun:
+            f_star = run.trace.info.get("f_star")
+            if f_star is not None and undercuts(run.trace.last.get("objective", math.inf), f_star):
+                self._doubt(run, f_star, begun)
+        for run in begun:
             info = run.trace.info
             key = info["problem"]["key"]
             self._runs.setdefault(key, run)
@@ -74,6 +78,16 @@ class Optimum:
         elif not (self._at_work or any(run.alive and run.trace is None for run in self._session.runs)):
             self._worker.stop()  # nobody wants it any more
         self._show()
+
+    def _doubt(self, below: LiveRun, f_star: float, runs: list[LiveRun]) -> None:
+        """Forget f* that an iterate of a run is below: here, on the disk and in all runs on its problem."""
+        key = below.trace.info["problem"]["key"]
+        for run in runs:
+            if run.trace.info["problem"]["key"] == key:
+                run.trace.info["f_star"] = None
+        self._known.pop(key, None)
+        self._refused[key] = f"f* = {number(f_star, 9)} is not the minimum, {below.label} is below it"
+        distrust(below.problem)
 
     @property
     def _at_work(self) -> bool:

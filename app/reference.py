@@ -15,7 +15,7 @@ from typing import Any
 
 import solvers
 from datasets.store import home
-from solvers.files import replacing
+from solvers.files import replacing, why
 from solvers.linesearch import ROUNDING
 
 log = logging.getLogger(__name__)
@@ -205,4 +205,4 @@ def _write(problem: solvers.Problem, found: Reference) -> None:
         with replacing(path, encoding="utf-8") as file:
             json.dump({**entry, "digest": _digest(entry)}, file, indent=1)
     except OSError as error:
-        log.warning("f* is not kept for the next time: %s", error)
+        log.warning("f* is not kept for the next time, for %s: %s", *why(error))

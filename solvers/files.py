@@ -25,6 +25,7 @@ class NotWritten(OSError):
 
 def why(error: OSError) -> tuple[str, str]:
     """Why something could not be written, and what to do about it."""
+    error = error.__cause__ if isinstance(error.__cause__, OSError) else error
     reason = (error.strerror or str(error) or type(error).__name__).lower()
     return _REASONS.get(error.errno, (reason, "choose another place"))
 

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 import solvers
+from app import reference
 from app.live import LiveRun
 from app.optimum import Optimum
 from app.pool import MAX_PER_SHARE
@@ -38,7 +39,7 @@ class Solving:
         while not self.may_end:
             pulse()
             time.sleep(0.005)
-        return Reference(0.5, 0.0, None, "prox-qn", cached=False)
+        return Reference(0.01, 0.0, None, "prox-qn", cached=False)
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_f_star_of_every_problem_among_the_runs_is_found(
     solving.may_end = True
     wait_until(lambda: (session.tick(), len(optimum._known) == 2)[1])
     assert solving.asked == ["l1", "l2"]
-    assert [trace.info["f_star"] for trace in session.traces] == [0.5] * 3
+    assert [trace.info["f_star"] for trace in session.traces] == [0.01] * 3
     assert optimum.text.object == "f* known for 2 of 2 problems"
     assert not shown(optimum)
 
@@ -163,7 +164,7 @@ def test_a_problem_without_f_star_does_not_keep_the_next_one_from_its_own(
     def only_l2(problem, pulse):
         if problem.penalty.id != "l2":
             raise ValueError("no solver here finds <f*>")
-        return Reference(0.5, 0.0, None, "prox-qn", cached=False)
+        return Reference(0.01, 0.0, None, "prox-qn", cached=False)
 
     monkeypatch.setattr("app.optimum.reference", only_l2)
     session.launch([run_of(small_problem), run_of(other_problem)])
@@ -192,7 +193,7 @@ def test_a_full_pool_is_said_when_asked_and_tried_again_at_each_tick(
     assert "as soon as there is room: 1 runs are alive: stop some" in optimum.text.object
     monkeypatch.setattr("app.pool.MAX_PER_SHARE", MAX_PER_SHARE)
     wait_until(lambda: (session.tick(), optimum._known)[1])
-    assert optimum.text.object == "f* = 0.5"
+    assert optimum.text.object == "f* = 0.01"
 
 
 def test_a_full_pool_is_no_word_for_who_did_not_ask(
@@ -205,3 +206,20 @@ def test_a_full_pool_is_no_word_for_who_did_not_ask(
     assert optimum.text.object == "f* not known yet"
     monkeypatch.setattr("app.pool.MAX_PER_SHARE", MAX_PER_SHARE)
     wait_until(lambda: (session.tick(), optimum._known)[1])
+
+
+def test_an_f_star_that_a_run_is_below_is_believed_no_longer(
+    session, optimum, small_problem, wait_until, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("SOLVERSCOPE_HOME", str(tmp_path))
+    high = 0.9 * small_problem.at().objective
+    reference._write(small_problem, Reference(high, 0.0, None, "prox-qn", cached=False))
+    known = optimum.of(small_problem, None)
+    assert known == high
+    session.launch([run_of(small_problem, "prox-gd", f_star=known)])
+    wait_until(lambda: (session.tick(), not session.alive)[1])
+    session.tick()
+    assert session.runs[0].trace.info["f_star"] is None
+    assert "is not the minimum, prox-gd is below it" in optimum.text.object
+    assert optimum.button.label == "Find f*"
+    assert reference.cached(small_problem) is None

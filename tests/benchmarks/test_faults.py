@@ -171,7 +171,7 @@ def test_read_only_home(call, mounted):
     subprocess.run(["mount", "-o", "remount,ro", str(home)], check=True)
     status, records, err = call(*RUN, SOLVERSCOPE_HOME=str(home), NUMBA_CACHE_DIR=str(home / "numba"))
     assert (status, records[-1]["status"]) == (0, "converged")
-    assert sum("read-only" in line.lower() for line in err) == 1
+    assert sum("not kept for the next time, for the disk is read-only" in line for line in err) == 1
     print("\n" + "\n".join(err))
 
 

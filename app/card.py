@@ -39,6 +39,8 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
         ("labels", KINDS[data.kind].format(n=number(data.n_classes))),
         ("density", f"{number(100 * density(data, problem), 3)} %"),
     ]
+    if known := opening(data, problem):
+        facts.append(("opens", known))
     table = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in facts)
     shown = "".join(_example(example, data.texts is None) for example in data.examples(EXAMPLES))
     return (
@@ -46,6 +48,17 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
         f'<p>{html.escape(data.summary)}</p><div class="examples">{shown}</div>'
         f"<dl>{table}</dl></div>"
     )
+
+
+def opening(data: datasets.Dataset, problem: solvers.Problem) -> str:
+    """What a run shows at the λ that the set opens at; "" where its entry does not say, or where loss or
+    penalty are not its own."""
+    own = (problem.loss.id, problem.penalty.id) == (data.loss, data.penalty)
+    lam = datasets.describe(data.id).lam_for(data.options) if own else None
+    if lam is None:
+        return ""
+    used = f"{number(lam.nonzeros)} of {number(lam.weights)} weights"
+    return f"at λ = {number(lam.value)}: {used}, {problem.loss.metric_name} {number(lam.metric, 3)}"
 
 
 def density(data: datasets.Dataset, problem: solvers.Problem) -> float:

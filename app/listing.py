@@ -14,6 +14,7 @@ def _datasets() -> Iterator[dict[str, Any]]:
         options = [
             {"name": o.name, "default": o.default, "range": o.allowed, "help": o.help} for o in entry.options
         ]
+        lam = entry.lam_for(entry.parse({}))
         yield {
             **_record(entry, available, reason, options),
             "loss": entry.loss,
@@ -21,6 +22,10 @@ def _datasets() -> Iterator[dict[str, Any]]:
             "kind": entry.kind,
             "file": entry.file,
             "size": entry.size,
+            "lam": lam and lam.value,
+            "lam_nonzeros": lam and lam.nonzeros,
+            "lam_weights": lam and lam.weights,
+            "lam_metric": lam and lam.metric,
         }
 
 

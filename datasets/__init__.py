@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .entry import DataSetInfo, Request
+from .entry import DataSetInfo, Lam, Request
 from .errors import DataError
 from .options import Option
 from .registry import DATASETS, describe, load, register
@@ -36,6 +36,7 @@ __all__ = [
     "DataSetInfo",
     "Dataset",
     "Example",
+    "Lam",
     "Option",
     "Part",
     "Products",

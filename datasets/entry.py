@@ -26,6 +26,9 @@ LOSSES = {
 }
 """Default loss of each kind of labels."""
 
+CHOOSING = ("split", "fold", "n_train", "test")
+"""Options that choose which samples are trained on and which are held out: one λ is good for all."""
+
 SCALES = ("none", "unit", "minmax", "standard", "sample-standard")
 WEIGHTINGS = ("binary", "counts", "tf-idf")
 
@@ -47,6 +50,26 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Lam:
+    """A λ for the set's own loss and penalty, and what comes of it.
+
+    value     as the loss's paper counts: for a sum or for an average over samples
+    nonzeros  non-zero weights of the solution, out of so many ``weights``
+    metric    what the solution reaches on the test part (the loss says what is measured)
+    when      values of options that it was chosen for, as in DataFile.when; all others are at their defaults,
+              but those of CHOOSING
+    paper     True where a paper gives the value; else it is the sparsest near the best metric along a path
+    """
+
+    value: float
+    nonzeros: int
+    weights: int
+    metric: float
+    when: str = ""
+    paper: bool = False
+
+
+@dataclass(frozen=True)
 class DataSetInfo:
     """An entry of the list: what a set is, before anything is loaded.
 
@@ -58,6 +81,7 @@ class DataSetInfo:
     scale      default scaling: one of SCALES, or a number that features are divided by
     files      what is looked for in the data folders; empty for sets that need none
     metric     a measure of its own, see `metrics`
+    lams       λ for forms of the set: where none fits, λ is a share of the smallest whose solution is zero
     kinds      other kinds of labels: pairs of options, as in DataFile.when, and a kind; the first that holds
     presets    values of several options under one name, the first being the default
     paths      what stands after the colon of the user's own files
@@ -82,7 +106,7 @@ class DataSetInfo:
     bias: int = 0
     files: tuple[DataFile, ...] = ()
     penalty: str = "l1"
-    lam: float | None = None
+    lams: tuple[Lam, ...] = ()
     metric: str | None = None
     kinds: tuple[tuple[str, str], ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -143,6 +167,14 @@ class DataSetInfo:
     def kind_before(self, effective: Mapping[str, Any]) -> str:
         """The kind of labels with these effective options before one class is set against the rest."""
         return next((kind for when, kind in self.kinds if holds(when, effective)), self.kind)
+
+    def lam_for(self, effective: Mapping[str, Any]) -> Lam | None:
+        """What is known of a good λ for data with these effective options."""
+        return next((lam for lam in self.lams if self._fits(lam, effective)), None)
+
+    def _fits(self, lam: Lam, effective: Mapping[str, Any]) -> bool:
+        chosen = self.parse(dict(term.split("=") for term in lam.when.split(",") if term))
+        return all(effective[name] == value for name, value in chosen.items() if name not in CHOOSING)
 
     def needed(self, **options: Any) -> tuple[DataFile, ...]:
         """The files needed with these options, the others being at their defaults."""

@@ -41,6 +41,7 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
         labels, label_names = one_against_rest(labels, label_names, kind, options["positive"], parents)
         kind, parents = "binary", None
     matrices = [_real(X) for X in matrices]
+    known = entry.lam_for(options)
     parts = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=True)]
     return check(
         Dataset(
@@ -54,7 +55,7 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
             feature_names=names,
             loss=LOSSES[kind],
             penalty=entry.penalty,
-            lam=entry.lam if kind == entry.kind else None,
+            lam=known.value if known else None,
             metric=entry.metric if kind == entry.kind else None,
             summary=entry.summary,
             description=entry.description,

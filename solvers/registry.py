@@ -144,8 +144,9 @@ def make_problem(
     """min_w s Σ_i loss_i(w) + λR(w) on the training part of ``data`` (as :func:`datasets.load` gives it).
 
     ``lam`` is λ, ``lam_ratio`` λ/λ_max. With neither, the data set's own λ for its own loss and penalty if it
-    has one, else ratio 0.05 for sparse penalties and 1e-4 (average) for ``l2``. ``average``: s = 1/n instead
-    of 1; by default the convention of the loss's paper.
+    has one (times s over the loss's usual s, which leaves the solution as it is), else ratio 0.05 for sparse
+    penalties and 1e-4 (average) for ``l2``. ``average``: s = 1/n instead of 1; by default the convention of
+    the loss's paper.
     """
     began, compiled = time.thread_time(), compile_clock.spent()[1]
     loss_class = lookup(LOSSES, "loss", loss or data.loss)
@@ -180,10 +181,11 @@ def make_problem(
         names=Names.of(data, bound.n_outputs),
         test=None if data.test is None else test,
     )
-    own = loss_class.id == data.loss and penalty_class.id == data.penalty and average == loss_class.average
+    own = loss_class.id == data.loss and penalty_class.id == data.penalty
     if penalty_class.takes_lam:
         if lam is None and lam_ratio is None and own and data.lam is not None:
-            lam = data.lam
+            usual = 1.0 / bound.n_instances if loss_class.average else 1.0
+            lam = data.lam * (problem.scale / usual)
         if lam is None and problem.lam_max is None:
             if lam_ratio is not None:
                 raise ValueError(f"penalty {penalty_class.id} has no λ_max: give lam instead of lam_ratio")

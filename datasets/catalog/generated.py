@@ -1,6 +1,6 @@
 """Sets made on the spot, at any size."""
 
-from ..entry import DataSetInfo
+from ..entry import DataSetInfo, Lam
 from ..limits import MAX_FEATURES
 from ..options import Option
 from ..size import generated
@@ -44,6 +44,7 @@ SETS = (
             "n_labels",
             length=o["length"],
         ),
+        lams=(Lam(2.0, 292, 8064, 0.950),),
     ),
     DataSetInfo(
         id="synthetic-text",
@@ -82,6 +83,7 @@ SETS = (
             "n_features",
             "n_classes",
         ),
+        lams=(Lam(2e-5, 182, 25_000, 0.980),),
     ),
     DataSetInfo(
         id="synthetic-tree",
@@ -117,7 +119,6 @@ SETS = (
         },
         weighting="counts",
         scale="minmax",
-        lam=1.0,
         measure=lambda o: generated(
             o["n_samples"],
             o["n_features"],
@@ -127,6 +128,7 @@ SETS = (
             "n_features",
             "n_samples",
         ),
+        lams=(Lam(1.0, 629, 120_000, 0.420),),
     ),
     DataSetInfo(
         id="synthetic-multilabel",
@@ -157,5 +159,6 @@ SETS = (
             "n_features",
             "n_labels",
         ),
+        lams=(Lam(5e-3, 1793, 40_000, 0.892),),
     ),
 )

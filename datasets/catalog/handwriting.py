@@ -1,6 +1,6 @@
 """Sets of handwritten letters and digits."""
 
-from ..entry import DataSetInfo
+from ..entry import DataSetInfo, Lam
 from ..options import Option
 from ..store import DataFile
 from .papers import BLONDEL, YU, ZHONG
@@ -19,6 +19,7 @@ SETS = (
         terms="CC BY 4.0 (UCI)",
         splits=("random", "none"),
         scale=16.0,
+        lams=(Lam(5e-4, 187, 640, 0.975),),
     ),
     DataSetInfo(
         id="digit-strings",
@@ -41,6 +42,7 @@ SETS = (
         ),
         degree=2,
         bias=1,
+        lams=(Lam(2.0, 480, 20_910, 0.979),),
     ),
     DataSetInfo(
         id="ocr",
@@ -74,7 +76,7 @@ SETS = (
         ),
         degree=2,
         bias=1,
-        lam=100.0,
+        lams=(Lam(100.0, 1495, 215_358, 0.747, paper=True),),
     ),
     DataSetInfo(
         id="mnist",
@@ -98,6 +100,7 @@ SETS = (
             DataFile("mnist/train-images-idx3-ubyte.gz", when="images=all"),
             DataFile("mnist/train-labels-idx1-ubyte.gz", when="images=all"),
         ),
+        lams=(Lam(5e-4, 958, 7840, 0.905),),
     ),
     DataSetInfo(
         id="usps",

@@ -1,6 +1,6 @@
 """Sets in the svmlight format, mostly from LIBSVM's collection."""
 
-from ..entry import DataSetInfo
+from ..entry import DataSetInfo, Lam
 from ..options import Option
 from ..store import DataFile
 from .papers import BLONDEL, YU
@@ -22,6 +22,7 @@ SETS = (
         terms="CC BY 4.0 (UCI Adult)",
         splits=("given", "random"),
         files=(DataFile("a9a/a9a.gz"), DataFile("a9a/a9a.t.gz")),
+        lams=(Lam(1e-3, 39, 123, 0.849),),
     ),
     DataSetInfo(
         id="w8a",
@@ -35,6 +36,7 @@ SETS = (
         terms="none stated",
         splits=("random", "none"),
         files=(DataFile("w8a/w8a.gz"),),
+        lams=(Lam(5e-5, 210, 300, 0.902),),
     ),
     DataSetInfo(
         id="real-sim",

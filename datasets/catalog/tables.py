@@ -1,6 +1,6 @@
 """Sets of rows with measured or coded features."""
 
-from ..entry import DataSetInfo
+from ..entry import DataSetInfo, Lam
 from ..options import Option
 from ..store import DataFile
 from .papers import YU
@@ -21,6 +21,7 @@ SETS = (
         terms="CC BY 4.0 (UCI)",
         splits=("random", "none"),
         scale="standard",
+        lams=(Lam(5e-3, 11, 30, 0.982),),
     ),
     DataSetInfo(
         id="letter",
@@ -40,6 +41,7 @@ SETS = (
         splits=("given", "random"),
         scale=15.0,
         files=(DataFile("letter/letter-recognition.data.gz"),),
+        lams=(Lam(5e-5, 374, 416, 0.757),),
     ),
     DataSetInfo(
         id="leukemia",
@@ -58,6 +60,7 @@ SETS = (
         splits=("given", "random"),
         scale="sample-standard",
         files=(DataFile("leukemia/leukemia.npz"),),
+        lams=(Lam(0.05, 11, 7129, 0.941),),
     ),
     DataSetInfo(
         id="covtype",
@@ -96,6 +99,7 @@ SETS = (
         terms="none stated",
         splits=("given", "random"),
         files=(DataFile("scene/scene-train.csv.gz"), DataFile("scene/scene-test.csv.gz")),
+        lams=(Lam(0.01, 280, 1764, 0.910),),
     ),
     DataSetInfo(
         id="yeast",
@@ -110,6 +114,7 @@ SETS = (
         terms="none stated",
         splits=("given", "random"),
         files=(DataFile("yeast/yeast-train.csv.gz"), DataFile("yeast/yeast-test.csv.gz")),
+        lams=(Lam(0.02, 485, 1442, 0.659),),
     ),
     DataSetInfo(
         id="tmc2007",
@@ -125,5 +130,6 @@ SETS = (
         terms="none stated (NASA ASRS reports, public)",
         splits=("random", "none"),
         files=(DataFile("tmc2007_500/tmc2007_500.npz"),),
+        lams=(Lam(5e-3, 2555, 11_000, 0.960),),
     ),
 )

@@ -1,6 +1,6 @@
 """Sets of texts: documents in classes, tagged sentences."""
 
-from ..entry import DataSetInfo
+from ..entry import DataSetInfo, Lam
 from ..options import Option
 from ..store import DataFile
 from .papers import BLONDEL, MATHUR
@@ -39,6 +39,7 @@ SETS = (
         ),
         weighting="binary",
         files=(DataFile("reuters21578/modapte.tsv.gz"),),
+        lams=(Lam(0.05, 748, 3_034_275, 0.993),),
     ),
     DataSetInfo(
         id="reuters-r8",
@@ -57,6 +58,7 @@ SETS = (
             DataFile("reuters_r8/r8-train-all-terms.txt.gz"),
             DataFile("reuters_r8/r8-test-all-terms.txt.gz"),
         ),
+        lams=(Lam(5e-5, 456, 159_856, 0.969),),
     ),
     DataSetInfo(
         id="news20",
@@ -100,6 +102,7 @@ SETS = (
                 when="form=sklearn",
             ),
         ),
+        lams=(Lam(5e-5, 3111, 20_000, 0.721),),
     ),
     DataSetInfo(
         id="conll2002",
@@ -138,5 +141,6 @@ SETS = (
         own=(FEATURES, MIN_COUNT),
         files=(DataFile("conll2000/conll2000.zip"),),
         metric="entity-f1",
+        lams=(Lam(1.0, 12_856, 1_917_168, 0.954),),
     ),
 )

@@ -1,6 +1,6 @@
 """Sets whose labels are nodes of a tree."""
 
-from ..entry import DataSetInfo
+from ..entry import DataSetInfo, Lam
 from ..options import Option
 from ..store import DataFile
 from .papers import ZHONG
@@ -23,6 +23,7 @@ SETS = (
         terms="CC BY 4.0 (UCI)",
         splits=("random", "none"),
         scale=16.0,
+        lams=(Lam(2.0, 159, 896, 0.961),),
     ),
     DataSetInfo(
         id="lshtc-dryrun",
@@ -48,7 +49,7 @@ SETS = (
             DataFile("lshtc1_dryrun/task2_test.txt.gz", when="task=2"),
             DataFile("lshtc1_dryrun/cat_hier.txt.gz"),
         ),
-        lam=1.0,
+        lams=(Lam(1.0, 2106, 53_242_848, 0.181, paper=True),),
     ),
     DataSetInfo(
         id="imclef07",
@@ -68,6 +69,7 @@ SETS = (
             for part in "AD"
             for half in ("Train", "Test")
         ),
+        lams=(Lam(5.0, 1466, 7760, 0.770),),
     ),
     DataSetInfo(
         id="enron",
@@ -85,5 +87,6 @@ SETS = (
             DataFile("enron_hier/Enron_corr_trainvalid.arff.gz"),
             DataFile("enron_hier/Enron_corr_test.arff.gz"),
         ),
+        lams=(Lam(0.1, 1950, 56_056, 0.901),),
     ),
 )

@@ -9,7 +9,7 @@ import pytest
 
 import datasets
 import solvers
-from app.card import LABEL, TEXT, card, shortened
+from app.card import LABEL, TEXT, card, opening, shortened
 
 
 @pytest.mark.parametrize("id", ["synthetic-text", "synthetic-chain", "breast-cancer"])
@@ -41,3 +41,21 @@ def test_sample_texts_are_cut_between_words_and_features_kept_whole(id):
 )
 def test_a_text_is_shortened_after_a_word(text, most, expected):
     assert shortened(text, most) == expected
+
+
+def test_the_card_says_what_a_run_shows_where_the_set_opens():
+    data = datasets.load("digits")
+    lam = datasets.DATASETS["digits"].lams[0]
+    text = opening(data, solvers.make_problem(data))
+    assert text.startswith(f"at λ = {lam.value:.0e}".replace("e-0", "e−"))
+    assert f"{lam.nonzeros} of {lam.weights} weights" in text
+    assert f"accuracy {lam.metric:g}" in text
+    assert text in card(data, solvers.make_problem(data, lam=0.5))
+
+
+def test_the_card_says_nothing_of_another_objective_or_other_features():
+    data = datasets.load("digits")
+    assert opening(data, solvers.make_problem(data, penalty="l2")) == ""
+    assert opening(data, solvers.make_problem(data, "multiclass-squared-hinge")) == ""
+    scaled = datasets.load("digits", scale="none")
+    assert opening(scaled, solvers.make_problem(scaled)) == ""

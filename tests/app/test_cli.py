@@ -316,7 +316,8 @@ def test_sum_is_average_times_the_number_of_instances(command):
 def test_list_gives_one_object_a_line_with_the_fields_of_the_contract(command, kind):
     answer = command("list", kind, "--json")
     assert answer.status == 0
-    extra = {"loss", "penalty", "kind", "file", "size"} if kind == "datasets" else set()
+    lam = {"lam", "lam_nonzeros", "lam_weights", "lam_metric"}
+    extra = {"loss", "penalty", "kind", "file", "size"} | lam if kind == "datasets" else set()
     for entry in answer.records:
         assert set(entry) == LISTED | extra
         assert entry["available"] is (entry["reason"] is None)

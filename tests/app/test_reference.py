@@ -28,12 +28,17 @@ def make(dataset="digits", **keywords):
 
 
 @pytest.mark.parametrize(
-    ("dataset", "penalty"),
-    [("digits", "l1"), ("digits", "l2"), ("breast-cancer", "elastic-net"), ("synthetic-chain", "l1")],
+    ("dataset", "penalty", "strength"),
+    [
+        ("digits", "l1", {"lam_ratio": 0.05}),
+        ("digits", "l2", {}),
+        ("breast-cancer", "elastic-net", {}),
+        ("synthetic-chain", "l1", {"lam_ratio": 0.05}),
+    ],
 )
 @pytest.mark.usefixtures("fresh_home")
-def test_reference_reaches_its_target_and_no_solver_gets_below(dataset, penalty):
-    problem = make(dataset, penalty=penalty)
+def test_reference_reaches_its_target_and_no_solver_gets_below(dataset, penalty, strength):
+    problem = make(dataset, penalty=penalty, **strength)
     found = reference(problem)
     assert found.violation <= TARGET * problem.violation_at_zero()
     assert 0.0 <= found.gap <= 1e-8 * found.f_star

@@ -143,6 +143,14 @@ def test_the_strength_where_none_is_given():
     assert solvers.make_problem(own, lam_ratio=0.5).lam == pytest.approx(0.5 * sparse.lam_max)
 
 
+@pytest.mark.parametrize("data", [multiclass(), chains()], ids=["average", "sum"])
+def test_the_data_sets_own_strength_is_worth_the_same_for_a_sum_and_for_an_average(data):
+    own = replace(data, lam=0.123)
+    whole, mean = (solvers.make_problem(own, average=average) for average in (False, True))
+    assert 0.123 in (whole.lam, mean.lam)
+    assert whole.lam / whole.lam_max == pytest.approx(mean.lam / mean.lam_max)
+
+
 def test_average_divides_the_loss_by_the_number_of_instances():
     data, w = chains(), np.ones(33)
     whole, mean = (solvers.make_problem(data, lam=1.0, average=a).at(w).loss for a in (False, True))

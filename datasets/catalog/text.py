@@ -39,7 +39,7 @@ SETS = (
         ),
         weighting="binary",
         files=(DataFile("reuters21578/modapte.tsv.gz"),),
-        lams=(Lam(0.05, 748, 3_034_275, 0.993),),
+        lams=(Lam(0.02, 1560, 3_034_275, 0.995),),
     ),
     DataSetInfo(
         id="reuters-r8",
@@ -126,6 +126,7 @@ SETS = (
         ),
         files=(DataFile("conll2002/conll2002.zip"),),
         metric="entity-f1",
+        lams=(Lam(1.0, 8651, 1_062_009, 0.971),),
     ),
     DataSetInfo(
         id="conll2000",

@@ -12,9 +12,12 @@ from typing import Any
 import panel as pn
 from bokeh.models import (
     BasicTicker,
+    ColumnDataSource,
     CustomJS,
     CustomJSTicker,
     CustomJSTickFormatter,
+    GlyphRenderer,
+    Line,
     LinearScale,
     LogScale,
     SaveTool,
@@ -114,6 +117,18 @@ def styled(fig: figure, name: str) -> figure:
         if isinstance(scale, LogScale):
             axis.ticker = grid.ticker = CustomJSTicker(major_code=asset("log_ticks.js"))
     return fig
+
+
+def curve(
+    fig: figure, source: ColumnDataSource, y: str, *, color: str, dash: str, width: float, alpha: float = 1.0
+) -> GlyphRenderer:
+    """A line of the column ``y`` over "x". Bokeh's own method makes two more glyphs, for what is selected and
+    for what is muted, which nothing here ever is, and takes twice the time."""
+    looks = {"line_color": color, "line_dash": dash, "line_width": width, "line_alpha": alpha}
+    bare = {"nonselection_glyph": None, "muted_glyph": None}
+    drawn = GlyphRenderer(data_source=source, glyph=Line(x="x", y=y, **looks), **bare)
+    fig.renderers.append(drawn)
+    return drawn
 
 
 def scale_y(fig: figure, *, log: bool) -> None:

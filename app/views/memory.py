@@ -67,9 +67,7 @@ class Bytes(RunPlot):
     names = ("x", "y", "whole")
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
-        thin = self.figure.line(
-            "x", "whole", source=source, color=color, line_dash=dash, line_width=1, alpha=0.7
-        )
+        thin = theme.curve(self.figure, source, "whole", color=color, dash=dash, width=1, alpha=0.7)
         return [*super().glyphs(source, color, dash), thin]
 
     def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:

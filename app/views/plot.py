@@ -125,7 +125,7 @@ class RunPlot(View):
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         """Draw one run."""
-        return [self.figure.line("x", "y", source=source, color=color, line_dash=dash, line_width=2)]
+        return [theme.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
 
     def hover(self) -> list[tuple[str, str]]:
         """What is said of the point below the pointer beside its run and iteration: what, and its column."""

@@ -57,9 +57,7 @@ class Sparsity(RunPlot):
         )
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
-        thin = self.figure.line(
-            "x", "working_set", source=source, color=color, line_dash=dash, line_width=1, alpha=0.7
-        )
+        thin = theme.curve(self.figure, source, "working_set", color=color, dash=dash, width=1, alpha=0.7)
         return [*super().glyphs(source, color, dash), thin]
 
     def hover(self) -> list[tuple[str, str]]:

@@ -190,4 +190,4 @@ def _sentence(trace: Trace, iteration: int, seen: dict[str, np.ndarray]) -> str:
         more = f" and {number(count - NAMED)} more" if count > NAMED else ""
         said += f" {number(count)} {'weight is' if count == 1 else 'weights are'} back that had been dropped "
         said += f"by mistake: {names}{more}."
-    return f"<p>{said}{legend({name: color for _, name, color in GROUPS})}</p>"
+    return f"<p>{said} {legend({name: color for _, name, color in GROUPS})}</p>"

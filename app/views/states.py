@@ -78,6 +78,9 @@ def name_of(trace: Trace, weight: int) -> str:
 
 def legend(colors: Mapping[str, str]) -> str:
     """What colours mean, as HTML."""
-    chip = "display:inline-block;width:12px;height:12px;margin:0 6px -1px 12px;outline:1px solid #8886"
-    chips = (f'<span style="{chip};background:{c}"></span>{name}' for name, c in colors.items())
-    return "".join(chips)
+    chip = "display:inline-block;width:12px;height:12px;margin:0 6px -1px 0;outline:1px solid #8886"
+    chips = (
+        f'<span style="white-space:nowrap"><span style="{chip};background:{color}"></span>{name}</span>'
+        for name, color in colors.items()
+    )
+    return f'<span style="display:inline-flex;flex-wrap:wrap;gap:0 16px">{"".join(chips)}</span>'

@@ -149,7 +149,7 @@ def test_a_huge_problem_is_mapped_without_a_vector_of_its_length():
     assert view._image.shape[0] == 200
     assert (view._image[:, 2] == NONZERO).all()
     assert (view._image[:, 3] == NONZERO).sum() == 100
-    assert view._others.text == "1.219e8 others"
+    assert view._others.text == "121\u2009866\u2009604 others"
     view._tapped(type("Click", (), {"x": 2.5, "y": 150.5}))
     assert view.cursor.iteration == 2
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from .blas import advanced_on_one_thread
 from .iterate import Ending, Iterate
 
 if TYPE_CHECKING:
@@ -165,6 +166,11 @@ class Solver(Declared):
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
     needs: ClassVar[Trait] = Trait(0)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "iterate" in vars(cls):
+            cls.iterate = advanced_on_one_thread(cls.iterate)
 
     @property
     def dense_vectors(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Entries of X times outputs that one kernel call handles: 5 to 60 ms, by how much the loss computes.
 CHUNK = 500_000
+#: ε of 𝓛_j >= ε, in units of s Σ_i x_ij²: the paper's, for features of unit length.
+FLOOR = 1e-12
 #: Passes after which the scores are computed afresh, against drift.
 REFRESH = 50
 
@@ -61,8 +62,9 @@ class BlockCoordinateDescent(Solver):
     In block j, W_j* = prox_{λR/𝓛_j}(W_j - G_j/𝓛_j), and W_j moves towards W_j*. The scores move with it, at
     the samples that have the feature, so that a block costs O(n̂ m). The run ends when the sum (``bcd-ls``) or
     the maximum (``bcd-cst``) of the violations met in a pass is at most ``tol`` times that of the first pass
-    (section 4.5). With the min-norm rule the first pass is one from w = 0 even where the run is not, and the
-    violation over all rows must be as small against that at w = 0.
+    (section 4.5). With the min-norm rule the first pass is one from w = 0 even where the run is not (of
+    ``bcd-cst``, whose random rows may miss those that are violated, one over all rows), and the violation
+    over all rows must be as small against that at w = 0.
 
     With ``shrinking`` a row at zero that would stay optimal if λ fell by v_max/n is left out, v_max the
     largest violation of the pass before. All rows come back, and an epoch begins, when the violations of the
@@ -81,24 +83,27 @@ class BlockCoordinateDescent(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         passes = _Passes(self, problem, problem.at(w0))
-        yield Iterate.at(passes.point, 0, active=passes.working_set, epoch=0, events=("epoch-start",))
-        V0 = max(problem.violation_at_zero(), sys.float_info.min)
-        first = 0.0 if w0 is None or self.rule == "paper" else self.met_at_zero(problem)
+        violation = problem.violation_at_zero() if w0 is None else NAN
+        known = {"epoch": 0, "violation": violation, "events": ("epoch-start",)}
+        yield Iterate.at(passes.point, 0, active=passes.working_set, **known)
+        if violation <= problem.noise:
+            return Ending("converged", "w = 0 is optimal")
+        first, least = self.first(problem, w0), problem.noise * (passes.active.size if self.sums else 1)
         v_max, target, epoch, n = np.inf, 0.0, 0, 0
         events: tuple[str, ...] = ()
         while True:
             n, active, whole = n + 1, passes.working_set, passes.whole
             total, v_max, known = passes.run(self.sequence(passes.active, n), v_max)
             met = total if self.sums else v_max
-            first = first or max(met, sys.float_info.min)
-            done, violation = met <= self.tol * first, NAN
+            first = first or met
+            done, violation = met <= max(self.tol * first, least), NAN
             if whole:
-                target = max(self.revisit * met, self.tol * first)
+                target = max(self.revisit * met, self.tol * first, least)
                 if done:
                     violation = passes.point.violation()
             known |= {"violation": violation, "epoch": epoch, "events": events}
             yield Iterate.at(passes.point, n, active=active, **known)
-            if done and whole and (self.rule == "paper" or violation <= self.tol * V0):
+            if done and whole and (violation <= problem.aim(self.tol) or (self.rule == "paper" and first)):
                 return Ending("converged", f"no row violated by more than {v_max:.3g} in a whole pass")
             events = ()
             if met <= target and not whole:
@@ -107,12 +112,17 @@ class BlockCoordinateDescent(Solver):
             elif self.shrinking:
                 passes.shrink()
 
-    def met_at_zero(self, problem: Problem) -> float:
-        """Sum or maximum of the violations at w = 0: after a warm start the first pass meets smaller ones."""
+    def first(self, problem: Problem, w0: np.ndarray | None) -> float:
+        """Sum or maximum of the violations at w = 0 (after a warm start the first pass meets smaller ones); 0
+        where they are those that the first pass will meet."""
+        if self.rule == "paper" or (self.sums and w0 is None):
+            return 0.0
+        if not self.sums:
+            return problem.violation_at_zero()
         zero, penalty = np.zeros(problem.size), problem.penalty
         v = penalty.subgradient(zero, problem.at().gradient()).reshape(problem.design.n_features, -1)
         each = np.linalg.norm(v, axis=1) if any(penalty.row_norms[1:]) else np.abs(v).max(axis=1)
-        return float(each.sum() if self.sums else each.max())
+        return float(each.sum())
 
     def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
         """The features of pass n, in order."""
@@ -129,6 +139,7 @@ class _Passes:
     def __init__(self, solver: BlockCoordinateDescent, problem: Problem, point: Point) -> None:
         self.solver, self.problem, self.point = solver, problem, point
         self.K, self.labels = solver.constants(problem), problem.loss.labels
+        self.floor = FLOOR * problem.scale * problem.design.column_squares()
         self.shares = np.ones(problem.design.n_features)
         self.W, _ = problem.design.split(point.w)
         self.count = 0
@@ -166,7 +177,7 @@ class _Passes:
         for part in np.split(order, cuts):
             sums, most, tried, touched = update_rows(
                 problem.loss.sample_code, design.starts, design.edges, design.rows, design.values,
-                self.labels, scores.Z, self.W, part, self.keep, self.K, self.shares,
+                self.labels, scores.Z, self.W, part, self.keep, self.K, self.floor, self.shares,
                 problem.scale, penalty.ridge, *penalty.row_norms, *searching, slack, solver.rule == "paper",
                 longest,
             )  # fmt: skip
@@ -198,16 +209,18 @@ class BCDLS(BlockCoordinateDescent):
 
     Two things go beyond the paper, whose method is ``order="cyclic"`` with ``lengthen=1`` and ``revisit=0``.
     A pass takes every active row once, in a new random order each time, as the authors' program lightning
-    does: with pixels for features, one after the other needs three times as many on MNIST. And
-    𝓛_j = s_j max(‖h_j‖_∞, 1e-12), where s_j (at least 0.1) falls by the factor ``lengthen`` whenever the
-    search takes the first step it tries, and doubles, up to 1, when it does not: ‖h_j‖_∞ overestimates the
-    curvature along most steps. That halves the passes in random orders; in cyclic order it costs passes.
+    does: with pixels for features, one after the other needs three times as many on MNIST. And 𝓛_j =
+    s_j max(‖h_j‖_∞, ε_j), where s_j (at least 0.1) falls by the factor ``lengthen`` whenever the search takes
+    the first step it tries, and doubles, up to 1, when it does not: ‖h_j‖_∞ overestimates the curvature along
+    most steps. That halves the passes in random orders; in cyclic order it costs passes. ε_j is 1e-12 times
+    the sum of squares of the feature (times 1/n of an average), which depends on no unit.
     """
 
     id = "bcd-ls"
     name = "BCD (LS)"
     summary = "one feature at a time, with a line search"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE
+    presets: ClassVar = {"paper": {"order": "cyclic", "lengthen": 1.0, "revisit": 0.0, "rule": "paper"}}
     sums = True
 
     order: str = param("random", "order of rows in a pass", choices=("random", "cyclic"))
@@ -237,6 +250,7 @@ class BCDCST(BlockCoordinateDescent):
     name = "BCD (CST)"
     summary = "one random feature at a time, with steps of constant length"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE | Trait.BOUNDED
+    presets: ClassVar = {"paper": {"constant": "paper", "revisit": 0.0, "rule": "paper"}}
     sums = False
 
     constant: str = constant_param()

@@ -16,15 +16,16 @@ LEAST = 0.1
 
 @kernel
 def update_rows(
-    code, starts, edges, rows, values, y, Z, W, order, keep, K, shares,
+    code, starts, edges, rows, values, y, Z, W, order, keep, K, floor, shares,
     scale, ridge, l1, l2, sup, omega, sigma, lengthen, slack, ignore_direction, longest,
 ):  # fmt: skip
     """Algorithm 2 for the features of ``order``; Z = X W moves with W.
 
-    𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, 1e-12) with a search where K is empty. Shares s_j fall by
-    the factor ``lengthen`` where the first trial is taken, and double, up to 1, where it is not. A row at
-    zero is left out, and marked in ``keep``, if it stays optimal when the strengths fall by the share
-    ``slack``. Returns the sum and the largest of the violations, the trials, and the entries of X touched.
+    𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search where K is empty; where it is zero
+    only the penalty sees the row. Shares s_j fall by the factor ``lengthen`` where the first trial is taken,
+    and double, up to 1, where it is not. A row at zero is left out, and marked in ``keep``, if it stays
+    optimal when the strengths fall by the share ``slack``. Returns the sum and the largest of the violations,
+    the trials, and the entries of X touched.
 
     ``longest`` gets the longest search, unless the one it holds is as long: first the number of trials, f
     before and j, then t, f and the most that the rule allows, a row a trial. That f is what depends on the
@@ -55,10 +56,11 @@ def update_rows(
                 row_prox(out, left * l1, left * l2, left * sup)
                 keep[j] = np.any(out != 0.0)
             continue
-        L = shares[j] * max(scale * H.max() + ridge, 1e-12) if search else max(K[j], 1e-12)
+        L = shares[j] * max(scale * H.max() + ridge, floor[j]) if search else K[j]
         for c in range(m):
-            V[c] = w[c] - G[c] / L
-        row_prox(V, l1 / L, l2 / L, sup / L)
+            V[c] = w[c] - G[c] / L if L > 0.0 else 0.0
+        if L > 0.0:
+            row_prox(V, l1 / L, l2 / L, sup / L)
         slope, moves = 0.0, False
         for c in range(m):
             out[c] = V[c] - w[c]

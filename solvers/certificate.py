@@ -8,7 +8,7 @@ import numpy as np
 
 from .design import Scores
 from .jit import kernel
-from .losses.base import Loss
+from .losses.base import Loss, row_chunks
 from .losses.chain_log import log_dot, log_forward
 from .problem import Point, Problem
 
@@ -18,13 +18,18 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
 
     A penalty with a ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ), v the minimum-norm
     subgradient. For a norm λΩ the residual G of the loss, shrunk by α = min(1, λ/Ω°(s AᵀG)), is feasible for
-    Fenchel's dual, and the bound is f(w) + s L*(αG). Costs a full gradient and one pass over the scores.
+    Fenchel's dual, and the bound is f(w) + s L*(αG). Costs a full gradient, if the point has none yet, one
+    pass over the scores, and no other vector over all weights.
     """
-    penalty, g = problem.penalty, point.gradient()
+    penalty, dual = problem.penalty, DUALS.get(problem.loss.id)
     if penalty.ridge > 0.0:
-        v = penalty.subgradient(point.w, g)
-        return float(v @ v) / (2.0 * penalty.ridge)
-    polar, dual = penalty.lam_max(g), DUALS.get(problem.loss.id)
+
+        def squares(w: np.ndarray, g: np.ndarray) -> float:
+            v = penalty.subgradient(w, g)
+            return float(v @ v)
+
+        return problem.total(squares, point.w, point.gradient()) / (2.0 * penalty.ridge)
+    polar = problem.dual_norm(point.gradient())
     if polar is None or dual is None:
         return None
     alpha = 1.0 if polar <= penalty.lam else penalty.lam / polar
@@ -37,21 +42,39 @@ def _entropies(P: np.ndarray) -> float:
     return -float(np.sum(P * np.log(P)))
 
 
+def _over_rows(loss: Loss, residual: Scores, term: Callable[[np.ndarray, slice], float]) -> float:
+    """Sum of ``term(rows of the residual, their place)`` over runs of rows that stay in the cache."""
+    total = 0.0
+    for lo, hi in row_chunks(*residual.Z.shape):
+        total += term(residual.Z[lo:hi], slice(lo, hi))
+        loss.pulse()
+    return total
+
+
 def _logistic(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
-    a = alpha * np.abs(residual.Z)
-    return _entropies(a) + _entropies(1.0 - a)
+    def term(G: np.ndarray, part: slice) -> float:
+        a = alpha * np.abs(G)
+        return _entropies(a) + _entropies(1.0 - a)
+
+    return _over_rows(loss, residual, term)
 
 
 def _softmax(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
-    Q = alpha * residual.Z
-    Q[np.arange(len(Q)), loss.y] += 1.0
-    return _entropies(Q)
+    def term(G: np.ndarray, part: slice) -> float:
+        Q = alpha * G
+        Q[np.arange(len(Q)), loss.y[part]] += 1.0
+        return _entropies(Q)
+
+    return _over_rows(loss, residual, term)
 
 
 def _tree(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
-    Q = alpha * residual.Z[:, loss.leaves]
-    Q[np.arange(len(Q)), np.searchsorted(loss.leaves, loss.y)] += 1.0
-    return _entropies(Q)
+    def term(G: np.ndarray, part: slice) -> float:
+        Q = alpha * G[:, loss.leaves]
+        Q[np.arange(len(Q)), np.searchsorted(loss.leaves, loss.y[part])] += 1.0
+        return _entropies(Q)
+
+    return _over_rows(loss, residual, term)
 
 
 def _chain(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
@@ -64,11 +87,13 @@ def _chain(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
 
 
 def _pair_hinge(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
-    return alpha * float(residual.Z[residual.Z > 0.0].sum()) - alpha**2 * loss.value(scores)
+    active = _over_rows(loss, residual, lambda G, part: float(G[G > 0.0].sum()))
+    return alpha * active - alpha**2 * loss.value(scores)
 
 
 def _multitask_hinge(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
-    return alpha * float(np.abs(residual.Z).sum()) - alpha**2 * loss.value(scores)
+    active = _over_rows(loss, residual, lambda G, part: float(np.abs(G).sum()))
+    return alpha * active - alpha**2 * loss.value(scores)
 
 
 #: -L*(αG) of the losses whose conjugate has a closed form, by id: entropies of the probabilities mixed with
@@ -94,7 +119,7 @@ def _entropy(p):
 def chain_entropies(Z, transitions, y, offsets, G, alpha):
     """Σ H(pairs) - Σ H(inner tokens) of the sequences between ``offsets``: the entropy of the chain whose
     marginals are the model's mixed with the truth; G is the residual (n_tokens, m)."""
-    m = Z.shape[1]
+    m, log_alpha = Z.shape[1], np.log(alpha)
     total = 0.0
     for s in range(offsets.size - 1):
         lo, hi = offsets[s], offsets[s + 1]
@@ -117,9 +142,11 @@ def chain_entropies(Z, transitions, y, offsets, G, alpha):
             log_z = log_dot(forth[i - 1], beta)
             for k in range(m):
                 for c in range(m):
-                    p = alpha * np.exp(forth[i - 1, k] + transitions[k, c] + ahead[c] - log_z)
+                    log_p = log_alpha + forth[i - 1, k] + transitions[k, c] + ahead[c] - log_z
+                    p = np.exp(log_p)
                     if k == y[lo + i - 1] and c == y[lo + i]:
-                        p += 1.0 - alpha
-                    total += _entropy(p)
+                        total += _entropy(p + 1.0 - alpha)
+                    elif p > 0.0:
+                        total -= p * log_p
             beta -= beta.max()
     return total

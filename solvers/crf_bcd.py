@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from .solver import Solver, Trait, param
 if TYPE_CHECKING:
     from .problem import Problem
 
-#: Longest step of one weight (LIBLINEAR's): with curvatures floored at 1e-10 a step could be 1e10.
+#: Least h, in units of s Σ x²: the paper's, for a feature that is one in one place.
+FLOOR = 1e-10
+#: What one step may add to a score at most (LIBLINEAR's longest step): with h at its floor it could be 1e10.
 LONGEST = 10.0
 #: Scores brought up to date or tried after which a long sweep is shown in parts: some seconds.
 PART = 200_000_000
@@ -32,7 +34,7 @@ class CRFBlockCoordinateDescent(Solver):
     In a block, new = S(h w - g, λ)/h with h_y = Σ x² μ_y(1 - μ_y), which ignores the covariance between
     positions and between labels. As in Zhong et al. 2014, section 6: an Armijo search along the step on the
     instances that contain the feature, shrinking of single weights in epochs (section 2.3), and
-    h >= 1e-10. ``damping`` is the safeguard of the original instead of the search, h times
+    h >= 1e-10 s Σ x². ``damping`` is the safeguard of the original instead of the search, h times
     1.5 max(1, |g/h|).
     """
 
@@ -41,6 +43,7 @@ class CRFBlockCoordinateDescent(Solver):
     summary = "coordinate descent over the weights of one feature at a time"
     paper = "Sokolovska et al. 2010; Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.DIAGONAL | Trait.ENTRYWISE
+    presets: ClassVar = {"paper": {"shrinking": False, "damping": True}}
 
     shrinking: bool = param(True, "leave out weights that stay at zero, in epochs")
     damping: bool = param(False, "damp the curvature instead of searching along the step")
@@ -60,14 +63,19 @@ class CRFBlockCoordinateDescent(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = _State(self, problem, problem.at(w0))
-        V0 = max(problem.violation_at_zero(), sys.float_info.min)
+        V0, violation = max(problem.violation_at_zero(), sys.float_info.min), NAN
+        if w0 is None:
+            violation = problem.violation_at_zero()
         N, eps_s, epoch, M_hat, n = problem.loss.n_instances, self.cooling_start, 0, np.inf, 0
         sweeps = 0
         events: tuple[str, ...] = ("epoch-start",)
         while True:
             A = problem.design.working_set(np.flatnonzero(state.active))
-            yield Iterate.at(state.point(), n, active=A, epoch=epoch, events=events, **state.known())
-            n, sweeps, events = n + 1, sweeps + 1, ()
+            known = {"epoch": epoch, "events": events, "violation": violation}
+            yield Iterate.at(state.point(), n, active=A, **known, **state.known())
+            if violation <= problem.noise:
+                return Ending("converged", "w = 0 is optimal")
+            n, sweeps, events, violation = n + 1, sweeps + 1, (), NAN
             if sweeps % REFRESH == 0:
                 state.recompute()
             slack = M_hat / N if self.shrinking else np.inf
@@ -79,10 +87,10 @@ class CRFBlockCoordinateDescent(Solver):
                     yield Iterate.at(state.point(), n, active=A, epoch=epoch, **state.known())
                     n += 1
             M_hat = M
-            if self.tol * V0 >= M and A.full:
+            if problem.aim(self.tol) >= M and A.full:
                 yield Iterate.at(state.point(), n, active=A, epoch=epoch, **state.known())
                 return Ending("converged", f"no weight violated by more than {M:.3g} in a whole sweep")
-            if eps_s * V0 >= M and self.shrinking:
+            if problem.aim(eps_s) >= M and self.shrinking:
                 epoch, events = epoch + 1, ("epoch-start",)
                 eps_s = max(self.tol, self.cooling * min(eps_s, M / V0))
                 state.active[:] = True
@@ -143,19 +151,21 @@ class _State:
         instances = np.arange(self.values.size) if tail else self.problem.loss.instances_of(rows)
         g, h = self._tail_derivatives() if tail else self._derivatives(instances, rows, x)
         w = self.w[at]
-        g, h = scale * g + penalty.ridge * w, np.maximum(scale * h + penalty.ridge, 1e-10)
+        squares, largest = (len(self.scores.Z), 1.0) if tail else (float(x @ x), float(np.abs(x).max()))
+        g = scale * g + penalty.ridge * w
+        h = np.maximum(scale * h + penalty.ridge, FLOOR * scale * squares)
         keep = active[(w[active] != 0.0) | (np.abs(g[active]) > penalty.l1 - slack)]
         self.active[at] = False
         self.active[at.start + keep] = True
         violation = penalty.violation(w[keep], g[keep])
-        if not violation > 0.0:
+        if not violation > self.problem.noise:
             return violation
         if self.solver.damping:
             h = h * 1.5 * max(1.0, float(np.max(np.abs(g[keep] / h[keep]))))
         old = w[keep].copy()
         new = old - g[keep] / h[keep]
         new -= np.clip(new, -penalty.l1 / h[keep], penalty.l1 / h[keep])
-        step = np.clip(new - old, -LONGEST, LONGEST)
+        step = np.clip(new - old, -LONGEST / largest, LONGEST / largest)
         self._move(block, tail, keep, step, g[keep], rows, x, instances)
         return violation
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .derived import Derived
 from .jit import kernel
 from .team import Team
 from .working_set import Columns, WorkingSet
@@ -111,7 +112,7 @@ class Design:
             if not self.binary:
                 self.values[at] = values
             offset = at.stop
-        self._rows: list[Rows] = []  # shared by attached copies
+        self.derived = Derived()
         self.column_nnz = (self.starts[:, 1:] - self.starts[:, :-1]).sum(axis=0)
 
     @property
@@ -119,9 +120,9 @@ class Design:
         return len(self.edges) - 1
 
     def attached(self, pulse: Callable[[], None]) -> Design:
-        """A shallow copy with its own pulse and its own count of entries touched."""
+        """A shallow copy with its own pulse, count of entries touched, and account of what is derived."""
         other = copy.copy(self)
-        other.pulse, other.touched = pulse, 0
+        other.pulse, other.touched, other.derived = pulse, 0, self.derived.attached()
         return other
 
     def working_set(self, coordinates: np.ndarray | None = None) -> WorkingSet:
@@ -183,9 +184,11 @@ class Design:
 
     def by_rows(self) -> Rows:
         """X row by row, for solvers that walk over samples: a second copy, made at the first call."""
-        if not self._rows:
-            self._rows.append(Rows(*transpose(self.edges, self.starts, self.rows, self.values)))
-        return self._rows[0]
+        return self.derived("rows", lambda: Rows(*transpose(self.edges, self.starts, self.rows, self.values)))
+
+    def column_squares(self) -> np.ndarray:
+        """Σ_i x_ij² of each column, made at the first call."""
+        return self.derived("column squares", lambda: column_squares(self.starts, self.values))
 
     def head(self, n: int) -> Design:
         """The first ``n`` rows, with only the features that occur in them."""
@@ -342,6 +345,17 @@ def copy_columns(starts, rows, values, features, new_starts, new_rows, new_value
             if values.size:
                 new_values[to] = values[p]
             to += 1
+
+
+@kernel
+def column_squares(starts, values):
+    """Σ x² of each column; ``values`` is empty for a matrix of ones."""
+    out = np.zeros(starts.shape[1] - 1)
+    for b in range(starts.shape[0]):
+        for j in range(out.size):
+            for p in range(starts[b, j], starts[b, j + 1]):
+                out[j] += values[p] * values[p] if values.size else 1.0
+    return out
 
 
 @kernel

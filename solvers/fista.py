@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -38,7 +37,7 @@ class FISTA(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         x = y = problem.at(w0)
-        target = self.tol * max(problem.violation_at_zero(), sys.float_info.min)
+        target = problem.aim(self.tol)
         violation = x.violation()
         yield Iterate.at(x, 0, violation=violation, gradient=x.gradient())
         t, step, n = 1.0, self._start(problem, x) if violation > 0.0 else 0.0, 0
@@ -108,6 +107,7 @@ class FISTACST(FISTA):
     name = "FISTA (CST)"
     summary = "accelerated proximal gradient steps of constant length"
     needs = Trait.SMOOTH | Trait.PROX | Trait.BOUNDED
+    presets: ClassVar = {"paper": {"constant": "paper"}}
 
     constant: str = constant_param()
     restart: bool = param(False, "forget the momentum when it points uphill (O'Donoghue and Candès)")

@@ -49,8 +49,8 @@ class OWLQN(Solver):
             v = problem.vector(penalty.subgradient, w, g)
             violation = point.violation()
             yield Iterate.at(point, n, violation=violation, gradient=g, memory=memory, **known)
-            if violation == 0.0:
-                return Ending("converged", "the violation is zero")
+            if violation <= problem.noise:
+                return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
 
             orthant = problem.vector(lambda w, v: np.sign(np.where(w != 0.0, w, -v)), w, v)
             new, t, search, events = self._search(problem, point, memory, v, orthant)

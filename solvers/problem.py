@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +16,7 @@ from .design import Design, Scores
 from .linesearch import Search
 from .losses.base import Loss
 from .names import Names
-from .penalties import Penalty
+from .penalties import Penalty, sup_norm
 from .team import Team
 from .working_set import WorkingSet
 
@@ -25,6 +26,8 @@ REFRESH = 50
 SCATTERED = 50_000
 #: Weights that follow each other worked on between two pulses.
 PIECE = 200_000
+#: Units of rounding of the largest gradient at zero below which a violation says nothing.
+NOISE = 100 * sys.float_info.epsilon
 #: Weights up to which the gradient at zero is kept, for other penalties and other λ.
 KEPT = 10_000_000
 
@@ -67,7 +70,8 @@ class Problem:
             self._gradient_at_zero = g0  # ridges have no part in it
         at_zero = (self.penalty.violation(np.zeros(g0[part].size), g0[part]) for part in self.pieces())
         self._violation_at_zero = max(at_zero)
-        self.lam_max = self.penalty.lam_max(g0)
+        self.noise = NOISE * max(sup_norm(g0[part]) for part in self.pieces())
+        self.lam_max = self.dual_norm(g0)
 
     @property
     def size(self) -> int:
@@ -159,6 +163,17 @@ class Problem:
     def violation_at_zero(self) -> float:
         """Largest entry (or block norm) of the minimum-norm subgradient at w = 0."""
         return self._violation_at_zero
+
+    def aim(self, tol: float) -> float:
+        """The violation that counts as none: ``tol`` times that at w = 0, or what rounding alone makes of it
+        where that is more (near λ_max, where w = 0 is violated by next to nothing)."""
+        return max(tol * self._violation_at_zero, self.noise)
+
+    def dual_norm(self, g: np.ndarray) -> float | None:
+        """The smallest λ at which w = 0 is optimal for the gradient ``g`` there; None if there is none."""
+        parts = (self.penalty.lam_max(g[part]) for part in self.pieces())
+        found = next(parts)
+        return None if found is None else max([found, *parts])
 
     def unpack(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Views of flat weights: W (n_features x n_outputs), and the rest (transitions, from x to)."""

@@ -21,7 +21,8 @@ class ProxGD(Solver):
     """w⁺ = prox_{λR/K}(w - ∇F(w)/K), K raised until F(w⁺) <= F(w) + ∇F(w)ᵀ(w⁺ - w) + ½K‖w⁺ - w‖².
 
     F is the smooth part. K starts at the curvature of F along the first direction; each iteration first
-    tries a K smaller than the last accepted one (``growth`` of the step; 1 keeps K from ever falling).
+    tries a K smaller than the last accepted one (``growth`` of the step; 1 keeps K from ever falling). Where
+    the two sides of the test differ by less than their rounding, gradients decide in their place.
     """
 
     id = "prox-gd"
@@ -39,8 +40,8 @@ class ProxGD(Solver):
         while True:
             g, violation = point.gradient(), point.violation()
             yield Iterate.at(point, n, violation=violation, gradient=g, **known)
-            if violation == 0.0:
-                return Ending("converged", "the violation is zero")
+            if violation <= problem.noise:
+                return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
             if step == 0.0:
                 step = first_step(problem, point)
             search = ProximalSearch(problem, point, g)
@@ -56,16 +57,23 @@ class ProxGD(Solver):
 
 
 def first_step(problem: Problem, point: Point) -> float:
-    """1/K, K the curvature of the smooth part along the proximal step of length 1."""
-    ahead = problem.prox_step(point.w, point.gradient(), 1.0)
-    moved = problem.where(np.not_equal, ahead, point.w)
-    p = moved.take(ahead) - moved.take(point.w)
+    """1/K, K the curvature of the smooth part along the minimum-norm subgradient: at w = 0 that is the way
+    of every proximal step, and it depends on no length."""
+    v = problem.vector(problem.penalty.subgradient, point.w, point.gradient())
+    moved = problem.support(v)
+    p = -moved.take(v)
     curvature = problem.line(point, p, moved).curvature()
     return float(p @ p) / curvature if curvature > 0.0 else 1.0
 
 
 class ProximalSearch(Search):
-    """Tests w⁺(t) = prox_{tλR}(w - t∇F(w)) against the quadratic model; ``trial`` is the last point tried."""
+    """Tests w⁺(t) = prox_{tλR}(w - t∇F(w)) against the quadratic model; ``trial`` is the last point tried.
+
+    F(w⁺) - F(w) - ∇F(w)ᵀs <= ‖s‖²/2t, s = w⁺ - w. Once ‖s‖²/2t is below the rounding of F, any step would
+    pass, and lengths that grow would carry w away again. The left side is then taken to be half of
+    (∇F(w⁺) - ∇F(w))ᵀs, which it is for a quadratic F: its rounding falls with s, and the gradient at w⁺ is
+    what the next iteration begins with.
+    """
 
     def __init__(self, problem: Problem, point: Point, g: np.ndarray) -> None:
         super().__init__(point.objective)
@@ -75,12 +83,14 @@ class ProximalSearch(Search):
     def __call__(self, t: float) -> bool:
         w, g, problem = self.point.w, self.g, self.problem
         self.trial = problem.moved(self.point, problem.prox_step(w, g, t))
-
-        def rise(w: np.ndarray, new: np.ndarray, g: np.ndarray) -> float:
-            s = new - w
-            return g @ s + s @ s / (2.0 * t)
-
-        F, f = self.trial.smooth, self.trial.objective
-        model = self.point.smooth + problem.total(rise, w, self.trial.w, g)
+        slope = squares = 0.0
+        for part in problem.pieces():
+            s = self.trial.w[part] - w[part]
+            slope, squares = slope + float(g[part] @ s), squares + float(s @ s)
+        F, f, allowed = self.trial.smooth, self.trial.objective, squares / (2.0 * t)
+        model, rounding = self.point.smooth + slope + allowed, ROUNDING * abs(F)
         self.note(t, f, model + (f - F))  # F may be the model's value, and f that and the penalty
-        return model + ROUNDING * abs(F) >= F
+        if allowed > rounding:
+            return model + rounding >= F
+        ahead = problem.total(lambda w, new, g: g @ (new - w), w, self.trial.w, self.trial.gradient())
+        return 0.5 * (ahead - slope) <= allowed

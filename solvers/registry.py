@@ -107,9 +107,21 @@ def make(cls: type, noun: str, params: Mapping[str, Any]) -> Any:
     return cls(**{name: declared[name].parse(value) for name, value in params.items()})
 
 
-def make_solver(id: str, **params: Any) -> Solver:
-    """The solver ``id`` with hyper-parameters ``params``."""
-    return make(lookup(SOLVERS, "solver", id), "solver", params)
+def make_solver(id: str, preset: str | None = None, **params: Any) -> Solver:
+    """The solver ``id`` with hyper-parameters ``params``, on top of those of a ``preset`` ("paper": as the
+    paper prints them)."""
+    return make(lookup(SOLVERS, "solver", id), "solver", preset_params(id, preset) | params)
+
+
+def preset_params(id: str, preset: str | None) -> dict[str, Any]:
+    """The hyper-parameters of a preset of the solver ``id``; ValueError that names those it has."""
+    presets = lookup(SOLVERS, "solver", id).presets
+    if preset is None:
+        return {}
+    if preset not in presets:
+        known = f"it has {', '.join(presets)}" if presets else "it has none, its defaults are the paper's"
+        raise ValueError(f"solver {id} has no preset {preset!r}: {known}")
+    return dict(presets[preset])
 
 
 def why_not_loss(loss: str, kind: str) -> str | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .blas import one_blas_thread
+from .certificate import duality_gap
 from .iterate import KNOWN_TO_SOLVER, Ending, Iterate
 from .jit import compile_clock
 from .probes import Probe, ProbeStore
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 #: Weights up to this length are copied at every iterate: what a stopped run leaves is a whole iterate.
 COPIED = 2_000_000
-#: Share of a run's CPU time that may go into test metrics.
+#: Share of a run's CPU time that may go into test metrics, and into violations that its solver does not know.
 METRIC_SHARE = 0.02
+VIOLATION_SHARE = 0.03
 #: Test metrics kept of a run, at most.
 MEASURED = 2_000
 
@@ -44,6 +46,28 @@ class Gate(Protocol):
         """Called after each recorded iterate."""
 
 
+class Allowance:
+    """Work beside the solver's, off its clock: at most a share of what the solver computes."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self.spent = self._last = 0.0
+
+    def allows(self, cpu: float) -> bool:
+        """Whether, after so many CPU seconds of the solver, there is room for once more."""
+        return self.spent + self._last <= self._share * cpu
+
+    @contextlib.contextmanager
+    def booked(self) -> Iterator[None]:
+        """Count what the block takes."""
+        began = time.thread_time()
+        try:
+            yield
+        finally:
+            self._last = time.thread_time() - began
+            self.spent += self._last
+
+
 class Run:
     """One solver on one problem, advanced in the calling thread.
 
@@ -51,7 +75,9 @@ class Run:
     read it. ``interrupt`` may be called from any thread and is felt within a pulse. Nothing the solver does
     raises out of a run: a failure is the trace's status and message. The clock is CPU seconds of the
     calling thread inside the solver, plus those of the problem's own helper threads; compiling, recording,
-    probing, metrics and waiting at the gate are left out.
+    probing, metrics and waiting at the gate are left out, and so is what is derived from the data once (rows
+    of X), which is set-up of every run that uses it. A violation that the solver does not know is measured
+    now and then, off the clock.
     """
 
     def __init__(
@@ -85,8 +111,8 @@ class Run:
         self.compile_seconds = 0.0
         self._cpu = self._wall = self._waited = 0.0
         self._setup = 0.0
-        self._metric_cpu = 0.0
-        self._metric_cost = 0.0
+        self._metrics = Allowance(METRIC_SHARE)
+        self._violations = Allowance(VIOLATION_SHARE)
         self._interrupted = False
         self._support: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -127,7 +153,8 @@ class Run:
                         break
                     self._record(iterate)
                     yield self.trace
-                    if limit := self.stopping.ending(self.trace.last, self.problem.violation_at_zero()):
+                    at_zero, noise = self.problem.violation_at_zero(), self.problem.noise
+                    if limit := self.stopping.ending(self.trace.last, at_zero, noise):
                         ending = limit
                         break
                     if self.gate is not None:
@@ -150,14 +177,17 @@ class Run:
     def _advance(self, iterates: Iterator[Iterate]) -> Iterate:
         wall, cpu, waited = time.perf_counter(), time.thread_time(), self._waited
         helpers, compiled = self.problem.team.cpu_seconds, compile_clock.spent()
+        derived = self.problem.design.derived.spent
         try:
             return next(iterates)
         finally:
             compile_wall, compile_cpu = np.subtract(compile_clock.spent(), compiled)
             self.compile_seconds += compile_wall
-            spent = time.thread_time() - cpu - compile_cpu + self.problem.team.cpu_seconds - helpers
+            derive_wall, derive_cpu = np.subtract(self.problem.design.derived.spent, derived)
+            off_wall, off_cpu = compile_wall + derive_wall, compile_cpu + derive_cpu
+            spent = time.thread_time() - cpu - off_cpu + self.problem.team.cpu_seconds - helpers
             self._cpu += max(spent, 0.0)
-            self._wall += max(time.perf_counter() - wall - compile_wall - (self._waited - waited), 0.0)
+            self._wall += max(time.perf_counter() - wall - off_wall - (self._waited - waited), 0.0)
 
     def _record(self, iterate: Iterate) -> None:
         self._pulse()
@@ -168,16 +198,18 @@ class Run:
             seen = iterate.point = self._observe(iterate.w)
             record |= {"objective": seen.objective, "loss": seen.loss, "penalty": seen.penalty}
             record["nnz"], record["nnz_rows"] = seen.sparsity()
+        if not self.solver.knows_violation and iterate.w is not None and self._violations.allows(self._cpu):
+            with self._violations.booked():
+                record["violation"] = self._observe(iterate.w).violation()
         if iterate.w is not None:
             if iterate.w.size <= COPIED:
                 support = np.flatnonzero(iterate.w)
                 self._support = support, iterate.w[support]
             self.trace.w = iterate.w
         self.trace.probes.observe(iterate)
-        if self.problem.has_test and (
-            len(self.trace) == 0 or self._metric_cpu + self._metric_cost <= METRIC_SHARE * self._cpu
-        ):
-            self._measure(iterate.iteration)
+        if self.problem.has_test and (len(self.trace) == 0 or self._metrics.allows(self._cpu)):
+            with self._metrics.booked():
+                self._measure(iterate.iteration)
         self.trace.append(record)
 
     def _observe(self, w: np.ndarray) -> Point:
@@ -186,15 +218,12 @@ class Run:
         return Point(problem, w, problem.design.scores(w))
 
     def _measure(self, iteration: int) -> None:
-        began = time.thread_time()
         weights = self._weights()
         if weights is not None:
             measured = (iteration, self._cpu, self.problem.test_metric(weights))
             if len(self.trace.test_metric) >= MEASURED:
                 self.trace.test_metric = self.trace.test_metric[::2]
             self.trace.test_metric.append(measured)
-        self._metric_cost = time.thread_time() - began
-        self._metric_cpu += self._metric_cost
 
     def _weights(self) -> np.ndarray | None:
         if self._support is None:
@@ -222,7 +251,8 @@ class Run:
         """Let the solver tune itself; its time is set-up, not solving."""
         began, compiled = time.thread_time(), compile_clock.spent()[1]
         self.solver = self.solver.prepare(self.problem)
-        self._setup = time.thread_time() - began - (compile_clock.spent()[1] - compiled)
+        derived = self.problem.design.derived.spent[1]
+        self._setup = time.thread_time() - began - (compile_clock.spent()[1] - compiled) - derived
         self.problem.design.touched = 0
         self.trace.info["params"] = asdict(self.solver)
 
@@ -243,6 +273,7 @@ class Run:
             "message": ending.message,
             "objective": last.get("objective"),
             "violation": last.get("violation"),
+            "dual_gap": last.get("dual_gap"),
             "nnz": last.get("nnz"),
             "nnz_rows": last.get("nnz_rows"),
             "iterations": last.get("iteration", 0),
@@ -250,7 +281,9 @@ class Run:
             "passes": last.get("passes", 0.0),
             "cpu_seconds": last.get("cpu_seconds", self._cpu),
             "wall_seconds": last.get("wall_seconds", self._wall),
-            "setup_seconds": self.problem.setup_seconds + self._setup,
+            "setup_seconds": self.problem.setup_seconds
+            + self._setup
+            + self.problem.design.derived.setup_seconds,
             "compile_seconds": self.compile_seconds,
             "train_metric": None,
             "test_metric": None,
@@ -258,11 +291,8 @@ class Run:
         }
         if ending.status not in ("stopped", "failed") and trace.w is not None:
             try:
-                point = self._observe(trace.w)
-                result["violation"] = point.violation()
-                result["train_metric"] = self.problem.train_metric(point)
-                if self.problem.has_test:
-                    result["test_metric"] = self.problem.test_metric(trace.w)
+                with one_blas_thread():
+                    self._judge(trace.w, result)
             except Interrupted:  # whoever stops it now does without these
                 pass
             except Exception as error:
@@ -271,6 +301,19 @@ class Run:
                 result["message"] = ending.message
         trace.result = plain(result)
         trace.finish(ending.status, ending.message)
+
+    def _judge(self, w: np.ndarray, result: dict[str, Any]) -> None:
+        """What the last weights are worth, into ``result``: one gradient, and passes over the scores."""
+        compiled = compile_clock.spent()[0]
+        point = self._observe(w)
+        result["violation"] = point.violation()
+        result["train_metric"] = self.problem.train_metric(point)
+        bounds = [result["dual_gap"], duality_gap(point.problem, point)]
+        known = [bound for bound in bounds if bound is not None and np.isfinite(bound)]
+        result["dual_gap"] = min(known, default=None)
+        if self.problem.has_test:
+            result["test_metric"] = self.problem.test_metric(w)
+        result["compile_seconds"] += compile_clock.spent()[0] - compiled
 
 
 def _where(error: Exception) -> str:

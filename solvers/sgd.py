@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class SGDL1(Solver):
     summary = "stochastic gradient steps with cumulative ℓ1 penalty"
     paper = "Tsuruoka et al. 2009; Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.SAMPLES | Trait.ENTRYWISE | Trait.NO_RIDGE
+    knows_violation = False
+    presets: ClassVar = {"paper": {"schedule": "exponential", "stale": True}}
 
     eta0: float = param(0.0, "first step η0; 0 tunes it on a subsample", low=0.0)
     schedule: str = param("inverse", "how the step falls", choices=("inverse", "exponential"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import enum
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -166,6 +166,11 @@ class Solver(Declared):
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
     needs: ClassVar[Trait] = Trait(0)
+    #: whether iterates say how much they violate the optimality conditions, all or some; if not, whoever
+    #: advances the solver measures it now and then
+    knows_violation: ClassVar[bool] = True
+    #: named sets of hyper-parameters: ``paper`` holds what the paper prints where the defaults differ
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -27,7 +27,7 @@ class SpaRSA(Solver):
     f(w⁺) <= max(last M + 1 values of f) - ½σα‖w⁺ - w‖².
 
     With M > 0 the objective may rise for a while. s is the last move, y the change of ∇F along it; where
-    sᵀy <= 0 the last α is kept.
+    sᵀy <= 0 the last α is kept, and α stays between 1e-30 and 1e30, as in the authors' program.
     """
 
     id = "sparsa"
@@ -48,8 +48,8 @@ class SpaRSA(Solver):
             w, g = point.w, point.gradient()
             violation = point.violation()
             yield Iterate.at(point, n, violation=violation, gradient=g, **known)
-            if violation == 0.0:
-                return Ending("converged", "the violation is zero")
+            if violation <= problem.noise:
+                return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
             step = step or first_step(problem, point)
             search = Search(point.objective, reference=max(values))
             trial, step, trials = self._search(problem, point, step, search)

@@ -53,8 +53,11 @@ class Stopping:
             return replace(self, tol=1e-6 if self.gap is None else None, max_seconds=600.0)
         return self
 
-    def ending(self, record: Mapping[str, object], violation_at_zero: float) -> Ending | None:
-        """Why the run ends at this record, or None. Convergence is looked at before the limits."""
+    def ending(
+        self, record: Mapping[str, object], violation_at_zero: float, noise: float = 0.0
+    ) -> Ending | None:
+        """Why the run ends at this record, or None. Convergence is looked at before the limits; a violation
+        of at most ``noise`` is rounding."""
         objective, violation = record["objective"], record["violation"]
         if not math.isfinite(objective):
             return Ending("failed", f"the objective became {objective} at iteration {record['iteration']}")
@@ -63,6 +66,8 @@ class Stopping:
             return Ending(
                 "converged", f"violation {violation:.3g} is at most {self.tol:g} times that at w = 0"
             )
+        if self.tol is not None and violation <= noise:
+            return Ending("converged", f"violation {violation:.3g} is no more than rounding")
         doubtful = self.gap is not None and undercuts(objective, self.f_star)
         if self.gap is not None and not doubtful and relative_gap(objective, self.f_star) <= self.gap:
             return Ending("converged", f"relative gap to f* is at most {self.gap:g}")

@@ -100,6 +100,8 @@ def make_solvers(
     for choice in chosen:
         defaults = solvers.make_solver(choice.id)
         known = {p.name for p in solvers.parameters(type(defaults))}
+        if defaults.presets:
+            known.add("preset")
         common = {name: value for name, value in shared.items() if name in known}
         used |= common.keys()
         seeded = {"seed": seed} if "seed" in known else {}

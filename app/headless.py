@@ -211,9 +211,10 @@ def _follow(run: solvers.Run, emit: Emit, progress: Progress, finish: Callable[[
             show(f"{run.label}: iteration {last['iteration']}, f = {last['objective']:.9g}", None)
     finish(run)
     result = run.trace.result
+    proof = "" if result["dual_gap"] is None else f"; f is at most {result['dual_gap']:.2g} above the minimum"
     progress.say(
         f"{run.label}: {result['status']} after {result['iterations']} iterations and "
-        f"{result['cpu_seconds']:.3g} CPU s ({result['message']})"
+        f"{result['cpu_seconds']:.3g} CPU s ({result['message']}{proof})"
     )
 
 

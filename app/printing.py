@@ -55,6 +55,7 @@ RUN_COLUMNS = (
     ("status", "status", ""),
     ("objective", "objective", ".10g"),
     ("gap", "gap", ".2e"),
+    ("proved gap", "dual_gap", ".2e"),
     ("violation", "violation", ".2e"),
     ("non-zeros", "nnz", ","),
     ("iterations", "iterations", ","),

@@ -75,7 +75,9 @@ class SolverSetting:
             if at and penalty not in PENALTIES:
                 raise ValueError(f"there is no penalty {penalty!r}: choose one of {', '.join(PENALTIES)}")
             solvers.make_solver(id, **choice.params)
-            settings.append(cls(id, choice.label, typed(SOLVERS[id], choice.params), penalty))
+            given = dict(choice.params)
+            params = solvers.preset_params(id, given.pop("preset", None)) | given
+            settings.append(cls(id, choice.label, typed(SOLVERS[id], params), penalty))
         return tuple(settings)
 
     def problem(self, shared: ProblemSetting) -> ProblemSetting:

@@ -13,7 +13,7 @@ from panel.custom import JSComponent
 from app import theme
 from app.fields import describe
 from app.setting import MOST_SOLVERS, ProblemSetting, SolverSetting, fits
-from solvers import PENALTIES, SOLVERS, parameters
+from solvers import PENALTIES, SOLVERS, parameters, preset_params
 
 
 @dataclass
@@ -117,6 +117,7 @@ class SolverPanel(JSComponent):
                     "refused": entry.refused,
                     "fields": self._fields(entry),
                     "changed": bool(entry.params),
+                    "presets": list(solver.presets),
                     "copy": entry is not self._original(entry.id),
                 }
             )
@@ -157,6 +158,8 @@ class SolverPanel(JSComponent):
                 self._list.remove(entry)
             case "reset":
                 entry.params, entry.texts, entry.errors = {}, {}, {}
+            case "preset" if data.get("value") in SOLVERS[entry.id].presets:
+                entry.params, entry.texts, entry.errors = preset_params(entry.id, data["value"]), {}, {}
             case "set":
                 self._set(entry, str(data.get("name")), data.get("value"))
         self._draw()

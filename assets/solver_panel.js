@@ -42,6 +42,7 @@ export function render({model}) {
           ...data.fields.flatMap((f) => field(f, (name, value) => send("set", data.key, {name, value}))),
           element("div", {class: "more"},
             button("race a copy", `Race a copy of ${data.label} with other settings`, `${data.label} copy`, () => send("copy", data.key)),
+            ...data.presets.map((name) => button(`as in the ${name}`, `Settings of ${data.label} as the ${name} prints them`, `${data.label} preset ${name}`, () => send("preset", data.key, {value: name}))),
             data.changed ? button("defaults", `Back to the defaults of ${data.label}`, `${data.label} defaults`, () => send("reset", data.key)) : "",
             data.copy ? button("remove", `Remove ${data.label}`, `${data.label} remove`, () => send("remove", data.key)) : "")))
       }

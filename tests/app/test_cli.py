@@ -31,7 +31,18 @@ ITERATE = {
     *("crossovers", "dual_gap", "events"),
 }
 RESULT = {
-    *("type", "label", "solver", "status", "message", "objective", "violation", "nnz", "nnz_rows"),
+    *(
+        "type",
+        "label",
+        "solver",
+        "status",
+        "message",
+        "objective",
+        "violation",
+        "dual_gap",
+        "nnz",
+        "nnz_rows",
+    ),
     *("iterations", "epochs", "passes", "cpu_seconds", "wall_seconds", "setup_seconds", "compile_seconds"),
     *("train_metric", "test_metric", "metric_name"),
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import tracemalloc
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -69,3 +71,70 @@ def test_chains_far_apart_in_score_do_not_overflow():
     point = problem.at(1e4 * np.random.default_rng(0).normal(size=problem.size))
     assert np.isfinite(duality_gap(problem, point))
     assert duality_gap(problem, point) >= point.objective - problem.at().objective
+
+
+@pytest.mark.parametrize("loss", KINDS)
+def test_a_result_says_how_far_above_the_minimum_the_run_ended_at_most(loss):
+    problem, best = solved(loss)
+    gaps = []
+    for tol in (0.3, 1e-2, 1e-4):
+        result = solvers.solve(problem, solvers.make_solver("prox-gd"), tol=tol).result
+        assert result["status"] == "converged"
+        assert result["dual_gap"] >= result["objective"] - best.objective - 1e-12 * best.objective
+        gaps.append(result["dual_gap"])
+    assert gaps[0] > gaps[1] > gaps[2]
+
+
+def test_a_result_has_no_gap_where_nothing_proves_one_or_the_run_was_broken_off():
+    free = solvers.make_problem(MAKERS["binary"](), penalty="none")
+    assert solvers.solve(free, solvers.make_solver("prox-gd"), max_iter=3).result["dual_gap"] is None
+    problem, _ = solved("logistic")
+    run = solvers.Run(problem, solvers.make_solver("prox-gd"))
+    steps = run.steps()
+    next(steps)
+    run.interrupt()
+    assert list(steps) == []
+    assert run.trace.result["status"] == "stopped"
+    assert run.trace.result["dual_gap"] is None
+
+
+def test_a_gap_that_the_solver_knows_itself_counts_if_it_is_smaller():
+    @dataclass(frozen=True)
+    class Knowing(solvers.Solver):
+        id, name, summary = "knowing", "Knowing", "knows a bound"
+
+        bound: float = solvers.param(0.0, "the bound", low=0.0)
+
+        def iterate(self, problem, w0=None):
+            yield solvers.Iterate.at(problem.at(w0), 0, dual_gap=self.bound)
+
+    problem, _ = solved("logistic")
+    proved = duality_gap(problem, problem.at())
+    for bound in (0.5 * proved, 2.0 * proved):
+        result = solvers.solve(problem, Knowing(bound), max_iter=0).result
+        assert result["dual_gap"] == pytest.approx(min(bound, proved))
+
+
+def test_the_certificate_of_many_weights_takes_no_further_vector_of_them():
+    """Of a ridge too, whose bound is a norm over all weights: pieces are looked at one after the other."""
+    data = MAKERS["binary"](n=20, d=400_000, storage="sparse", density=1e-5)
+    for penalty in ("l1", "elastic-net", "l2"):
+        problem = solvers.make_problem(data, penalty=penalty, lam=0.01)
+        point = problem.at()
+        point.gradient()
+        tracemalloc.start()
+        duality_gap(problem, point)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.8 * 8 * problem.size
+
+
+def test_stop_is_felt_while_the_certificate_is_computed():
+    problem, best = solved("multiclass-logistic")
+    pulses = []
+    pulsing = problem.with_pulse(lambda: pulses.append(1))
+    point = pulsing.at(best.w)
+    point.gradient()
+    pulses.clear()
+    duality_gap(pulsing, point)
+    assert pulses

@@ -42,7 +42,7 @@ def test_late_proximal_steps_equal_an_eager_loop(kind, penalty):
 def test_the_chosen_step_is_of_the_grid_and_counts_as_set_up():
     problem = problem_of("multiclass", "l1-l2")
     trace = solvers.solve(problem, solvers.make_solver("fobos"), max_iter=3)
-    assert trace.info["params"]["eta0"] in GRID
+    assert trace.info["params"]["eta0"] in [10.0**power for power in GRID]
     assert trace.result["setup_seconds"] > problem.setup_seconds
     assert trace.objective[-1] < trace.objective[0]
 

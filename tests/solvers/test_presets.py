@@ -1,0 +1,55 @@
+"""Presets hold what the papers print, and what is given besides wins over them."""
+
+from dataclasses import asdict
+
+import pytest
+
+import solvers
+
+#: Blondel et al. 2013: 4.4.1 (cyclic blocks, 𝓛_j from h_j itself), 4.5 and equation (9), appendix A; Zhong et
+#: al. 2014: γ = 1 and M̂ = ∞ in line 1 of Algorithm 2; Tsuruoka et al. 2009: η0 α^(k/N), penalty after use;
+#: Sokolovska et al. 2010: damped steps, all blocks.
+PRINTED = {
+    "bcd-ls": {
+        "order": "cyclic",
+        "lengthen": 1.0,
+        "revisit": 0.0,
+        "rule": "paper",
+        "omega": 0.5,
+        "sigma": 0.01,
+    },
+    "bcd-cst": {"constant": "paper", "revisit": 0.0, "rule": "paper"},
+    "fista-cst": {"constant": "paper", "restart": False},
+    "prox-qn": {
+        **{"gamma0": 1.0, "shrink_first": "off", "max_inner": 10, "memory": 10, "gamma": "ys/ss"},
+        **{"balance": True, "order": "cyclic", "shrinking": True},
+    },
+    "sgd-l1": {"schedule": "exponential", "stale": True},
+    "crf-bcd": {"damping": True, "shrinking": False},
+}
+
+
+@pytest.mark.parametrize("id", PRINTED)
+def test_the_preset_of_a_paper_is_what_it_prints_and_differs_from_the_defaults(id):
+    solver, default = solvers.make_solver(id, preset="paper"), solvers.make_solver(id)
+    values = asdict(solver)
+    assert PRINTED[id].items() <= values.items()
+    assert solver != default
+    changed = {name for name, value in asdict(default).items() if value != values[name]}
+    assert changed == set(type(solver).presets["paper"])
+
+
+def test_solvers_without_a_preset_are_those_whose_defaults_are_printed():
+    with_one = {id for id, cls in solvers.SOLVERS.items() if "paper" in cls.presets}
+    assert with_one == set(PRINTED)
+    with pytest.raises(
+        ValueError, match="solver owl-qn has no preset 'paper': it has none, its defaults are"
+    ):
+        solvers.make_solver("owl-qn", preset="paper")
+    with pytest.raises(ValueError, match="solver bcd-ls has no preset 'book': it has paper"):
+        solvers.make_solver("bcd-ls", preset="book")
+
+
+def test_what_is_given_besides_a_preset_wins():
+    solver = solvers.make_solver("bcd-ls", preset="paper", order="random", seed=3)
+    assert (solver.order, solver.seed, solver.lengthen) == ("random", 3, 1.0)

@@ -1,0 +1,65 @@
+"""Nothing hangs on the unit of the features: X times c, λ times c and w over c are the same problem."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import solvers
+from tests.solvers.helpers import MAKERS
+
+#: 2^-27, about 7e-9: products with it are exact.
+UNIT = 0.5**27
+
+#: What is measured in units of the features besides, for a fair comparison.
+STEPS = {"fobos": {"eta0": 0.1}, "sgd-l1": {"eta0": 0.01}}
+PAIRS = [
+    ("multiclass", "multiclass-squared-hinge", "l1-l2"),
+    ("multiclass", "multiclass-logistic", "l1"),
+    ("binary", "logistic", "l1"),
+]
+
+
+def twins(kind, loss, penalty, unit=UNIT, ratio=0.1):
+    data = MAKERS[kind]()
+    small = replace(data, train=replace(data.train, X=data.train.X * unit))
+    problem = solvers.make_problem(data, loss=loss, penalty=penalty, lam_ratio=ratio)
+    return problem, solvers.make_problem(small, loss=loss, penalty=penalty, lam=problem.lam * unit)
+
+
+def fitting():
+    return [(id, *pair) for pair in PAIRS for id in solvers.compatible(pair[1], pair[2])]
+
+
+@pytest.mark.parametrize(("id", "kind", "loss", "penalty"), fitting())
+def test_features_of_another_unit_give_the_same_iterates_in_theirs(id, kind, loss, penalty):
+    one, other = twins(kind, loss, penalty)
+    made = STEPS.get(id, {})
+    rescaled = {name: value / UNIT**2 for name, value in made.items()}
+    if id == "owl-qn":
+        pytest.skip("its first step has length one whatever the unit, as in the authors' program")
+    ours = solvers.make_solver(id, **made).iterate(one)
+    theirs = solvers.make_solver(id, **rescaled).iterate(other)
+    for a, b in itertools.islice(zip(ours, theirs, strict=False), 8):
+        np.testing.assert_allclose(b.w * UNIT, a.w, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("id", ["owl-qn", "crf-bcd", "fobos", "sgd-l1"])
+def test_solvers_left_to_their_defaults_reach_the_same_optimum(id):
+    one, other = twins("binary", "logistic", "l1")
+    best = solvers.solve(one, solvers.make_solver("fista-ls"), tol=1e-8).result["objective"]
+    rough = id in ("fobos", "sgd-l1")
+    found = solvers.solve(other, solvers.make_solver(id), tol=None if rough else 1e-6, max_iter=200)
+    at_zero = one.at().objective
+    assert found.result["objective"] - best <= (0.05 if rough else 1e-6) * (at_zero - best)
+    assert found.result["nnz"] > 0
+
+
+@pytest.mark.parametrize("id", ["fista-ls", "prox-gd", "sparsa"])
+def test_a_warm_start_with_small_features_measures_its_first_step_too(id):
+    one, other = twins("binary", "logistic", "l1")
+    w0 = solvers.solve(one.at_lam(2.0 * one.lam), solvers.make_solver("prox-gd"), tol=1e-3).w
+    ours = solvers.solve(one, solvers.make_solver(id), max_iter=30, w0=w0)
+    theirs = solvers.solve(other, solvers.make_solver(id), max_iter=30, w0=w0 / UNIT)
+    np.testing.assert_allclose(theirs.w * UNIT, ours.w, rtol=1e-6, atol=1e-9)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-import scipy.linalg.cython_blas  # noqa: F401  what np.dot is in kernels: only libraries that are loaded are limited
+import scipy.linalg.cython_blas  # noqa: F401  what np.dot is in kernels: only loaded libraries are limited
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()

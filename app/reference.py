@@ -29,9 +29,18 @@ MOST_SECONDS = 3600.0
 LEAST_SECONDS = 5.0
 #: Solvers asked for an optimum, at most.
 ATTEMPTS = 3
-#: The solvers to ask first, in this order, with their hyper-parameters for it: Prox-QN is the fastest and
-#: stops where rounding hides its decrease, OWL-QN from there brings the violation down by its gradient.
-PRECISE: dict[str, dict[str, Any]] = {"prox-qn": {"memory": 30, "tol": TARGET}, "owl-qn": {}}
+#: The solvers to ask first, in this order, with their hyper-parameters for it; those that do not take the
+#: problem fall out. Where the penalty separates into weights Prox-QN is the fastest and stops where rounding
+#: hides its decrease, and OWL-QN from there brings the violation down by its gradient. Where it has norms of
+#: rows coordinate descent is, if the loss is a sum over rows of scores; else SpaRSA, then FISTA with
+#: restarts. ``tests/benchmarks/test_reference.py`` measures them on a problem of each structure.
+PRECISE: dict[str, dict[str, Any]] = {
+    "prox-qn": {"memory": 30, "tol": TARGET},
+    "owl-qn": {},
+    "bcd-ls": {},
+    "sparsa": {},
+    "fista-ls": {"restart": True},
+}
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
     gate = _Gate(pulse or (lambda: None))
     best: Reference | None = None
     w0, seconds = None, MOST_SECONDS
-    for solver in _candidates(problem):
+    for solver in candidates(problem):
         stopping = solvers.Stopping(tol=TARGET, max_seconds=seconds)
         trace = solvers.Run(problem, solver, stopping=stopping, gate=gate, w0=w0).execute()
         if trace.status == "stopped":
@@ -89,7 +98,7 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
             seconds = max(2.0 * trace.result["cpu_seconds"], LEAST_SECONDS)
         if best is None or _better(f, violation, best):
             best, w0 = Reference(f, violation, None, solver.id, cached=False), trace.w
-        if trace.status == "unbounded" or violation <= TARGET * problem.violation_at_zero():
+        if trace.status == "unbounded" or violation <= problem.aim(TARGET):
             break
     if best is None:
         raise ValueError("no solver here finds f* of this problem: give f* as a number")
@@ -165,7 +174,7 @@ def _better(f: float, violation: float, best: Reference) -> bool:
     return f < best.f_star - rounding or (f <= best.f_star + rounding and violation < best.violation)
 
 
-def _candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
+def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
     """Up to ``ATTEMPTS`` solvers that take the problem, the precise ones first."""
     fitting = solvers.compatible(problem.loss.id, problem.penalty.id)
     ids = [id for id in PRECISE if id in fitting] + [id for id in fitting if id not in PRECISE]

@@ -13,7 +13,7 @@ from .iterate import NAN, Ending, Iterate
 from .linesearch import Search
 from .lipschitz import block_constants, constant_param
 from .problem import Point
-from .solver import Solver, Trait, param
+from .solver import Solver, Trait, as_printed, param
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -220,7 +220,7 @@ class BCDLS(BlockCoordinateDescent):
     name = "BCD (LS)"
     summary = "one feature at a time, with a line search"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE
-    presets: ClassVar = {"paper": {"order": "cyclic", "lengthen": 1.0, "revisit": 0.0, "rule": "paper"}}
+    presets = as_printed(order="cyclic", lengthen=1.0, revisit=0.0, rule="paper")
     sums = True
 
     order: str = param("random", "order of rows in a pass", choices=("random", "cyclic"))
@@ -250,7 +250,7 @@ class BCDCST(BlockCoordinateDescent):
     name = "BCD (CST)"
     summary = "one random feature at a time, with steps of constant length"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE | Trait.BOUNDED
-    presets: ClassVar = {"paper": {"constant": "paper", "revisit": 0.0, "rule": "paper"}}
+    presets = as_printed(constant="paper", revisit=0.0, rule="paper")
     sums = False
 
     constant: str = constant_param()

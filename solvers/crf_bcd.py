@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .design import Scores
 from .iterate import NAN, Ending, Iterate
 from .linesearch import Search, armijo
 from .problem import REFRESH, Point
-from .solver import Solver, Trait, param
+from .solver import Solver, Trait, as_printed, param
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -43,7 +43,7 @@ class CRFBlockCoordinateDescent(Solver):
     summary = "coordinate descent over the weights of one feature at a time"
     paper = "Sokolovska et al. 2010; Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.DIAGONAL | Trait.ENTRYWISE
-    presets: ClassVar = {"paper": {"shrinking": False, "damping": True}}
+    presets = as_printed(shrinking=False, damping=True)
 
     shrinking: bool = param(True, "leave out weights that stay at zero, in epochs")
     damping: bool = param(False, "damp the curvature instead of searching along the step")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .lipschitz import constant_param, overall_constant
 from .penalties import sup_norm
 from .problem import Point
 from .prox_gradient import ProximalSearch, first_step
-from .solver import Solver, Trait, param
+from .solver import Solver, Trait, as_printed, param
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -107,7 +107,7 @@ class FISTACST(FISTA):
     name = "FISTA (CST)"
     summary = "accelerated proximal gradient steps of constant length"
     needs = Trait.SMOOTH | Trait.PROX | Trait.BOUNDED
-    presets: ClassVar = {"paper": {"constant": "paper"}}
+    presets = as_printed(constant="paper")
 
     constant: str = constant_param()
     restart: bool = param(False, "forget the momentum when it points uphill (O'Donoghue and Candès)")

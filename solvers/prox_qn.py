@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .iterate import NAN, Ending, Iterate, ShrinkTest
 from .jit import kernel
 from .linesearch import armijo
 from .memory import PairMemory
-from .solver import Solver, Trait, param
+from .solver import Solver, Trait, as_printed, param
 from .working_set import WorkingSet
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class ProxQN(Solver):
     summary = "proximal quasi-Newton on a working set that shrinks in epochs"
     paper = "Zhong et al. 2014, Algorithm 2"
     needs = Trait.SMOOTH | Trait.ENTRYWISE
-    presets: ClassVar = {"paper": {"gamma0": 1.0, "shrink_first": "off"}}
+    presets = as_printed(gamma0=1.0, shrink_first="off")
 
     memory: int | str = param(10, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",))
     shrinking: bool = param(True, "confine iterations to a working set that shrinks within an epoch")

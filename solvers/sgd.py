@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from .design import Rows
 from .iterate import Ending, Iterate
 from .jit import kernel
 from .losses.samples import residual_of
-from .solver import Solver, Trait, param
+from .solver import Solver, Trait, as_printed, param
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -41,7 +41,7 @@ class SGDL1(Solver):
     paper = "Tsuruoka et al. 2009; Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.SAMPLES | Trait.ENTRYWISE | Trait.NO_RIDGE
     knows_violation = False
-    presets: ClassVar = {"paper": {"schedule": "exponential", "stale": True}}
+    presets = as_printed(schedule="exponential", stale=True)
 
     eta0: float = param(0.0, "first step η0; 0 tunes it on a subsample", low=0.0)
     schedule: str = param("inverse", "how the step falls", choices=("inverse", "exponential"))

@@ -64,6 +64,11 @@ def param(
     return field(default=default, metadata=meta)
 
 
+def as_printed(**params: Any) -> Mapping[str, Mapping[str, Any]]:
+    """The ``presets`` of a solver with one, ``paper``: what the paper prints where the defaults differ."""
+    return {"paper": params}
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A declared hyper-parameter, as lists and forms show it."""
@@ -169,7 +174,7 @@ class Solver(Declared):
     #: whether iterates say how much they violate the optimality conditions, all or some; if not, whoever
     #: advances the solver measures it now and then
     knows_violation: ClassVar[bool] = True
-    #: named sets of hyper-parameters: ``paper`` holds what the paper prints where the defaults differ
+    #: named sets of hyper-parameters; see :func:`as_printed`
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -235,6 +240,7 @@ __all__ = [
     "Parameter",
     "Solver",
     "Trait",
+    "as_printed",
     "param",
     "parameters",
     "why_not",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .design import Rows
+from .by_rows import Rows
 from .iterate import Ending, Iterate
 from .jit import kernel
 from .losses.samples import residual_of

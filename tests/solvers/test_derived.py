@@ -46,7 +46,10 @@ def test_rows_are_made_once_and_charged_to_all_as_set_up(slow_transposition, id,
     assert len(slow_transposition) == 1 + len(traces)
     for trace in traces:
         assert trace.result["cpu_seconds"] < 0.5 * SECONDS
-        assert trace.result["setup_seconds"] == pytest.approx(SECONDS, abs=0.2)
+        charged = (
+            trace.result["setup_seconds"] - problem.setup_seconds
+        )  # kernels may have been loaded in that
+        assert charged == pytest.approx(SECONDS, abs=0.2)
     walls = [trace.result["wall_seconds"] for trace in traces]
     assert max(walls) < SECONDS
 
@@ -55,7 +58,7 @@ def test_solvers_that_do_not_walk_over_rows_pay_nothing_for_them(slow_transposit
     problem = solvers.make_problem(binary(), lam_ratio=0.1)
     solvers.solve(problem, solvers.make_solver("sgd-l1", eta0=0.05), max_iter=1)
     trace = solvers.solve(problem, solvers.make_solver("bcd-ls"), max_iter=1)
-    assert trace.result["setup_seconds"] < 0.5 * SECONDS
+    assert trace.result["setup_seconds"] - problem.setup_seconds < 0.5 * SECONDS
 
 
 def test_two_users_at_once_share_one_making():

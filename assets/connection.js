@@ -57,6 +57,14 @@ async function comeBack(event) {
     if (answer === "yes") {
       // Bokeh would go on reading the message that was cut, and take nothing of the new connection for one
       connection._receiver = new connection._receiver.constructor()
+      // and it would build the page again without the arrays that come beside its models
+      const page = connection.session.document
+      const pull = connection._pull_doc_json.bind(connection)
+      connection._pull_doc_json = async () => {
+        const pulled = await pull()
+        page.replace_with_json = (json) => page.constructor.from_json(json, [], pulled.buffers).destructively_move(page)
+        return pulled
+      }
       return event.reconnect() // what fails is lost anew, and told by another event
     }
     if (answer === "no") {

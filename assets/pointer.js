@@ -64,10 +64,9 @@ for (const {point, color} of lines) {
   const place = {left: `${point.x - 4}px`, top: `${point.y - 4}px`, width: "8px", height: "8px"}
   named(home, "pointed", {...free, ...place, borderRadius: "50%", background: color})
 }
-const right = sx > frame.bbox.x_center, low = sy > frame.bbox.y_center, {width, height} = view.bbox
+const low = sy > frame.bbox.y_center, {width, height} = view.bbox
 const box = named(home, "pointed box", {
   ...free,
-  [right ? "right" : "left"]: `${right ? width - sx + 12 : sx + 12}px`,
   [low ? "bottom" : "top"]: `${low ? height - sy + 12 : sy + 12}px`,
   zIndex: 10, padding: "4px 8px", borderRadius: "4px", border: "1px solid #8888", whiteSpace: "nowrap",
   font: "12px/1.5 Roboto, sans-serif",
@@ -78,3 +77,6 @@ for (const {name, color, text} of lines) {
   Object.assign(add(line, name, {display: "inline", fontWeight: 600, marginRight: "6px"}).style, {color})
   add(line, text, {display: "inline"})
 }
+const {offsetWidth} = box
+const left = sx + 12 + offsetWidth <= width ? sx + 12 : sx - 12 - offsetWidth
+box.style.left = `${Math.max(Math.min(left, width - offsetWidth), 0)}px`

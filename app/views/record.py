@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import panel as pn
 import param
+from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app.views.feed import Rows, known
 from app.views.plot import RunPlot, menu
@@ -26,14 +27,19 @@ NUMBERS = {
     "clusters": "clusters",
     "crossovers": "weights that changed cluster",
 }
+#: Share of the iterates below which a field is seldom known.
+SELDOM = 0.5
 COUNTED = {name for name in NUMBERS if FIELDS[name] is int}
 
 
 class Record(RunPlot):
-    """One field of the record, chosen from a menu; counts on a linear axis, the rest on a logarithmic one."""
+    """One field of the record, chosen from a menu; counts on a linear axis, the rest on a logarithmic one. A
+    field that is seldom known (the violation of a solver that shrinks: only where it looks at all weights) is
+    drawn as dots joined by lines."""
 
     id = "record"
     title = "Record"
+    names = ("x", "y", "dot")
 
     field: str = param.Selector(default="violation", objects=list(NUMBERS), doc="what is drawn")
     choose: bool = param.Boolean(default=True, doc="whether the field can be chosen from a menu")
@@ -66,5 +72,19 @@ class Record(RunPlot):
     def y_name(self) -> str:
         return NUMBERS[self.field]
 
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        alpha = {"fill_alpha": "dot", "line_alpha": "dot"}
+        dots = self.figure.scatter("x", "y", source=source, size=6, color=color, **alpha)
+        return [*super().glyphs(source, color, dash), dots]
+
+    def key(self, trace: Trace) -> object:
+        """Whether the field is seldom known."""
+        values = known(trace.column(self.field))
+        return bool(np.isfinite(values).mean() < SELDOM) if len(values) else False
+
+    def kept(self, rows: Rows) -> np.ndarray:
+        return np.isfinite(known(rows[self.field]))
+
     def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
-        return {"y": self.drawable(known(rows[self.field]))}
+        y = self.drawable(known(rows[self.field]))
+        return {"y": y, "dot": np.full(len(y), float(self.key(trace)))}

@@ -272,7 +272,22 @@ def test_the_record_draws_any_field(traces):
     for field in ("step", "ls_trials", "memory_pairs", "violation"):
         view.field = field
         assert view.figure.yaxis[0].axis_label == view.y_label
-    np.testing.assert_allclose(curves(view)[0]["y"], traces[0].violation, rtol=1e-6)
+    known = np.isfinite(traces[0].violation)
+    np.testing.assert_allclose(curves(view)[0]["y"], traces[0].violation[known], rtol=1e-6)
+
+
+def test_a_field_that_is_seldom_known_is_drawn_as_dots_where_it_is():
+    records = [{"iteration": k, "violation": 1.0 / (k + 1) if k % 20 == 0 else np.nan} for k in range(90)]
+    trace = Trace.from_records(records[:50], label="a")
+    view = Record(trace, x="iteration")
+    assert list(curves(view)[0]["x"]) == [0, 20, 40]
+    for record in records[50:]:
+        trace.append(record)
+        view.update()
+    (data,) = curves(view)
+    assert list(data["x"]) == [0, 20, 40, 60, 80]
+    assert set(data["dot"]) == {1.0}
+    assert np.isfinite(data["y"]).all()
 
 
 def test_steps_shows_two_fields_against_the_same_axis(traces):

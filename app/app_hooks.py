@@ -7,12 +7,18 @@ ROOT = str(Path(__file__).resolve().parents[1])
 if sys.path[0] != ROOT:
     sys.path.insert(0, ROOT)
 
-from app import guard  # noqa: E402
+from app import guard, heap  # noqa: E402
 from app.serving import Serving  # noqa: E402
 
 serving = Serving.from_arguments()  # what cannot be read ends the server before it has begun
 
 
 def on_server_loaded(server_context):
-    """Stand before every answer."""
+    """Stand before every answer, and keep the heap in few parts."""
     guard.install(server_context.application_context, serving)
+    heap.few_arenas()
+
+
+def on_session_destroyed(session_context):
+    """Give back what the visitor took."""
+    heap.give_back_soon(lambda: len(session_context.server_context.sessions))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 import tokenize
 import zipfile
@@ -29,6 +30,10 @@ def read(path: Path, *names: str, limit: int = MAX_SMALL_BYTES) -> tuple[np.ndar
             for name in names:
                 if f"{name}.npy" not in sizes:
                     raise DataError(f"{path.name} has no array {name!r}: it should hold {', '.join(names)}.")
+            size = os.fstat(file.fileno()).st_size
+            if any(archive.getinfo(f"{name}.npy").compress_size > size for name in names):
+                # as much memory would be taken before it is seen that the file ends
+                raise DataError(f"{path.name} is damaged (arrays longer than the file): get it again.")
             total = sum(sizes[f"{name}.npy"] for name in names)
             if total > limit:
                 raise DataError(

@@ -30,6 +30,20 @@ def test_pickled_objects_are_never_read(tmp_path):
     assert not (tmp_path / "sprung").exists()
 
 
+def test_an_archive_whose_arrays_are_longer_than_it_takes_no_memory(tmp_path):
+    path = tmp_path / "file.npz"
+    np.savez(path, a=np.arange(5))
+    damaged = bytearray(path.read_bytes())
+    at = damaged.index(b"PK\x01\x02") + 20  # of the directory: bytes of the array as it is stored
+    damaged[at : at + 4] = (300 << 20).to_bytes(4, "little")
+    path.write_bytes(damaged)
+    tracemalloc.start()
+    with pytest.raises(DataError, match="longer than the file"):
+        npz.read(path, "a")
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
 def test_a_header_that_promises_too_much_takes_no_memory(tmp_path):
     stream = io.BytesIO()
     np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})

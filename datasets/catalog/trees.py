@@ -69,7 +69,7 @@ SETS = (
             for part in "AD"
             for half in ("Train", "Test")
         ),
-        lams=(Lam(5.0, 1466, 7760, 0.770),),
+        lams=(Lam(1.0, 2905, 7760, 0.808),),
     ),
     DataSetInfo(
         id="enron",

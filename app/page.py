@@ -129,7 +129,7 @@ class Page:
             self.tab_column,
             kind="main",
         )
-        foot = theme.column(self.cursor_bar, kind="foot")
+        foot = theme.column(self.cursor_bar, self.session.pulse, kind="foot")
         sidebar = [
             self.problem.view,
             theme.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),

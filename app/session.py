@@ -12,6 +12,7 @@ from app import pool, rhythm
 from app.batch import batch
 from app.cursor import Cursor
 from app.live import LiveRun
+from app.pulse import Pulse
 from app.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
 from app.views import View
 from solvers import Trace
@@ -52,6 +53,7 @@ class Session:
         #: Called when a browser comes back and finds that what was at work without it has been stopped.
         self.on_return: Callable[[], None] = lambda: None
         self._cut_off = False
+        self.pulse = Pulse()
         #: What has to come before anything can be run; empty if nothing has to.
         self.awaits = ""
 
@@ -170,8 +172,13 @@ class Session:
         if self._cut_off:
             self._cut_off = False
             self.on_return()
+        if self.pulse.behind:
+            return
         began = time.perf_counter()
-        self.tick()
+        with batch():
+            self.tick()
+            if self.alive:
+                self.pulse.beat()
         self._rhythm.note(self, 1000.0 * (time.perf_counter() - began))
         starting = any(run.alive and not (run.trace and len(run.trace)) for run in self.runs)
         self._set_period(self._rhythm.period(self._timer.period, eager=starting))

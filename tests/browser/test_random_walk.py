@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -88,9 +89,11 @@ class Walker:
         """Straight to the element, if there is one: the pointer's way to it on a page that changes all the
         time would take most of the walk."""
         place = place.filter(visible=True)
-        if place.count():
+        if not place.count():
+            return
+        with contextlib.suppress(PlaywrightTimeout):  # Resume, say, has just become Run
+            place.first.dispatch_event(event, {"button": 0}, timeout=3000)
             self.said.append(f"{event} {place}".partition("selector=")[2])
-            place.first.dispatch_event(event, {"button": 0})
 
 
 @pytest.mark.parametrize("seconds", [SHORT, pytest.param(LONG, marks=pytest.mark.bench)])

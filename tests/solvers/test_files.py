@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import stat
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,13 +14,16 @@ import solvers
 from solvers.files import NotWritten, replacing
 
 
-@pytest.fixture
+@contextmanager
 def small_files():
-    """No file may grow beyond 4 kB, as if the disk were full from there on."""
+    """No file may grow beyond 4 kB, as if the disk were full from there on: not even that of the tests' own
+    output, so the block holds nothing but what is tested."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture
@@ -31,14 +35,14 @@ def trace():
     return solvers.Trace.from_records(records, **info)
 
 
-@pytest.mark.usefixtures("small_files")
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "npz"])
 @pytest.mark.parametrize("old", [None, b"what was there"])
 def test_a_disk_that_fills_up_leaves_the_old_file_and_nothing_else(tmp_path, trace, ending, old):
     path = tmp_path / f"trace.{ending}"
     if old is not None:
         path.write_bytes(old)
-    with pytest.raises(OSError, match=r"trace\.\w+ was not written, for .*: .* is (kept|left)") as error:
+    refusal = r"trace\.\w+ was not written, for .*: .* is (kept|left)"
+    with pytest.raises(OSError, match=refusal) as error, small_files():
         trace.save(path)
     assert "\n" not in str(error.value)
     assert isinstance(error.value, NotWritten)

@@ -7,8 +7,8 @@ ROOT = str(Path(__file__).resolve().parents[1])
 if sys.path[0] != ROOT:
     sys.path.insert(0, ROOT)
 
-from app import guard, heap  # noqa: E402
-from app.serving import Serving  # noqa: E402
+from app.serving import guard, heap  # noqa: E402
+from app.serving.options import Serving  # noqa: E402
 
 serving = Serving.from_arguments()  # what cannot be read ends the server before it has begun
 

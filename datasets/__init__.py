@@ -15,14 +15,15 @@ from .registry import DATASETS, describe, load, register
 from .store import DataFile
 
 if TYPE_CHECKING:
-    from .dataset import Content, Dataset, Example, Part
+    from .dataset import Content, Dataset, Part
+    from .examples import Example
     from .matrix import Products
     from .metrics import entity_scores
 
 _LAZY = {
     "Content": "dataset",
     "Dataset": "dataset",
-    "Example": "dataset",
+    "Example": "examples",
     "Part": "dataset",
     "Products": "matrix",
     "entity_scores": "metrics",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import DataError
+from .examples import Example, examples
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -49,15 +50,6 @@ class Part:
 
 def _rows(X: Any, rows: np.ndarray) -> Any:
     return X.take(rows) if hasattr(X, "csc_rows") else X[rows]
-
-
-@dataclass(frozen=True)
-class Example:
-    """One sample as a card shows it: its label, and pictures (n, height, width) in [0, 1] or a text."""
-
-    label: str
-    pictures: np.ndarray | None = None
-    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -138,8 +130,6 @@ class Dataset:
 
     def examples(self, k: int = 6) -> list[Example]:
         """Up to k training samples as a card shows them, spread over the labels."""
-        from .examples import examples
-
         return examples(self, k)
 
 

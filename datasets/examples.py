@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse
 
-from .dataset import Dataset, Example
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sample as a card shows it: its label, and pictures (n, height, width) in [0, 1] or a text."""
+
+    label: str
+    pictures: np.ndarray | None = None
+    text: str | None = None
 
 
 def examples(dataset: Dataset, k: int) -> list[Example]:

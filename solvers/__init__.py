@@ -5,14 +5,14 @@
 ...     print(it.iteration, it.objective)
 """
 
-from .certificate import duality_gap
-from .iterate import FIELDS, Ending, Iterate
-from .losses.base import Loss
-from .names import Names
-from .path import log_spaced, path_runs, solve_path
-from .penalties import Penalty
-from .probes import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, WEIGHTS, Probe
-from .problem import Line, Point, Problem
+from .declare import Parameter, Trait, param, parameters
+from .methods.iterate import FIELDS, Ending, Iterate
+from .methods.solver import Solver
+from .problems.certificate import duality_gap
+from .problems.losses.base import Loss
+from .problems.names import Names
+from .problems.penalties import Penalty
+from .problems.problem import Line, Point, Problem
 from .registry import (
     LOSSES,
     PENALTIES,
@@ -26,10 +26,11 @@ from .registry import (
     why_not_loss,
     why_not_solver,
 )
-from .run import Gate, Interrupted, Run, solve
-from .solver import Parameter, Solver, Trait, param, parameters
-from .stopping import Stopping, relative_gap, undercuts
-from .trace import Trace
+from .runs.path import log_spaced, path_runs, solve_path
+from .runs.probes import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, WEIGHTS, Probe
+from .runs.run import Gate, Interrupted, Run, solve
+from .runs.stopping import Stopping, relative_gap, undercuts
+from .runs.trace import Trace
 
 __all__ = [
     "ACTIVE",

@@ -8,29 +8,34 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .bcd import BCDCST, BCDLS
-from .crf_bcd import CRFBlockCoordinateDescent
-from .design import Design
-from .fista import FISTACST, FISTALS
-from .fobos import FOBOS
-from .jit import compile_clock
-from .losses.base import Loss
-from .losses.binary import Logistic
-from .losses.crf import ChainCRF
-from .losses.multiclass import MulticlassLogistic
-from .losses.squared_hinge import MulticlassSquaredHinge, MultilabelSquaredHinge, MultitaskSquaredHinge
-from .losses.tree import TreeSoftmax
-from .names import Names
-from .owlqn import OWLQN
-from .penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
-from .problem import Problem
-from .prox_gradient import ProxGD
-from .prox_qn import ProxQN
-from .room import check_room
-from .sgd import SGDL1
-from .solver import Solver, parameters, why_not
-from .sparsa import SpaRSA
-from .team import Team
+from .compute.jit import compile_clock
+from .compute.team import Team
+from .declare import parameters, why_not
+from .methods.bcd import BCDCST, BCDLS
+from .methods.crf_bcd import CRFBlockCoordinateDescent
+from .methods.fista import FISTACST, FISTALS
+from .methods.fobos import FOBOS
+from .methods.owlqn import OWLQN
+from .methods.prox_gradient import ProxGD
+from .methods.prox_qn import ProxQN
+from .methods.sgd import SGDL1
+from .methods.solver import Solver
+from .methods.sparsa import SpaRSA
+from .problems.design import Design
+from .problems.losses.base import Loss
+from .problems.losses.binary import Logistic
+from .problems.losses.crf import ChainCRF
+from .problems.losses.multiclass import MulticlassLogistic
+from .problems.losses.squared_hinge import (
+    MulticlassSquaredHinge,
+    MultilabelSquaredHinge,
+    MultitaskSquaredHinge,
+)
+from .problems.losses.tree import TreeSoftmax
+from .problems.names import Names
+from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
+from .problems.problem import Problem
+from .problems.room import check_room
 
 SOLVERS: dict[str, type[Solver]] = {
     s.id: s

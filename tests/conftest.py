@@ -48,7 +48,7 @@ class Answer:
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     """``command("run", "digits", ...)`` calls the command line in this process."""
-    from app.cli import main
+    from app.command.cli import main
 
     def call(*arguments: str) -> Answer:
         capsys.readouterr()

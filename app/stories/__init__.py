@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.setting import ProblemSetting, Setting, SolverSetting, typed
+from app.settings.setting import ProblemSetting, Setting, SolverSetting, typed
 from solvers import PENALTIES
 
 

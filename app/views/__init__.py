@@ -6,7 +6,7 @@
 A new view is a new file with a subclass of :class:`View`, and a line here.
 """
 
-from app.cursor import Cursor
+from app.views.cursor import Cursor
 
 from .accuracy import Accuracy
 from .base import View

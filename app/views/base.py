@@ -11,7 +11,7 @@ import param
 from panel.viewable import Viewer
 
 from app import theme
-from app.cursor import Cursor
+from app.views.cursor import Cursor
 from solvers import Trace
 
 

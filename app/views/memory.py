@@ -16,7 +16,7 @@ from app.views.base import View
 from app.views.feed import Rows, known
 from app.views.plot import X_AXES, RunPlot
 from solvers import Trace
-from solvers.memory import middle, spectrum
+from solvers.parts.memory import middle, spectrum
 
 #: Bytes of a number.
 WORD = 8

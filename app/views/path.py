@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from weakref import ref
 
-import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 from bokeh.plotting import figure
 
 from app import theme
-from app.cursor import Cursor
 from app.views.base import View
+from app.views.cursor import Cursor
+from app.views.solutions import Solutions, lam_of
 from app.views.table import as_html
 from solvers import Trace
 
@@ -35,49 +34,6 @@ COLUMNS = (
 PLOTS = ("path-accuracy", "path-weights", "path-nnz", "path-seconds")
 
 Later = Callable[[Callable[[], Any], Callable[[Any], None]], None]
-
-
-@dataclass(frozen=True)
-class Solutions:
-    """Finished runs of one solver on one objective, in the order in which they were found."""
-
-    label: str
-    color: str
-    dash: str
-    traces: tuple[Trace, ...]
-
-    @property
-    def lams(self) -> np.ndarray:
-        return np.array([_lam(trace) for trace in self.traces], dtype=float)
-
-    def column(self, field: str) -> np.ndarray:
-        """A field of the results; nan where it is not known."""
-        return np.array([trace.result.get(field) for trace in self.traces], dtype=float)
-
-    def row_share(self) -> np.ndarray:
-        """Non-zero rows of W in per cent."""
-        sizes = [trace.info["problem"]["n_features"] for trace in self.traces]
-        return 100.0 * self.column("nnz_rows") / np.array(sizes)
-
-    @property
-    def signed(self) -> bool:
-        """Whether a row of W is a single weight, and is drawn as it is; else by its norm."""
-        return self.traces[0].info["problem"]["n_outputs"] == 1
-
-    def rows(self, most: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """The ``most`` rows of W that get largest: names of the features, λ (k,), weights or norms of rows
-        (k, features); of the k traces that still have weights."""
-        kept = [trace for trace in self.traces if trace.w is not None]
-        if not kept:
-            return [], np.empty(0), np.empty((0, 0))
-        n, m = (kept[0].info["problem"][name] for name in ("n_features", "n_outputs"))
-        W = [trace.w[: n * m].reshape(n, m) for trace in kept]
-        sizes = np.array([w[:, 0] if self.signed else np.linalg.norm(w, axis=1) for w in W])
-        largest = np.abs(sizes).max(axis=0)
-        chosen = np.argsort(-largest, kind="stable")[:most]
-        chosen = chosen[largest[chosen] > 0.0]
-        names = kept[0].names
-        return [names.feature(j) for j in chosen], np.array([_lam(t) for t in kept]), sizes[:, chosen]
 
 
 class Path(View):
@@ -127,7 +83,7 @@ class Path(View):
 
     def ended(self) -> list[Trace]:
         """The runs that can be drawn."""
-        return [trace for trace in self.traces if trace.result and _lam(trace) is not None]
+        return [trace for trace in self.traces if trace.result and lam_of(trace) is not None]
 
     def has_content(self) -> bool:
         return bool(self.ended())
@@ -188,14 +144,10 @@ def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> l
     return [
         label,
         trace.status,
-        theme.number(_lam(trace)),
+        theme.number(lam_of(trace)),
         *values,
         theme.seconds(trace.result["cpu_seconds"]),
     ]
-
-
-def _lam(trace: Trace) -> float | None:
-    return trace.info.get("problem", {}).get("lam")
 
 
 def _plot(name: str, paths: Sequence[Solutions], traced: Solutions) -> figure:

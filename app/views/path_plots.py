@@ -14,7 +14,7 @@ from bokeh.plotting import figure
 
 from app import theme
 from app.views.feed import positive
-from app.views.path import Solutions
+from app.views.solutions import Solutions
 
 #: Features whose weights are drawn: those with the largest.
 TRACED = 60

@@ -15,8 +15,8 @@ from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
 from app import theme
-from app.cursor import Cursor
 from app.views.base import View
+from app.views.cursor import Cursor
 from app.views.feed import Feed, Rows, known, positive
 from solvers import Trace
 

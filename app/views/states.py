@@ -8,7 +8,7 @@ import numpy as np
 
 from app import theme
 from solvers import Trace
-from solvers.subsets import INSIDE, MOST_BYTES, UNKNOWN, contains, known_members
+from solvers.runs.subsets import INSIDE, MOST_BYTES, UNKNOWN, contains, known_members
 
 #: What a weight may be at an iterate, in the order of their codes, and its colour in pictures.
 STATES = {

@@ -17,7 +17,7 @@ from app import theme
 from app.views.base import View
 from app.views.plot import menu
 from solvers import Trace, relative_gap
-from solvers.trace import save
+from solvers.runs.trace import save
 
 GAPS = (1e-2, 1e-4, 1e-6)
 #: What the rows may be ordered by, smallest first: name in the menu, number of a run.

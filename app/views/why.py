@@ -16,7 +16,7 @@ from app import theme
 from app.views.base import View
 from app.views.states import name_of, subset
 from solvers import Trace
-from solvers.subsets import INSIDE, UNKNOWN, contains
+from solvers.runs.subsets import INSIDE, UNKNOWN, contains
 
 #: Lines of the plot: what is drawn, its colour, its dash.
 LINES = {

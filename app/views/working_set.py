@@ -37,7 +37,7 @@ from app.views.states import (
     used,
 )
 from solvers import Trace
-from solvers.subsets import INSIDE, contains, packed, rank, sampled
+from solvers.runs.subsets import INSIDE, contains, packed, rank, sampled
 
 #: Lines and columns of the picture, at most: no more lines than it has pixels.
 ROWS, COLUMNS = 280, 512

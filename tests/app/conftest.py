@@ -15,12 +15,12 @@ import pytest
 
 import datasets
 import solvers
-from app.pool import RunPool, Share
-from app.session import Session
-from solvers import problem as problem_module
+from app.page.session import Session
+from app.runs.pool import RunPool, Share
+from solvers.problems import problem as problem_module
 
 if TYPE_CHECKING:
-    from app.page import Page
+    from app.page.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -84,8 +84,8 @@ def as_if_huge(monkeypatch: pytest.MonkeyPatch) -> Callable[[solvers.Problem], N
 @pytest.fixture
 def visit(wait_until: Callable[..., None]) -> Generator[Callable[..., Page], None, None]:
     """``visit(name=value, ...)`` makes a page and waits for its data, which are not in memory before."""
-    from app import library
-    from app.page import Page
+    from app.page.page import Page
+    from app.runs import library
 
     library.forget()
     pages: list[Page] = []

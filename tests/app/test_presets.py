@@ -3,9 +3,9 @@
 import pytest
 
 import solvers
-from app import arguments
-from app.setting import ProblemSetting, SolverSetting
-from app.solver_panel import SolverPanel
+from app.page.solver_panel import SolverPanel
+from app.settings import arguments
+from app.settings.setting import ProblemSetting, SolverSetting
 
 PAPER = {"order": "cyclic", "lengthen": 1.0, "revisit": 0.0, "rule": "paper"}
 PROBLEM = ProblemSetting("digits", loss="multiclass-squared-hinge", penalty="l1-l2")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import solvers
-from app import library
-from app.run_controls import PACES
-from app.setting import fits
+from app.page.run_controls import PACES
+from app.runs import library
+from app.settings.setting import fits
 from app.stories import Story, stories
 from app.views import TABS, Rate
 from app.views.plot import X_AXES

@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 import datasets
-from app.cli import main
+from app.command.cli import main
 from datasets import DataError
 from datasets.loaders import ocr
 from datasets.readers import arff, columns, files, hierarchy, idx, npz, svmlight, table

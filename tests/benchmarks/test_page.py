@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import solvers
-from app import library
-from app.page import Page
-from app.rhythm import PERIOD
+from app.page.page import Page
+from app.runs import library
+from app.serving.rhythm import PERIOD
 from app.stories import stories
 from solvers import Stopping
 from tests.benchmarks.report import Report

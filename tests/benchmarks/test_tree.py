@@ -24,7 +24,7 @@ import pytest
 import datasets
 import solvers
 from solvers import Run, Stopping, relative_gap
-from solvers.solver import available_memory
+from solvers.methods.solver import available_memory
 from tests.benchmarks.report import Report
 from tests.solvers.stops import stop
 

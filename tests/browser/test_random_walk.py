@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from app.run_controls import DRAWING, PACES
+from app.page.run_controls import DRAWING, PACES
 from app.stories import stories
 from app.views import TABS
 from app.views.convergence import MEASURES

@@ -7,7 +7,7 @@ import pytest
 
 import datasets
 import solvers
-from solvers.run import VIOLATION_SHARE
+from solvers.runs.run import VIOLATION_SHARE
 from tests.solvers.helpers import binary, multiclass
 
 SQUARED = ("multiclass-squared-hinge", "l1-l2")

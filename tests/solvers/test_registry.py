@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import solvers
+from solvers.declare import PHRASES, Trait
+from solvers.methods.solver import Solver
 from solvers.registry import register
-from solvers.solver import PHRASES, Solver, Trait
 from tests.solvers.helpers import binary, chains, multiclass
 
 

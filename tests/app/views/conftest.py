@@ -57,6 +57,6 @@ def restless(
     traces: list[Trace], again: Callable[..., Trace], monkeypatch: pytest.MonkeyPatch
 ) -> list[Trace]:
     """The runs, in the hands of a writer that is as quick as their readers, and thins them often."""
-    monkeypatch.setattr("solvers.trace.CAPACITY", 70)
+    monkeypatch.setattr("solvers.runs.trace.CAPACITY", 70)
     monkeypatch.setitem(traces[0].info, "f_star", 1.0)
     return [again(trace, live=True) for trace in traces]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import solvers
-from app.cursor import Cursor
 from app.views import LineSearch
+from app.views.cursor import Cursor
 from solvers import LINE, Run, Stopping, Trace
 from tests.solvers.helpers import MAKERS
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from app import theme
-from app.cursor import Cursor
 from app.views import Memory
+from app.views.cursor import Cursor
 from solvers import MEMORY, Iterate, Trace
-from solvers.memory import PairMemory
-from solvers.probes import ProbeStore
+from solvers.parts.memory import PairMemory
+from solvers.runs.probes import ProbeStore
 
 D = 6
 EIGENVALUES = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from bokeh.models import BasicTicker, CustomJSTicker, LinearScale, LogScale
 
-from app.cursor import Cursor
 from app.views import Accuracy, Convergence, Memory, Rate, Record, RowSparsity, Sparsity, Steps
+from app.views.cursor import Cursor
 from app.views.plot import X_AXES, RunPlot
 
 PLOTS = [Convergence, Sparsity, Record, Rate, Accuracy]

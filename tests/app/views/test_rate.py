@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.page import Page
+from app.page.page import Page
 from app.views import Rate
 from solvers import Probe, Trace
-from solvers.iterate import Iterate
-from solvers.probes import ProbeStore
+from solvers.methods.iterate import Iterate
+from solvers.runs.probes import ProbeStore
 
 
 def run(away, steps=None, **info) -> Trace:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.cursor import Cursor
 from app.views import RowSparsity
+from app.views.cursor import Cursor
 from app.views.row_moves import Moves
 from app.views.rows import FAINT, RowShare
 from solvers import Names, Trace
-from solvers.probes import ProbeStore
+from solvers.runs.probes import ProbeStore
 
 #: Rows that are not zero at each iterate, with their weights.
 STORY = [

@@ -7,14 +7,14 @@ import pytest
 from bokeh.events import Tap
 
 import solvers
-from app.cursor import Cursor
 from app.views import Shrinking
+from app.views.cursor import Cursor
 from app.views.states import NONZERO, RETURNED, SHRUNK, UNSEEN, ZERO, states, used
 from app.views.working_set import ROWS, _lines
 from solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
-from solvers.iterate import ShrinkTest
-from solvers.probes import ProbeStore
-from solvers.working_set import WorkingSet
+from solvers.methods.iterate import ShrinkTest
+from solvers.problems.working_set import WorkingSet
+from solvers.runs.probes import ProbeStore
 
 D, LAM = 8, 1.0
 ALL = list(range(D))

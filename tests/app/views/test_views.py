@@ -10,11 +10,11 @@ import pytest
 from bokeh.plotting import figure
 
 from app import views
-from app.cursor import Cursor
-from app.cursor_bar import CursorBar
-from app.pool import RunPool
-from app.session import Session
+from app.page.cursor_bar import CursorBar
+from app.page.session import Session
+from app.runs.pool import RunPool
 from app.views import TABS, Accuracy, Convergence, LineSearch, Record, Sparsity, Steps, Table
+from app.views.cursor import Cursor
 from app.views.table import seconds_to
 from solvers import Trace, relative_gap
 

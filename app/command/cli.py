@@ -1,0 +1,317 @@
+"""The command line: ``solverscope list``, ``run``, ``path`` and ``serve``."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .. import plugins
+from ..settings import arguments
+from . import printing, signals, streams
+from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED, NOT_WRITTEN
+
+if TYPE_CHECKING:
+    from . import headless
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# neither boxes nor tracebacks: main() says in one line what is wrong
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Watch convex solvers shrink, search and converge: without a page, or serve the page.",
+)
+
+
+def _option(flag: str, metavar: str, help: str) -> Any:
+    return typer.Option(flag, metavar=metavar, help=help)
+
+
+Plugins = Annotated[
+    list[str], _option("--plugin", "FILE", "Python file that registers your own solver, loss or data.")
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON lines on standard output, and nothing else there.")]
+DataSet = Annotated[str, typer.Argument(metavar="DATASET", help="See `solverscope list datasets`.")]
+Solvers = Annotated[
+    list[str], _option("--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several.")
+]
+Average = Annotated[
+    bool | None,
+    typer.Option(
+        "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
+    ),
+]
+Settings = Annotated[
+    list[str], _option("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it.")
+]
+LossSettings = Annotated[list[str], _option("--loss-set", "name=value", "Parameter of the loss.")]
+PenaltySettings = Annotated[list[str], _option("--penalty-set", "name=value", "Parameter of the penalty.")]
+DataOptions = Annotated[list[str], _option("--option", "name=value", "Option of the data set.")]
+Tol = Annotated[str | None, _option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0.")]
+Gap = Annotated[str | None, _option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS.")]
+MaxIter = Annotated[str | None, _option("--max-iter", "N", "Stop after N iterations.")]
+MaxSeconds = Annotated[str | None, _option("--max-seconds", "S", "Stop after S CPU seconds of the solver.")]
+Seed = Annotated[str, _option("--seed", "N", "Seed of splits, generators and random orders.")]
+Threads = Annotated[str, _option("--threads", "N", "Threads that share the rows of X.")]
+Out = Annotated[str | None, _option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")]
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[str, typer.Argument(metavar="{datasets,losses,penalties,solvers,stories}")],
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> int:
+    """List what there is to choose from."""
+    from .listing import entries
+
+    plugins.load_all(plugin)
+    found = entries(kind)
+    if as_json:
+        streams.put("".join(json.dumps(entry) + "\n" for entry in found))
+    else:
+        printing.show_entries(kind, found)
+    return FINISHED
+
+
+@app.command()
+def run(
+    dataset: DataSet,
+    solver: Solvers,
+    loss: Annotated[str | None, _option("--loss", "ID", "Loss; by default the data set's.")] = None,
+    penalty: Annotated[str | None, _option("--penalty", "ID", "Penalty; by default the data set's.")] = None,
+    lam: Annotated[str | None, _option("--lam", "X", "λ.")] = None,
+    lam_ratio: Annotated[
+        str | None, _option("--lam-ratio", "R", "λ as a share of λ_max, where all is zero.")
+    ] = None,
+    average: Average = None,
+    set_: Settings = [],  # noqa: B006
+    loss_set: LossSettings = [],  # noqa: B006
+    penalty_set: PenaltySettings = [],  # noqa: B006
+    option: DataOptions = [],  # noqa: B006
+    tol: Tol = None,
+    gap: Gap = None,
+    f_star: Annotated[
+        str | None, _option("--f-star", "X|auto", "f*, or solve for it once and remember it.")
+    ] = None,
+    max_iter: MaxIter = None,
+    max_seconds: MaxSeconds = None,
+    seed: Seed = "0",
+    threads: Threads = "1",
+    as_json: Json = False,
+    out: Out = None,
+    plugin: Plugins = [],  # noqa: B006
+) -> int:
+    """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
+    from . import headless
+
+    plugins.load_all(plugin)
+    problem = {
+        **_problem(average, loss_set, penalty_set, threads),
+        "loss": loss,
+        "penalty": penalty,
+        "lam": arguments.number("--lam", lam, above=0),
+        "lam_ratio": arguments.number("--lam-ratio", lam_ratio, above=0),
+    }
+    task = headless.Task(
+        **_task(dataset, solver, set_, option, seed, out),
+        limits=_limits(tol, gap, max_iter, max_seconds),
+        f_star=_f_star(gap, f_star),
+        problems=[problem],
+    )
+    return _do(headless.execute, task, as_json, printing.Results(printing.RUN_COLUMNS))
+
+
+@app.command()
+def path(
+    dataset: DataSet,
+    solver: Solvers,
+    loss: Annotated[
+        list[str], _option("--loss", "ID", "Loss; by default the data set's. Repeat it for several.")
+    ] = [],  # noqa: B006
+    penalty: Annotated[
+        list[str], _option("--penalty", "ID", "Penalty; by default the data set's. Repeat it for several.")
+    ] = [],  # noqa: B006
+    lams: Annotated[str | None, _option("--lams", "X,X,...", "The values of λ, in this order.")] = None,
+    lam_from: Annotated[str | None, _option("--lam-from", "X", "First λ, with --lam-to.")] = None,
+    lam_to: Annotated[str | None, _option("--lam-to", "X", "Last λ, with --lam-from.")] = None,
+    ratio_from: Annotated[
+        str | None, _option("--ratio-from", "R", "First λ as a share of λ_max; by default 1.")
+    ] = None,
+    ratio_to: Annotated[
+        str | None, _option("--ratio-to", "R", "Last λ as a share of λ_max; by default 0.01.")
+    ] = None,
+    n_lams: Annotated[str | None, _option("--n-lams", "N", "Log-spaced values of λ; by default 10.")] = None,
+    average: Average = None,
+    set_: Settings = [],  # noqa: B006
+    loss_set: LossSettings = [],  # noqa: B006
+    penalty_set: PenaltySettings = [],  # noqa: B006
+    option: DataOptions = [],  # noqa: B006
+    tol: Tol = None,
+    gap: Gap = None,
+    f_star: Annotated[
+        str | None, _option("--f-star", "auto", "Solve for f* at every λ and remember it.")
+    ] = None,
+    max_iter: MaxIter = None,
+    max_seconds: MaxSeconds = None,
+    seed: Seed = "0",
+    threads: Threads = "1",
+    as_json: Json = False,
+    iterates: Annotated[
+        bool, typer.Option("--iterates/--no-iterates", help="Whether records of iterates are wanted.")
+    ] = True,
+    out: Out = None,
+    plugin: Plugins = [],  # noqa: B006
+) -> int:
+    """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
+    from . import path as paths
+
+    plugins.load_all(plugin)
+    if f_star not in (None, "auto"):
+        raise ValueError(f"--f-star {f_star} is not possible: every λ has its own, write --f-star auto")
+    common = _problem(average, loss_set, penalty_set, threads)
+    task = paths.PathTask(
+        **_task(dataset, solver, set_, option, seed, out),
+        limits=_limits(tol, gap, max_iter, max_seconds),
+        f_star=_f_star(gap, f_star),
+        problems=[
+            {**common, "loss": one, "penalty": other}
+            for one, other in itertools.product(loss or [None], penalty or [None])
+        ],
+        lams=arguments.lam_values(lams, lam_from, lam_to, ratio_from, ratio_to, n_lams),
+        iterates=iterates,
+    )
+    return _do(paths.execute, task, as_json, printing.Results(printing.PATH_COLUMNS))
+
+
+def _task(
+    dataset: str, solver: list[str], set_: list[str], option: list[str], seed: str, out: str | None
+) -> dict[str, Any]:
+    """What tasks of all kinds have."""
+    from solvers.runs.trace import checked_path
+
+    chosen_seed = arguments.number("--seed", seed, low=0, kind=int)
+    return {
+        "dataset": dataset,
+        "entrants": arguments.make_solvers(arguments.choices(solver), set_, chosen_seed),
+        "options": arguments.assignments("--option", option),
+        "seed": chosen_seed,
+        "out": None if out is None else checked_path(out),
+    }
+
+
+def _problem(
+    average: bool | None, loss_set: list[str], penalty_set: list[str], threads: str
+) -> dict[str, Any]:
+    return {
+        "average": average,
+        "loss_params": arguments.assignments("--loss-set", loss_set),
+        "penalty_params": arguments.assignments("--penalty-set", penalty_set),
+        "threads": arguments.number("--threads", threads, low=1, kind=int),
+    }
+
+
+def _limits(
+    tol: str | None, gap: str | None, max_iter: str | None, max_seconds: str | None
+) -> dict[str, Any]:
+    return {
+        "tol": arguments.number("--tol", tol, low=0),
+        "gap": arguments.number("--gap", gap, low=0),
+        "max_iter": arguments.number("--max-iter", max_iter, low=0, kind=int),
+        "max_seconds": arguments.number("--max-seconds", max_seconds, low=0),
+    }
+
+
+def _f_star(gap: str | None, f_star: str | None) -> float | str | None:
+    if f_star == "auto" or (gap is not None and f_star is None):
+        return "auto"
+    return arguments.number("--f-star", f_star)
+
+
+def _do(execute: Callable[..., int], task: headless.Task, as_json: bool, results: printing.Results) -> int:
+    """Execute a task with its records as JSON lines, or as a table at the end."""
+    from .headless import print_json
+    from .progress import Progress
+
+    progress = Progress(moving=not (as_json and sys.stdout.isatty()))
+    if as_json:
+        return execute(task, print_json, progress)
+    try:
+        return execute(task, results.take, progress)
+    finally:
+        results.show()
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def serve(
+    context: typer.Context,
+    memory: Annotated[
+        str | None,
+        _option(
+            "--memory", "SIZE", "Memory the server may use, such as 8G; by default half of it, at most 8G."
+        ),
+    ] = None,
+    host: Annotated[
+        list[str], _option("--host", "NAME", "A name the server answers to besides localhost and 127.0.0.1.")
+    ] = [],  # noqa: B006
+    plugin: Plugins = [],  # noqa: B006
+) -> int:
+    """Serve the page to this machine: `panel serve app`, with further options passed on."""
+    from ..serving import options as serving
+
+    files = [str(Path(file).expanduser().resolve()) for file in plugin]
+    plugins.load_all(files)
+    listed = [*filter(None, [os.environ.get(plugins.VARIABLE)]), *files]
+    environment = {**os.environ, plugins.VARIABLE: os.pathsep.join(listed)}
+    command = [sys.executable, "-m", "panel", "serve", str(ROOT / "app"), "--address", "localhost"]
+    told = [word for name in host for word in (serving.HOST, name)]
+    if memory is not None:
+        told += [serving.MEMORY, str(serving.size(memory))]
+    marker = [] if "--args" in context.args or not told else ["--args"]  # after it all is for the page
+    return signals.become([*command, *context.args, *marker, *told], environment)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status, after one line on standard error if it is 2 or 4."""
+    status = BAD_INPUT
+    try:
+        with signals.handled_by(signals.interrupt):
+            given = _legible(sys.argv[1:] if arguments is None else arguments)
+            return app(given, prog_name="solverscope", standalone_mode=False) or FINISHED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit:  # so Typer ends where nobody reads on
+        streams.abandon_output()
+        return INTERRUPTED
+    except typer.TyperException as error:
+        message = f"{error.format_message()} See solverscope --help."
+    except MemoryError:
+        message = "out of memory: take a smaller problem"
+    except ValueError as error:
+        message = str(error)
+    except OSError as error:
+        from solvers.runs.files import NotWritten, why
+
+        # whatever is wrong with a file that is read is a ValueError
+        status = NOT_WRITTEN
+        reason, advice = why(error)
+        message = str(error) if isinstance(error, NotWritten) else f"not written, for {reason}: {advice}"
+    streams.Listener(sys.stderr).write("solverscope: " + " ".join(message.split()) + "\n")
+    return status
+
+
+def _legible(arguments: Sequence[str]) -> list[str]:
+    """The arguments; ValueError for one with a control character, which no name, number or path needs."""
+    for argument in arguments:
+        if any(unicodedata.category(letter) == "Cc" for letter in argument):
+            raise ValueError(f"the argument {argument!r} holds a control character: leave that out")
+    return list(arguments)

@@ -1,0 +1,228 @@
+"""Runs without a page: one problem, some solvers, one after another, with their records as they come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import datasets
+import solvers
+from solvers.runs.trace import iterate_line, plain, run_line, save
+
+from ..runs.reference import Reference, distrust, reference
+from . import signals, streams
+from .exit_status import FAILED, FINISHED, INTERRUPTED
+from .progress import Progress
+
+Emit = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one call of ``solverscope run`` asks for.
+
+    ``entrants``: labels and solvers; ``limits``: those of :class:`solvers.Stopping`; ``f_star``: a number,
+    "auto" (look it up, or solve for it) or None; ``options``: those of the data set; ``problems``: for each,
+    the keywords of :func:`solvers.make_problem`.
+    """
+
+    dataset: str
+    entrants: Sequence[tuple[str, solvers.Solver]]
+    limits: dict[str, Any] = field(default_factory=dict)
+    f_star: float | str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    problems: Sequence[dict[str, Any]] = ({},)
+    seed: int = 0
+    out: Path | None = None
+
+
+class Interrupts:
+    """A gate for runs that the first signal to end closes; the second one interrupts whatever is going on."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+
+    def pulse(self) -> None:
+        if self.wanted:
+            raise solvers.Interrupted
+
+    def step(self, run: solvers.Run) -> None:
+        self.pulse()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take Ctrl-C and its like from here on, in the main thread."""
+        with signals.handled_by(self._end):
+            yield
+
+    def _end(self, *_: object) -> None:
+        if self.wanted:
+            raise KeyboardInterrupt
+        self.wanted = True
+
+
+def print_json(record: dict[str, Any]) -> None:
+    """One JSON line on standard output, at once."""
+    streams.put(json.dumps(plain(record)) + "\n")
+
+
+def execute(task: Task, emit: Emit, progress: Progress) -> int:
+    """Make the problem, run the solvers, hand every record to ``emit``; returns the exit status.
+
+    ``task.out`` is written whatever happens once a run has begun. Raises ValueError for bad input, before
+    anything is computed or printed.
+    """
+    (problem,) = problems(task, progress)
+    progress.say(sentence(problem))
+    emit(problem.describe())
+    traces: list[solvers.Trace] = []
+
+    def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
+        known, wanted = None, True
+        for label, solver in task.entrants:
+            if wanted:
+                known, wanted = find_reference(task, problem, interrupts, progress), False
+                if known is not None:
+                    emit(known.describe())
+            stopping = limits(task, known)
+            solver = solver.towards(stopping.tol)
+            run = solvers.Run(problem, solver, label=label, stopping=stopping, gate=interrupts)
+            if known is not None:
+                run.trace.info["reference"] = known.describe()
+            traces.append(run.trace)
+            yield run
+            if known is not None and below_f_star(run):
+                # solving anew helps where it came from the disk; what was given, or just solved for, stays
+                known, wanted = None, known.cached
+
+    def finish(run: solvers.Run) -> None:
+        emit(run.trace.result)
+        if task.f_star == "auto" and below_f_star(run):
+            distrust(problem)
+
+    # a second Ctrl-C ends a run at once, but not the writing of its file
+    with Interrupts().listening():
+        try:
+            return follow_all(runs, emit, progress, finish)
+        finally:
+            if task.out is not None and traces:
+                save(traces, task.out)
+
+
+def follow_all(
+    runs: Callable[[Interrupts], Iterator[solvers.Run]],
+    emit: Emit,
+    progress: Progress,
+    finish: Callable[[solvers.Run], None],
+) -> int:
+    """Execute the runs that ``runs(gate)`` gives, one after another; returns the exit status.
+
+    All records but the result go to ``emit``; ``finish(run)`` sees to that. Ctrl-C, or a signal like it, ends
+    the run at work and all that were to come.
+    """
+    interrupts, status = Interrupts(), FINISHED
+    try:
+        with interrupts.listening():
+            for run in runs(interrupts):
+                _follow(run, emit, progress, finish)
+                if interrupts.wanted:
+                    return INTERRUPTED
+                if run.trace.status == "failed":
+                    status = FAILED
+    except solvers.Interrupted:
+        return INTERRUPTED
+    except BrokenPipeError:  # nobody reads on
+        streams.abandon_output()
+        return INTERRUPTED
+    return status
+
+
+def problems(task: Task, progress: Progress) -> list[solvers.Problem]:
+    """The task's problems, on the same data. ValueError if they are not possible, or one of the solvers does
+    not take them all."""
+    datasets.describe(task.dataset).parse(task.options)  # before they become keywords of load
+    with progress.working(f"loading {task.dataset}") as show:
+        data = datasets.load(task.dataset, seed=task.seed, progress=show, **task.options)
+        show("preparing the problem", None)
+        made = [solvers.make_problem(data, **keywords) for keywords in task.problems]
+    for problem in made:
+        for _, solver in task.entrants:
+            _check(solver, problem)
+    return made
+
+
+def _check(solver: solvers.Solver, problem: solvers.Problem) -> None:
+    loss, penalty = problem.loss.id, problem.penalty.id
+    if reason := solvers.why_not_solver(solver.id, loss, penalty):
+        fitting = solvers.compatible(loss, penalty)
+        advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
+        raise ValueError(f"solver {solver.id} {reason}, unlike {loss} with penalty {penalty}: {advice}")
+    if reason := solver.refuses(problem):
+        raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
+
+
+def find_reference(
+    task: Task, problem: solvers.Problem, interrupts: Interrupts, progress: Progress
+) -> Reference | None:
+    """f* as the task wants it; None if it wants none."""
+    if task.f_star is None:
+        return None
+    if task.f_star != "auto":
+        return Reference(float(task.f_star), violation=None, gap=None, solver=None, cached=False)
+    with progress.working("solving for f*"):
+        known = reference(problem, interrupts.pulse)
+    reached = known.violation / (problem.violation_at_zero() or 1.0)
+    source = "from the cache" if known.cached else f"by {known.solver}"
+    proof = "" if known.gap is None else f", above the minimum by {known.gap:.1e} at most"
+    progress.say(f"f* = {known.f_star:.12g} {source}, violation {reached:.1e} relative to w = 0{proof}")
+    return known
+
+
+def limits(task: Task, known: Reference | None) -> solvers.Stopping:
+    """When a run of the task ends; there is no gap without f*."""
+    if known is None:
+        return solvers.Stopping(**{**task.limits, "gap": None}).or_usual()
+    return solvers.Stopping(f_star=known.f_star, **task.limits).or_usual()
+
+
+def below_f_star(run: solvers.Run) -> bool:
+    """Whether an iterate got below the run's f*, which so is not the minimum."""
+    f_star, objectives = run.stopping.f_star, run.trace.objective
+    return f_star is not None and any(solvers.undercuts(f, f_star) for f in objectives)
+
+
+def _follow(run: solvers.Run, emit: Emit, progress: Progress, finish: Callable[[solvers.Run], None]) -> None:
+    emit(run_line(run.trace))
+    with progress.working(f"{run.label}: compiling") as show, closing(run.steps()) as steps:
+        f_star = run.stopping.f_star
+        for trace in steps:
+            last = trace.last
+            emit(iterate_line(trace, last))
+            if f_star is not None and solvers.undercuts(last["objective"], f_star):
+                progress.say(
+                    f"{run.label}: f = {last['objective']:.12g} at iteration {last['iteration']} is below "
+                    f"f* = {f_star:.12g}: that is not the minimum, so the gap to it ends nothing"
+                )
+                f_star = None
+            show(f"{run.label}: iteration {last['iteration']}, f = {last['objective']:.9g}", None)
+    finish(run)
+    result = run.trace.result
+    proof = "" if result["dual_gap"] is None else f"; f is at most {result['dual_gap']:.2g} above the minimum"
+    progress.say(
+        f"{run.label}: {result['status']} after {result['iterations']} iterations and "
+        f"{result['cpu_seconds']:.3g} CPU s ({result['message']}{proof})"
+    )
+
+
+def sentence(problem: solvers.Problem) -> str:
+    """The problem in a line."""
+    about = problem.describe()
+    strength = "" if about["lam"] is None else f", λ = {about['lam']:.6g}"
+    return (
+        f"{about['dataset']}: {about['n_samples']:,} instances, {about['n_params']:,} weights, "
+        f"{about['loss']} with {about['penalty']}{strength}"
+    )

@@ -1,0 +1,165 @@
+"""A range of λ without a page: for every objective and solver a path with warm starts, and its files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import solvers
+from solvers.runs.files import NotWritten, replacing
+from solvers.runs.path import measured, path_runs
+from solvers.runs.trace import plain
+
+from ..runs.reference import distrust
+from .headless import (
+    Emit,
+    Interrupts,
+    Task,
+    below_f_star,
+    find_reference,
+    follow_all,
+    limits,
+    problems,
+    sentence,
+)
+from .progress import Progress
+
+#: Takes a record, and with a result the weights.
+Keep = Callable[[dict[str, Any], np.ndarray | None], None]
+
+
+@dataclass(frozen=True)
+class PathTask(Task):
+    """What one call of ``solverscope path`` asks for.
+
+    ``lams(problem)``: the λ of an objective, in order; ``iterates``: whether their records are wanted.
+    """
+
+    lams: Callable[[solvers.Problem], list[float]] = solvers.log_spaced
+    iterates: bool = True
+
+
+def execute(task: PathTask, emit: Emit, progress: Progress) -> int:
+    """Follow the path of every solver on every objective; returns the exit status.
+
+    At each λ come the records of a run of that problem: ``problem``, ``reference`` where asked for, ``run``,
+    ``iterate`` where wanted, and ``result`` with the fields of
+    :func:`solvers.runs.path.measured`. ``task.out``
+    gets the same records (``.jsonl``), or one row a λ (``.csv``; ``.npz``, with the weights). Raises
+    ValueError for bad input, before anything is computed or printed.
+    """
+    objectives = [(problem, task.lams(problem)) for problem in problems(task, progress)]
+    # a second Ctrl-C ends a run at once, but not the writing of its file
+    with Interrupts().listening(), _file(task.out) as keep:
+
+        def tell(record: dict[str, Any], w: np.ndarray | None = None) -> None:
+            if record["type"] != "iterate" or task.iterates:
+                emit(record)
+                keep(record, w)
+
+        def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
+            def stopping(problem: solvers.Problem) -> solvers.Stopping:
+                progress.say(sentence(problem))
+                tell(problem.describe())
+                known = find_reference(task, problem, interrupts, progress)
+                if known is not None:
+                    tell(known.describe())
+                return limits(task, known)
+
+            for problem, lams in objectives:
+                for label, solver in task.entrants:
+                    yield from path_runs(
+                        problem, solver, lams, label=label, stopping=stopping, gate=interrupts
+                    )
+
+        def finish(run: solvers.Run) -> None:
+            tell(run.trace.result | measured(run), run.trace.w)
+            if below_f_star(run):
+                distrust(run.problem)
+
+        return follow_all(runs, tell, progress, finish)
+
+
+@contextmanager
+def _file(path: Path | None) -> Iterator[Keep]:
+    """While it lasts, what it gives takes the records for the file, which is written at the end, however the
+    path ends: line by line as they come, or as a table."""
+    if path is None:
+        yield lambda record, w: None
+    elif path.suffix == ".jsonl":
+        yield from _lines(path)
+    else:
+        rows: list[dict[str, Any]] = []
+        weights: list[np.ndarray] = []
+
+        def keep(record: dict[str, Any], w: np.ndarray | None) -> None:
+            if record["type"] == "result":
+                rows.append({name: value for name, value in plain(record).items() if name != "type"})
+                if path.suffix == ".npz":
+                    weights.append(np.empty(0) if w is None else w)
+
+        try:
+            yield keep
+        finally:
+            if rows and path.suffix == ".csv":
+                _write_csv(rows, path)
+            elif rows:
+                _write_npz(rows, weights, path)
+
+
+def _lines(path: Path) -> Iterator[Keep]:
+    """Gives what writes the line of one record; once a run has begun, the file is kept however the path ends,
+    unless it cannot be written."""
+    began, ended = False, None
+
+    def keep(record: dict[str, Any], w: np.ndarray | None) -> None:
+        nonlocal began
+        began = began or record["type"] == "run"
+        print(json.dumps(plain(record)), file=file)
+
+    with replacing(path, encoding="utf-8") as file:
+        try:
+            yield keep
+        except BaseException as error:
+            unwritable = isinstance(error, OSError) and not isinstance(error, (NotWritten, BrokenPipeError))
+            if unwritable or not began:
+                raise
+            ended = error
+    if ended is not None:
+        raise ended
+
+
+def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
+    with replacing(path, encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _write_npz(rows: list[dict[str, Any]], weights: list[np.ndarray], path: Path) -> None:
+    """A column for each field (nan or "" where it is not known); row k's weights are zero but at
+    ``w_indices[w_starts[k]:w_starts[k + 1]]``, in all ``w_size[k]``."""
+    supports = [np.flatnonzero(w) for w in weights]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    with replacing(path, "wb") as file:
+        np.savez_compressed(
+            file,
+            **{name: _column(values) for name, values in columns.items()},
+            w_size=np.array([w.size for w in weights]),
+            w_starts=np.cumsum([0, *(support.size for support in supports)]),
+            w_indices=np.concatenate(supports),
+            w_values=np.concatenate([w[support] for w, support in zip(weights, supports, strict=True)]),
+        )
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    if any(isinstance(value, str) for value in values):
+        return np.array(["" if value is None else value for value in values], dtype=np.str_)
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

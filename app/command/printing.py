@@ -1,0 +1,120 @@
+"""Lists and results as tables for people, on standard output."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from .streams import put
+
+#: Columns of a table that goes to a file or a pipe.
+WIDTH = 160
+
+
+def _print(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[str] = (),
+    title: str | None = None,
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    # rich itself would end the process where nobody reads
+    terminal, text = sys.stdout.isatty(), io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=None if terminal else WIDTH)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for heading in headings:
+        right = heading in numbers
+        table.add_column(heading, justify="right" if right else "left", no_wrap=right or heading == "id")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    put(text.getvalue())
+
+
+def show_entries(kind: str, entries: Sequence[dict[str, Any]]) -> None:
+    """A list of :func:`app.command.listing.entries`."""
+    size = ("size",) if kind == "datasets" else ()
+    headings = ("id", "name", "summary", *size, "paper", "options", "available")
+    rows = []
+    for entry in entries:
+        options = ", ".join(f"{o['name']}={o['default']}" for o in entry["options"])
+        available = "yes" if entry["available"] else f"no: {entry['reason']}"
+        texts = [entry[name] for name in ("id", "name", "summary", *size, "paper")]
+        rows.append((*texts, options, available))
+    _print(headings, rows)
+
+
+#: Columns of a table of results: heading, field of the record, format.
+RUN_COLUMNS = (
+    ("run", "label", ""),
+    ("status", "status", ""),
+    ("objective", "objective", ".10g"),
+    ("gap", "gap", ".2e"),
+    ("proved gap", "dual_gap", ".2e"),
+    ("violation", "violation", ".2e"),
+    ("non-zeros", "nnz", ","),
+    ("iterations", "iterations", ","),
+    ("passes", "passes", ",.1f"),
+    ("CPU s", "cpu_seconds", ".3f"),
+    ("test {metric_name}", "test_metric", ".4f"),
+)
+PATH_COLUMNS = (
+    ("run", "label", ""),
+    ("status", "status", ""),
+    ("λ", "lam", ".5g"),
+    ("objective", "objective", ".8g"),
+    ("gap", "gap", ".1e"),
+    ("violation", "violation", ".1e"),
+    ("non-zeros", "nnz", ","),
+    ("rows", "nnz_rows", ","),
+    ("CPU s", "cpu_seconds", ".3f"),
+    ("train {metric_name}", "train_metric", ".4f"),
+    ("test {metric_name}", "test_metric", ".4f"),
+    ("ranking loss", "test_ranking_loss", ".4f"),
+    ("micro-F1", "test_micro_f1", ".4f"),
+)
+
+
+class Results:
+    """Collects the records of runs and shows what came out, one line a run, in a table for each objective."""
+
+    def __init__(self, columns: Sequence[tuple[str, str, str]]) -> None:
+        self._columns = columns
+        self._f_star: float | None = None
+        self._results: dict[str, list[dict[str, Any]]] = {}
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Note one record of the run stream."""
+        if record["type"] == "problem":
+            self._f_star = None
+            self._objective = f"{record['loss']} with {record['penalty']}"
+        elif record["type"] == "reference":
+            self._f_star = record["f_star"]
+        elif record["type"] == "result":
+            row = {"gap": self._gap(record["objective"]), **record}
+            self._results.setdefault(self._objective, []).append(row)
+
+    def _gap(self, objective: float | None) -> float | None:
+        from solvers import relative_gap, undercuts
+
+        if self._f_star is None or objective is None or undercuts(objective, self._f_star):
+            return None
+        return relative_gap(objective, self._f_star)
+
+    def show(self) -> None:
+        """Print the tables, if anything ran; without columns of which nothing is known."""
+        for objective, rows in self._results.items():
+            shown = [c for c in self._columns if any(row.get(c[1]) is not None for row in rows)]
+            headings = [heading.format(**rows[0]) for heading, _, _ in shown]
+            cells = [[_cell(row.get(field), form) for _, field, form in shown] for row in rows]
+            numbers = [h for h, (_, _, form) in zip(headings, shown, strict=True) if form]
+            _print(headings, cells, numbers, title=objective if len(self._results) > 1 else None)
+
+
+def _cell(value: Any, form: str) -> str:
+    return "–" if value is None else format(value, form)

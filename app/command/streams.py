@@ -1,0 +1,68 @@
+"""Standard streams that are closed, full, or read by nobody."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, TextIO
+
+
+def open_closed() -> None:
+    """Give the standard streams that are closed somewhere to go, lest the next file takes their place.
+
+    All of them then write in an escaped form what their encoding lacks.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
+
+
+def put(text: str) -> None:
+    """Write to standard output at once. Raises BrokenPipeError where nobody reads, NotWritten where it cannot
+    be written."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from solvers.runs.files import NotWritten, why
+
+        reason, advice = why(error)
+        raise NotWritten(f"standard output was not written, for {reason}: {advice}") from error
+
+
+def abandon_output() -> None:
+    """Let standard output go nowhere from here on, so that nothing is left for the interpreter to flush."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Listener:
+    """A stream that takes words for people: where nobody hears them, they are dropped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._heard = True
+
+    def write(self, text: str) -> int:
+        return self._quietly(self._stream.write, text)
+
+    def flush(self) -> None:
+        self._quietly(self._stream.flush)
+
+    def _quietly(self, call: Any, *arguments: Any) -> Any:
+        if self._heard:
+            try:
+                return call(*arguments)
+            except OSError:
+                self._heard = False
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -1,0 +1,1 @@
+"""The page: one visitor's session, and the panels it is made of."""

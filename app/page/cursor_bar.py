@@ -1,0 +1,139 @@
+"""The bar at the bottom: scrubs the one cursor through a run, and shows where something happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+from weakref import ref
+
+import numpy as np
+import param
+from panel.custom import JSComponent
+
+from app import theme
+from app.page.session import Session
+
+#: Events that the bar marks as steps gone wrong, in words.
+TROUBLE = {
+    "stalled-on-working-set": "no progress on the working set",
+    "curvature-skipped": "curvature pair skipped",
+}
+#: The same of a memory that is cleared without a new epoch, which begins with an empty one.
+FAILED_SEARCH = "no step in this direction: the memory is cleared"
+MOST_MARKS = 200
+
+
+class CursorBar(JSComponent):
+    """A slider over iterations with marks; also listens to the keyboard (space, arrows, Home, End)."""
+
+    state = param.Dict(default={}, doc="where the cursor is, and of which run")
+    marks = param.List(default=[], doc="[iteration, kind, text] each")
+
+    _esm = theme.asset("cursor_bar.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("cursor_bar.css")]
+
+    def __init__(self, session: Session, on_space: Any, **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        self._session = session
+        self._on_space = on_space
+        self._marked: object = None
+        session.cursor.param.watch(self._moved, ["run", "iteration", "follow"])
+
+    def _moved(self, *events: param.parameterized.Event) -> None:
+        if not self._session.cursor.keeping_up:
+            self.update()
+
+    def update(self) -> None:
+        """Show the cursor as it is now."""
+        cursor = self._session.cursor
+        trace = cursor.run
+        head = int(trace.last.get("iteration", 0)) if trace is not None else 0
+        state = {"head": head, "iteration": min(cursor.iteration, head), "follow": cursor.follow}
+        rows, until, _ = trace.since(None) if trace is not None else ({"iteration": ()}, None, False)
+        if (row := cursor.row(rows)) is not None:
+            place = trace.info.get("style", 0)
+            state |= {
+                "label": trace.info["label"],
+                "color": theme.style(trace, place)[0],
+                "text": said(rows, row),
+            }
+        if state != self.state:
+            self.state = state
+        mark = (ref(trace), until) if trace is not None else None
+        if mark != self._marked:
+            self._marked = mark
+            found = marks(rows) if trace is not None else []
+            if found != self.marks:
+                self.marks = found
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        cursor = self._session.cursor
+        match data.get("action"):
+            case "space":
+                self._on_space()
+            case "follow":
+                cursor.follow = not cursor.follow
+                self._session.tick()
+            case "move" if cursor.run is not None and isinstance(data.get("iteration"), int):
+                cursor.place(cursor.run, min(data["iteration"], self.state["head"]))
+            case "by" if cursor.run is not None:
+                by = 1 if data.get("by", 0) > 0 else -1
+                self._go(lambda row, last: min(max(row + by, 0), last))
+            case "first" if cursor.run is not None:
+                self._go(lambda row, last: 0)
+            case "last" if cursor.run is not None:
+                self._go(lambda row, last: last)
+
+    def _go(self, where: Callable[[int, int], int]) -> None:
+        """Put the cursor on another recorded iterate: ``where`` gets its row and the last one."""
+        cursor = self._session.cursor
+        rows, _, _ = cursor.run.since(None)
+        if (row := cursor.row(rows)) is not None:
+            iterations = rows["iteration"]
+            cursor.place(cursor.run, int(iterations[where(row, len(iterations) - 1)]))
+
+
+def said(rows: Mapping[str, np.ndarray], row: int) -> str:
+    """What one recorded iterate did, in a line."""
+    record = {name: column[row] for name, column in rows.items()}
+    parts = [
+        f"iteration {theme.number(int(record['iteration']))}",
+        f"f {theme.number(float(record['objective']), 6)}",
+    ]
+    if record["nnz"] >= 0:
+        parts.append(f"{theme.number(int(record['nnz']))} non-zeros")
+    if np.isfinite(record["step"]):
+        trials = int(record["ls_trials"])
+        parts.append(
+            f"step {theme.number(float(record['step']), 3)}"
+            + (f" after {trials} trials" if trials > 1 else "")
+        )
+    parts += [word.replace("-", " ") for word in record["events"]]
+    return " · ".join(parts)
+
+
+def marks(rows: Mapping[str, np.ndarray]) -> list[list[Any]]:
+    """Epoch starts, returned variables and failed steps of a run."""
+    found: list[list[Any]] = []
+    seen = 0
+    for iteration, epoch, returned, events in zip(
+        *(rows[name] for name in ("iteration", "epoch", "returned", "events")), strict=True
+    ):
+        at = int(iteration)
+        if "epoch-start" in events:
+            found.append([at, "epoch", f"epoch {int(epoch)} begins"])
+            seen = 0
+        if returned > seen:
+            found.append(
+                [at, "return", f"{theme.number(int(returned))} variables are back that shrinking had missed"]
+            )
+        seen = max(seen, int(returned))
+        found += [[at, "trouble", text] for word, text in TROUBLE.items() if word in events]
+        if events.count("memory-cleared") > events.count("epoch-start"):
+            found.append([at, "trouble", FAILED_SEARCH])
+    if len(found) > MOST_MARKS:
+        epochs = [mark for mark in found if mark[1] == "epoch"][:MOST_MARKS]
+        rest = [mark for mark in found if mark[1] != "epoch"]
+        stride = max(len(rest) // max(MOST_MARKS - len(epochs), 1), 1)
+        found = sorted(epochs + rest[::stride])
+    return found

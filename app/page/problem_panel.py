@@ -1,0 +1,278 @@
+"""The problem side of the page: data set with its card, loss, penalty, λ."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+import datasets
+import solvers
+from app import theme
+from app.page.card import card
+from app.page.fields import Form
+from app.page.session import Session
+from app.runs import library
+from app.runs.pool import PoolFull, Worker
+from app.serving.batch import batch
+from app.settings.setting import ProblemSetting, positive, why_not_data
+from app.theme import number
+from solvers import LOSSES, PENALTIES, Parameter, parameters
+
+SEED = Parameter("seed", 0, "seed of splits and generators", 0, 999_999_999, None, (), False)
+#: Places of the λ slider, and how far it reaches below λ_max.
+PLACES, DECADES = 81, 4
+
+
+class ProblemPanel:
+    """Widgets for a :class:`ProblemSetting`; ``on_change()`` is called when the user changes it.
+
+    Data are loaded off the page's thread; ``problem`` is None until they are there. What is not in memory is
+    loaded from the first tick on, for which a browser must be there. A watcher of the session.
+    """
+
+    def __init__(self, session: Session, setting: ProblemSetting, on_change: Callable[[], None]) -> None:
+        self._session, self._on_change = session, on_change
+        self.setting = setting
+        self.problem: solvers.Problem | None = None
+        self.error = ""
+        self._lam_error = ""
+        self._loading: Worker | None = None
+        self._waiting = False
+        self._quiet = False
+
+        names = {info.name: id for id, info in datasets.DATASETS.items()}
+        missing = [name for name, id in names.items() if why_not_data(id)]
+        wide = {"sizing_mode": "stretch_width", "size": "small"}
+        self.data = pmui.Select(
+            label="Data set", options=names, disabled_options=[names[n] for n in missing], **wide
+        )
+        self.card = theme.html(sizing_mode="stretch_width", margin=(0, 10))
+        self.options = Form(self._option_changed, title="Data options")
+        self.loss = pmui.Select(label="Loss", **wide)
+        self.penalty = pmui.Select(
+            label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide
+        )
+        self.penalty_form = Form(self._penalty_form_changed)
+        self.lam = pmui.TextInput(label="λ", width=110, size="small")
+        self.ratio = theme.html(margin=(14, 10, 0, 0), css_classes=["ratio"])
+        self.slider = pmui.DiscreteSlider(
+            label="λ on a log scale",
+            options=[1.0],
+            value=1.0,
+            show_value=False,
+            sizing_mode="stretch_width",
+            margin=(0, 18),
+        )
+        self.data.param.watch(lambda e: self._choose(lambda: ProblemSetting.of(e.new)), "value")
+        self.loss.param.watch(
+            lambda e: self._choose(lambda: replace(self.setting, loss=e.new, lam=None)), "value"
+        )
+        self.penalty.param.watch(
+            lambda e: self._choose(lambda: replace(self.setting, penalty=e.new, penalty_params={}, lam=None)),
+            "value",
+        )
+        self.lam.param.watch(self._lam_typed, "value")
+        self.slider.param.watch(self._lam_slid, "value")
+        self.view = pn.Column(
+            self.data,
+            self.card,
+            self.options,
+            self.loss,
+            self.penalty,
+            self.penalty_form,
+            pn.Row(self.lam, self.ratio, sizing_mode="stretch_width", margin=0),
+            self.slider,
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self._set(setting)
+
+    def set(self, setting: ProblemSetting) -> None:
+        """Show another problem and load its data. The runs on the one before are stopped and forgotten first,
+        with all that is drawn of them."""
+        with batch():
+            self._session.clear()
+            self._set(setting)
+            self._on_change()
+            self._session.tick()
+
+    def _set(self, setting: ProblemSetting) -> None:
+        if self._loading is not None:
+            self._loading.stop()
+        self.setting, self.problem, self.error, self._loading = setting, None, "", None
+        self._show()
+        found = library.at_hand(setting)
+        self._waiting = found is None
+        if found is None:
+            self.card.object = f'<p class="note">{self.loading} …</p>'
+        else:
+            self._take(card(*found), found[1])
+
+    @property
+    def loading(self) -> str:
+        """What is being loaded, in words; empty if nothing is."""
+        busy = self._waiting or self._loading is not None
+        return f"loading {datasets.DATASETS[self.setting.data].name}" if busy else ""
+
+    @property
+    def ready(self) -> bool:
+        """Whether the data are there."""
+        return self.problem is not None
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why this problem cannot be run, in a sentence; None if it can."""
+        name = datasets.DATASETS[self.setting.data].name
+        wrong = self.options.obstacle or self.penalty_form.obstacle
+        if wrong is None and self.error:
+            wrong = f"{name} cannot be loaded: {self.error}"
+        if wrong is None and not self.ready:
+            wrong = f"{self.loading} …"
+        return wrong or self._lam_error or None
+
+    # what the user does
+
+    def _choose(self, make: Callable[[], ProblemSetting]) -> None:
+        if self._quiet:
+            return
+        setting = make()
+        if setting != self.setting:
+            self.set(setting)
+        else:
+            self._on_change()
+
+    def _option_changed(self) -> None:
+        values = dict(self.options.values)
+        seed = values.pop("seed", 0)
+        same = values == dict(self.setting.options)
+        setting = replace(self.setting, options=values, seed=seed, lam=self.setting.lam if same else None)
+        self._choose(setting.with_fitting_loss)
+
+    def _penalty_form_changed(self) -> None:
+        values = dict(self.penalty_form.values)
+        same = values == dict(self.setting.penalty_params)
+        lam = self.setting.lam if same else None
+        self._choose(lambda: replace(self.setting, penalty_params=values, lam=lam))
+
+    def _lam_typed(self, event: object) -> None:
+        if self._quiet:
+            return
+        try:
+            lam = positive("λ", self.lam.value)
+        except ValueError as error:
+            self._lam_error = str(error)
+            self.lam.param.update(error_state=True, helper_text=self._lam_error)
+        else:
+            self._set_lam(lam)
+        self._on_change()
+
+    def _lam_slid(self, event: object) -> None:
+        if self._quiet:
+            return
+        self._set_lam(float(self.slider.value))
+        self._on_change()
+
+    def _set_lam(self, lam: float | None) -> None:
+        self.setting = replace(self.setting, lam=lam)
+        self._show_lam()
+
+    # what the user sees
+
+    def _show(self) -> None:
+        setting = self.setting
+        info = datasets.DATASETS[setting.data]
+        self._quiet = True
+        self.data.value = setting.data
+        self.options.set(
+            [*info.options, SEED], {**setting.options, **({"seed": setting.seed} if setting.seed else {})}
+        )
+        losses = {LOSSES[id].name: id for id in solvers.losses_for(setting.kind)}
+        self.loss.param.update(options=losses, value=setting.loss)
+        self.penalty.value = setting.penalty
+        self.penalty_form.set(parameters(PENALTIES[setting.penalty]), setting.penalty_params)
+        self.penalty_form.visible = bool(self.penalty_form.fields)
+        self._quiet = False
+        self._show_lam()
+
+    def _show_lam(self) -> None:
+        setting, problem = self.setting, self.problem
+        self._lam_error = ""
+        takes = PENALTIES[setting.penalty].takes_lam
+        self._quiet = True
+        self.lam.param.update(
+            value="" if setting.lam is None else f"{setting.lam:.6g}",
+            visible=takes,
+            error_state=False,
+            helper_text="",
+        )
+        self.slider.visible = takes and problem is not None
+        self.ratio.visible = takes
+        self.ratio.object = ""
+        if takes and problem is not None and setting.lam is not None:
+            top = problem.lam_max or problem.lam * 10 ** (DECADES / 2)
+            grid = [float(f"{v:.3g}") for v in np.geomspace(top * 10**-DECADES, top, PLACES)]
+            if self.slider.options != grid:
+                self.slider.param.update(options=grid, value=grid[0])
+            nearest = min(grid, key=lambda v: abs(math.log(v / setting.lam)))
+            if self.slider.value != nearest:
+                self.slider.value = nearest
+            if problem.lam_max:
+                ratio = setting.lam / problem.lam_max
+                optimal = ":<br>w = 0 is optimal" if ratio >= 1.0 else ""
+                self.ratio.object = f"= {number(ratio, 3)} λ<sub>max</sub>{optimal}"
+        self._quiet = False
+
+    # loading, off the page's thread
+
+    def update(self) -> None:
+        """Load what is wanted and not there yet."""
+        if self._waiting:
+            self._start()
+
+    def _start(self) -> None:
+        setting = self.setting
+        name = datasets.DATASETS[setting.data].name
+        found: list[tuple[str, solvers.Problem]] = []
+
+        def work(worker: Worker) -> None:
+            data = library.load(setting.data, setting.options, setting.seed)
+            problem = library.problem(data, setting, worker.pulse)
+            found.append((card(data, problem), problem))
+
+        def then(worker: Worker) -> None:
+            if worker is not self._loading:
+                return
+            self._loading = None
+            if worker.error is not None:
+                self.error = str(worker.error) or "out of memory: choose less of the data"
+                self._complain(self.error)
+            elif not found:
+                self._waiting = True
+            else:
+                self._take(*found[0])
+            self._on_change()
+
+        try:
+            self._loading = self._session.task(work, then)
+        except PoolFull as error:
+            self._waiting = True
+            self._complain(f"{name} will be loaded as soon as there is room: {error}")
+        else:
+            self._waiting = False
+            self.card.object = f'<p class="note">{self.loading} …</p>'
+
+    def _take(self, shown: str, problem: solvers.Problem) -> None:
+        """What was loaded is there; a λ typed meanwhile stays."""
+        self.card.object, self.problem = shown, problem
+        self._set_lam(problem.lam if self.setting.lam is None else self.setting.lam)
+
+    def _complain(self, text: str) -> None:
+        said = f'<p class="note error" role="alert">{html.escape(text)}</p>'
+        if self.card.object != said:
+            self.card.object = said

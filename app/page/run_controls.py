@@ -1,0 +1,102 @@
+"""Run, Pause, Step, Stop, Clear and the speeds, of the runs and of the plots: for all runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import panel_material_ui as pmui
+
+from app.page.session import Session
+
+#: Iterates a second, and their names; 0 is full speed.
+PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0.0}
+
+#: Ticks (some five a second) between updates of the plots, and their names; 0 holds them while runs go on.
+DRAWING = {"live": 1, "once a second": 5, "held": 0}
+
+#: What stands beside Run when it can be pressed, and while data are loaded for it.
+GOES, WAITS = "play_arrow", "hourglass_empty"
+
+
+class RunControls:
+    """The buttons. ``start(step)`` is asked to launch new runs when none is alive and there is no
+    ``obstacle``, a sentence that says why not; ``on_change()`` is called when a speed has been chosen."""
+
+    def __init__(
+        self, session: Session, start: Callable[[bool], None], on_change: Callable[[], None]
+    ) -> None:
+        self._session, self._start = session, start
+        small = {"size": "small", "margin": (4, 4)}
+        self.run = pmui.Button(label="Run", icon=GOES, variant="contained", width=112, **small)
+        self.pause = pmui.Button(label="Pause", icon="pause", variant="outlined", **small)
+        self.step = pmui.Button(
+            label="Step",
+            icon="skip_next",
+            variant="outlined",
+            **small,
+        )
+        self.stop = pmui.Button(label="Stop", icon="stop", variant="outlined", **small)
+        self.clear = pmui.Button(label="Clear", icon="clear", variant="text", **small)
+        self.pace = pmui.Select(
+            label="Speed, iterations", options=PACES, value=0.0, width=140, size="small", margin=(4, 8)
+        )
+        self.drawing = pmui.Select(
+            label="Plots", options=DRAWING, value=1, width=130, size="small", margin=(4, 8)
+        )
+        self.run.on_click(lambda event: self.go())
+        self.pause.on_click(lambda event: self._then(session.pause))
+        self.step.on_click(lambda event: self._one_step())
+        self.stop.on_click(lambda event: self._then(session.stop))
+        self.clear.on_click(lambda event: self._then(session.clear))
+        self.pace.param.watch(lambda event: (session.set_pace(event.new), on_change()), "value")
+        self.drawing.param.watch(lambda event: (session.set_drawing(event.new), on_change()), "value")
+        self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace, self.drawing]
+        self.obstacle: str | None = None
+        self.loading = False
+        self.update()
+
+    def go(self) -> None:
+        """Start, or go on."""
+        self._start_or(self._session.resume, step=False)
+
+    def toggle(self) -> None:
+        """What the space bar does: run or pause."""
+        if self._session.state == "running":
+            self._then(self._session.pause)
+        elif not self.run.disabled:
+            self.go()
+
+    def _one_step(self) -> None:
+        self._start_or(self._session.step, step=True)
+
+    def _start_or(self, go_on: Callable[[], None], *, step: bool) -> None:
+        if self._session.state != "idle":
+            go_on()
+        elif self.obstacle is None:
+            self._start(step)
+        self._session.tick()
+
+    def _then(self, act: Callable[[], None]) -> None:
+        act()
+        self._session.tick()
+
+    def update(self) -> None:
+        """Which buttons make sense now."""
+        state = self._session.state
+        cannot_start = state == "idle" and self.obstacle is not None
+        wanted = {
+            self.run: state == "running" or cannot_start,
+            self.pause: state != "running",
+            self.step: cannot_start,
+            self.stop: state == "idle",
+            self.clear: not self._session.runs,
+        }
+        for button, disabled in wanted.items():
+            if button.disabled != disabled:
+                button.disabled = disabled
+        icon = WAITS if self.loading and state == "idle" else GOES
+        if self.run.icon != icon:
+            self.run.icon = icon
+        label = "Resume" if state == "paused" else "Run"
+        if self.run.label != label:
+            self.run.label = label

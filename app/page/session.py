@@ -1,0 +1,229 @@
+"""One visitor's runs: started and steered from the page, watched by one timer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import panel as pn
+
+from app.runs import pool
+from app.runs.live import LiveRun
+from app.serving import rhythm
+from app.serving.batch import batch
+from app.serving.pulse import Pulse
+from app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
+from app.views import View
+from app.views.cursor import Cursor
+from solvers import Trace
+
+#: Said in place of a plot while runs are under way.
+WAITING = "No run that is shown has an iterate yet."
+#: Seconds without a connection after which what a session computes ends.
+GRACE = 0.5
+
+
+class Watcher(Protocol):
+    """Something on the page that follows the runs."""
+
+    def update(self) -> None:
+        """Bring it up to date."""
+
+
+class Session:
+    """The runs, the cursor and the views of one visitor. All methods belong to the page's thread."""
+
+    def __init__(self, run_pool: pool.RunPool | None = None, pages: Rhythm = rhythm.shared) -> None:
+        self.share = (run_pool or pool.shared()).share()
+        self._rhythm = pages
+        self.runs: list[LiveRun] = []
+        self.cursor = Cursor()
+        self.views: list[View] = []
+        self.watchers: list[Watcher] = []
+        self.pace = 0.0
+        self.drawing = 1
+        self._ticks = 0
+        self._hidden: set[int] = set()
+        self._shown: list[Trace] = []
+        self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
+        self._timer: pn.io.PeriodicCallback | None = None
+        self._connected: Callable[[], int] | None = None
+        self._seen_connected = time.monotonic()
+        self._ever_connected = False
+        #: Called when a browser comes back and finds that what was at work without it has been stopped.
+        self.on_return: Callable[[], None] = lambda: None
+        self._cut_off = False
+        self.pulse = Pulse()
+        #: What has to come before anything can be run; empty if nothing has to.
+        self.awaits = ""
+
+    # runs
+
+    def launch(self, makers: Sequence[Callable[..., LiveRun]], *, step: bool = False) -> None:
+        """Start new runs in place of those there were. A maker gets share, pace and step."""
+        self.clear()
+        self.cursor.reset()
+        for make in makers:
+            self.runs.append(make(self.share, pace=self.pace, step=step))
+        self._ticks = 0  # views that take long wait until the first points are there
+        self._set_period(EAGER)
+
+    @property
+    def alive(self) -> list[LiveRun]:
+        return [run for run in self.runs if run.alive]
+
+    @property
+    def state(self) -> str:
+        """``idle`` (nothing alive), ``paused`` (all that live are) or ``running``."""
+        if not self.alive:
+            return "idle"
+        return "paused" if all(run.state == "paused" for run in self.alive) else "running"
+
+    def pause(self) -> None:
+        for run in self.alive:
+            run.worker.pause()
+
+    def resume(self) -> None:
+        for run in self.alive:
+            run.worker.resume()
+
+    def step(self) -> None:
+        for run in self.alive:
+            run.worker.step_once()
+
+    def stop(self) -> None:
+        for run in self.alive:
+            run.worker.stop()
+
+    def clear(self) -> None:
+        """Stop and forget all runs."""
+        for run in list(self.runs):
+            self.remove(run)
+        self._hidden.clear()
+
+    def remove(self, run: LiveRun) -> None:
+        """Stop and forget one run."""
+        run.forget()
+        self.runs.remove(run)
+
+    def set_pace(self, per_second: float) -> None:
+        """At most so many iterates a second in every run; 0 means full speed."""
+        self.pace = per_second
+        for run in self.alive:
+            run.worker.set_pace(per_second)
+
+    def set_drawing(self, ticks: int) -> None:
+        """Bring the plots up to date at every so many ticks while runs go on; 0 means not before they end.
+        Nothing that is computed is lost."""
+        self.drawing = ticks
+
+    # which of them are drawn
+
+    def hidden(self, run: LiveRun) -> bool:
+        return id(run) in self._hidden
+
+    def toggle(self, run: LiveRun) -> None:
+        """Hide a run in all plots, or show it again."""
+        self._hidden ^= {id(run)}
+
+    def isolate(self, run: LiveRun) -> None:
+        """Show this run alone, or all if it is alone already."""
+        others = {id(r) for r in self.runs if r is not run}
+        self._hidden = set() if self._hidden == others else others
+
+    @property
+    def traces(self) -> list[Trace]:
+        """Of the runs that are drawn."""
+        return [run.trace for run in self.runs if run.trace is not None and not self.hidden(run)]
+
+    # other work off the page's thread
+
+    def task(self, work: Callable[[pool.Worker], None], then: Callable[[pool.Worker], None]) -> pool.Worker:
+        """Do ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``."""
+        worker = self.share.start(work, "page task")
+        self._tasks.append((worker, then))
+        return worker
+
+    # the timer
+
+    def start_timer(self, connections: Callable[[], int]) -> None:
+        """Tick some five times a second in the current document; ``connections()`` counts its pages."""
+        self._connected = connections
+        self._seen_connected = time.monotonic()
+        # in the background: else every tick would tell the browser that the server is busy, and free again
+        self._timer = pn.io.PeriodicCallback(callback=self._on_time, period=PERIOD, background=True)
+        self._timer.start()
+
+    @property
+    def ticking(self) -> bool:
+        """Whether a browser shows the page."""
+        return self._timer is not None
+
+    def _on_time(self) -> None:
+        away = self._seconds_away()
+        if away > GRACE:
+            # the browser may come back to what was computed, until the server forgets the session
+            self._cut_off |= bool(self.share.workers)
+            self.share.stop()
+            self._set_period(SLOWEST)
+        if away:  # what is sent now would be lost
+            self._rhythm.leave(self)
+            return
+        if self._cut_off:
+            self._cut_off = False
+            self.on_return()
+        if self.pulse.behind:
+            return
+        began = time.perf_counter()
+        with batch():
+            self.tick()
+            if self.alive:
+                self.pulse.beat()
+        self._rhythm.note(self, 1000.0 * (time.perf_counter() - began))
+        starting = any(run.alive and not (run.trace and len(run.trace)) for run in self.runs)
+        self._set_period(self._rhythm.period(self._timer.period, eager=starting))
+
+    def _set_period(self, period: int) -> None:
+        if self._timer is not None and self._timer.period != period:
+            self._timer.period = period
+
+    def _seconds_away(self) -> float:
+        """Since when no browser is connected, after there was one; 0 while there is."""
+        now = time.monotonic()
+        if self._connected() > 0:
+            self._ever_connected, self._seen_connected = True, now
+        return now - self._seen_connected if self._ever_connected else 0.0
+
+    def tick(self) -> None:
+        """Send what is new as one change of the page."""
+        self._ticks += 1
+        with self.share.pool.page_first(), batch():
+            finished = [(worker, then) for worker, then in self._tasks if worker.done.is_set()]
+            self._tasks = [(worker, then) for worker, then in self._tasks if not worker.done.is_set()]
+            for worker, then in finished:
+                then(worker)
+            traces = self.traces
+            changed = len(traces) != len(self._shown) or any(
+                a is not b for a, b in zip(traces, self._shown, strict=True)
+            )
+            self._shown = traces
+            self.cursor.keep_up(traces)
+            live = bool(self.alive)
+            for view in self.views:
+                view.awaits = WAITING if live else self.awaits
+                if changed:
+                    view.traces = list(traces)
+                if not live or (self.drawing and self._ticks % (self.drawing * view.every) == 0):
+                    view.update()
+            for watcher in self.watchers:
+                watcher.update()
+
+    def close(self) -> None:
+        """End everything; the session is over."""
+        self._rhythm.leave(self)
+        self.share.stop()
+        self.clear()
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None

@@ -1,0 +1,133 @@
+"""Data sets and problems, made once and shared by all sessions of the server."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar
+
+import datasets
+import solvers
+from app.runs.budget import budget, footprint, size_of
+from app.settings.setting import ProblemSetting
+
+#: Weights up to which another λ costs so little that it need not wait for a thread.
+QUICK = 1_000_000
+
+T = TypeVar("T")
+
+
+class _Shelf:
+    """Values by key, each made once by whoever asks first. The least recently used are dropped when all
+    together take more bytes than ``room()``."""
+
+    def __init__(self, room: Callable[[], float], nbytes: Callable[[Any], int] = footprint) -> None:
+        self._lock = threading.Lock()
+        self._room, self._nbytes = room, nbytes
+        self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._makers: dict[Hashable, threading.Lock] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        with self._lock:
+            maker = self._makers.setdefault(key, threading.Lock())
+        with maker:
+            try:
+                with self._lock:
+                    if key in self._values:
+                        self._values.move_to_end(key)
+                        return self._values[key][0]
+                value = make()
+                nbytes = self._nbytes(value)
+                with self._lock:
+                    self._values[key] = value, nbytes
+                    while sum(size for _, size in self._values.values()) > self._room():
+                        self._values.popitem(last=False)
+                return value
+            finally:
+                with self._lock:  # whoever waits for it has it; whoever comes now finds the value, if any
+                    self._makers.pop(key, None)
+
+    def peek(self, key: Hashable) -> Any:
+        """The value if it is there, else None; nothing is made, and nobody is waited for."""
+        with self._lock:
+            return self._values.get(key, (None, 0))[0]
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._values.clear()
+
+
+_shelf = _Shelf(lambda: budget.kept)
+
+
+def load(id: str, options: dict[str, Any], seed: int) -> datasets.Dataset:
+    """The data set, from memory if somebody had it lately. Raises ValueError, one sentence:
+    datasets.DataError, or that it is beyond the server's budget, in which case nothing has been made."""
+
+    def make() -> datasets.Dataset:
+        info = datasets.DATASETS[id]
+        budget.check(info.name, info.estimate(**options))
+        budget.room(info.name, info.estimate(**options), forget)
+        return datasets.load(id, seed=seed, **options)
+
+    return _shelf.get(_data_key(id, options, seed), make)
+
+
+def problem(
+    data: datasets.Dataset, setting: ProblemSetting, pulse: Callable[[], None] | None = None
+) -> solvers.Problem:
+    """The problem of ``setting`` on ``data``; those that differ in λ alone share data and products. ``pulse``
+    as in :func:`variant`. Raises ValueError, one sentence, for a problem beyond the server's budget."""
+
+    def make() -> solvers.Problem:
+        name, size = datasets.DATASETS[setting.data].name, size_of(data)
+        budget.check(name, size)
+        budget.room(name, size, forget)
+        made = solvers.make_problem(
+            data, setting.loss, setting.penalty, penalty_params=setting.penalty_params
+        )
+        # its copies at whatever λ share this array, which lives as long as the last of them
+        budget.count(made.design.edges, footprint(data, made))
+        return made
+
+    return variant(_shelf.get(_problem_key(data, setting), make), setting, pulse)
+
+
+def at_hand(setting: ProblemSetting) -> tuple[datasets.Dataset, solvers.Problem] | None:
+    """Data and problem of ``setting`` if they are in memory and take nothing more, else None."""
+    data = _shelf.peek(_data_key(setting.data, setting.options, setting.seed))
+    base = None if data is None else _shelf.peek(_problem_key(data, setting))
+    return None if base is None or base.size > QUICK else (data, variant(base, setting))
+
+
+def forget() -> None:
+    """Drop what is only kept; what is in use stays where it is used."""
+    _shelf.clear()
+
+
+def _data_key(id: str, options: Mapping[str, Any], seed: int) -> Hashable:
+    return id, tuple(sorted(options.items())), seed
+
+
+def _problem_key(data: datasets.Dataset, setting: ProblemSetting) -> Hashable:
+    source = data.id, tuple(sorted(data.options.items())), data.seed, data.digest
+    return *source, setting.loss, setting.penalty, tuple(sorted(setting.penalty_params.items()))
+
+
+def variant(
+    base: solvers.Problem, setting: ProblemSetting, pulse: Callable[[], None] | None = None
+) -> solvers.Problem:
+    """``base`` with the penalty and at the λ of ``setting`` (None: as it is); data and products shared.
+
+    A new penalty or λ of a huge problem takes a gradient over all weights: ``pulse`` is called meanwhile, and
+    may raise. What is returned does not keep it, as it may be used when the worker whose pulse it is has been
+    stopped.
+    """
+    made = base if pulse is None else base.with_pulse(pulse)
+    if setting.penalty != made.penalty.id:
+        made = made.with_penalty(solvers.PENALTIES[setting.penalty](**setting.penalty_params))
+    if setting.lam is not None and made.penalty.takes_lam and setting.lam != made.lam:
+        made = made.at_lam(setting.lam)
+    return made if pulse is None else made.with_pulse(base.pulse)

@@ -1,0 +1,217 @@
+"""Reference optima f*: solved once for a problem, kept on disk under its key."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import itertools
+import json
+import logging
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import solvers
+from datasets.store import home
+from solvers.parts.linesearch import ROUNDING
+from solvers.runs.files import replacing, why
+
+log = logging.getLogger(__name__)
+
+#: Bytes of a kept reference, at most.
+LONGEST = 100_000
+#: Violation aimed at, relative to that at w = 0.
+TARGET = 1e-9
+#: Most CPU seconds of the first solver; a later one may take twice what the first took, or this least.
+MOST_SECONDS = 3600.0
+LEAST_SECONDS = 5.0
+#: Solvers asked for an optimum, at most.
+ATTEMPTS = 3
+#: The solvers to ask first, in this order, with their hyper-parameters for it; those that do not take the
+#: problem fall out. Where the penalty separates into weights Prox-QN is the fastest and stops where rounding
+#: hides its decrease, and OWL-QN from there brings the violation down by its gradient. Where it has norms of
+#: rows coordinate descent is, if the loss is a sum over rows of scores; else SpaRSA, then FISTA with
+#: restarts. ``tests/benchmarks/test_reference.py`` measures them on a problem of each structure.
+PRECISE: dict[str, dict[str, Any]] = {
+    "prox-qn": {"memory": 30, "tol": TARGET},
+    "owl-qn": {},
+    "bcd-ls": {},
+    "sparsa": {},
+    "fista-ls": {"restart": True},
+}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The best objective known. ``violation`` is the one reached there, ``gap`` how far above the minimum it
+    is at most (None where nothing proves it), ``cached`` whether it was on disk.
+
+    ``solver`` is None for a value that was given by the user.
+    """
+
+    f_star: float
+    violation: float | None
+    gap: float | None
+    solver: str | None
+    cached: bool
+
+    def describe(self) -> dict[str, Any]:
+        """The reference record, with the fields of the command line's contract and no other."""
+        values = {"f_star": self.f_star, "violation": self.violation}
+        return {"type": "reference", **values, "solver": self.solver, "cached": self.cached}
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """Lets a run go on as long as ``pulse`` does not raise."""
+
+    pulse: Callable[[], None]
+
+    def step(self, run: solvers.Run) -> None:
+        self.pulse()
+
+
+def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None) -> Reference:
+    """The minimum of ``problem``: from the cache, or solved to a violation of 1e-9 relative and cached.
+
+    Where the first solver does not get that far (rounding, its limit) another one goes on from its weights,
+    and the lower objective counts; ``violation`` tells what was reached. ``pulse`` is called every 50 ms or
+    so and may block, or raise :class:`solvers.Interrupted`, which then leaves this function.
+    Raises ValueError where no solver fits or none gets anywhere.
+    """
+    if known := cached(problem):
+        return known
+    gate = _Gate(pulse or (lambda: None))
+    best: Reference | None = None
+    w0, seconds = None, MOST_SECONDS
+    for solver in candidates(problem):
+        stopping = solvers.Stopping(tol=TARGET, max_seconds=seconds)
+        trace = solvers.Run(problem, solver, stopping=stopping, gate=gate, w0=w0).execute()
+        if trace.status == "stopped":
+            raise solvers.Interrupted
+        if trace.status == "failed":
+            continue
+        f, violation = trace.result["objective"], trace.result["violation"]
+        if best is None:
+            seconds = max(2.0 * trace.result["cpu_seconds"], LEAST_SECONDS)
+        if best is None or _better(f, violation, best):
+            best, w0 = Reference(f, violation, None, solver.id, cached=False), trace.w
+        if trace.status == "unbounded" or violation <= problem.aim(TARGET):
+            break
+    if best is None:
+        raise ValueError("no solver here finds f* of this problem: give f* as a number")
+    best = replace(best, gap=solvers.duality_gap(problem, problem.with_pulse(gate.pulse).at(w0)))
+    _write(problem, best)
+    return best
+
+
+def cached(problem: solvers.Problem) -> Reference | None:
+    """The minimum of ``problem`` if it is on disk and loss and penalty have not been edited since.
+
+    What is there but cannot be right is thrown away, with a notice.
+    """
+    path = _path(problem)
+    try:
+        with path.open("rb") as file:
+            text = file.read(LONGEST + 1)
+    except OSError:  # nothing there, or nothing to be had from it: solve again
+        return None
+    try:
+        entry = _checked(text)
+        if entry["definition"] != _definition(problem):
+            return None
+        return _consistent(problem, entry)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        reason = str(error) if type(error) is ValueError else "it is not as it was written"
+        log.warning("%s is thrown away, for %s: f* of this problem is to be solved for again", path, reason)
+        _discard(path)
+        return None
+
+
+def distrust(problem: solvers.Problem) -> None:
+    """Throw away what is kept for ``problem``: an iterate was below it."""
+    _discard(_path(problem))
+
+
+def _discard(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s could not be deleted (%s): delete it by hand", path, error.strerror)
+
+
+def _checked(text: bytes) -> dict[str, Any]:
+    """The entry that a file holds; raises ValueError and others where it is not one of ours, or not whole."""
+    if len(text) > LONGEST:
+        raise ValueError("it is too long")
+    entry = json.loads(text)
+    if not isinstance(entry, dict) or entry.pop("digest", None) != _digest(entry):
+        raise ValueError("its digest is not that of its content")
+    return entry
+
+
+def _digest(entry: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+
+
+def _consistent(problem: solvers.Problem, entry: dict[str, Any]) -> Reference:
+    """The reference of an entry; ValueError where its numbers cannot be those of the problem's minimum."""
+    f_star, violation, gap = (entry[name] for name in ("f_star", "violation", "gap"))
+    numbers = (f_star, violation) if gap is None else (f_star, violation, gap)
+    if not all(math.isfinite(number) for number in numbers) or min(numbers[1:]) < 0.0:
+        raise ValueError("it holds numbers that are not possible")
+    if solvers.undercuts(problem.at().objective, f_star):
+        raise ValueError("its f* is above the objective at w = 0")
+    gap = None if gap is None else float(gap)
+    return Reference(float(f_star), float(violation), gap, str(entry["solver"]), cached=True)
+
+
+def _better(f: float, violation: float, best: Reference) -> bool:
+    """Whether the objective is lower, or as low up to rounding at a smaller violation."""
+    rounding = ROUNDING * abs(best.f_star)
+    return f < best.f_star - rounding or (f <= best.f_star + rounding and violation < best.violation)
+
+
+def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
+    """Up to ``ATTEMPTS`` solvers that take the problem, the precise ones first."""
+    fitting = solvers.compatible(problem.loss.id, problem.penalty.id)
+    ids = [id for id in PRECISE if id in fitting] + [id for id in fitting if id not in PRECISE]
+    able = (s for s in (_solver(id) for id in ids) if s.refuses(problem) is None)
+    return itertools.islice(able, ATTEMPTS)
+
+
+def _solver(id: str) -> solvers.Solver:
+    return solvers.make_solver(id, **PRECISE.get(id, {})).towards(TARGET)
+
+
+def _path(problem: solvers.Problem) -> Path:
+    return home() / "reference" / f"{problem.key}.json"
+
+
+def _definition(problem: solvers.Problem) -> str | None:
+    """Hash of the files that define loss and penalty (a user edits them); None where there is no file."""
+    digest = hashlib.sha256()
+    try:
+        for part in (problem.loss, problem.penalty):
+            digest.update(Path(inspect.getfile(type(part))).read_bytes())
+    except (OSError, TypeError):
+        return None
+    return digest.hexdigest()
+
+
+def _write(problem: solvers.Problem, found: Reference) -> None:
+    """Put ``found`` in the cache at one stroke; a cache that cannot be written is done without."""
+    definition = _definition(problem)
+    if definition is None:
+        return
+    entry = {**found.describe(), "gap": found.gap, "definition": definition, "problem": problem.describe()}
+    entry = json.loads(json.dumps(entry, default=str))  # as it will be read
+    path = _path(problem)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path, encoding="utf-8") as file:
+            json.dump({**entry, "digest": _digest(entry)}, file, indent=1)
+    except OSError as error:
+        log.warning("f* is not kept for the next time, for %s: %s", *why(error))

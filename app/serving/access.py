@@ -1,0 +1,50 @@
+"""Who may look: visitors from this machine who call it by its own name, and everybody once the server was
+started for the public."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from app.serving.options import HOST, PUBLIC, Serving
+
+#: What this machine is called by itself. A page of somebody else's can make its own name mean this machine
+#: (DNS rebinding), and so read what is served here, but it cannot take one of these.
+OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+
+def refusal(peer: str | None, host: str | None, serving: Serving, origin: str | None = None) -> str | None:
+    """The sentence for a request that is not answered; None if it is.
+
+    ``peer`` is the address it comes from, ``host`` what it calls this server (its ``Host``), and ``origin``,
+    where it has one, the page that makes it.
+    """
+    if serving.public:
+        return None
+    if not _is_here(peer):
+        return (
+            "This Solverscope serves only the machine it runs on: "
+            f"start it with `panel serve app --args {PUBLIC}` to let others in."
+        )
+    known = {*OWN_NAMES, *serving.hosts}
+    if _name(host) not in known:
+        return (
+            "This Solverscope answers to localhost and 127.0.0.1 only: "
+            f"start it with `panel serve app --args {HOST} NAME` to use another name."
+        )
+    if origin is not None and _name(origin.partition("://")[2]) not in known:
+        return "This Solverscope answers its own page only, not those of other sites: open it at localhost."
+    return None
+
+
+def _is_here(peer: str | None) -> bool:
+    try:
+        address = ipaddress.ip_address((peer or "").partition("%")[0])
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def _name(host: str | None) -> str:
+    """A ``Host`` without its port, in lower case."""
+    name, colon, port = (host or "").lower().rpartition(":")
+    return name if colon and port.isdigit() else (host or "").lower()

@@ -1,0 +1,41 @@
+"""What a browser has drawn of the updates it was sent."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import param
+from panel.custom import JSComponent
+
+from app import theme
+from app.serving.rhythm import SLOWEST
+
+
+class Pulse(JSComponent):
+    """Counts updates; the browser gives each number back once it has drawn the update.
+
+    A browser that is sent more than it can draw keeps the rest in a queue, and answers no click until it is
+    through: so the next update waits for the last, though not for ever, since a tab in the background does
+    not draw. A client that never answers is not waited for.
+    """
+
+    sent = param.Integer(default=0, doc="updates that have been sent")
+    drawn = param.Integer(default=0, doc="the last of them that the browser has drawn")
+
+    _esm = theme.asset("pulse.js")
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(width=0, height=0, margin=0, **params)
+        self._sent_at = 0.0
+
+    def beat(self) -> None:
+        """An update is being sent."""
+        self._sent_at = time.monotonic()
+        self.sent += 1
+
+    @property
+    def behind(self) -> bool:
+        """Whether the browser should be given time for what it has got."""
+        waited = 1000.0 * (time.monotonic() - self._sent_at)
+        return 0 < self.drawn < self.sent and waited < SLOWEST

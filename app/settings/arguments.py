@@ -1,0 +1,143 @@
+"""What is written on the command line, as values; every error is one sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import solvers
+
+
+def number(
+    flag: str,
+    text: str | None,
+    *,
+    low: float = -math.inf,
+    above: float = -math.inf,
+    kind: type[float] | type[int] = float,
+) -> Any:
+    """A finite number (``kind`` int: a whole one) from ``low`` and above ``above``; None stays None."""
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isfinite(value) and value >= low and value > above and value == kind(value):
+        return kind(value)
+    noun = "a whole number" if kind is int else "a number"
+    bound = f" from {low:g}" if low > -math.inf else f" above {above:g}" if above > -math.inf else ""
+    raise ValueError(f"{flag} {text} is not possible: give {noun}{bound}")
+
+
+def assignments(flag: str, texts: Iterable[str]) -> dict[str, str]:
+    """``name=value`` texts as a dictionary."""
+    return dict(_assignment(flag, text) for text in texts)
+
+
+def _assignment(flag: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise ValueError(f"{flag} {text} sets nothing: write {flag} name=value")
+    return name, value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``[LABEL=]ID[,name=value,...]``: a solver, under the label its run gets."""
+
+    label: str
+    id: str
+    params: dict[str, str]
+
+
+def choices(texts: Sequence[str]) -> list[Choice]:
+    """The solvers asked for; those without a label get their id, with a number from the second on."""
+    parsed = [_choice(text) for text in texts]
+    taken = [choice.label for choice in parsed if choice.label]
+    for label in taken:
+        if taken.count(label) > 1:
+            raise ValueError(f"two solvers are labelled {label!r}: give each a label of its own")
+    named = []
+    for choice in parsed:
+        label, n = choice.label or choice.id, 1
+        while not choice.label and label in taken:
+            n += 1
+            label = f"{choice.id}-{n}"
+        taken.append(label)
+        named.append(Choice(label, choice.id, choice.params))
+    return named
+
+
+def _choice(text: str) -> Choice:
+    head, *rest = text.split(",")
+    label, equals, id = head.rpartition("=")
+    if not id or (equals and not label):
+        raise ValueError(f"--solver {text} names no solver: write --solver [LABEL=]ID[,name=value,...]")
+    return Choice(label, id, assignments(f"--solver {head}:", rest))
+
+
+def make_solvers(
+    chosen: Sequence[Choice], settings: Sequence[str], seed: int
+) -> list[tuple[str, solvers.Solver]]:
+    """Labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` on top of what they were given.
+
+    A setting without a label goes to every solver that has the parameter, unless the solver's own text or a
+    setting with its label says otherwise; ``seed`` to every solver that has one and was not given any.
+    """
+    import solvers
+
+    shared, own = {}, {choice.label: dict(choice.params) for choice in chosen}
+    for name, value in (_assignment("--set", text) for text in settings):
+        label, dot, parameter = name.rpartition(".")
+        if dot and label not in own:
+            raise ValueError(f"--set {name}={value}: no run is labelled {label!r}, only {', '.join(own)}")
+        (own[label] if dot else shared)[parameter] = value
+    made, used = [], set()
+    for choice in chosen:
+        defaults = solvers.make_solver(choice.id)
+        known = {p.name for p in solvers.parameters(type(defaults))}
+        if defaults.presets:
+            known.add("preset")
+        common = {name: value for name, value in shared.items() if name in known}
+        used |= common.keys()
+        seeded = {"seed": seed} if "seed" in known else {}
+        made.append(
+            (choice.label, solvers.make_solver(choice.id, **{**seeded, **common, **own[choice.label]}))
+        )
+    for name in shared.keys() - used:
+        raise ValueError(f"--set {name}={shared[name]}: none of the solvers has a parameter {name!r}")
+    return made
+
+
+def lam_values(
+    lams: str | None,
+    lam_from: str | None,
+    lam_to: str | None,
+    ratio_from: str | None,
+    ratio_to: str | None,
+    n_lams: str | None,
+) -> Callable[[solvers.Problem], list[float]]:
+    """The λ that the options of ``solverscope path`` name, as a function of the problem."""
+    import solvers
+
+    flags = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
+    given = {flag: number(flag, text, above=0) for flag, text in flags.items() if text is not None}
+    n = number("--n-lams", n_lams, low=1, kind=int) or solvers.runs.path.N_LAMS
+    if lams is not None:
+        if given or n_lams is not None:
+            raise ValueError(f"--lams {lams} names all λ: leave {', '.join(given) or '--n-lams'} out")
+        values = [number("--lams", text, above=0) for text in lams.split(",")]
+        return lambda problem: values
+    absolute, relative = ([flag for flag in given if flag.startswith(kind)] for kind in ("--lam", "--ratio"))
+    if absolute and (relative or len(absolute) == 1):
+        raise ValueError(
+            f"{' and '.join(given)} do not name a range: give --lam-from with --lam-to, or ratios"
+        )
+    if absolute:
+        return lambda problem: solvers.log_spaced(problem, n, *given.values(), relative=False)
+    ends = {{"--ratio-from": "first", "--ratio-to": "last"}[flag]: value for flag, value in given.items()}
+    return lambda problem: solvers.log_spaced(problem, n, **ends)

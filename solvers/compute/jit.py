@@ -1,0 +1,68 @@
+"""How kernels are compiled, and where Numba keeps them.
+
+Numba does not notice that a helper in another file has changed, so its cache lives in a folder named after a
+hash of every source of ``solvers``: an edit anywhere gives a new folder, never a stale kernel. Nor does it
+notice that a file of its cache is damaged, and would run what is left of the code: so whatever is cached from
+here on, in the whole process, is kept with its digest (see :mod:`.kernel_cache`).
+"""
+
+import hashlib
+import os
+import threading
+import time
+from pathlib import Path
+
+import numba
+import platformdirs
+from numba.core import dispatcher, event
+
+from .kernel_cache import checked_cache
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def source_hash() -> str:
+    """Hash of all Python sources below ``solvers/``, 16 hexadecimal digits."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+if "NUMBA_CACHE_DIR" not in os.environ:
+    numba.config.CACHE_DIR = str(platformdirs.user_cache_path("solverscope") / "numba" / source_hash())
+
+dispatcher.FunctionCache = checked_cache
+
+#: Decorator of every kernel: cached on disk, runs without the GIL, and 1/0 is inf as in IEEE 754 (the
+#: algorithms compare such values; Python's ZeroDivisionError would end a run instead).
+kernel = numba.njit(nogil=True, cache=True, error_model="numpy")
+
+
+class CompileClock(event.Listener):
+    """Wall and CPU seconds that each thread has spent in Numba's compiler."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def on_start(self, event) -> None:
+        depth = getattr(self._local, "depth", 0)
+        if depth == 0:
+            self._local.began = (time.perf_counter(), time.thread_time())
+        self._local.depth = depth + 1
+
+    def on_end(self, event) -> None:
+        self._local.depth -= 1
+        if self._local.depth == 0:
+            wall, cpu = self._local.began
+            spent = self.spent()
+            self._local.spent = (spent[0] + time.perf_counter() - wall, spent[1] + time.thread_time() - cpu)
+
+    def spent(self) -> tuple[float, float]:
+        """Wall and CPU seconds the calling thread has compiled so far."""
+        return getattr(self._local, "spent", (0.0, 0.0))
+
+
+compile_clock = CompileClock()
+event.register("numba:compile", compile_clock)

@@ -1,0 +1,160 @@
+"""Declared hyper-parameters, and traits: what a loss and a penalty offer, and what a solver needs."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+
+
+class Trait(enum.Flag):
+    """What a loss and a penalty offer, and what a solver may need. ``PHRASES`` words each."""
+
+    SMOOTH = enum.auto()
+    ENTRYWISE = enum.auto()
+    ROWWISE = enum.auto()
+    PROX = enum.auto()
+    SAMPLES = enum.auto()
+    DIAGONAL = enum.auto()
+    ROWS = enum.auto()
+    BOUNDED = enum.auto()
+    NO_RIDGE = enum.auto()
+
+
+PHRASES = {
+    Trait.SMOOTH: "a smooth loss",
+    Trait.ENTRYWISE: "a penalty that separates into single weights",
+    Trait.ROWWISE: "a penalty that separates into rows of weights",
+    Trait.SAMPLES: "a loss whose instances can be taken one at a time",
+    Trait.DIAGONAL: "a loss with second derivatives by single scores",
+    Trait.ROWS: "a loss that is a sum over single rows of scores",
+    Trait.BOUNDED: "a loss of bounded curvature",
+    Trait.NO_RIDGE: "a penalty without ridge",
+    Trait.PROX: "a penalty with a proximal step in closed form",
+}
+
+
+def param(
+    default: Any,
+    help: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[Any, ...] | None = None,
+    words: tuple[str, ...] = (),
+    open_low: bool = False,
+) -> Any:
+    """Declare a hyper-parameter once, for command line, page and Python alike.
+
+    ``low`` and ``high`` bound a number (``open_low`` excludes ``low`` itself), ``choices`` lists the values
+    allowed, ``words`` are extra values a number may take (as ``full`` for ``memory``).
+    """
+    meta = {"help": help, "low": low, "high": high, "choices": choices, "words": words, "open_low": open_low}
+    return field(default=default, metadata=meta)
+
+
+def as_printed(**params: Any) -> Mapping[str, Mapping[str, Any]]:
+    """The ``presets`` of a solver with one, ``paper``: what the paper prints where the defaults differ."""
+    return {"paper": params}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A declared hyper-parameter, as lists and forms show it."""
+
+    name: str
+    default: Any
+    help: str
+    low: float | None
+    high: float | None
+    choices: tuple[Any, ...] | None
+    words: tuple[str, ...]
+    open_low: bool
+
+    @property
+    def kind(self) -> type:
+        return type(self.default)
+
+    @property
+    def range(self) -> str:
+        """The values allowed, in words."""
+        if self.choices is not None:
+            return "one of " + ", ".join(_text(c) for c in self.choices)
+        if self.kind is bool:
+            return "one of true, false"
+        noun = "a whole number" if self.kind is int else "a number"
+        low = "" if self.low is None else f" {'above' if self.open_low else 'from'} {self.low:g}"
+        high = "" if self.high is None else f" to {self.high:g}"
+        return f"{noun}{low}{high}" + "".join(f" or {w}" for w in self.words)
+
+    def parse(self, value: Any) -> Any:
+        """``value`` (text or typed) as this parameter's type; ValueError with one sentence if it is none."""
+        problem = ValueError(f"{self.name}={value}: {self.name} must be {self.range}")
+        if self.choices is not None:
+            for choice in self.choices:
+                if value == choice or str(value) == str(choice):
+                    return choice
+            raise problem
+        if value in self.words:
+            return value
+        if self.kind is bool:
+            if isinstance(value, bool | np.bool_):
+                return bool(value)
+            words = {"true": True, "on": True, "1": True, "yes": True}
+            words |= {"false": False, "off": False, "0": False, "no": False}
+            if str(value).lower() not in words:
+                raise problem
+            return words[str(value).lower()]
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise problem from None
+        if not math.isfinite(number) or (self.kind is int and number != int(number)):
+            raise problem
+        if self.low is not None and (number < self.low or (self.open_low and number == self.low)):
+            raise problem
+        if self.high is not None and number > self.high:
+            raise problem
+        return self.kind(number)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def parameters(cls: type) -> tuple[Parameter, ...]:
+    """The hyper-parameters a class declares with :func:`param`."""
+    return tuple(
+        Parameter(f.name, f.default, **f.metadata)
+        for f in fields(cls)
+        if f.default is not MISSING and f.metadata
+    )
+
+
+class Declared:
+    """Checks declared parameters when an instance is made (base of frozen dataclasses)."""
+
+    def __post_init__(self) -> None:
+        for parameter in parameters(type(self)):
+            value = parameter.parse(getattr(self, parameter.name))
+            object.__setattr__(self, parameter.name, value)
+
+    def _holding(self, **held: Any) -> Self:
+        """A copy that also holds these values (the hyper-parameters stay frozen)."""
+        other = copy.copy(self)
+        for name, value in held.items():
+            object.__setattr__(other, name, value)
+        return other
+
+
+def why_not(needs: Trait, offered: Trait) -> str | None:
+    """The sentence shown beside a solver that does not fit; None when it does."""
+    missing = needs & ~offered
+    if not missing:
+        return None
+    return "needs " + " and ".join(PHRASES[t] for t in missing)

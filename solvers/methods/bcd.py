@@ -1,0 +1,268 @@
+"""Block coordinate descent over rows of W: Blondel, Seki and Uehara 2013, algorithms 1 to 3."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ..declare import Trait, as_printed, param
+from ..parts.linesearch import Search
+from ..problems.lipschitz import block_constants, constant_param
+from ..problems.problem import Point
+from .bcd_kernels import TRIALS, update_rows
+from .iterate import NAN, Ending, Iterate
+from .solver import Solver
+
+if TYPE_CHECKING:
+    from ..problems.problem import Problem
+
+#: Entries of X times outputs that one kernel call handles: 5 to 60 ms, by how much the loss computes.
+CHUNK = 500_000
+#: ε of 𝓛_j >= ε, in units of s Σ_i x_ij²: the paper's, for features of unit length.
+FLOOR = 1e-12
+#: Passes after which the scores are computed afresh, against drift.
+REFRESH = 50
+
+
+def shrinking_param() -> bool:
+    """The hyper-parameter ``shrinking``."""
+    return param(True, "leave out rows that stay at zero, until the rest has converged")
+
+
+def revisit_param() -> float:
+    """The hyper-parameter ``revisit``."""
+    return param(
+        0.1,
+        "share of an epoch's first violations at which the rows left out come back; 0 waits until the rest "
+        "has converged, as the paper does",
+        low=0.0,
+        high=1.0,
+    )
+
+
+def rule_param() -> str:
+    """The hyper-parameter ``rule``."""
+    return param(
+        "min-norm",
+        "violation of a row: distance to optimality, or the paper's (9), which ignores direction",
+        choices=("min-norm", "paper"),
+    )
+
+
+def tol_param() -> float:
+    """The hyper-parameter ``tol``."""
+    return param(1e-9, "τ: violation relative to the first pass at which it ends", low=0.0, high=1.0)
+
+
+class BlockCoordinateDescent(Solver):
+    """A block is the row of weights of one feature; an iterate is a pass: as many blocks as are active.
+
+    In block j, W_j* = prox_{λR/𝓛_j}(W_j - G_j/𝓛_j), and W_j moves towards W_j*. The scores move with it, at
+    the samples that have the feature, so that a block costs O(n̂ m). The run ends when the sum (``bcd-ls``) or
+    the maximum (``bcd-cst``) of the violations met in a pass is at most ``tol`` times that of the first pass
+    (section 4.5). With the min-norm rule the first pass is one from w = 0 even where the run is not (of
+    ``bcd-cst``, whose random rows may miss those that are violated, one over all rows), and the violation
+    over all rows must be as small against that at w = 0.
+
+    With ``shrinking`` a row at zero that would stay optimal if λ fell by v_max/n is left out, v_max the
+    largest violation of the pass before. All rows come back, and an epoch begins, when the violations of the
+    rest are at most ``revisit`` times those of the whole pass that the epoch began with. (The paper waits
+    until the rest has converged: that is ``revisit`` 0.) v_max is kept then: every row is looked at in that
+    pass before it may go again.
+    """
+
+    paper = "Blondel et al. 2013, algorithms 1-3"
+    #: whether the violations of a pass are added up, or their maximum is taken
+    sums: ClassVar[bool]
+
+    @property
+    def dense_vectors(self) -> int:
+        return 3
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        passes = _Passes(self, problem, problem.at(w0))
+        violation = problem.violation_at_zero() if w0 is None else NAN
+        known = {"epoch": 0, "violation": violation, "events": ("epoch-start",)}
+        yield Iterate.at(passes.point, 0, active=passes.working_set, **known)
+        if violation <= problem.noise:
+            return Ending("converged", "w = 0 is optimal")
+        first, least = self.first(problem, w0), problem.noise * (passes.active.size if self.sums else 1)
+        v_max, target, epoch, n = np.inf, 0.0, 0, 0
+        events: tuple[str, ...] = ()
+        while True:
+            n, active, whole = n + 1, passes.working_set, passes.whole
+            total, v_max, known = passes.run(self.sequence(passes.active, n), v_max)
+            met = total if self.sums else v_max
+            first = first or met
+            done, violation = met <= max(self.tol * first, least), NAN
+            if whole:
+                target = max(self.revisit * met, self.tol * first, least)
+                if done:
+                    violation = passes.point.violation()
+            known |= {"violation": violation, "epoch": epoch, "events": events}
+            yield Iterate.at(passes.point, n, active=active, **known)
+            if done and whole and (violation <= problem.aim(self.tol) or (self.rule == "paper" and first)):
+                return Ending("converged", f"no row violated by more than {v_max:.3g} in a whole pass")
+            events = ()
+            if met <= target and not whole:
+                epoch, events = epoch + 1, ("epoch-start",)
+                passes.activate()
+            elif self.shrinking:
+                passes.shrink()
+
+    def first(self, problem: Problem, w0: np.ndarray | None) -> float:
+        """Sum or maximum of the violations at w = 0 (after a warm start the first pass meets smaller ones); 0
+        where they are those that the first pass will meet."""
+        if self.rule == "paper" or (self.sums and w0 is None):
+            return 0.0
+        if not self.sums:
+            return problem.violation_at_zero()
+        zero, penalty = np.zeros(problem.size), problem.penalty
+        v = penalty.subgradient(zero, problem.at().gradient()).reshape(problem.design.n_features, -1)
+        each = np.linalg.norm(v, axis=1) if any(penalty.row_norms[1:]) else np.abs(v).max(axis=1)
+        return float(each.sum())
+
+    def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
+        """The features of pass n, in order."""
+        raise TypeError(f"{type(self).__name__} does not define sequence")
+
+    def constants(self, problem: Problem) -> np.ndarray:
+        """K_j; empty where a search takes its place."""
+        return np.zeros(0)
+
+
+class _Passes:
+    """Weights and scores, and the features that are not left out."""
+
+    def __init__(self, solver: BlockCoordinateDescent, problem: Problem, point: Point) -> None:
+        self.solver, self.problem, self.point = solver, problem, point
+        self.K, self.labels = solver.constants(problem), problem.loss.labels
+        self.floor = FLOOR * problem.scale * problem.design.column_squares()
+        self.shares = np.ones(problem.design.n_features)
+        self.W, _ = problem.design.split(point.w)
+        self.count = 0
+        self.activate()
+
+    def activate(self) -> None:
+        """All features are active."""
+        self.active = np.arange(self.problem.design.n_features)
+        self.keep = np.ones(self.active.size, dtype=np.bool_)
+        self.working_set = self.problem.design.working_set()
+
+    @property
+    def whole(self) -> bool:
+        """Whether no feature is left out."""
+        return self.active.size == self.keep.size
+
+    def shrink(self) -> None:
+        """Features marked by the last pass are left out."""
+        kept = self.keep[self.active]
+        if not kept.all():
+            self.active, m = self.active[kept], self.W.shape[1]
+            coordinates = (m * self.active[:, None] + np.arange(m)).reshape(-1)
+            self.working_set = self.problem.design.working_set(coordinates)
+
+    def run(self, order: np.ndarray, v_max: float) -> tuple[float, float, dict[str, object]]:
+        """A pass; sum and largest of the violations met, and what a record says of it."""
+        solver, problem, design = self.solver, self.problem, self.problem.design
+        scores, penalty, search = self.point.scores, problem.penalty, self.K.size == 0
+        kinks = sum(penalty.row_norms)
+        slack = v_max / problem.loss.n_instances / kinks if solver.shrinking and kinks else np.inf
+        searching = (solver.omega, solver.sigma, solver.lengthen) if search else (0.0, 0.0, 1.0)
+        work = np.cumsum(design.column_nnz[order] * design.n_outputs)
+        cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
+        total, largest, trials, longest = 0.0, 0.0, 0, np.zeros((TRIALS + 1, 3))
+        for part in np.split(order, cuts):
+            sums, most, tried, touched = update_rows(
+                problem.loss.sample_code, design.starts, design.edges, design.rows, design.values,
+                self.labels, scores.Z, self.W, part, self.keep, self.K, self.floor, self.shares,
+                problem.scale, penalty.ridge, *penalty.row_norms, *searching, slack, solver.rule == "paper",
+                longest,
+            )  # fmt: skip
+            total, largest, trials = total + sums, max(largest, most), trials + tried
+            design.touched += touched
+            problem.pulse()
+        self.count += 1
+        if self.count % REFRESH == 0:
+            scores = design.scores(self.point.w)
+        self.point = Point(problem, self.point.w, scores, active=self.working_set)
+        known = {"phase": "shrink" if solver.shrinking else None, "ls_kind": "armijo" if search else "none"}
+        return total, largest, known | ({"ls_trials": trials, "line": _noted(longest)} if search else {})
+
+
+def _noted(longest: np.ndarray) -> Search | None:
+    """The longest search of a pass as the kernel took it down, None if there was none."""
+    count, before, row = longest[0]
+    if count == 0:
+        return None
+    search = Search(float(before), block=int(row))
+    for trial in longest[1 : int(count) + 1].tolist():
+        search.note(*trial)
+    return search
+
+
+@dataclass(frozen=True)
+class BCDLS(BlockCoordinateDescent):
+    """𝓛_j from the second derivatives h_j of equation (6), and an Armijo search (7): Tseng and Yun 2009.
+
+    Two things go beyond the paper, whose method is ``order="cyclic"`` with ``lengthen=1`` and ``revisit=0``.
+    A pass takes every active row once, in a new random order each time, as the authors' program lightning
+    does: with pixels for features, one after the other needs three times as many on MNIST. And 𝓛_j =
+    s_j max(‖h_j‖_∞, ε_j), where s_j (at least 0.1) falls by the factor ``lengthen`` whenever the search takes
+    the first step it tries, and doubles, up to 1, when it does not: ‖h_j‖_∞ overestimates the curvature along
+    most steps. That halves the passes in random orders; in cyclic order it costs passes. ε_j is 1e-12 times
+    the sum of squares of the feature (times 1/n of an average), which depends on no unit.
+    """
+
+    id = "bcd-ls"
+    name = "BCD (LS)"
+    summary = "one feature at a time, with a line search"
+    needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE
+    presets = as_printed(order="cyclic", lengthen=1.0, revisit=0.0, rule="paper")
+    sums = True
+
+    order: str = param("random", "order of rows in a pass", choices=("random", "cyclic"))
+    shrinking: bool = shrinking_param()
+    revisit: float = revisit_param()
+    omega: float = param(0.5, "factor of the line search ω", low=0.0, high=0.999, open_low=True)
+    sigma: float = param(0.01, "share of the promised decrease that the search asks for", low=0.0, high=0.999)
+    lengthen: float = param(
+        0.8,
+        "factor of 𝓛_j at rows whose first step is taken; 1 keeps the paper's 𝓛_j",
+        low=0.1,
+        high=1.0,
+    )
+    rule: str = rule_param()
+    tol: float = tol_param()
+    seed: int = param(0, "seed of the random order", low=0)
+
+    def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
+        return active if self.order == "cyclic" else np.random.default_rng([self.seed, n]).permutation(active)
+
+
+@dataclass(frozen=True)
+class BCDCST(BlockCoordinateDescent):
+    """Rows drawn uniformly, 𝓛_j a Lipschitz constant of the row, no search: Richtárik and Takáč 2012."""
+
+    id = "bcd-cst"
+    name = "BCD (CST)"
+    summary = "one random feature at a time, with steps of constant length"
+    needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE | Trait.BOUNDED
+    presets = as_printed(constant="paper", revisit=0.0, rule="paper")
+    sums = False
+
+    constant: str = constant_param()
+    shrinking: bool = shrinking_param()
+    revisit: float = revisit_param()
+    rule: str = rule_param()
+    tol: float = tol_param()
+    seed: int = param(0, "seed of the random features", low=0)
+
+    def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
+        return np.random.default_rng([self.seed, n]).choice(active, active.size)
+
+    def constants(self, problem: Problem) -> np.ndarray:
+        return block_constants(problem, self.constant)

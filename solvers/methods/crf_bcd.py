@@ -1,0 +1,247 @@
+"""Blockwise coordinate descent for CRFs: Sokolovska, Lavergne, Cappé and Yvon, IEEE JSTSP 2010."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..declare import Trait, as_printed, param
+from ..parts.linesearch import Search, armijo
+from ..problems.problem import REFRESH, Point
+from ..problems.scores import Scores
+from .iterate import NAN, Ending, Iterate
+from .solver import Solver
+
+if TYPE_CHECKING:
+    from ..problems.problem import Problem
+
+#: Least h, in units of s Σ x²: the paper's, for a feature that is one in one place.
+FLOOR = 1e-10
+#: What one step may add to a score at most (LIBLINEAR's longest step): with h at its floor it could be 1e10.
+LONGEST = 10.0
+#: Scores brought up to date or tried after which a long sweep is shown in parts: some seconds.
+PART = 200_000_000
+
+
+@dataclass(frozen=True)
+class CRFBlockCoordinateDescent(Solver):
+    """Blocks are the weights of one feature, and the tail (transitions). An iterate is a sweep over them, or
+    a part of a long one.
+
+    In a block, new = S(h w - g, λ)/h with h_y = Σ x² μ_y(1 - μ_y), which ignores the covariance between
+    positions and between labels. As in Zhong et al. 2014, section 6: an Armijo search along the step on the
+    instances that contain the feature, shrinking of single weights in epochs (section 2.3), and
+    h >= 1e-10 s Σ x². ``damping`` is the safeguard of the original instead of the search, h times
+    1.5 max(1, |g/h|).
+    """
+
+    id = "crf-bcd"
+    name = "CRF-BCD"
+    summary = "coordinate descent over the weights of one feature at a time"
+    paper = "Sokolovska et al. 2010; Zhong et al. 2014, section 6"
+    needs = Trait.SMOOTH | Trait.DIAGONAL | Trait.ENTRYWISE
+    presets = as_printed(shrinking=False, damping=True)
+
+    shrinking: bool = param(True, "leave out weights that stay at zero, in epochs")
+    damping: bool = param(False, "damp the curvature instead of searching along the step")
+    beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)
+    sigma: float = param(
+        0.01, "share of the promised decrease that Armijo's rule asks for", low=0.0, high=0.5
+    )
+    cooling_start: float = param(
+        0.1, "shrinking stop ε_s of the first epoch", low=0.0, high=1.0, open_low=True
+    )
+    cooling: float = param(0.1, "factor of ε_s from epoch to epoch", low=0.0, high=1.0, open_low=True)
+    tol: float = param(1e-9, "ε: violation relative to that at w = 0 at which it ends", low=0.0, high=1.0)
+
+    @property
+    def dense_vectors(self) -> int:
+        return 3
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        state = _State(self, problem, problem.at(w0))
+        V0, violation = max(problem.violation_at_zero(), sys.float_info.min), NAN
+        if w0 is None:
+            violation = problem.violation_at_zero()
+        N, eps_s, epoch, M_hat, n = problem.loss.n_instances, self.cooling_start, 0, np.inf, 0
+        sweeps = 0
+        events: tuple[str, ...] = ("epoch-start",)
+        while True:
+            A = problem.design.working_set(np.flatnonzero(state.active))
+            known = {"epoch": epoch, "events": events, "violation": violation}
+            yield Iterate.at(state.point(), n, active=A, **known, **state.known())
+            if violation <= problem.noise:
+                return Ending("converged", "w = 0 is optimal")
+            n, sweeps, events, violation = n + 1, sweeps + 1, (), NAN
+            if sweeps % REFRESH == 0:
+                state.recompute()
+            slack = M_hat / N if self.shrinking else np.inf
+            M = 0.0
+            for block in range(state.n_blocks):
+                M = max(M, state.update(block, slack))
+                problem.pulse()
+                if state.handled >= PART:
+                    yield Iterate.at(state.point(), n, active=A, epoch=epoch, **state.known())
+                    n += 1
+            M_hat = M
+            if problem.aim(self.tol) >= M and A.full:
+                yield Iterate.at(state.point(), n, active=A, epoch=epoch, **state.known())
+                return Ending("converged", f"no weight violated by more than {M:.3g} in a whole sweep")
+            if problem.aim(eps_s) >= M and self.shrinking:
+                epoch, events = epoch + 1, ("epoch-start",)
+                eps_s = max(self.tol, self.cooling * min(eps_s, M / V0))
+                state.active[:] = True
+                M_hat = np.inf
+
+
+class _State:
+    """Weights and scores, and of every instance its loss and residual, stale once its scores have moved."""
+
+    def __init__(self, solver: CRFBlockCoordinateDescent, problem: Problem, point: Point) -> None:
+        design = problem.design
+        self.solver, self.problem = solver, problem
+        self.w = point.w
+        self.active = np.ones(problem.size, dtype=bool)
+        self.recompute(point.scores)
+        self.n_blocks = design.n_features + (1 if design.n_tail else 0)
+        self.trials = 0
+        #: the longest search since the last record
+        self.longest: Search | None = None
+        #: scores brought up to date or tried since the last record
+        self.handled = 0
+
+    def recompute(self, scores: Scores | None = None) -> None:
+        """Scores from the weights, against drift, and all that follows from them."""
+        loss = self.problem.loss
+        self.scores = self.problem.design.scores(self.w) if scores is None else scores
+        self.values, self.residual = loss.values(self.scores), loss.residual(self.scores)
+        #: residuals whose scores have moved since
+        self.stale = np.zeros(loss.n_instances, dtype=bool)
+
+    def point(self) -> Point:
+        loss = self.problem.scale * float(np.sum(self.values))
+        return Point(self.problem, self.w, self.scores, loss=loss)
+
+    def known(self) -> dict[str, object]:
+        """What a record says of the steps since the last one."""
+        trials, self.trials, self.handled = self.trials, 0, 0
+        longest, self.longest = self.longest, None
+        return {"ls_kind": "none" if self.solver.damping else "armijo", "ls_trials": trials, "step": NAN} | {
+            "phase": "shrink" if self.solver.shrinking else None,
+            "line": longest,
+        }
+
+    def update(self, block: int, slack: float) -> float:
+        """One step in a block; returns the largest violation of its active weights."""
+        design, penalty, scale = self.problem.design, self.problem.penalty, self.problem.scale
+        m, tail = design.n_outputs, block == design.n_features
+        at = slice(block * m, block * m + (design.n_tail if tail else m))
+        active = np.flatnonzero(self.active[at])
+        if not active.size:
+            return 0.0
+        rows, x = (np.zeros(0, np.int64), np.zeros(0)) if tail else design.column(block)
+        if not (tail or rows.size):  # only the penalty sees these weights
+            if penalty.l1 or penalty.ridge:
+                self.w[at] = 0.0
+            self.active[at] = not self.solver.shrinking
+            return 0.0
+        instances = np.arange(self.values.size) if tail else self.problem.loss.instances_of(rows)
+        g, h = self._tail_derivatives() if tail else self._derivatives(instances, rows, x)
+        w = self.w[at]
+        squares, largest = (len(self.scores.Z), 1.0) if tail else (float(x @ x), float(np.abs(x).max()))
+        g = scale * g + penalty.ridge * w
+        h = np.maximum(scale * h + penalty.ridge, FLOOR * scale * squares)
+        keep = active[(w[active] != 0.0) | (np.abs(g[active]) > penalty.l1 - slack)]
+        self.active[at] = False
+        self.active[at.start + keep] = True
+        violation = penalty.violation(w[keep], g[keep])
+        if not violation > self.problem.noise:
+            return violation
+        if self.solver.damping:
+            h = h * 1.5 * max(1.0, float(np.max(np.abs(g[keep] / h[keep]))))
+        old = w[keep].copy()
+        new = old - g[keep] / h[keep]
+        new -= np.clip(new, -penalty.l1 / h[keep], penalty.l1 / h[keep])
+        step = np.clip(new - old, -LONGEST / largest, LONGEST / largest)
+        self._move(block, tail, keep, step, g[keep], rows, x, instances)
+        return violation
+
+    def _refresh(self, instances: np.ndarray) -> None:
+        """Residuals of those instances whose scores have moved since they were computed."""
+        stale = instances[self.stale[instances]]
+        if not stale.size:
+            return
+        loss, rows = self.problem.loss.subset(stale)
+        self.handled += rows.size * self.problem.design.n_outputs
+        fresh = loss.residual(Scores(self.scores.Z[rows], self.scores.tail))
+        self.residual.Z[rows] = fresh.Z
+        self.stale[stale] = False
+
+    def _tail_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """g and h of the tail, of the sum over instances."""
+        self.handled += self.scores.Z.size
+        self.residual, self.stale[:] = self.problem.loss.residual(self.scores), False
+        return self.residual.tail, self.problem.loss.tail_diagonal(self.scores)
+
+    def _derivatives(
+        self, instances: np.ndarray, rows: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """g and h of the weights of one feature, of the sum over instances."""
+        self._refresh(instances)
+        self.problem.design.touched += rows.size
+        G = self.residual.Z[rows]
+        return x @ G, (x * x) @ self.problem.loss.diagonal(G, rows)
+
+    def _move(self, block, tail, keep, step, g, rows, x, instances) -> None:
+        """Armijo along the step (or the whole of it), then weights, scores and losses move."""
+        problem, penalty = self.problem, self.problem.penalty
+        m = problem.design.n_outputs
+        old = self.w[block * m + keep]
+        loss, sub = (problem.loss, slice(None)) if tail else problem.loss.subset(instances)
+        here = Scores(self.scores.Z[sub], self.scores.tail)
+        delta = Scores(np.zeros_like(here.Z), np.zeros_like(here.tail))
+        if tail:
+            delta.tail[keep] = step
+        else:
+            change = np.zeros(m)
+            change[keep] = step
+            delta.Z[np.searchsorted(sub, rows)] = x[:, None] * change
+        before = problem.scale * float(self.values[instances].sum()) + penalty.value(old)
+        values = np.zeros(0)
+
+        def phi(t: float) -> float:
+            nonlocal values
+            self.handled += here.Z.size
+            values = loss.values(here, delta, t)
+            return problem.scale * float(values.sum()) + penalty.value(old + t * step)
+
+        def noted(t: float) -> float:
+            value = phi(t)
+            search.note(t, value, before + t * self.solver.sigma * promised)
+            return value
+
+        if self.solver.damping:
+            t = 1.0
+            phi(t)
+        else:
+            search = Search(before, step, block=block)
+            # g holds the ridge's part already, the ℓ1 part of the promise is added here
+            promised = float(g @ step) + penalty.l1 * float(np.abs(old + step).sum() - np.abs(old).sum())
+            t, trials = armijo(noted, before, promised, beta=self.solver.beta, sigma=self.solver.sigma)
+            self.trials += trials
+            if self.longest is None or trials > len(self.longest.trials):
+                self.longest = search
+            if t == 0.0:
+                return
+        self.w[block * m + keep] = old + t * step
+        if tail:
+            self.scores.tail += t * delta.tail
+        else:
+            problem.design.touched += rows.size
+            self.scores.Z[sub] += t * delta.Z
+        self.values[instances] = values
+        self.stale[instances] = True

@@ -1,0 +1,125 @@
+"""Accelerated proximal gradient: Beck and Teboulle, SIAM Journal on Imaging Sciences 2009."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..declare import Trait, as_printed, param
+from ..parts.linesearch import backtrack
+from ..problems.lipschitz import constant_param, overall_constant
+from ..problems.penalties import sup_norm
+from ..problems.problem import Point
+from .iterate import NAN, Ending, Iterate
+from .prox_gradient import ProximalSearch, first_step
+from .solver import Solver
+
+if TYPE_CHECKING:
+    from ..problems.problem import Problem
+
+
+class FISTA(Solver):
+    """x_k = prox_{λR/K}(y_k - ∇F(y_k)/K), y_{k+1} = x_k + ((t_k - 1)/t_{k+1})(x_k - x_{k-1}),
+    t_{k+1} = (1 + √(1 + 4t_k²))/2; an iterate is x_k.
+
+    The scores of y are a combination of those of the last two x, so an iteration costs one gradient, and one
+    product a trial. The violation at x_k costs another gradient: it is computed only where K(y_k - x_k),
+    which tends to zero with it, has become as small as ``tol`` asks for.
+    """
+
+    paper = "Beck and Teboulle 2009; Blondel et al. 2013, section 5.2"
+
+    @property
+    def dense_vectors(self) -> int:
+        return 8
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        x = y = problem.at(w0)
+        target = problem.aim(self.tol)
+        violation = x.violation()
+        yield Iterate.at(x, 0, violation=violation, gradient=x.gradient())
+        t, step, n = 1.0, self._start(problem, x) if violation > 0.0 else 0.0, 0
+        while violation > target or np.isnan(violation):
+            search = ProximalSearch(problem, y, y.gradient())
+            step, trials = self._step(search, step)
+            if step == 0.0:
+                return Ending("stalled", "no step decreases the objective beyond rounding")
+            before, x, n = x, search.trial, n + 1
+            violation = NAN
+            if sup_norm(y.w - x.w) <= step * target:
+                violation = x.violation()
+            yield Iterate.at(x, n, violation=violation, step=step, **self._known(search, trials))
+            if self.restart and (y.w - x.w) @ (x.w - before.w) > 0.0:
+                t = 1.0
+            t_next = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
+            y, t = ahead(problem, x, before, (t - 1.0) / t_next), t_next
+        return Ending("converged", f"no weight violated by more than {violation:.3g}")
+
+    def _start(self, problem: Problem, x: Point) -> float:
+        """The first step 1/K."""
+        raise TypeError(f"{type(self).__name__} does not define _start")
+
+    def _step(self, search: ProximalSearch, step: float) -> tuple[float, int]:
+        """The step taken from y and the number of trials; ``search.trial`` is where it leads."""
+        raise TypeError(f"{type(self).__name__} does not define _step")
+
+    def _known(self, search: ProximalSearch, trials: int) -> dict[str, object]:
+        """What a record says of the search."""
+        events = ("backtracked",) if trials > 1 else ()
+        return {"ls_trials": trials, "ls_kind": "armijo", "events": events, "line": search}
+
+
+def ahead(problem: Problem, x: Point, before: Point, momentum: float) -> Point:
+    """The point x + momentum (x - before); its scores cost no product."""
+    if momentum == 0.0:
+        return x
+    scores = x.scores.plus(momentum, x.scores.plus(-1.0, before.scores))
+    return Point(problem, x.w + momentum * (x.w - before.w), scores, age=max(x.age, before.age))
+
+
+@dataclass(frozen=True)
+class FISTALS(FISTA):
+    """K is doubled until F(x) <= F(y) + ∇F(y)ᵀ(x - y) + ½K‖x - y‖², and never falls."""
+
+    id = "fista-ls"
+    name = "FISTA (LS)"
+    summary = "accelerated proximal gradient steps with backtracking"
+    needs = Trait.SMOOTH | Trait.PROX
+
+    beta: float = param(0.5, "factor of the step when a trial is refused", low=0.0, high=0.999, open_low=True)
+    restart: bool = param(False, "forget the momentum when it points uphill (O'Donoghue and Candès)")
+    tol: float = param(1e-9, "ε: violation relative to that at w = 0 at which it ends", low=0.0, high=1.0)
+
+    def _start(self, problem: Problem, x: Point) -> float:
+        return first_step(problem, x)
+
+    def _step(self, search: ProximalSearch, step: float) -> tuple[float, int]:
+        return backtrack(search, step, beta=self.beta, max_trials=60)
+
+
+@dataclass(frozen=True)
+class FISTACST(FISTA):
+    """K is a Lipschitz constant of ∇F."""
+
+    id = "fista-cst"
+    name = "FISTA (CST)"
+    summary = "accelerated proximal gradient steps of constant length"
+    needs = Trait.SMOOTH | Trait.PROX | Trait.BOUNDED
+    presets = as_printed(constant="paper")
+
+    constant: str = constant_param()
+    restart: bool = param(False, "forget the momentum when it points uphill (O'Donoghue and Candès)")
+    tol: float = param(1e-9, "ε: violation relative to that at w = 0 at which it ends", low=0.0, high=1.0)
+
+    def _start(self, problem: Problem, x: Point) -> float:
+        return 1.0 / overall_constant(problem, self.constant)
+
+    def _step(self, search: ProximalSearch, step: float) -> tuple[float, int]:
+        search(step)
+        return step, 1
+
+    def _known(self, search: ProximalSearch, trials: int) -> dict[str, object]:
+        return {"ls_kind": "none"}

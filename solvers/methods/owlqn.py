@@ -1,0 +1,110 @@
+"""Orthant-wise limited-memory quasi-Newton: Andrew and Gao, ICML 2007."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..declare import Trait, param
+from ..parts.linesearch import Search, backtrack, decreases
+from ..parts.memory import PairMemory
+from .iterate import NAN, Ending, Iterate
+from .solver import Solver
+
+if TYPE_CHECKING:
+    from ..problems.problem import Point, Problem
+
+
+@dataclass(frozen=True)
+class OWLQN(Solver):
+    """L-BFGS inside the orthant that the pseudo-gradient points to, with a projected backtracking search.
+
+    The decrease is tested on the displacement after projection, f(w⁺) <= f(w) + σ ◇ᵀ(w⁺ - w), as in the
+    paper. The first step tries t = 1/‖◇‖₂ and backs off by 0.1, as the authors' program does. Pairs are
+    those of the smooth part alone.
+    """
+
+    id = "owl-qn"
+    name = "OWL-QN"
+    summary = "L-BFGS projected on orthants"
+    paper = "Andrew and Gao 2007; Zhong et al. 2014, section 6"
+    needs = Trait.SMOOTH | Trait.ENTRYWISE
+
+    memory: int = param(10, "pairs (s, y) kept", low=1, high=1000)
+    beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)
+    sigma: float = param(1e-4, "share of the promised decrease asked for", low=0.0, high=0.5)
+
+    @property
+    def dense_vectors(self) -> int:
+        return 2 * self.memory + 8
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        penalty, memory = problem.penalty, PairMemory(self.memory, problem.pulse)
+        point = problem.at(w0)
+        known, n = {}, 0
+        while True:
+            w, g = point.w, point.gradient()
+            v = problem.vector(penalty.subgradient, w, g)
+            violation = point.violation()
+            yield Iterate.at(point, n, violation=violation, gradient=g, memory=memory, **known)
+            if violation <= problem.noise:
+                return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
+
+            orthant = problem.vector(lambda w, v: np.sign(np.where(w != 0.0, w, -v)), w, v)
+            new, t, search, events = self._search(problem, point, memory, v, orthant)
+            trials = len(search.trials)
+            if t == 0.0 and len(memory):
+                memory.clear()
+                new, t, search, events = self._search(problem, point, memory, v, orthant)
+                trials, events = trials + len(search.trials), ("memory-cleared", *events)
+            if t == 0.0:
+                return Ending("stalled", "no step in the orthant decreases the objective beyond rounding")
+            s = problem.vector(np.subtract, new.w, w)
+            y = problem.vector(np.subtract, new.gradient(), g)
+            curvature = memory.push(s, y)
+            point = new
+            n += 1
+            known = {
+                "step": t,
+                "ls_trials": trials,
+                "ls_kind": "armijo",
+                "memory_pairs": len(memory),
+                "gamma": memory.scaling("yy/sy") if len(memory) else NAN,
+                "curvature": NAN if curvature is None else curvature,
+                "events": (*events, *(("curvature-skipped",) if curvature is None else ())),
+                "line": search,
+            }
+
+    def _search(
+        self, problem: Problem, point: Point, memory: PairMemory, v: np.ndarray, orthant: np.ndarray
+    ) -> tuple[Point, float, Search, tuple[str, ...]]:
+        """Backtracking along the projected path w(t) = P(w + t d), d = -H v aligned with -v.
+
+        Without an ℓ1 part there are no kinks, hence no orthants: it is the path of L-BFGS.
+        """
+        kinks = problem.penalty.l1 > 0.0
+
+        def direction(Hv: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return np.where(Hv * v <= 0.0, 0.0, -Hv) if kinks else -Hv
+
+        d, trial = problem.vector(direction, memory.inverse_product(v), v), [point]
+        search = Search(point.objective, d)
+
+        def accept(t: float) -> bool:
+            def ahead(w: np.ndarray, d: np.ndarray, orthant: np.ndarray) -> np.ndarray:
+                w = w + t * d
+                return np.where(w * orthant <= 0.0, 0.0, w) if kinks else w
+
+            trial[0] = new = problem.moved(point, problem.vector(ahead, point.w, d, orthant))
+            slope = problem.total(lambda v, new, w: v @ (new - w), v, new.w, point.w)
+            search.note(t, new.objective, point.objective + self.sigma * slope)
+            return decreases(new.objective, point.objective, self.sigma * slope)
+
+        first = not len(memory)
+        t, trials = backtrack(
+            accept, 1.0 / np.linalg.norm(v) if first else 1.0, beta=0.1 if first else self.beta, max_trials=40
+        )
+        return trial[0], t, search, ("backtracked",) if trials > 1 else ()

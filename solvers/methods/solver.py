@@ -1,0 +1,86 @@
+"""What all solvers share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..compute.blas import advanced_on_one_thread
+from ..declare import Declared, Trait, parameters
+from .iterate import Ending, Iterate
+
+if TYPE_CHECKING:
+    from ..problems.problem import Problem
+
+
+class Solver(Declared):
+    """Base of solvers: a frozen dataclass of hyper-parameters and one generator.
+
+    A subclass gives ``id``, ``name``, ``summary``, ``paper``, what it ``needs`` of a problem, and
+    ``iterate(problem, w0)``, which yields an :class:`Iterate` for the starting point and after every outer
+    iteration and returns an :class:`Ending` (why it ended), if it ends by itself.
+    """
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str] = ""
+    needs: ClassVar[Trait] = Trait(0)
+    #: whether iterates say how much they violate the optimality conditions, all or some; if not, whoever
+    #: advances the solver measures it now and then
+    knows_violation: ClassVar[bool] = True
+    #: named sets of hyper-parameters; see :func:`as_printed`
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "iterate" in vars(cls):
+            cls.iterate = advanced_on_one_thread(cls.iterate)
+
+    @property
+    def dense_vectors(self) -> int:
+        """Vectors over all weights that the solver holds at a time."""
+        return 6
+
+    def iterate(
+        self, problem: Problem, w0: np.ndarray | None = None
+    ) -> Generator[Iterate, None, Ending | None]:
+        raise TypeError(f"{type(self).__name__} does not define iterate(problem, w0)")
+
+    def prepare(self, problem: Problem) -> Solver:
+        """This solver with what it tunes on the problem filled in; the time for it counts as set-up."""
+        return self
+
+    def refuses(self, problem: Problem) -> str | None:
+        """A sentence that says why this problem does not fit into memory with this solver, or None."""
+        needed, free = self.dense_vectors * 8 * problem.size, available_memory()
+        if needed <= free:
+            return None
+        size = f"{self.dense_vectors} vectors of {problem.size} weights"
+        return (
+            f"{self.id} needs {needed / 2**30:.1f} GiB for {size}, and {free / 2**30:.1f} GiB are free: "
+            "take a smaller problem or a solver that needs fewer vectors"
+        )
+
+    def towards(self, tol: float | None) -> Solver:
+        """This solver aiming at a relative violation ``tol``, if its steps depend on the aim."""
+        declared = {p.name: p for p in parameters(type(self))}
+        if tol and "tol" in declared and self.tol == declared["tol"].default:
+            return replace(self, tol=tol)
+        return self
+
+
+def available_memory() -> float:
+    """Bytes the machine can still give, infinite where it does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return 1024.0 * int(line.split()[1])
+    except OSError:
+        pass
+    return math.inf

@@ -1,0 +1,82 @@
+"""Separable approximation with steps of Barzilai and Borwein: Wright, Nowak and Figueiredo, IEEE TSP 2009."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..declare import Trait, param
+from ..parts.linesearch import Search, backtrack, decreases
+from .iterate import Ending, Iterate
+from .prox_gradient import first_step
+from .solver import Solver
+
+if TYPE_CHECKING:
+    from ..problems.problem import Point, Problem
+
+#: Limits of α.
+SMALLEST, LARGEST = 1e-30, 1e30
+
+
+@dataclass(frozen=True)
+class SpaRSA(Solver):
+    """w⁺ = prox_{λR/α}(w - ∇F(w)/α), α = sᵀy/sᵀs of the last step, raised until
+    f(w⁺) <= max(last M + 1 values of f) - ½σα‖w⁺ - w‖².
+
+    With M > 0 the objective may rise for a while. s is the last move, y the change of ∇F along it; where
+    sᵀy <= 0 the last α is kept, and α stays between 1e-30 and 1e30, as in the authors' program.
+    """
+
+    id = "sparsa"
+    name = "SpaRSA"
+    summary = "proximal gradient steps of the length that the last step suggests"
+    paper = "Wright et al. 2009; Blondel et al. 2013, section 5.2"
+    needs = Trait.SMOOTH | Trait.PROX
+
+    M: int = param(5, "earlier values of f that a step may rise to; 0 never rises", low=0, high=1000)
+    sigma: float = param(0.01, "share of the decrease asked for", low=0.0, high=0.999)
+    eta: float = param(2.0, "factor of α when a trial is refused", low=1.0, high=100.0, open_low=True)
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        point = problem.at(w0)
+        values = deque([point.objective], maxlen=self.M + 1)
+        step, known, n = 0.0, {}, 0
+        while True:
+            w, g = point.w, point.gradient()
+            violation = point.violation()
+            yield Iterate.at(point, n, violation=violation, gradient=g, **known)
+            if violation <= problem.noise:
+                return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
+            step = step or first_step(problem, point)
+            search = Search(point.objective, reference=max(values))
+            trial, step, trials = self._search(problem, point, step, search)
+            if step == 0.0:
+                return Ending("stalled", "no step decreases the objective beyond rounding")
+            known = {"step": step, "ls_trials": trials, "ls_kind": "armijo", "line": search}
+            known["events"] = ("backtracked",) if trials > 1 else ()
+            s, y = trial.w - w, trial.gradient() - g
+            if (curvature := float(s @ y)) > 0.0:
+                step = 1.0 / min(max(curvature / float(s @ s), SMALLEST), LARGEST)
+            point, n = trial, n + 1
+            values.append(point.objective)
+
+    def _search(
+        self, problem: Problem, point: Point, step: float, search: Search
+    ) -> tuple[Point, float, int]:
+        """The point at the first of step, step/η, ... that is low enough, that step (0 if none), and the
+        number of trials."""
+        trial = [point]
+
+        def accept(t: float) -> bool:
+            trial[0] = problem.moved(point, problem.prox_step(point.w, point.gradient(), t))
+            d = trial[0].w - point.w
+            bound = -0.5 * self.sigma / t * float(d @ d)
+            search.note(t, trial[0].objective, search.reference + bound)
+            return decreases(trial[0].objective, search.reference, bound)
+
+        step, trials = backtrack(accept, step, beta=1.0 / self.eta, max_trials=60)
+        return trial[0], step, trials

@@ -1,0 +1,1 @@
+"""Line searches and curvature memory: what solvers are made of."""

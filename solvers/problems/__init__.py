@@ -1,0 +1,1 @@
+"""Problems f(w) = s L(A w) + λR(w): design, losses, penalties, points, certificates."""

@@ -1,0 +1,58 @@
+"""X row by row, and what is added up over its columns, from its blocks of columns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compute.jit import kernel
+
+
+class Rows(NamedTuple):
+    """X row by row: ``features[starts[i]:starts[i + 1]]`` and ``values`` (empty for a matrix of ones)."""
+
+    starts: np.ndarray
+    features: np.ndarray
+    values: np.ndarray
+
+    def squared_norms(self) -> np.ndarray:
+        """‖x_i‖² of each row."""
+        if self.values.size == 0:
+            return np.diff(self.starts).astype(float)
+        sums = np.concatenate([[0.0], np.cumsum(self.values**2)])
+        return sums[self.starts[1:]] - sums[self.starts[:-1]]
+
+
+@kernel
+def column_squares(starts, values):
+    """Σ x² of each column; ``values`` is empty for a matrix of ones."""
+    out = np.zeros(starts.shape[1] - 1)
+    for b in range(starts.shape[0]):
+        for j in range(out.size):
+            for p in range(starts[b, j], starts[b, j + 1]):
+                out[j] += values[p] * values[p] if values.size else 1.0
+    return out
+
+
+@kernel
+def transpose(edges, starts, rows, values):
+    """Blocks by columns to rows; features ascend within a row."""
+    place = np.zeros(edges[-1] + 1, np.int64)
+    for b in range(starts.shape[0]):
+        for p in range(starts[b, 0], starts[b, -1]):
+            place[edges[b] + rows[p] + 1] += 1
+    for i in range(1, place.size):
+        place[i] += place[i - 1]
+    row_starts = place.copy()
+    features = np.empty(rows.size, np.int32)
+    entries = np.empty(values.size)
+    for b in range(starts.shape[0]):
+        for j in range(starts.shape[1] - 1):
+            for p in range(starts[b, j], starts[b, j + 1]):
+                i = edges[b] + rows[p]
+                features[place[i]] = j
+                if values.size:
+                    entries[place[i]] = values[p]
+                place[i] += 1
+    return row_starts, features, entries

@@ -1,0 +1,53 @@
+"""What is made of the data once, at its first use, and shared by all runs."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Self
+
+from ..compute.jit import compile_clock
+
+
+class Derived:
+    """Things made at their first use by whoever comes first. Their making is nobody's solving: each user, the
+    first and the later ones alike, is charged for it as set-up.
+
+    ``setup_seconds``: CPU seconds that the things used here took. ``spent``: wall and CPU seconds that this
+    user has spent here on making them, or waiting for them, compiling left out.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Any, float]] = {}
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.setup_seconds, self.spent = 0.0, (0.0, 0.0)
+        self._used: set[str] = set()
+
+    def attached(self) -> Self:
+        """The same things for another user, with an account of its own."""
+        other = copy.copy(self)
+        other._forget()
+        return other
+
+    def __call__(self, name: str, make: Callable[[], Any]) -> Any:
+        """The thing called ``name``, which ``make`` makes."""
+        if name not in self._used:
+            wall, cpu, compiled = time.perf_counter(), time.thread_time(), compile_clock.spent()
+            with self._lock:
+                if name not in self._made:
+                    thing = make()
+                    took = time.thread_time() - cpu - (compile_clock.spent()[1] - compiled[1])
+                    self._made[name] = thing, max(took, 0.0)
+            self._used.add(name)
+            self.setup_seconds += self._made[name][1]
+            compile_wall, compile_cpu = (b - a for a, b in zip(compiled, compile_clock.spent(), strict=True))
+            self.spent = (
+                self.spent[0] + time.perf_counter() - wall - compile_wall,
+                self.spent[1] + time.thread_time() - cpu - compile_cpu,
+            )
+        return self._made[name][0]

@@ -1,0 +1,439 @@
+"""The data matrix X, indexed by feature, and its two products."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..compute.jit import kernel
+from ..compute.team import Team
+from .by_rows import Rows, column_squares, transpose
+from .derived import Derived
+from .scores import Scores
+from .working_set import Columns, WorkingSet
+
+#: Bytes of scores of one block of rows: they should stay in the second-level cache.
+SLAB = 512 * 1024
+#: Column entries times outputs that one kernel call handles, some 20 ms.
+CHUNK = 16_000_000
+#: Bytes of columns that are copied side by side for a working set, at most.
+GATHERED = 48 * 2**20
+#: Entries of a fresh array that are cleared between two pulses, some 20 ms.
+CLEARED = 4_000_000
+
+
+class Design:
+    """X (n x d) cut into blocks of rows, each stored by columns with 16-bit local row numbers.
+
+    Between a column and the scores lies a gather over rows; with blocks that fit the cache it costs a
+    fraction of what it costs over all rows. A matrix of ones stores no values. Columns of block b are
+    ``rows[starts[b, j]:starts[b, j + 1]]`` and the same of ``values`` (empty when ``binary``).
+
+    ``X`` may be an array, a SciPy sparse matrix, or anything with ``shape`` and
+    ``csc_rows(lo, hi) -> (indptr, indices, values or None)``, so that a huge matrix never exists twice.
+    ``n_tail`` weights after the n_features * n_outputs of the body are passed through to the loss.
+    """
+
+    def __init__(self, X: Any, n_outputs: int, n_tail: int = 0, team: Team | None = None) -> None:
+        self.n_rows, self.n_features = X.shape
+        self.n_outputs, self.n_tail = n_outputs, n_tail
+        self.size = self.n_features * n_outputs + n_tail
+        self.team = team or Team()
+        self.pulse: Callable[[], None] = _no_pulse
+        #: entries of X touched by products so far
+        self.touched = 0
+        self._store(X)
+
+    def _store(self, X: Any) -> None:
+        n, d = self.n_rows, self.n_features
+        if not hasattr(X, "csc_rows") and not isinstance(X, np.ndarray):
+            X = sp.csr_array(X)
+            if not X.has_canonical_format:  # the caller's arrays are shared: they are not ours to reorder
+                X = X.copy()
+                X.sum_duplicates()
+        self.nnz, self.binary = _content(X)
+        self.block_rows = _block_rows(n, d, self.n_outputs, self.nnz)
+        self.edges = np.append(np.arange(0, n, self.block_rows), n)
+        self.starts = np.zeros((self.n_blocks, d + 1), dtype=np.int64)
+        self.rows = np.empty(self.nnz, dtype=np.uint16)
+        self.values = np.empty(0 if self.binary else self.nnz)
+        offset = 0
+        for b in range(self.n_blocks):
+            indptr, indices, values = _columns(X, int(self.edges[b]), int(self.edges[b + 1]))
+            self.starts[b] = offset + indptr
+            at = slice(offset, offset + int(indptr[-1]))
+            self.rows[at] = indices
+            if not self.binary:
+                self.values[at] = values
+            offset = at.stop
+        self.derived = Derived()
+        self.column_nnz = (self.starts[:, 1:] - self.starts[:, :-1]).sum(axis=0)
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.edges) - 1
+
+    def attached(self, pulse: Callable[[], None]) -> Design:
+        """A shallow copy with its own pulse, count of entries touched, and account of what is derived."""
+        other = copy.copy(self)
+        other.pulse, other.touched, other.derived = pulse, 0, self.derived.attached()
+        return other
+
+    def working_set(self, coordinates: np.ndarray | None = None) -> WorkingSet:
+        """The working set of the given coordinates (ascending), or of all weights."""
+        return WorkingSet(coordinates, self.n_features, self.n_outputs, self.size)
+
+    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Views of flat weights: W (n_features x n_outputs) and the tail."""
+        body = self.n_features * self.n_outputs
+        return w[:body].reshape(self.n_features, self.n_outputs), w[body:]
+
+    def cost(self, active: WorkingSet | None) -> int:
+        """Entries of X that a product over these weights touches."""
+        return self.nnz if active is None or active.full else int(self.column_nnz[active.rows()[0]].sum())
+
+    def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
+        """A v for weights v, one value a member of ``active`` (None: all weights); zeros cost nothing."""
+        Z = np.zeros((self.n_rows, self.n_outputs))
+        nonzero = v != 0.0
+        active = (self.working_set() if active is None else active).restrict(nonzero)
+        v = v[nonzero]
+        body = v[: active.n_body]
+        tail = np.zeros(self.n_tail)
+        tail[active.tail] = v[active.n_body :]
+        self.touched += self.cost(active)
+        if self._by_rows(active):
+            features, place = active.rows()
+            V = np.zeros((features.size, self.n_outputs))
+            V[place, active.coordinates[: active.n_body] % self.n_outputs] = body
+
+            def task(item: tuple[int, int, int]) -> None:
+                b, lo, hi = item
+                slab = Z[self.edges[b] : self.edges[b + 1]]
+                scores_by_rows(self.starts[b], self.rows, self.values, features[lo:hi], V[lo:hi], slab)
+
+            self._each(task, features, self.n_outputs)
+        else:
+            outputs, features, order = active.by_output()
+            ordered = body[order]
+            (starts, rows, values), places = self._columns(active)
+
+            def task(item: tuple[int, int, int]) -> None:
+                b, lo, hi = item
+                slab = Z[self.edges[b] : self.edges[b + 1]]
+                scores_by_output(starts[b], rows, values, outputs, places, ordered, lo, hi, slab)
+
+            self._each(task, features, 1)
+        return Scores(Z, tail)
+
+    def column(self, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows with feature j, ascending, and its values there."""
+        spans = [(b, int(lo), int(hi)) for b, (lo, hi) in enumerate(self.starts[:, j : j + 2]) if lo < hi]
+        if not spans:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        rows = np.concatenate([self.edges[b] + self.rows[lo:hi] for b, lo, hi in spans])
+        if self.binary:
+            return rows, np.ones(rows.size)
+        return rows, np.concatenate([self.values[lo:hi] for _, lo, hi in spans])
+
+    def by_rows(self) -> Rows:
+        """X row by row, for solvers that walk over samples: a second copy, made at the first call."""
+        return self.derived("rows", lambda: Rows(*transpose(self.edges, self.starts, self.rows, self.values)))
+
+    def column_squares(self) -> np.ndarray:
+        """Σ_i x_ij² of each column, made at the first call."""
+        return self.derived("column squares", lambda: column_squares(self.starts, self.values))
+
+    def head(self, n: int) -> Design:
+        """The first ``n`` rows, with only the features that occur in them."""
+        lo, hi = self.starts[0, 0], self.starts[0, -1]
+        feature = np.repeat(np.arange(self.n_features), np.diff(self.starts[0]))
+        kept = self.rows[lo:hi] < n
+        values = np.ones(int(kept.sum())) if self.binary else self.values[lo:hi][kept]
+        X = sp.csr_array((values, (self.rows[lo:hi][kept], feature[kept])), shape=(n, self.n_features))
+        occurring = np.unique(feature[kept]) if kept.any() else np.arange(1)
+        return Design(X[:, occurring], self.n_outputs, self.n_tail)
+
+    def adjoint(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
+        """Aᵀ G for a residual G in score space: Σ_i x_ij G_ic for each weight (j, c) of ``active``."""
+        G = residual.Z
+        self.touched += self.cost(active)
+        if active is None or active.full:
+            out = np.empty(self.size)
+            body, tail = self.split(out)
+            tail[:] = residual.tail
+            self._adjoint_rows(G, np.arange(self.n_features), body)
+            return out
+        out = np.empty(len(active))
+        out[active.n_body :] = residual.tail[active.tail]
+        if self._by_rows(active):
+            features, place = active.rows()
+            rows = np.empty((features.size, self.n_outputs))
+            self._adjoint_rows(G, features, rows)
+            out[: active.n_body] = rows[place, active.coordinates[: active.n_body] % self.n_outputs]
+        else:
+            outputs, features, order = active.by_output()
+            parts = np.zeros((self.team.threads, features.size))
+            self._gather(active)
+            (starts, rows, values), places = self._columns(active)
+
+            def task(item: tuple[int, int, int]) -> None:
+                b, lo, hi = item
+                slab = G[self.edges[b] : self.edges[b + 1]]
+                part = parts[b % self.team.threads]
+                adjoint_by_output(starts[b], rows, values, outputs, places, lo, hi, slab, part)
+
+            self._each(task, features, 1)
+            out[order] = parts.sum(axis=0)
+        return out
+
+    def _adjoint_rows(self, G: np.ndarray, features: np.ndarray, out: np.ndarray) -> None:
+        parts = [out] + [np.zeros_like(out) for _ in range(1, self.team.threads)]
+        piece = max(1, CLEARED // self.n_outputs)
+        for lo in range(0, len(out), piece):
+            if lo:
+                self.pulse()
+            out[lo : lo + piece] = 0.0
+
+        def task(item: tuple[int, int, int]) -> None:
+            b, lo, hi = item
+            slab = G[self.edges[b] : self.edges[b + 1]]
+            part = parts[b % self.team.threads]
+            adjoint_by_rows(self.starts[b], self.rows, self.values, features[lo:hi], slab, part[lo:hi])
+
+        self._each(task, features, self.n_outputs)
+        for part in parts[1:]:
+            out += part
+
+    def _by_rows(self, active: WorkingSet) -> bool:
+        """Whether to handle all outputs of a feature at once: pays when a sixth of them is wanted, and more
+        than one."""
+        return self.n_outputs > 1 and active.n_body > active.rows()[0].size * max(self.n_outputs / 6, 1.5)
+
+    def _columns(self, active: WorkingSet) -> tuple[Columns, np.ndarray]:
+        """Where to read the columns of the members, in the order of ``by_output``: columns, and which."""
+        shared = active.lineage
+        if shared.columns is None:
+            return Columns(self.starts, self.rows, self.values), active.by_output()[1]
+        return shared.columns, active.places_in(shared.base)
+
+    def _gather(self, active: WorkingSet) -> None:
+        """Copy the columns of a set, side by side in the order in which products visit them, when gradients
+        on it or on what was left of it are asked for again: to find a short column in memory takes longer
+        than to read it. They serve all sets restricted from this one, until half of them is not needed."""
+        shared, features = active.lineage, active.by_output()[1]
+        shared.gradients += 1
+        entries = int(self.column_nnz[features].sum())
+        if shared.gradients < 2 or (shared.columns is not None and 2 * entries >= shared.entries):
+            return
+        if entries * (self.rows.itemsize + (0 if self.binary else 8)) > GATHERED:
+            return
+        lengths = self.starts[:, features + 1] - self.starts[:, features]
+        starts = np.zeros((self.n_blocks, features.size + 1), dtype=np.int64)
+        np.cumsum(lengths, axis=1, out=starts[:, 1:])
+        starts[1:] += np.cumsum(starts[:-1, -1])[:, None]
+        columns = Columns(starts, np.empty(entries, np.uint16), np.empty(0 if self.binary else entries))
+
+        def task(b: int) -> None:
+            copy_columns(self.starts[b], self.rows, self.values, features, *columns, b)
+
+        self.team.each(task, range(self.n_blocks), self.pulse)
+        shared.base, shared.entries, shared.columns = active, entries, columns
+
+    def _each(self, task: Callable, features: np.ndarray, width: int) -> None:
+        """Call task((block, lo, hi)) over blocks and runs of ``features`` that keep a call short."""
+        total = int(self.column_nnz[features].sum()) * width
+        pieces = max(1, -(-total // (CHUNK * max(self.n_blocks, 1))))
+        cuts = np.linspace(0, features.size, pieces + 1).astype(int)
+        # one thread must own a part of the sum: threads take blocks, not pieces of a block
+        blocks = range(self.n_blocks)
+        runs = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+        def block_task(b: int) -> None:
+            for lo, hi in runs:
+                task((b, lo, hi))
+                if len(runs) > 1 and self.team.threads == 1:
+                    self.pulse()
+
+        self.team.each(block_task, blocks, self.pulse)
+
+
+def _no_pulse() -> None:
+    pass
+
+
+def _content(X: Any) -> tuple[int, bool]:
+    """Number of non-zero entries, and whether all of them are one."""
+    if hasattr(X, "csc_rows"):
+        return int(X.nnz), bool(X.binary)
+    if isinstance(X, np.ndarray):
+        return int(np.count_nonzero(X)), bool(np.all((X == 0) | (X == 1)))
+    return int(np.count_nonzero(X.data)), bool(np.all((X.data == 0) | (X.data == 1)))
+
+
+def _block_rows(n: int, d: int, m: int, nnz: int) -> int:
+    """Rows a block: scores of a block fit the slab, and columns keep some 8 entries a block on average."""
+    rows = 1 << max(7, (SLAB // (8 * m)).bit_length() - 1)
+    while rows < n and nnz * rows < 8 * n * d:
+        rows *= 2
+    return int(min(rows, 1 << 16, max(n, 1)))
+
+
+def _columns(X: Any, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Rows lo to hi of X by columns: offsets, local row numbers, values (None when all are one)."""
+    if hasattr(X, "csc_rows"):
+        return X.csc_rows(lo, hi)
+    part = sp.csc_array(X[lo:hi])
+    part.eliminate_zeros()
+    part.sort_indices()
+    return part.indptr, part.indices, part.data
+
+
+@kernel
+def copy_columns(starts, rows, values, features, new_starts, new_rows, new_values, b):
+    """Block b of new columns: columns ``features`` of a block that is given by its ``starts``."""
+    for q in range(features.size):
+        to = new_starts[b, q]
+        for p in range(starts[features[q]], starts[features[q] + 1]):
+            new_rows[to] = rows[p]
+            if values.size:
+                new_values[to] = values[p]
+            to += 1
+
+
+@kernel
+def adjoint_by_rows(starts, rows, values, features, G, out):
+    """out[q, c] += Σ_i x_i,features[q] G[i, c] over one block; G is (block rows, outputs)."""
+    m = G.shape[1]
+    for q in range(features.size):
+        p, end = starts[features[q]], starts[features[q] + 1]
+        if values.size == 0:
+            # four rows at a time: one store of the sums for four loads
+            while p + 4 <= end:
+                i, j, k, h = rows[p], rows[p + 1], rows[p + 2], rows[p + 3]
+                for c in range(m):
+                    out[q, c] += (G[i, c] + G[j, c]) + (G[k, c] + G[h, c])
+                p += 4
+            while p < end:
+                i = rows[p]
+                for c in range(m):
+                    out[q, c] += G[i, c]
+                p += 1
+        else:
+            while p < end:
+                i, x = rows[p], values[p]
+                for c in range(m):
+                    out[q, c] += x * G[i, c]
+                p += 1
+
+
+@kernel
+def entries_of(starts, features):
+    """Entries of these columns in one block."""
+    total = 0
+    for q in range(features.size):
+        total += starts[features[q] + 1] - starts[features[q]]
+    return total
+
+
+@kernel
+def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
+    """out[q] += Σ_i x_i,features[q] G[i, c] for lo <= q < hi, where q belongs to output c.
+
+    Where it pays, column c of G is copied first: what is gathered then lies in the first-level cache.
+    """
+    n, m = G.shape
+    near = np.empty(n)
+    for c in range(m):
+        first, last = max(outputs[c], lo), min(outputs[c + 1], hi)
+        if first >= last:
+            continue
+        g = G[:, c]
+        if entries_of(starts, features[first:last]) > n:
+            for i in range(n):
+                near[i] = g[i]  # near[:] = g takes Numba seconds to compile
+            for q in range(first, last):
+                column = slice(starts[features[q]], starts[features[q] + 1])
+                out[q] += gathered(rows[column], values[column], near)
+        else:
+            for q in range(first, last):
+                for p in range(starts[features[q]], starts[features[q] + 1]):
+                    out[q] += g[rows[p]] if values.size == 0 else values[p] * g[rows[p]]
+
+
+@kernel
+def gathered(column, x, g):
+    """Σ_p x[p] g[column[p]], with x = 1 if it is empty; four sums, as additions to one would wait."""
+    fours = column.size // 4
+    a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
+    if x.size == 0:
+        for p in range(fours):
+            a0 += g[column[4 * p]]
+            a1 += g[column[4 * p + 1]]
+            a2 += g[column[4 * p + 2]]
+            a3 += g[column[4 * p + 3]]
+        for p in range(4 * fours, column.size):
+            a0 += g[column[p]]
+    else:
+        for p in range(fours):
+            a0 += x[4 * p] * g[column[4 * p]]
+            a1 += x[4 * p + 1] * g[column[4 * p + 1]]
+            a2 += x[4 * p + 2] * g[column[4 * p + 2]]
+            a3 += x[4 * p + 3] * g[column[4 * p + 3]]
+        for p in range(4 * fours, column.size):
+            a0 += x[p] * g[column[p]]
+    return (a0 + a1) + (a2 + a3)
+
+
+@kernel
+def scores_by_rows(starts, rows, values, features, V, Z):
+    """Z[i] += Σ_q x_i,features[q] V[q] over one block; Z is (block rows, outputs)."""
+    m = Z.shape[1]
+    for q in range(features.size):
+        if values.size == 0:
+            for p in range(starts[features[q]], starts[features[q] + 1]):
+                i = rows[p]
+                for c in range(m):
+                    Z[i, c] += V[q, c]
+        else:
+            for p in range(starts[features[q]], starts[features[q] + 1]):
+                i, x = rows[p], values[p]
+                for c in range(m):
+                    Z[i, c] += x * V[q, c]
+
+
+@kernel
+def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
+    """Z[i, c] += x_i,features[q] v[q] for lo <= q < hi, where q belongs to output c, over one block."""
+    n, m = Z.shape
+    near = np.empty(n)
+    for c in range(m):
+        first, last = max(outputs[c], lo), min(outputs[c + 1], hi)
+        if first >= last:
+            continue
+        if entries_of(starts, features[first:last]) > n:
+            near[:] = 0.0
+            for q in range(first, last):
+                column = slice(starts[features[q]], starts[features[q] + 1])
+                scatter(rows[column], values[column], v[q], near)
+            for i in range(n):
+                Z[i, c] += near[i]
+        else:
+            for q in range(first, last):
+                for p in range(starts[features[q]], starts[features[q] + 1]):
+                    Z[rows[p], c] += v[q] if values.size == 0 else v[q] * values[p]
+
+
+@kernel
+def scatter(column, x, v, z):
+    """z[column[p]] += v x[p], with x = 1 if it is empty."""
+    if x.size == 0:
+        for p in range(column.size):
+            z[column[p]] += v
+    else:
+        for p in range(column.size):
+            z[column[p]] += v * x[p]

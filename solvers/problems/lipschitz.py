@@ -1,0 +1,76 @@
+"""Lipschitz constants of the gradient of the smooth part, per block of weights and overall."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..compute.jit import kernel
+from ..declare import param
+from .scores import Scores
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+#: The power iteration ends when its estimate grows by less than this, relatively, and is then raised by
+#: ``MARGIN``: it approaches the eigenvalue from below.
+GROWTH, MARGIN, MOST = 1e-5, 1.01, 300
+
+
+def constant_param() -> str:
+    """The hyper-parameter of solvers that take these constants as step."""
+    return param(
+        "tight",
+        "Lipschitz constants: as low as is known, or the larger ones of the paper",
+        choices=("tight", "paper"),
+    )
+
+
+def block_constants(problem: Problem, constant: str) -> np.ndarray:
+    """K_j of the weights of each feature, shape (n_features,); with ``Trait.BOUNDED``.
+
+    Blondel et al. 2013, appendix A, for ``constant="paper"``.
+    """
+    bounds = problem.loss.block_curvature(lambda C: squared_sums(problem, C), constant == "tight")
+    return problem.scale * bounds + problem.penalty.ridge
+
+
+def overall_constant(problem: Problem, constant: str) -> float:
+    """K of all weights: 1.01 times the largest eigenvalue of s Xᵀ diag(c) X by power iteration, c the
+    curvature of the loss of each row; Σ_j K_j, with ‖X‖_F² for ‖X‖₂², for ``constant="paper"``."""
+    ridge = problem.penalty.ridge
+    if constant == "paper":
+        return float((block_constants(problem, constant) - ridge).sum()) + ridge
+    design, curvature = problem.design, problem.loss.curvature(True)[:, None]
+    # all outputs have the same matrix: the weights of one will do
+    first = design.working_set(np.arange(design.n_features) * design.n_outputs)
+    v = np.random.default_rng(0).normal(size=design.n_features)
+    largest = 0.0
+    for _ in range(MOST):
+        v /= np.linalg.norm(v)
+        v = design.adjoint(Scores(curvature * design.scores(v, first).Z, np.zeros(0)), first)
+        norm = float(np.linalg.norm(v))
+        if norm <= (1.0 + GROWTH) * largest:
+            break
+        largest = norm
+    return problem.scale * MARGIN * largest + ridge
+
+
+def squared_sums(problem: Problem, C: np.ndarray) -> np.ndarray:
+    """Σ_i x_ij² C_ik, shape (n_features, k)."""
+    design = problem.design
+    out = np.zeros((design.n_features, C.shape[1]))
+    for b in range(design.n_blocks):
+        _squared_sums(design.starts[b], design.rows, design.values, C[design.edges[b] :], out)
+        problem.pulse()
+    return out
+
+
+@kernel
+def _squared_sums(starts, rows, values, C, out):
+    for j in range(starts.size - 1):
+        for p in range(starts[j], starts[j + 1]):
+            x2 = values[p] * values[p] if values.size else 1.0
+            for k in range(C.shape[1]):
+                out[j, k] += x2 * C[rows[p], k]

@@ -1,0 +1,172 @@
+"""Linear-chain conditional random field: rows of the scores are tokens, the tail holds the transitions.
+
+Zhong et al. 2014, sections 4 and 6.1, appendix D.1. Forward-backward is done by the ``chain_`` files beside
+this one: for blocks of sequences, for a single one, and in log space where scores spread too far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...compute.jit import kernel
+from ...declare import Trait
+from ..scores import Scores
+from .base import Loss
+from .chain_log import add_log_marginals, log_chain, log_partition
+from .chain_packed import Messages, Transitions, pack
+from .rows import CHAIN
+
+#: Tokens of whole sequences that are visited one after another between two pulses.
+CHUNK_TOKENS = 1024
+
+
+@dataclass(frozen=True)
+class ChainCRF(Loss):
+    """Σ_i log Z(x_i) - score(y_i), score(y) = Σ_t z_t(y_t) + Σ_t Λ(y_t, y_t+1); eqs. (7), (20), (21)."""
+
+    id = "chain-crf"
+    name = "Chain CRF"
+    summary = "negative log-likelihood of label sequences with transitions"
+    paper = "Zhong et al. 2014, sections 4 and 6.1"
+    kinds = ("sequences",)
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
+    sample_code = CHAIN
+    average = False
+    metric_name = "per-token accuracy"
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> ChainCRF:
+        sized = self._holding(n_outputs=n_classes, n_tail=n_classes**2)
+        offsets = np.ascontiguousarray(part.offsets, dtype=np.int64)
+        return sized._of(np.ascontiguousarray(part.y, dtype=np.int64), offsets)
+
+    def _of(self, y: np.ndarray, offsets: np.ndarray) -> ChainCRF:
+        """The loss of the sequences between ``offsets`` with these labels."""
+        pairs = np.zeros((self.n_outputs, self.n_outputs))
+        inner = np.ones(y.size, dtype=bool)
+        inner[offsets[:-1]] = False  # the first tokens have none before them
+        np.add.at(pairs, (y[:-1][inner[1:]], y[1:][inner[1:]]), 1.0)
+        return self._holding(
+            y=y, offsets=offsets, blocks=pack(offsets, y), true_pairs=pairs, n_instances=offsets.size - 1
+        )
+
+    def first(self, n: int, most: int) -> tuple[ChainCRF, int]:
+        offsets = np.unique(np.minimum(self.offsets[: n + 1], most))
+        rows = int(offsets[-1])
+        return self._of(self.y[:rows], offsets), rows
+
+    def instances_of(self, rows: np.ndarray) -> np.ndarray:
+        return np.unique(np.searchsorted(self.offsets, rows, side="right") - 1)
+
+    def subset(self, instances: np.ndarray) -> tuple[ChainCRF, np.ndarray]:
+        lengths = np.diff(self.offsets)[instances]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        rows = np.repeat(self.offsets[:-1][instances] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return self._of(self.y[rows], offsets), rows
+
+    @property
+    def chunks(self) -> list[tuple[int, int]]:
+        """Runs of whole sequences of some ``CHUNK_TOKENS`` tokens, in their order."""
+        cuts = [0]
+        while cuts[-1] < self.n_instances:
+            end = self.offsets[cuts[-1]] + CHUNK_TOKENS
+            nxt = int(np.searchsorted(self.offsets, end, side="right")) - 1
+            cuts.append(max(nxt, cuts[-1] + 1))
+        return list(pairwise(cuts))
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        tail = scores.tail if delta is None else scores.tail + t * delta.tail
+        transitions = Transitions(tail, self.n_outputs)
+        out = np.empty(self.n_instances)
+
+        def task(k: int) -> None:
+            block = self.blocks[k]
+            messages = Messages(block, transitions, scores, delta, t, self.pulse)
+            for place, tokens in self._wide(messages):
+                Z = scores.Z[tokens] if delta is None else scores.Z[tokens] + t * delta.Z[tokens]
+                messages.losses[place] += log_partition(Z, transitions.Λ, self.pulse)
+            out[block.members] = messages.losses
+
+        self.team.each(task, range(len(self.blocks)), self.pulse)
+        return out
+
+    def residual(self, scores: Scores) -> Scores:
+        transitions = Transitions(scores.tail, self.n_outputs)
+        G = np.empty_like(scores.Z)
+        pairs = np.zeros((len(self.blocks), self.n_outputs, self.n_outputs))
+
+        def task(k: int) -> None:
+            messages = Messages(self.blocks[k], transitions, scores, None, 0.0, self.pulse)
+            β = messages.marginals(G)
+            pairs[k] = transitions.forth * (messages.alpha.T @ β)
+            for _, tokens in self._wide(messages):
+                add_log_marginals(scores.Z[tokens], transitions.Λ, G[tokens], pairs[k], self.pulse)
+
+        self.team.each(task, range(len(self.blocks)), self.pulse)
+        return Scores(G, (pairs.sum(axis=0) - self.true_pairs).reshape(-1))
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        μ = G.copy()
+        μ[np.arange(rows.size), self.y[rows]] += 1.0
+        return μ * (1.0 - μ)
+
+    def tail_diagonal(self, scores: Scores) -> np.ndarray:
+        """Σ_t p_t(1 - p_t) over pair marginals p_t, one a transition."""
+        transitions = Transitions(scores.tail, self.n_outputs)
+        out = np.zeros((len(self.blocks), self.n_outputs, self.n_outputs))
+
+        def task(k: int) -> None:
+            messages = Messages(self.blocks[k], transitions, scores, None, 0.0, self.pulse)
+            α, β = messages.alpha, messages.marginals(np.empty_like(scores.Z))
+            out[k] = transitions.forth * (α.T @ β) - transitions.forth**2 * ((α * α).T @ (β * β))
+            for _, tokens in self._wide(messages):
+                Z = scores.Z[tokens]
+                p = np.zeros_like(transitions.Λ)
+                log_chain(Z, transitions.Λ, np.zeros_like(Z), p)
+                # in log space only sums over positions are at hand: p - p² at their mean is an upper bound
+                out[k] += p * (1.0 - p / max(len(Z) - 1, 1))
+
+        self.team.each(task, range(len(self.blocks)), self.pulse)
+        return out.sum(axis=0).reshape(-1)
+
+    def _wide(self, messages: Messages) -> Iterator[tuple[int, slice]]:
+        """Members of a block whose scores spread too far: their places in it, and their tokens."""
+        for place in messages.wide:
+            s = messages.block.members[place]
+            yield place, slice(self.offsets[s], self.offsets[s + 1])
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        """Most likely label sequences (Viterbi)."""
+        labels = np.empty(int(self.offsets[-1]), dtype=np.int64)
+        Λ = scores.tail.reshape(self.n_outputs, self.n_outputs)
+        viterbi(scores.Z, Λ, self.offsets, labels)
+        return labels
+
+
+@kernel
+def viterbi(Z, transitions, offsets, labels):
+    """The highest-scoring label sequence of each sequence; ties go to the first label."""
+    m = transitions.shape[0]
+    best, new = np.empty(m), np.empty(m)
+    for s in range(offsets.size - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        came = np.zeros((hi - lo, m), np.int64)
+        for c in range(m):
+            best[c] = Z[lo, c]
+        for i in range(lo + 1, hi):
+            for c in range(m):
+                arg = 0
+                for k in range(1, m):
+                    if best[k] + transitions[k, c] > best[arg] + transitions[arg, c]:
+                        arg = k
+                came[i - lo, c] = arg
+                new[c] = best[arg] + transitions[arg, c] + Z[i, c]
+            best, new = new, best
+        c = int(np.argmax(best))
+        for i in range(hi - 1, lo - 1, -1):
+            labels[i] = c
+            c = came[i - lo, c]

@@ -1,0 +1,66 @@
+"""Multiclass losses: one score a class, labels 0 to m - 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compute.jit import kernel
+from ...declare import Trait
+from ..scores import Scores
+from .base import RowLoss
+from .rows import SOFTMAX
+
+
+@dataclass(frozen=True)
+class MulticlassLogistic(RowLoss):
+    """Σ_i log Σ_c exp(z_ic - z_i,y_i) (softmax)."""
+
+    id = "multiclass-logistic"
+    name = "Multiclass logistic"
+    summary = "negative log-likelihood of one label among several (softmax)"
+    paper = "Blondel et al. 2013, eq. (12)"
+    kinds = ("multiclass",)
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.ROWS | Trait.BOUNDED
+    sample_code = SOFTMAX
+    average = True
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MulticlassLogistic:
+        y = np.ascontiguousarray(part.y, dtype=np.int64)
+        return self._holding(y=y, n_instances=y.size, n_outputs=n_classes)
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        shift_rows(Z, y, out)
+        np.exp(Z, out=Z)
+        out += np.log(Z.sum(axis=1))
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        np.exp(Z - Z.max(axis=1, keepdims=True), out=G)
+        G /= G.sum(axis=1, keepdims=True)
+        G[np.arange(y.size), y] -= 1.0
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        μ = G.copy()
+        μ[np.arange(rows.size), self.y[rows]] += 1.0
+        return μ * (1.0 - μ)
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        """Blondel et al. 2013, section 5.3: ½ bounds the eigenvalues of diag(p) - ppᵀ."""
+        return np.full(self.n_instances, 0.5)
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        return scores.Z.argmax(axis=1)
+
+
+@kernel
+def shift_rows(Z, y, out):
+    """out[i] = max_c Z[i, c] - Z[i, y_i]; the row maximum is taken off Z."""
+    for i in range(Z.shape[0]):
+        top = Z[i, 0]
+        for c in range(1, Z.shape[1]):
+            top = max(top, Z[i, c])
+        out[i] = top - Z[i, y[i]]
+        for c in range(Z.shape[1]):
+            Z[i, c] -= top

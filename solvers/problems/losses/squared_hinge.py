@@ -1,0 +1,149 @@
+"""Squared hinges over several outputs: Blondel, Seki and Uehara 2013."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...declare import Trait
+from ..multilabel import ranking_loss
+from ..scores import Scores
+from .base import RowLoss
+from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE, residuals_of, values_of
+
+
+class SquaredHinge(RowLoss):
+    """Base: values and residual come from the kernels of :mod:`.rows`."""
+
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.BOUNDED
+    average = True
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        values_of(self.sample_code, Z, y.reshape(-1), out)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        residuals_of(self.sample_code, Z, y.reshape(-1), G)
+
+
+@dataclass(frozen=True)
+class MulticlassSquaredHinge(SquaredHinge):
+    """Σ_i Σ_{r ≠ y_i} max(1 - (z_i,y_i - z_ir), 0)²."""
+
+    id = "multiclass-squared-hinge"
+    name = "Multiclass squared hinge"
+    summary = "the true class against each other class, by a margin of 1"
+    paper = "Blondel et al. 2013, eq. (2)"
+    kinds = ("multiclass",)
+    traits = SquaredHinge.traits | Trait.DIAGONAL
+    sample_code = MULTICLASS_HINGE
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MulticlassSquaredHinge:
+        y = np.ascontiguousarray(part.y, dtype=np.int64)
+        return self._holding(y=y, n_instances=y.size, n_outputs=n_classes)
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Equation (6): 2 for each active other class, and their sum for the true one."""
+        h = 2.0 * (G > 0.0)
+        h[np.arange(rows.size), self.y[rows]] = h.sum(axis=1)
+        return h
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        """2m: a star of m nodes has m as largest eigenvalue of its Laplacian; 4(m - 1) in appendix A."""
+        m = self.n_outputs
+        return np.full(self.n_instances, 2.0 * m if tight else 4.0 * (m - 1))
+
+    def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
+        """min(2m s_j, 2(m max_c s_jc + s_j)) if tight, s_jc = Σ x_ij² over samples of class c: sums over
+        classes are far below the bound for samples that are all of one class."""
+        if not tight:
+            return super().block_curvature(sums, tight)
+        by_class = sums(np.eye(self.n_outputs)[self.y])
+        total, most, m = by_class.sum(axis=1), by_class.max(axis=1), self.n_outputs
+        return 2.0 * np.minimum(m * total, m * most + total)
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        return scores.Z.argmax(axis=1)
+
+
+@dataclass(frozen=True)
+class MultitaskSquaredHinge(SquaredHinge):
+    """Σ_i Σ_r max(1 - y_ir z_ir, 0)², y_ir = 1 for labels that i has, else -1: one against the rest."""
+
+    id = "multitask-squared-hinge"
+    name = "Multitask squared hinge"
+    summary = "each label for itself, one against the rest"
+    paper = "Blondel et al. 2013, eq. (11)"
+    kinds = ("multiclass", "multilabel")
+    traits = SquaredHinge.traits | Trait.DIAGONAL
+    sample_code = MULTITASK_HINGE
+    #: whether each sample has exactly one label
+    single: bool = False
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MultitaskSquaredHinge:
+        y = indicators(part.y, n_classes)
+        return self._holding(y=y, n_instances=len(y), n_outputs=n_classes, single=not sp.issparse(part.y))
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return 2.0 * (G != 0.0)
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        return np.full(self.n_instances, 2.0)
+
+    @property
+    def label_sets(self) -> np.ndarray | None:
+        return None if self.single else self.y
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        """The class with the highest score, or, where samples have several labels, 1 for scores above 0."""
+        return scores.Z.argmax(axis=1) if self.single else (scores.Z > 0.0).astype(np.int64)
+
+    def metric(self, scores: Scores) -> float:
+        return float(np.mean(self.predict(scores) == (self.y.argmax(axis=1) if self.single else self.y)))
+
+
+@dataclass(frozen=True)
+class MultilabelSquaredHinge(SquaredHinge):
+    """Σ_i Σ_{r in Y_i, q not in Y_i} max(1 - (z_ir - z_iq), 0)²: labels of i should rank above the others."""
+
+    id = "multilabel-squared-hinge"
+    name = "Multilabel squared hinge"
+    summary = "each label of a sample against each other label, by a margin of 1"
+    paper = "Blondel et al. 2013, section 4.7"
+    kinds = ("multilabel",)
+    metric_name = "pairs ranked right"
+    sample_code = MULTILABEL_HINGE
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MultilabelSquaredHinge:
+        y = indicators(part.y, n_classes)
+        return self._holding(y=y, n_instances=len(y), n_outputs=n_classes)
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        """2m where there are labels of both sorts (a complete bipartite graph); appendix A's way gives
+        4|Y_i|(m - |Y_i|)."""
+        labels, m = self.y.sum(axis=1), self.n_outputs
+        pairs = labels * (m - labels)
+        return 2.0 * m * (pairs > 0) if tight else 4.0 * pairs
+
+    @property
+    def label_sets(self) -> np.ndarray:
+        return self.y
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        """Ranks of the labels, 0 for the highest score."""
+        return np.argsort(np.argsort(-scores.Z, axis=1, kind="stable"), axis=1)
+
+    def metric(self, scores: Scores) -> float:
+        """Share of pairs (label of the sample, other label) in the right order, mean over the samples that
+        have such pairs: 1 minus the ranking loss."""
+        return 1.0 - ranking_loss(scores.Z, self.y)
+
+
+def indicators(y: Any, m: int) -> np.ndarray:
+    """Labels as 0 and 1, int64 (n, m), from classes (n,) or a sparse matrix of ones (n, m)."""
+    if sp.issparse(y):
+        return np.ascontiguousarray(y.toarray() != 0, dtype=np.int64)
+    return (np.arange(m) == np.asarray(y)[:, None]).astype(np.int64)

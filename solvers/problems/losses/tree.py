@@ -1,0 +1,138 @@
+"""Softmax over the leaves of a tree of classes: one score a node, summed along the path from the root.
+
+Zhong et al. 2014, section 6.2 and appendix D.2. The messages up and down the tree are passed here only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compute.jit import kernel
+from ...declare import Trait
+from ..scores import Scores
+from .base import RowLoss, at, row_chunks, scratch
+from .rows import TREE
+
+
+@dataclass(frozen=True)
+class TreeSoftmax(RowLoss):
+    """Σ_i log Σ_leaves exp(α_i(leaf)) - α_i(y_i), α(k) the sum of z over the path from the root to k.
+
+    Labels are leaves, given as nodes; ``parents[k] < k`` is the parent of node k, -1 for the root.
+    """
+
+    id = "tree-softmax"
+    name = "Tree softmax"
+    summary = "negative log-likelihood of a leaf in a tree of classes"
+    paper = "Zhong et al. 2014, section 6.2 and appendix D.2"
+    kinds = ("tree",)
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.BOUNDED
+    sample_code = TREE
+    average = False
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> TreeSoftmax:
+        parents = np.ascontiguousarray(parents, dtype=np.int64)
+        if parents.size != n_classes or np.any(parents[1:] < 0) or np.any(parents >= np.arange(n_classes)):
+            raise ValueError("the tree must list one parent a node, each before its children, and one root")
+        inner = np.zeros(n_classes, dtype=bool)
+        inner[parents[parents >= 0]] = True
+        y = np.ascontiguousarray(part.y, dtype=np.int64)
+        if np.any(inner[y[y >= 0]]):
+            raise ValueError("a label is an inner node of the tree: labels must be leaves")
+        return self._holding(
+            y=y,
+            parents=parents,
+            leaves=np.flatnonzero(~inner),
+            n_instances=y.size,
+            n_outputs=n_classes,
+        )
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        P = self._leaf_scores(Z)
+        truth = P[np.arange(y.size), np.searchsorted(self.leaves, y)]
+        top = P.max(axis=1)
+        np.exp(np.subtract(P, top[:, None], out=P), out=P)
+        out[:] = np.log(P.sum(axis=1)) + (top - truth)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        P = self._leaf_scores(Z)
+        np.exp(np.subtract(P, P.max(axis=1)[:, None], out=P), out=P)
+        P /= P.sum(axis=1)[:, None]
+        P[np.arange(y.size), np.searchsorted(self.leaves, y)] -= 1.0
+        upward(P, self.leaves, self.parents, G)
+
+    def _leaf_scores(self, Z: np.ndarray) -> np.ndarray:
+        """α of the leaves, (rows, leaves), in scratch memory; Z is used up."""
+        P = scratch("leaves", Z.shape[0], self.leaves.size)
+        downward(Z, self.parents, self.leaves, P)
+        return P
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        β = G.copy()
+        node = self.y[rows]
+        while np.any(node >= 0):
+            inside = np.flatnonzero(node >= 0)
+            β[inside, node[inside]] += 1.0
+            node = np.where(node >= 0, self.parents[node], -1)
+        return β * (1.0 - β)
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        """D/2, D the largest depth: the root's score changes nothing, each leaf sums D others."""
+        return np.full(self.n_instances, 0.5 * self._depths().max(initial=0))
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        """The leaf with the highest α."""
+        labels = np.empty(scores.Z.shape[0], dtype=np.int64)
+        for lo, hi in row_chunks(labels.size, self.n_outputs):
+            labels[lo:hi] = self.leaves[self._leaf_scores(at(scores, lo, hi, None, 0.0)).argmax(axis=1)]
+        return labels
+
+    def level_metrics(self, scores: Scores) -> list[float]:
+        """Share of samples whose predicted ancestor at depth 1, 2, ... is the true one (a leaf above that
+        depth stands for itself)."""
+        guess, truth = self._paths(self.predict(scores)), self._paths(self.y)
+        return np.mean(guess == truth, axis=0).tolist()
+
+    def _depths(self) -> np.ndarray:
+        """Number of nodes above each node."""
+        depth = np.zeros(self.n_outputs, dtype=np.int64)
+        for k in range(1, self.n_outputs):
+            depth[k] = depth[self.parents[k]] + 1
+        return depth
+
+    def _paths(self, leaf: np.ndarray) -> np.ndarray:
+        """Ancestors by depth, (samples, depths), the leaf itself below its own depth; -1 stays -1."""
+        depth = self._depths()
+        paths = np.empty((leaf.size, int(depth.max(initial=0))), dtype=np.int64)
+        node = leaf.copy()
+        for level in range(paths.shape[1], 0, -1):
+            deeper = (node >= 0) & (depth[node] > level)
+            node = np.where(deeper, self.parents[node], node)
+            paths[:, level - 1] = node
+        return paths
+
+
+@kernel
+def downward(Z, parents, leaves, P):
+    """α(k) = α(parent) + z_k in place of Z; P takes the leaves'."""
+    for i in range(Z.shape[0]):
+        z = Z[i]
+        for k in range(1, z.size):
+            z[k] += z[parents[k]]
+        for q in range(leaves.size):
+            P[i, q] = z[leaves[q]]
+
+
+@kernel
+def upward(P, leaves, parents, G):
+    """β(k) = the sum of P over the leaves below k; with P the probabilities minus the truth, eq. (22)."""
+    for i in range(P.shape[0]):
+        g = G[i]
+        g[:] = 0.0
+        for q in range(leaves.size):
+            g[leaves[q]] = P[i, q]
+        for k in range(g.size - 1, 0, -1):
+            g[parents[k]] += g[k]

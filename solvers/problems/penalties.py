@@ -1,0 +1,277 @@
+"""Penalties λR(w)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ..compute.jit import kernel
+from ..declare import Declared, Trait, param
+from .row_norms import rows_prox, rows_subgradient, rows_value, rows_violation, shrunk, sparse_group_dual
+
+
+@dataclass(frozen=True)
+class Penalty(Declared):
+    """λR(w), of strength ``lam``: a part with kinks, and a smooth part ½ ridge ‖w‖².
+
+    Solvers add the ridge to the smooth loss and meet the kinks with ``prox`` and ``subgradient``, whose ``g``
+    is always the gradient of loss plus ridge. For penalties that separate into single weights the kinks are
+    ``l1`` ‖w‖₁ (possibly zero), and all methods take any subset of the weights. Those that separate into rows
+    of W (:class:`RowPenalty`) add a norm of each row, and their methods take whole rows.
+    """
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str] = ""
+    traits: ClassVar[Trait] = Trait.ENTRYWISE | Trait.ROWWISE | Trait.PROX
+    sparse: ClassVar[bool]
+    takes_lam: ClassVar[bool] = True
+
+    lam: float = 0.0
+    #: weights a row, set by :meth:`over`
+    width: ClassVar[int] = 1
+
+    @property
+    def l1(self) -> float:
+        """Strength of ‖w‖₁."""
+        return 0.0
+
+    @property
+    def ridge(self) -> float:
+        """Strength of ½‖w‖²."""
+        return 0.0
+
+    @property
+    def row_norms(self) -> tuple[float, float, float]:
+        """The part with kinks on a row v: strengths of ‖v‖₁, ‖v‖₂ and ‖v‖_∞ (with ``Trait.ROWWISE``)."""
+        return self.l1, 0.0, 0.0
+
+    def at(self, lam: float) -> Self:
+        """The same penalty at another strength."""
+        return self._holding(lam=lam)
+
+    def over(self, width: int) -> Self:
+        """The same penalty on weights that come in rows of ``width``."""
+        return self._holding(width=width)
+
+    def value(self, w: np.ndarray) -> float:
+        """λR(w)."""
+        value = 0.0
+        if self.l1:
+            value += self.l1 * float(np.abs(w[w != 0.0]).sum())
+        if self.ridge:
+            value += 0.5 * self.ridge * float(w @ w)
+        return value
+
+    def prox(self, v: np.ndarray, step: float) -> np.ndarray:
+        """argmin_w ½‖w - v‖² + step·(part with kinks)(w): soft-thresholding."""
+        return soft_threshold(v, step * self.l1)
+
+    def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """Minimum-norm subgradient of the objective where its smooth part has gradient ``g``; eq. (16) of
+        Zhong et al. 2014, the pseudo-gradient of Andrew and Gao 2007."""
+        return min_norm_subgradient(w, g, self.l1)
+
+    def violation(self, w: np.ndarray, g: np.ndarray) -> float:
+        """Largest absolute entry of the minimum-norm subgradient."""
+        return largest_violation(w, g, self.l1)
+
+    def lam_max(self, g0: np.ndarray) -> float | None:
+        """Smallest λ at which w = 0 is optimal, for the loss gradient ``g0`` there; None if there is none."""
+        return None
+
+
+@dataclass(frozen=True)
+class NoPenalty(Penalty):
+    """No penalty."""
+
+    id = "none"
+    name = "None"
+    summary = "no penalty"
+    traits = Penalty.traits | Trait.NO_RIDGE
+    sparse = False
+    takes_lam = False
+
+
+@dataclass(frozen=True)
+class L2(Penalty):
+    """½λ‖w‖²."""
+
+    id = "l2"
+    name = "ℓ2 (ridge)"
+    summary = "½‖w‖², keeps all weights small"
+    sparse = False
+
+    @property
+    def ridge(self) -> float:
+        return self.lam
+
+
+@dataclass(frozen=True)
+class L1(Penalty):
+    """λ‖w‖₁."""
+
+    id = "l1"
+    name = "ℓ1"
+    summary = "‖w‖₁, sets single weights to zero"
+    paper = "Zhong et al. 2014, eq. (1)"
+    traits = Penalty.traits | Trait.NO_RIDGE
+    sparse = True
+
+    @property
+    def l1(self) -> float:
+        return self.lam
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return sup_norm(g0)
+
+
+@dataclass(frozen=True)
+class ElasticNet(Penalty):
+    """λ(ρ‖w‖₁ + ½(1 - ρ)‖w‖²)."""
+
+    id = "elastic-net"
+    name = "Elastic net"
+    summary = "ρ‖w‖₁ + ½(1 - ρ)‖w‖², sparse but sharing weight among alike features"
+    sparse = True
+
+    rho: float = param(0.5, "share of ‖w‖₁ against ½‖w‖²", low=0.0, high=1.0, open_low=True)
+
+    @property
+    def l1(self) -> float:
+        return self.lam * self.rho
+
+    @property
+    def ridge(self) -> float:
+        return self.lam * (1.0 - self.rho)
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return sup_norm(g0) / self.rho
+
+
+@dataclass(frozen=True)
+class RowPenalty(Penalty):
+    """Base of penalties with a norm of each row of W; the tail of a chain is m rows of m, one a label left.
+
+    ``w`` and ``g`` are flat, and hold whole rows.
+    """
+
+    traits = Trait.ROWWISE | Trait.PROX | Trait.NO_RIDGE
+    sparse = True
+
+    def value(self, w: np.ndarray) -> float:
+        return float(rows_value(self._rows(w), *self.row_norms))
+
+    def prox(self, v: np.ndarray, step: float) -> np.ndarray:
+        out = v.copy()
+        rows_prox(self._rows(out), *(step * strength for strength in self.row_norms))
+        return out
+
+    def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
+        out = np.empty_like(g)
+        rows_subgradient(self._rows(w), self._rows(g), *self.row_norms, self._rows(out))
+        return out
+
+    def violation(self, w: np.ndarray, g: np.ndarray) -> float:
+        """Largest norm ‖·‖₂ of a row of the minimum-norm subgradient."""
+        return float(rows_violation(self._rows(w), self._rows(g), *self.row_norms))
+
+    def _rows(self, w: np.ndarray) -> np.ndarray:
+        return w.reshape(-1, self.width)
+
+
+@dataclass(frozen=True)
+class L1L2(RowPenalty):
+    """λΣ_j ‖W_j‖₂."""
+
+    id = "l1-l2"
+    name = "ℓ1/ℓ2 (rows)"
+    summary = "Σ_j ‖W_j‖₂, sets whole features to zero"
+    paper = "Blondel et al. 2013, eq. (2)"
+
+    @property
+    def row_norms(self) -> tuple[float, float, float]:
+        return 0.0, self.lam, 0.0
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return float(np.linalg.norm(self._rows(g0), axis=1).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class L1Linf(RowPenalty):
+    """λΣ_j ‖W_j‖_∞."""
+
+    id = "l1-linf"
+    name = "ℓ1/ℓ∞ (rows)"
+    summary = "Σ_j ‖W_j‖_∞, sets whole features to zero and others to equal sizes"
+    paper = "Duchi and Singer 2009"
+
+    @property
+    def row_norms(self) -> tuple[float, float, float]:
+        return 0.0, 0.0, self.lam
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return float(np.abs(self._rows(g0)).sum(axis=1).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class SparseGroup(RowPenalty):
+    """λ(ρ‖W‖₁ + (1 - ρ)Σ_j ‖W_j‖₂)."""
+
+    id = "sparse-group"
+    name = "Sparse group"
+    summary = "ρ‖W‖₁ + (1 - ρ)Σ_j ‖W_j‖₂, sets whole features and single weights to zero"
+    paper = "Simon et al. 2013"
+
+    rho: float = param(0.5, "share of ‖W‖₁ against Σ_j ‖W_j‖₂", low=0.0, high=1.0)
+
+    @property
+    def row_norms(self) -> tuple[float, float, float]:
+        return self.lam * self.rho, self.lam * (1.0 - self.rho), 0.0
+
+    def lam_max(self, g0: np.ndarray) -> float:
+        return float(sparse_group_dual(self._rows(g0), self.rho))
+
+
+def sup_norm(g: np.ndarray) -> float:
+    """‖g‖_∞."""
+    return float(max(g.max(initial=0.0), -g.min(initial=0.0)))
+
+
+def soft_threshold(v: np.ndarray, threshold: float) -> np.ndarray:
+    """S(v, τ) = sign(v) max(|v| - τ, 0), entry by entry."""
+    return v - np.clip(v, -threshold, threshold) if threshold else v.copy()
+
+
+def min_norm_subgradient(w: np.ndarray, g: np.ndarray, l1: float) -> np.ndarray:
+    """g + l1 sign(w) where w ≠ 0, S(g, l1) where w = 0."""
+    out = np.empty_like(g)
+    _min_norm_subgradient(w, g, l1, out)
+    return out
+
+
+@kernel
+def _entry(w, g, l1):
+    if w > 0.0:
+        return g + l1
+    if w < 0.0:
+        return g - l1
+    return shrunk(g, l1)
+
+
+@kernel
+def _min_norm_subgradient(w, g, l1, out):
+    for j in range(w.size):
+        out[j] = _entry(w[j], g[j], l1)
+
+
+@kernel
+def largest_violation(w, g, l1):
+    """Largest absolute entry of the minimum-norm subgradient, without a vector of them."""
+    largest = 0.0
+    for j in range(w.size):
+        largest = max(largest, abs(_entry(w[j], g[j], l1)))
+    return largest

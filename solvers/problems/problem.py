@@ -1,0 +1,410 @@
+"""A problem f(w) = s L(A w) + λR(w), what is known at one w (Point), and f along a direction (Line)."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..compute.team import Team
+from ..parts.linesearch import Search
+from .design import Design
+from .losses.base import Loss
+from .names import Names
+from .penalties import Penalty, sup_norm
+from .scores import Scores
+from .working_set import WorkingSet
+
+#: Incremental updates of the scores after which they are computed afresh, against drift.
+REFRESH = 50
+#: Weights written between two pulses: each may be the first on its page of a huge vector.
+SCATTERED = 50_000
+#: Weights that follow each other worked on between two pulses.
+PIECE = 200_000
+#: Units of rounding of the largest gradient at zero below which a violation says nothing.
+NOISE = 100 * sys.float_info.epsilon
+#: Weights up to which the gradient at zero is kept, for other penalties and other λ.
+KEPT = 10_000_000
+
+
+class Problem:
+    """Design, loss and penalty together; ``scale`` is 1 (sum over instances) or 1/n (average).
+
+    Whoever runs a solver hands it a copy with a pulse of its own (``with_pulse``): the products and the
+    inference call it every 50 ms or so, and it may block (pause) or raise (stop). ``passes`` counts this
+    copy's products with X and Xᵀ, half a pass each.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        loss: Loss,
+        penalty: Penalty,
+        *,
+        average: bool,
+        about: dict[str, Any] | None = None,
+        names: Names | None = None,
+        test: Callable[[], tuple[Design, Loss]] | None = None,
+        setup_seconds: float = 0.0,
+    ) -> None:
+        self.design, self.loss = design, loss
+        self.average = average
+        self.scale = 1.0 / loss.n_instances if average else 1.0
+        self.setup_seconds = setup_seconds
+        self._about = about or {}
+        self.names = names or Names()
+        self._test = _Once(test) if test is not None else None
+        self._gradient_at_zero: np.ndarray | None = None
+        self._set_penalty(penalty)
+        self.design.touched = 0
+
+    def _set_penalty(self, penalty: Penalty) -> None:
+        self.penalty = penalty.over(self.design.n_outputs)
+        g0 = self.at().gradient() if self._gradient_at_zero is None else self._gradient_at_zero
+        if self.size <= KEPT:
+            self._gradient_at_zero = g0  # ridges have no part in it
+        at_zero = (self.penalty.violation(np.zeros(g0[part].size), g0[part]) for part in self.pieces())
+        self._violation_at_zero = max(at_zero)
+        self.noise = NOISE * max(sup_norm(g0[part]) for part in self.pieces())
+        self.lam_max = self.dual_norm(g0)
+
+    @property
+    def size(self) -> int:
+        """Number of weights d."""
+        return self.design.size
+
+    @property
+    def lam(self) -> float | None:
+        """λ, None for the empty penalty."""
+        return self.penalty.lam if self.penalty.takes_lam else None
+
+    @property
+    def team(self) -> Team:
+        return self.design.team
+
+    @property
+    def passes(self) -> float:
+        """Passes over X so far: ½ × entries touched / entries of X, over all products."""
+        return 0.5 * self.design.touched / max(self.design.nnz, 1)
+
+    @property
+    def key(self) -> str:
+        """Hash of everything that determines the optimum."""
+        text = json.dumps(self.identity(), sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def identity(self) -> dict[str, Any]:
+        """Data, loss, penalty with their parameters, λ, scale and seed."""
+        return {
+            **{k: self._about.get(k) for k in ("dataset", "options", "digest", "seed")},
+            "loss": [self.loss.id, _declared(self.loss)],
+            "penalty": [self.penalty.id, _declared(self.penalty)],
+            "average": self.average,
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """The problem record of the command line's contract."""
+        return {
+            "type": "problem",
+            "version": 1,
+            "dataset": self._about.get("dataset"),
+            "options": self._about.get("options", {}),
+            "loss": self.loss.id,
+            "penalty": self.penalty.id,
+            "lam": self.lam,
+            "lam_max": self.lam_max,
+            "average": self.average,
+            "n_samples": self.loss.n_instances,
+            "n_features": self.design.n_features,
+            "n_outputs": self.loss.n_outputs,
+            "n_params": self.size,
+            "seed": self._about.get("seed"),
+            "key": self.key,
+            "source": self._about.get("source"),
+        }
+
+    def with_pulse(self, pulse: Callable[[], None]) -> Problem:
+        """A shallow copy with its own pulse, pass count and account of helper threads; data and labels are
+        shared."""
+        other = copy.copy(self)
+        other.design = self.design.attached(pulse)
+        other.design.team = self.team.attached()
+        other.loss = self.loss.attached(other.team, pulse)
+        return other
+
+    def pulse(self) -> None:
+        """To be called by a solver between chunks of its own long loops."""
+        self.design.pulse()
+
+    def at_lam(self, lam: float) -> Problem:
+        """The same problem at another λ (data and products shared)."""
+        return self.with_penalty(self.penalty.at(lam))
+
+    def with_penalty(self, penalty: Penalty) -> Problem:
+        """The same data and loss with another penalty (data and products shared)."""
+        other = copy.copy(self)
+        other._set_penalty(penalty)
+        return other
+
+    def tiny(self) -> Problem:
+        """The first two instances, with the same data types: enough to compile every kernel."""
+        loss, rows = self.loss.first(2, int(self.design.edges[1]))
+        design = self.design.head(rows)
+        tiny = Problem(design, loss, self.penalty, average=self.average)
+        if tiny.lam_max:
+            tiny = tiny.at_lam(0.1 * tiny.lam_max)
+        return tiny
+
+    def violation_at_zero(self) -> float:
+        """Largest entry (or block norm) of the minimum-norm subgradient at w = 0."""
+        return self._violation_at_zero
+
+    def aim(self, tol: float) -> float:
+        """The violation that counts as none: ``tol`` times that at w = 0, or what rounding alone makes of it
+        where that is more (near λ_max, where w = 0 is violated by next to nothing)."""
+        return max(tol * self._violation_at_zero, self.noise)
+
+    def dual_norm(self, g: np.ndarray) -> float | None:
+        """The smallest λ at which w = 0 is optimal for the gradient ``g`` there; None if there is none."""
+        parts = (self.penalty.lam_max(g[part]) for part in self.pieces())
+        found = next(parts)
+        return None if found is None else max([found, *parts])
+
+    def unpack(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Views of flat weights: W (n_features x n_outputs), and the rest (transitions, from x to)."""
+        W, tail = self.design.split(w)
+        return W, tail.reshape(self.loss.n_outputs, -1) if tail.size else tail
+
+    def at(self, w: np.ndarray | None = None) -> Point:
+        """The point at ``w`` (None: zero); the point owns a copy."""
+        if w is None:  # nothing of a vector that may be huge is looked at
+            none = self.design.working_set(np.zeros(0, dtype=np.int64))
+            scores = self.design.scores(np.zeros(0), none)
+            return Point(self, np.zeros(self.size), scores, active=none)
+        w = np.array(w, dtype=np.float64)
+        if w.shape != (self.size,):
+            raise ValueError(f"w has shape {w.shape}: this problem has {self.size} weights")
+        return Point(self, w, self.design.scores(w))
+
+    def moved(self, point: Point, w: np.ndarray) -> Point:
+        """The point at ``w``; its scores start from those of ``point`` where that touches less of X."""
+        changed, nonzero = self.where(np.not_equal, w, point.w), self.support(w)
+        if point.age < REFRESH and self.design.cost(changed) < self.design.cost(nonzero):
+            change = changed.take(w) - changed.take(point.w)
+            scores = point.scores.plus(1.0, self.design.scores(change, changed))
+            return Point(self, w, scores, age=point.age + 1)
+        return Point(self, w, self.design.scores(nonzero.take(w), nonzero))
+
+    def pieces(self) -> Iterator[slice]:
+        """Slices that cover all weights, of whole rows, with a pulse between one and the next: a vector that
+        is made or read in pieces holds nobody up, however long, and its temporaries stay in the cache."""
+        width = self.design.n_outputs
+        length = max(PIECE // width, 1) * width
+        for lo in range(0, self.size, length):
+            if lo:
+                self.pulse()
+            yield slice(lo, min(lo + length, self.size))
+
+    def vector(self, entries: Callable[..., np.ndarray], *of: np.ndarray) -> np.ndarray:
+        """The vector over all weights that ``entries`` makes of such vectors, a piece at a time."""
+        out = np.empty(self.size)
+        for part in self.pieces():
+            out[part] = entries(*(v[part] for v in of))
+        return out
+
+    def total(self, term: Callable[..., float], *of: np.ndarray) -> float:
+        """Sum over the pieces of what ``term`` makes of these vectors."""
+        return float(sum(term(*(v[part] for v in of)) for part in self.pieces()))
+
+    def where(self, holds: Callable[..., np.ndarray], *of: np.ndarray) -> WorkingSet:
+        """The weights for which ``holds`` of these vectors, asked for a piece at a time."""
+        found = [part.start + np.flatnonzero(holds(*(v[part] for v in of))) for part in self.pieces()]
+        coordinates = np.concatenate(found)
+        return self.design.working_set(coordinates if coordinates.size < self.size else None)
+
+    def support(self, w: np.ndarray) -> WorkingSet:
+        """The weights that are not zero."""
+        return self.where(lambda w: w != 0.0, w)
+
+    def prox_step(self, w: np.ndarray, g: np.ndarray, step: float) -> np.ndarray:
+        """prox_{step·λR}(w - step·g), of all weights."""
+        return self.vector(lambda w, g: self.penalty.prox(w - step * g, step), w, g)
+
+    def line(self, point: Point, d: np.ndarray, active: WorkingSet | None = None) -> Line:
+        """f along w + t d, where ``d`` has one entry a member of ``active`` (None: all weights)."""
+        return Line(point, d, active or self.design.working_set())
+
+    @property
+    def has_test(self) -> bool:
+        return self._test is not None
+
+    def test_scores(self, w: np.ndarray) -> tuple[Loss, Scores]:
+        """The loss that holds the labels of the test part, and the scores of weights ``w`` there."""
+        design, loss = self._test()
+        return loss, design.scores(w)
+
+    def test_metric(self, w: np.ndarray) -> float:
+        """The loss's metric (higher is better) of weights ``w`` on the test part."""
+        loss, scores = self.test_scores(w)
+        return loss.metric(scores)
+
+    def train_metric(self, point: Point) -> float:
+        """The same on the training part."""
+        return self.loss.metric(point.scores)
+
+
+class Point:
+    """What is known at one w, each quantity computed at most once.
+
+    ``active`` is a working set outside which w is known to be zero (None: nothing is known).
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        w: np.ndarray,
+        scores: Scores,
+        *,
+        loss: float | None = None,
+        active: WorkingSet | None = None,
+        age: int = 0,
+    ) -> None:
+        self.problem, self.w, self.scores, self.active, self.age = problem, w, scores, active, age
+        self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
+        if self._dense:
+            self.penalty = problem.total(problem.penalty.value, w)
+        else:
+            self.penalty = problem.penalty.value(active.take(w))
+        self.objective = self.loss + self.penalty
+        self._residual: Scores | None = None
+        self._gradient: np.ndarray | None = None
+
+    @property
+    def _dense(self) -> bool:
+        return self.active is None or self.active.full
+
+    @property
+    def residual(self) -> Scores:
+        """∂L/∂(scores) of the sum over instances."""
+        if self._residual is None:
+            self._residual = self.problem.loss.residual(self.scores)
+        return self._residual
+
+    @property
+    def smooth(self) -> float:
+        """The smooth part s L(A w) + ½ ridge ‖w‖²."""
+        ridge = self.problem.penalty.ridge
+        return self.loss + 0.5 * ridge * float(self.w @ self.w) if ridge else self.loss
+
+    def gradient(self, active: WorkingSet | None = None) -> np.ndarray:
+        """Gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights (kept)."""
+        if active is not None and not active.full:
+            g = self.problem.design.adjoint(self.residual, active)
+        elif self._gradient is None:
+            g = self._gradient = self.problem.design.adjoint(self.residual)
+        else:
+            return self._gradient
+        if self.problem.scale != 1.0:
+            g *= self.problem.scale
+        if ridge := self.problem.penalty.ridge:
+            g += ridge * (self.w if active is None else active.take(self.w))
+        return g
+
+    def violation(self) -> float:
+        """Largest entry (or block norm) of the minimum-norm subgradient, over all weights."""
+        w, g, problem = self.w, self.gradient(), self.problem
+        return max(problem.penalty.violation(w[part], g[part]) for part in problem.pieces())
+
+    def sparsity(self) -> tuple[int, int]:
+        """Number of non-zero weights, and of features with one."""
+        design, w = self.problem.design, self.w
+        if self._dense:
+            support = self.problem.support(w).coordinates
+        else:
+            support = self.active.coordinates[self.active.take(w) != 0.0]
+        rows = support[support < design.n_features * design.n_outputs] // design.n_outputs
+        return support.size, int(np.count_nonzero(np.diff(rows))) + (rows.size > 0)
+
+
+class Line(Search):
+    """φ(t) = f(w + t d), d with an entry a member of ``active``. The scores of d are computed once; a trial
+    costs one evaluation of the loss, and is taken down.
+
+    ``decrease`` is what an Armijo search promised itself per unit step, Δ, of which it asked for the share
+    ``sigma``.
+    """
+
+    def __init__(self, point: Point, d: np.ndarray, active: WorkingSet) -> None:
+        super().__init__(point.objective, d)
+        self.point, self.active = point, active
+        self.problem = point.problem
+        self.decrease = self.sigma = float("nan")
+        self.delta = self.problem.design.scores(d, active)
+        self._w = active.take(point.w)
+        self._losses: dict[float, float] = {}
+
+    @property
+    def allowed(self) -> list[float]:
+        """φ(0) + tσΔ at each trial."""
+        return [self.objective + t * self.sigma * self.decrease for t, _ in self.trials]
+
+    def __call__(self, t: float) -> float:
+        """φ(t)."""
+        loss = self.problem.scale * self.problem.loss.value(self.point.scores, self.delta, t)
+        self._losses = {t: loss}
+        value = loss + self.problem.penalty.value(self._w + t * self.d)
+        self.trials.append((t, value))
+        return value
+
+    def curvature(self) -> float:
+        """dᵀ∇²F(w)d of the smooth part F, by a secant of the residual in score space (no product with X)."""
+        reach = max(np.abs(self.delta.Z).max(initial=0.0), np.abs(self.delta.tail).max(initial=0.0))
+        if reach == 0.0:
+            return 0.0
+        h = 1e-4 / reach
+        ahead, here = self.problem.loss.residual(self.point.scores.plus(h, self.delta)), self.point.residual
+        rise = np.vdot(ahead.Z - here.Z, self.delta.Z) + (ahead.tail - here.tail) @ self.delta.tail
+        return self.problem.scale * float(rise) / h + self.problem.penalty.ridge * float(self.d @ self.d)
+
+    def move(self, t: float) -> Point:
+        """The point at w + t d. Weights and scores move in place: the old point is spent."""
+        old, self._w = self.point, self._w + t * self.d
+        if self.active.full:
+            old.w[:] = self._w
+        else:
+            for lo in range(0, len(self.active), SCATTERED):
+                part = slice(lo, lo + SCATTERED)
+                old.w[self.active.coordinates[part]] = self._w[part]
+                self.problem.pulse()
+        if old.age + 1 >= REFRESH:
+            return Point(
+                self.problem, old.w, self.problem.design.scores(self._w, self.active), active=self.active
+            )
+        old.scores.move(t, self.delta)
+        return Point(
+            self.problem, old.w, old.scores, loss=self._losses.get(t), active=self.active, age=old.age + 1
+        )
+
+
+class _Once:
+    """A value made at its first use, by whichever thread comes first."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self._value: Any = None
+
+    def __call__(self) -> Any:
+        with self._lock:
+            if self._value is None:
+                self._value = self._make()
+            return self._value
+
+
+def _declared(thing: Any) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in thing.__dataclass_fields__}

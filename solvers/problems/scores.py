@@ -1,0 +1,36 @@
+"""Scores A w: what a design makes of weights, and a loss is a function of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compute.jit import kernel
+
+
+class Scores:
+    """A w: one row of Z a sample (token), and the tail of the weights passed through beside it.
+
+    Opaque to solvers, which only hand them around: only Design, Loss and Line look inside.
+    """
+
+    __slots__ = ("Z", "tail")
+
+    def __init__(self, Z: np.ndarray, tail: np.ndarray) -> None:
+        self.Z = Z  # (n, m)
+        self.tail = tail  # (n_tail,)
+
+    def plus(self, t: float, delta: Scores) -> Scores:
+        """These scores moved by ``t`` times ``delta``, as new ones."""
+        return Scores(self.Z + t * delta.Z, self.tail + t * delta.tail)
+
+    def move(self, t: float, delta: Scores) -> None:
+        """Add ``t`` times ``delta`` to these scores."""
+        add_scaled(self.Z.reshape(-1), t, delta.Z.reshape(-1))
+        self.tail += t * delta.tail
+
+
+@kernel
+def add_scaled(z, t, delta):
+    """z += t delta, without a temporary."""
+    for i in range(z.size):
+        z[i] += t * delta[i]

@@ -1,0 +1,1 @@
+"""Runs: what advances a solver, records and observes it, and ends it."""

@@ -1,0 +1,242 @@
+"""Heavier observations of a run, copied from an iterate's live references only when asked for."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..methods.iterate import Iterate
+from .subsets import packed, sampled
+
+#: Bytes of observations kept per run and per process.
+RUN_LIMIT = 64 * 2**20
+PROCESS_LIMIT = 512 * 2**20
+#: Bytes that a run may keep however full the process is.
+RUN_SHARE = 4 * 2**20
+#: Gradients of an iterate that are kept of a shrinking test, at most.
+SAMPLED = 32_768
+#: Scores of an iterate that are kept, at most.
+MOST_SCORES = 20_000
+#: Rows of W that are kept by number and norm, at most.
+MOST_ROWS = 10_000
+#: Weights of a W whose rows are looked at, at most.
+MOST_WEIGHTS = 10_000_000
+#: Rows and columns of the pattern of W, at most.
+PATTERN = 256, 128
+
+#: Bytes that an array, or an entry, takes besides its data: most of it where the problem is small.
+OVERHEAD = 250
+
+_in_use = 0
+#: Of the same thread too: a store may be freed by the collector at any moment.
+_lock = threading.RLock()
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What to copy: ``take`` returns arrays by name, or None where an iterate does not carry it."""
+
+    name: str
+    take: Callable[[Iterate], dict[str, np.ndarray] | None]
+
+
+def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.w is None:
+        return None
+    support = np.flatnonzero(it.w)
+    return {"indices": support, "values": it.w[support], "size": np.array(it.w.size)}
+
+
+def _active(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.active is None or it.w is None:
+        return None
+    size = it.w.size
+    if not it.active.full:
+        inside = it.active.coordinates
+        support = inside[it.active.take(it.w) != 0.0]
+    elif it.point is not None:
+        inside, support = None, it.point.problem.support(it.w).coordinates
+    else:
+        inside, support = None, np.flatnonzero(it.w)
+    sets = {"inside": packed(inside, size), "support": packed(support, size)}
+    found = {f"{name}_{part}": kept for name, one in sets.items() for part, kept in one.items()}
+    return found | {"size": np.array(size)}
+
+
+def _line(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.line is None:
+        return None
+    trials = np.array(it.line.trials, dtype=float).reshape(-1, 2)
+    return {
+        "t": trials[:, 0],
+        "phi": trials[:, 1],
+        "allowed": np.array(it.line.allowed, dtype=float),
+        "start": np.array([it.line.objective, it.line.reference]),
+        "block": np.array(it.line.block),
+    }
+
+
+def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.memory is None:
+        return None
+    seen = {name: np.array(value) for name, value in it.memory.matrices().items()}
+    gram = it.memory.gram()
+    return seen if gram is None else seen | {"gram": gram}
+
+
+def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
+    test = it.shrinking
+    if test is None:
+        return None
+    asked, full = test.asked, test.asked.full
+    if full:
+        stride = -(-asked.size // SAMPLED)
+        members, share = np.arange(0, asked.size, stride), 1.0 / stride
+    else:
+        members, share = sampled(asked.coordinates, SAMPLED)
+    stayed = np.empty(0, dtype=np.int64)
+    if share < 1.0 and it.active is not None and not it.active.full:
+        stayed, _ = sampled(it.active.coordinates, SAMPLED)
+
+    def gradient(weights: np.ndarray) -> np.ndarray:
+        return test.gradient[weights if full else np.searchsorted(asked.coordinates, weights)]
+
+    return {
+        "members": members.astype(np.int32),
+        "gradient": gradient(members),
+        "share": np.array(share),
+        "asked": np.array(len(asked)),
+        "stayed": stayed.astype(np.int32),
+        "stayed_gradient": gradient(stayed),
+        "l1": np.array(test.l1),
+        "bound": np.array(test.bound),
+        "largest": np.array(test.largest),
+        "target": np.array(test.target),
+        "returned": test.returned.astype(np.int32),
+    }
+
+
+def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.point is None or it.point.scores.Z.size > MOST_SCORES:
+        return None
+    scores = it.point.scores
+    return {"z": np.concatenate([scores.Z.ravel(), scores.tail])}
+
+
+def _rows(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.point is None or it.w is None or it.w.size > MOST_WEIGHTS:
+        return None
+    W, _ = it.point.problem.unpack(it.w)
+    features = None
+    if it.active is not None and not it.active.full:  # the others are zero
+        features = np.unique(it.active.coordinates[: it.active.n_body] // W.shape[1])
+        W = W[features]
+    norms = np.sqrt(np.einsum("jc,jc->j", W, W))
+    order = np.argsort(-norms, kind="stable")[: np.count_nonzero(norms)]
+    rows = order if features is None else features[order]
+    support = np.zeros(it.point.problem.design.n_features, dtype=bool)
+    support[rows] = True
+    return {
+        "support": np.packbits(support),
+        "rows": rows[:MOST_ROWS].astype(np.int32),
+        "norms": norms[order[:MOST_ROWS]].astype(np.float32),
+        "pattern": binned(W[order]).astype(np.float32),
+        "count": np.array(rows.size),
+        "size": np.array(support.size),
+    }
+
+
+def binned(W: np.ndarray) -> np.ndarray:
+    """A matrix of at most ``PATTERN`` bins: means of |W| under the sign of the mean of W."""
+    if 0 in W.shape or all(n <= most for n, most in zip(W.shape, PATTERN, strict=True)):
+        return W
+    edges = [
+        np.linspace(0, n, min(n, most) + 1).astype(int) for n, most in zip(W.shape, PATTERN, strict=True)
+    ]
+    members = np.outer(*map(np.diff, edges))
+    sums, sizes = (
+        np.add.reduceat(np.add.reduceat(values, edges[0][:-1], axis=0), edges[1][:-1], axis=1)
+        for values in (W, np.abs(W))
+    )
+    return np.copysign(sizes / members, sums)
+
+
+WEIGHTS = Probe("weights", _weights)
+#: Which weights are in the working set, and which are not zero.
+ACTIVE = Probe("active", _active)
+#: The line search that led to an iterate: its trials, f there, and what the rule allowed.
+LINE = Probe("line", _line)
+MEMORY = Probe("memory", _memory)
+#: The shrinking test: |g| of those asked, or of a share of them and, as ``stayed``, of those who stayed.
+SHRINKING = Probe("shrinking", _shrinking)
+#: Which rows of W are not zero, their norms in falling order, and a picture of them; not of a huge W.
+ROWS = Probe("rows", _rows)
+#: A w and the tail of w, of small problems.
+SCORES = Probe("scores", _scores)
+
+
+class ProbeStore:
+    """What the probes of one run copied, within its limit: when it is full every second entry goes, and from
+    then on only every second iterate is observed. The first and the newest are always kept."""
+
+    def __init__(self, probes: Sequence[Probe] = ()) -> None:
+        self.probes = tuple(probes)
+        self.cadence = 1
+        self.bytes = 0
+        self._entries: list[tuple[int, int, dict[str, Any]]] = []  # iteration, bytes, what was seen
+
+    def __del__(self) -> None:
+        self._account(-self.bytes)
+
+    def discard(self) -> None:
+        """Forget everything, and observe no more."""
+        self.probes, self._entries = (), []
+        self._account(-self.bytes)
+
+    def _account(self, change: int) -> None:
+        global _in_use
+        with _lock:
+            _in_use += change
+        self.bytes += change
+
+    def observe(self, iterate: Iterate) -> None:
+        """Copy what the probes ask for from ``iterate``, if it is its turn."""
+        if not self.probes:
+            return
+        # changed in place by the one writer, and read through copies: to copy it here at every iterate would
+        # cost more memory, in fragments, than what is kept
+        entries = self._entries
+        if entries and entries[-1][0] % self.cadence and entries[-1][0] != 0:
+            self._account(-entries.pop()[1])  # the newest was kept out of turn
+        seen = {p.name: found for p in self.probes if (found := p.take(iterate)) is not None}
+        size = OVERHEAD + sum(OVERHEAD + array.nbytes for found in seen.values() for array in found.values())
+        entries.append((iterate.iteration, size, seen))
+        self._account(size)
+        while len(entries) > 2 and self.bytes > (RUN_LIMIT if _in_use <= PROCESS_LIMIT else RUN_SHARE):
+            self.cadence *= 2
+            kept = [e for e in entries[:-1] if e[0] % self.cadence == 0] + entries[-1:]
+            self._account(sum(e[1] for e in kept) - sum(e[1] for e in entries))
+            self._entries = entries = kept
+
+    def at(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
+        """What probe ``name`` saw last up to ``iteration``, and at which iteration that was."""
+        entries = self._entries[:]
+        k = bisect_right(entries, iteration, key=lambda entry: entry[0])
+        for at, _, seen in itertools.chain(reversed(entries[:k]), entries[k:]):
+            if name in seen:
+                return at, seen[name]
+        return None
+
+    def entries(self, name: str) -> list[tuple[int, dict[str, np.ndarray]]]:
+        """All that probe ``name`` saw, with the iteration of each, in their order."""
+        return [(e[0], e[2][name]) for e in self._entries[:] if name in e[2]]
+
+    def iterations(self, name: str) -> list[int]:
+        """Iterations at which probe ``name`` saw something."""
+        return [e[0] for e in self._entries[:] if name in e[2]]

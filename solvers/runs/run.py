@@ -1,0 +1,347 @@
+"""Advancing a solver: clocks, recording, limits, interruption. A solver knows nothing of this."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..compute.blas import one_blas_thread
+from ..compute.jit import compile_clock
+from ..methods.iterate import KNOWN_TO_SOLVER, Ending, Iterate
+from ..problems.certificate import duality_gap
+from ..problems.problem import Point
+from .probes import Probe, ProbeStore
+from .stopping import Stopping
+from .trace import Trace, plain
+
+if TYPE_CHECKING:
+    from ..methods.solver import Solver
+    from ..problems.problem import Problem
+
+#: Weights up to this length are copied at every iterate: what a stopped run leaves is a whole iterate.
+COPIED = 2_000_000
+#: Share of a run's CPU time that may go into test metrics, and into violations that its solver does not know.
+METRIC_SHARE = 0.02
+VIOLATION_SHARE = 0.03
+#: Test metrics kept of a run, at most.
+MEASURED = 2_000
+
+
+class Interrupted(Exception):
+    """Raised by the pulse inside a long computation when the run is to end now."""
+
+
+class Gate(Protocol):
+    """Who decides when a run may go on. Both calls may block; neither touches the run's clock."""
+
+    def pulse(self) -> None:
+        """Called every 50 ms or so from inside long computations."""
+
+    def step(self, run: Run) -> None:
+        """Called after each recorded iterate."""
+
+
+class Allowance:
+    """Work beside the solver's, off its clock: at most a share of what the solver computes."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self.spent = self._last = 0.0
+
+    def allows(self, cpu: float) -> bool:
+        """Whether, after so many CPU seconds of the solver, there is room for once more."""
+        return self.spent + self._last <= self._share * cpu
+
+    @contextlib.contextmanager
+    def booked(self) -> Iterator[None]:
+        """Count what the block takes."""
+        began = time.thread_time()
+        try:
+            yield
+        finally:
+            self._last = time.thread_time() - began
+            self.spent += self._last
+
+
+class Run:
+    """One solver on one problem, advanced in the calling thread.
+
+    ``trace`` fills while ``execute`` (to the end) or ``steps`` (a generator) is at work; other threads may
+    read it. ``interrupt`` may be called from any thread and is felt within a pulse. Nothing the solver does
+    raises out of a run: a failure is the trace's status and message. The clock is CPU seconds of the
+    calling thread inside the solver, plus those of the problem's own helper threads; compiling, recording,
+    probing, metrics and waiting at the gate are left out, and so is what is derived from the data once (rows
+    of X), which is set-up of every run that uses it. A violation that the solver does not know is measured
+    now and then, off the clock.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: Solver,
+        *,
+        label: str | None = None,
+        stopping: Stopping | None = None,
+        probes: Sequence[Probe] = (),
+        gate: Gate | None = None,
+        w0: np.ndarray | None = None,
+    ) -> None:
+        self.problem = problem.with_pulse(self._pulse)
+        self.solver = solver
+        self.label = label or solver.id
+        self.stopping = stopping or Stopping()
+        self.gate = gate
+        self.w0 = w0
+        self.trace = Trace(
+            {
+                "label": self.label,
+                "solver": solver.id,
+                "params": asdict(solver),
+                "problem": problem.describe(),
+                "f_star": self.stopping.f_star,
+            }
+        )
+        self.trace.names = problem.names
+        self.trace.probes = ProbeStore(probes)
+        self.compile_seconds = 0.0
+        self._cpu = self._wall = self._waited = 0.0
+        self._setup = 0.0
+        self._metrics = Allowance(METRIC_SHARE)
+        self._violations = Allowance(VIOLATION_SHARE)
+        self._interrupted = False
+        self._support: tuple[np.ndarray, np.ndarray] | None = None
+
+    def interrupt(self) -> None:
+        """End the run at the next pulse; the trace keeps the last whole iterate."""
+        self._interrupted = True
+
+    def _pulse(self) -> None:
+        if self._interrupted:
+            raise Interrupted
+        if self.gate is not None:
+            began = time.perf_counter()
+            self.gate.pulse()
+            self._waited += time.perf_counter() - began
+            if self._interrupted:
+                raise Interrupted
+
+    def execute(self) -> Trace:
+        """Run to the end."""
+        for _ in self.steps():
+            pass
+        return self.trace
+
+    def steps(self) -> Iterator[Trace]:
+        """Advance by one iterate at a time, yielding the trace after each; closing it stops the run."""
+        ending = Ending("stopped", "stopped by the user")
+        try:
+            with one_blas_thread():
+                self._warm_up()
+                self.trace.status = "running"
+                self._prepare()
+                iterates = self.solver.iterate(self.problem, self.w0)
+                while True:
+                    try:
+                        iterate = self._advance(iterates)
+                    except StopIteration as stop:
+                        ending = self._ending_of(stop.value)
+                        break
+                    self._record(iterate)
+                    yield self.trace
+                    at_zero, noise = self.problem.violation_at_zero(), self.problem.noise
+                    if limit := self.stopping.ending(self.trace.last, at_zero, noise):
+                        ending = limit
+                        break
+                    if self.gate is not None:
+                        self.gate.step(self)
+                    if self._interrupted:
+                        raise Interrupted
+        except Interrupted:
+            pass
+        except KeyboardInterrupt:
+            self._finish(ending)
+            raise
+        except MemoryError:
+            ending = Ending("failed", "out of memory: take a smaller problem or fewer pairs")
+        except Exception as error:
+            ending = Ending("failed", f"{type(error).__name__}: {error}{_where(error)}")
+        finally:
+            if not self.trace.result:
+                self._finish(ending)
+
+    def _advance(self, iterates: Iterator[Iterate]) -> Iterate:
+        wall, cpu, waited = time.perf_counter(), time.thread_time(), self._waited
+        helpers, compiled = self.problem.team.cpu_seconds, compile_clock.spent()
+        derived = self.problem.design.derived.spent
+        try:
+            return next(iterates)
+        finally:
+            compile_wall, compile_cpu = np.subtract(compile_clock.spent(), compiled)
+            self.compile_seconds += compile_wall
+            derive_wall, derive_cpu = np.subtract(self.problem.design.derived.spent, derived)
+            off_wall, off_cpu = compile_wall + derive_wall, compile_cpu + derive_cpu
+            spent = time.thread_time() - cpu - off_cpu + self.problem.team.cpu_seconds - helpers
+            self._cpu += max(spent, 0.0)
+            self._wall += max(time.perf_counter() - wall - off_wall - (self._waited - waited), 0.0)
+
+    def _record(self, iterate: Iterate) -> None:
+        self._pulse()
+        record: dict[str, Any] = {name: getattr(iterate, name) for name in KNOWN_TO_SOLVER}
+        record["cpu_seconds"], record["wall_seconds"] = self._cpu, self._wall
+        record["passes"] = self.problem.passes
+        if iterate.point is None and iterate.w is not None:
+            seen = iterate.point = self._observe(iterate.w)
+            record |= {"objective": seen.objective, "loss": seen.loss, "penalty": seen.penalty}
+            record["nnz"], record["nnz_rows"] = seen.sparsity()
+        if not self.solver.knows_violation and iterate.w is not None and self._violations.allows(self._cpu):
+            with self._violations.booked():
+                record["violation"] = self._observe(iterate.w).violation()
+        if iterate.w is not None:
+            if iterate.w.size <= COPIED:
+                support = np.flatnonzero(iterate.w)
+                self._support = support, iterate.w[support]
+            self.trace.w = iterate.w
+        self.trace.probes.observe(iterate)
+        if self.problem.has_test and (len(self.trace) == 0 or self._metrics.allows(self._cpu)):
+            with self._metrics.booked():
+                self._measure(iterate.iteration)
+        self.trace.append(record)
+
+    def _observe(self, w: np.ndarray) -> Point:
+        """A point of the observer's own: nothing it computes reaches the solver, its clock or its passes."""
+        problem = self.problem.with_pulse(self._pulse)
+        return Point(problem, w, problem.design.scores(w))
+
+    def _measure(self, iteration: int) -> None:
+        weights = self._weights()
+        if weights is not None:
+            measured = (iteration, self._cpu, self.problem.test_metric(weights))
+            if len(self.trace.test_metric) >= MEASURED:
+                self.trace.test_metric = self.trace.test_metric[::2]
+            self.trace.test_metric.append(measured)
+
+    def _weights(self) -> np.ndarray | None:
+        if self._support is None:
+            return self.trace.w
+        weights = np.zeros(self.problem.size)
+        weights[self._support[0]] = self._support[1]
+        return weights
+
+    def _warm_up(self) -> None:
+        """Compile, or load from disk, the kernels this solver needs, on a tiny copy of the problem."""
+        self.trace.status = "compiling"
+        began = time.perf_counter()
+        tiny = self.problem.tiny()
+        # a solver that fails on the copy fails again, and is heard, in the run itself
+        with contextlib.suppress(Exception), np.errstate(all="ignore"):
+            iterates = self.solver.iterate(tiny, None)
+            for _, _ in zip(range(4), iterates, strict=False):
+                self._pulse()
+            iterates.close()
+        self._pulse()
+        self.problem.violation_at_zero()
+        self.compile_seconds += time.perf_counter() - began
+
+    def _prepare(self) -> None:
+        """Let the solver tune itself; its time is set-up, not solving."""
+        began, compiled = time.thread_time(), compile_clock.spent()[1]
+        self.solver = self.solver.prepare(self.problem)
+        derived = self.problem.design.derived.spent[1]
+        self._setup = time.thread_time() - began - (compile_clock.spent()[1] - compiled) - derived
+        self.problem.design.touched = 0
+        self.trace.info["params"] = asdict(self.solver)
+
+    def _ending_of(self, value: object) -> Ending:
+        if isinstance(value, Ending):
+            return value
+        return Ending("stalled", str(value) if value else "the solver ended by itself")
+
+    def _finish(self, ending: Ending) -> None:
+        trace = self.trace
+        trace.w = self._weights()
+        last = trace.last
+        result: dict[str, Any] = {
+            "type": "result",
+            "label": self.label,
+            "solver": self.solver.id,
+            "status": ending.status,
+            "message": ending.message,
+            "objective": last.get("objective"),
+            "violation": last.get("violation"),
+            "dual_gap": last.get("dual_gap"),
+            "nnz": last.get("nnz"),
+            "nnz_rows": last.get("nnz_rows"),
+            "iterations": last.get("iteration", 0),
+            "epochs": last.get("epoch", -1) + 1,
+            "passes": last.get("passes", 0.0),
+            "cpu_seconds": last.get("cpu_seconds", self._cpu),
+            "wall_seconds": last.get("wall_seconds", self._wall),
+            "setup_seconds": self.problem.setup_seconds
+            + self._setup
+            + self.problem.design.derived.setup_seconds,
+            "compile_seconds": self.compile_seconds,
+            "train_metric": None,
+            "test_metric": None,
+            "metric_name": self.problem.loss.metric_name,
+        }
+        if ending.status not in ("stopped", "failed") and trace.w is not None:
+            try:
+                with one_blas_thread():
+                    self._judge(trace.w, result)
+            except Interrupted:  # whoever stops it now does without these
+                pass
+            except Exception as error:
+                said = f"no metrics, {type(error).__name__}: {error}{_where(error)}"
+                ending = Ending(ending.status, f"{ending.message}; {said}" if ending.message else said)
+                result["message"] = ending.message
+        trace.result = plain(result)
+        trace.finish(ending.status, ending.message)
+
+    def _judge(self, w: np.ndarray, result: dict[str, Any]) -> None:
+        """What the last weights are worth, into ``result``: one gradient, and passes over the scores."""
+        compiled = compile_clock.spent()[0]
+        point = self._observe(w)
+        result["violation"] = point.violation()
+        result["train_metric"] = self.problem.train_metric(point)
+        bounds = [result["dual_gap"], duality_gap(point.problem, point)]
+        known = [bound for bound in bounds if bound is not None and np.isfinite(bound)]
+        result["dual_gap"] = min(known, default=None)
+        if self.problem.has_test:
+            result["test_metric"] = self.problem.test_metric(w)
+        result["compile_seconds"] += compile_clock.spent()[0] - compiled
+
+
+def _where(error: Exception) -> str:
+    """The line an error came from, for whoever wrote the solver."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    if frame is None:
+        return ""
+    name = frame.tb_frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f" ({name}, line {frame.tb_lineno})"
+
+
+def solve(
+    problem: Problem,
+    solver: Solver,
+    *,
+    tol: float | None = None,
+    gap: float | None = None,
+    f_star: float | None = None,
+    max_iter: int | None = None,
+    max_seconds: float | None = None,
+    probes: Sequence[Probe] = (),
+    w0: np.ndarray | None = None,
+) -> Trace:
+    """Run ``solver`` on ``problem`` to the end and return its trace; ``trace.w`` are the weights.
+
+    The limits are those of :class:`Stopping`; with none given, ``tol=1e-6`` and ``max_seconds=600``.
+    """
+    stopping = Stopping(tol, gap, f_star, max_iter, max_seconds).or_usual()
+    return Run(problem, solver.towards(stopping.tol), stopping=stopping, probes=probes, w0=w0).execute()

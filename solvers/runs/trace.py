@@ -1,0 +1,277 @@
+"""The record of one run: typed, append-only columns of bounded length, and how they are written to files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..methods.iterate import FIELDS, NAN
+from ..problems.names import Names
+from .files import replacing
+
+#: Iterates kept before the trace halves its density.
+CAPACITY = 10_000
+
+_DTYPES = {int: np.int64, float: np.float64}
+_MISSING = {int: -1, float: NAN, str: None, tuple: ()}
+
+
+class _Columns:
+    """One generation of columns; rows below ``n`` never change, so readers need no lock."""
+
+    def __init__(self, room: int) -> None:
+        self.n = 0
+        self.data: dict[str, np.ndarray] = {
+            name: np.empty(room, dtype=_DTYPES.get(kind, object)) for name, kind in FIELDS.items()
+        }
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        room = len(self.data["iteration"])
+        if self.n == room:
+            # readers may hold the old arrays: fill new ones before putting them in place
+            self.data = {name: np.resize(column, 2 * room) for name, column in self.data.items()}
+        for name, column in self.data.items():
+            column[self.n] = record[name]
+        self.n += 1  # last: a reader never sees half a row
+
+    def thinned(self, cadence: int) -> _Columns:
+        """The first row, those whose iteration is a multiple of ``cadence``, and those with events (where
+        they alone would fill a quarter of the room, evenly fewer of them)."""
+        n = self.n
+        keep = self.data["iteration"][:n] % cadence == 0
+        keep[0] = True
+        events = np.fromiter((len(e) > 0 for e in self.data["events"][:n]), bool, n)
+        others = np.flatnonzero(events & ~keep)
+        keep[others[:: -(-others.size // (CAPACITY // 4)) or 1]] = True
+        new = _Columns(max(CAPACITY, 16))
+        rows = np.flatnonzero(keep)
+        for name, column in self.data.items():
+            new.data[name][: len(rows)] = column[rows]
+        new.n = len(rows)
+        return new
+
+
+class Trace:
+    """What is known of a run: its setting (``info``), what rows and columns of W are called (``names``), one
+    row an iterate, how it ended, the last weights.
+
+    One writer, any number of readers. Up to 10,000 iterates are all kept; then every second row is dropped
+    and only every second iterate recorded from there on, and so on (the first, the last and rows with events
+    stay). A reader keeps the cursor that ``since`` gave it: (generation, rows seen); after a thinning the
+    generation changes and ``since`` returns all rows again.
+    """
+
+    def __init__(self, info: Mapping[str, Any] | None = None) -> None:
+        self.info: dict[str, Any] = dict(info or {})
+        self.status = "queued"
+        self.message = ""
+        self.w: np.ndarray | None = None
+        self.result: dict[str, Any] = {}
+        self.test_metric: list[tuple[int, float, float]] = []  # iteration, CPU seconds, value
+        self.names = Names()
+        self.probes: Any = None
+        self.cadence = 1
+        self._lock = threading.Lock()
+        self._generation = 0
+        self._columns = _Columns(64)
+        self._pending: dict[str, Any] | None = None
+
+    def __len__(self) -> int:
+        return self._columns.n
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The newest record, also when its row was left out; empty before the first."""
+        with self._lock:
+            pending, columns = self._pending, self._columns
+            newest, data = columns.n - 1, columns.data
+        if pending is not None:
+            return pending
+        return {name: column[newest] for name, column in data.items()} if newest >= 0 else {}
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add one record; fields it does not have are filled with "not known"."""
+        row = {name: record.get(name, _MISSING[kind]) for name, kind in FIELDS.items()}
+        with self._lock:
+            if self._columns.n and row["iteration"] % self.cadence and not row["events"]:
+                self._pending = row
+                return
+            self._append(row)
+
+    def _append(self, row: Mapping[str, Any]) -> None:
+        if self._columns.n >= CAPACITY:
+            if self.cadence < row["iteration"]:  # otherwise it is events that fill the room
+                self.cadence *= 2
+            self._generation += 1
+            self._columns = self._columns.thinned(self.cadence)
+        self._columns.append(row)
+        self._pending = None
+
+    def finish(self, status: str, message: str = "") -> None:
+        """Write how the run ended; the last iterate gets its row if it was left out."""
+        with self._lock:
+            if self._pending is not None:
+                self._append(self._pending)
+            self.message = message
+            self.status = status
+
+    def since(self, cursor: tuple[int, int] | None) -> tuple[dict[str, np.ndarray], tuple[int, int], bool]:
+        """New rows, the cursor to come back with, and whether the rows replace all those given before."""
+        with self._lock:
+            columns, generation = self._columns, self._generation
+            n, data = columns.n, columns.data
+        seen = cursor[1] if cursor is not None and cursor[0] == generation else 0
+        rows = {name: column[seen:n] for name, column in data.items()}
+        return rows, (generation, n), cursor is None or cursor[0] != generation
+
+    def column(self, name: str) -> np.ndarray:
+        """One field over all rows kept; -1, nan or None where it was not known."""
+        if name not in FIELDS:
+            raise AttributeError(f"a trace has no field {name!r}; its fields are {', '.join(FIELDS)}")
+        with self._lock:
+            columns = self._columns
+            return columns.data[name][: columns.n]
+
+    __getitem__ = column
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name.startswith("_") or name not in FIELDS:
+            raise AttributeError(name)
+        return self.column(name)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Rows as plain records: what is not known or not finite is None."""
+        rows, _, _ = self.since(None)
+        for k in range(len(rows["iteration"])):
+            yield plain({name: column[k] for name, column in rows.items()})
+
+    def save(self, path: str | Path) -> None:
+        """Write to ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and weights)."""
+        save([self], path)
+
+    @classmethod
+    def from_records(cls, records: list[Mapping[str, Any]], **info: Any) -> Trace:
+        """A trace made of given records, for tests and for drawing what was stored."""
+        trace = cls(info)
+        for record in records:
+            trace.append({k: v for k, v in record.items() if v is not None})
+        trace.finish(info.get("status", "converged"))
+        return trace
+
+
+def plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record as JSON knows it: Python numbers, null for what is unknown or not finite, lists."""
+    out: dict[str, Any] = {}
+    for name, value in record.items():
+        kind = FIELDS.get(name)
+        if isinstance(value, np.generic):
+            value = value.item()
+        if (isinstance(value, float) and not math.isfinite(value)) or (kind is int and value == -1):
+            value = None
+        elif isinstance(value, tuple):
+            value = list(value)
+        out[name] = value
+    return out
+
+
+def save(traces: list[Trace], path: str | Path) -> None:
+    """Write runs to one file; the ending of its name says how (``.jsonl``, ``.csv`` or ``.npz``).
+
+    The file is there as a whole or, if it cannot be written, as it was before: see :func:`.files.replacing`.
+    """
+    path = checked_path(path)
+    _WRITERS[path.suffix](traces, path)
+
+
+def checked_path(path: str | Path) -> Path:
+    """``path`` if runs can be saved there; ValueError that says what is wrong with it."""
+    path = Path(path)
+    if path.suffix not in _WRITERS:
+        raise ValueError(f"cannot write {path.name}: the name must end in {', '.join(_WRITERS)}")
+    try:
+        if not path.parent.is_dir():
+            raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
+        there = path.exists()
+    except OSError as error:
+        raise ValueError(f"cannot write {path.name[:80]}: {error.strerror}, choose another name") from None
+    if (there and not path.is_file()) or not os.access(path if there else path.parent, os.W_OK):
+        raise ValueError(f"cannot write {path}: choose a file that may be written")
+    folder = Path(os.path.realpath(path)).parent
+    if not os.access(folder, os.W_OK):  # the new file is made beside the old one
+        raise ValueError(f"cannot write {path}: choose a folder that may be written, unlike {folder}")
+    return path
+
+
+def _write_jsonl(traces: list[Trace], path: Path) -> None:
+    with replacing(path, encoding="utf-8") as file:
+        for line in lines(traces):
+            file.write(json.dumps(line) + "\n")
+
+
+def _write_csv(traces: list[Trace], path: Path) -> None:
+    with replacing(path, encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["label", "solver", *FIELDS])
+        for trace in traces:
+            for record in trace.records():
+                values = [" ".join(v) if isinstance(v, list) else v for v in record.values()]
+                writer.writerow([trace.info.get("label"), trace.info.get("solver"), *values])
+
+
+def _write_npz(traces: list[Trace], path: Path) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    for trace in traces:
+        label = trace.info.get("label", "run")
+        for name, kind in FIELDS.items():
+            column = trace.column(name)
+            if kind is tuple:
+                column = np.array([" ".join(v) for v in column], dtype=np.str_)
+            elif kind is str:
+                column = np.array([v or "" for v in column], dtype=np.str_)
+            arrays[f"{label}/{name}"] = column
+        if trace.w is not None:
+            support = np.flatnonzero(trace.w)
+            arrays[f"{label}/w_indices"], arrays[f"{label}/w_values"] = support, trace.w[support]
+            arrays[f"{label}/w_size"] = np.array(trace.w.size)
+        header = {k: v for k, v in trace.info.items() if k != "problem"}
+        arrays[f"{label}/info"] = np.array(json.dumps(header | {"result": trace.result}))
+    if traces:
+        arrays["problem"] = np.array(json.dumps(traces[0].info.get("problem", {})))
+    with replacing(path, "wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+_WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
+
+
+def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:
+    """The JSON lines of runs of one problem, in the contract's order."""
+    if traces and "problem" in traces[0].info:
+        yield traces[0].info["problem"]
+        if reference := traces[0].info.get("reference"):
+            yield reference
+    for trace in traces:
+        yield run_line(trace)
+        for record in trace.records():
+            yield iterate_line(trace, record)
+        if trace.result:
+            yield trace.result
+
+
+def run_line(trace: Trace) -> dict[str, Any]:
+    """The line that opens a run."""
+    info = trace.info
+    return {"type": "run", "label": info["label"], "solver": info["solver"], "params": info["params"]}
+
+
+def iterate_line(trace: Trace, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The line of one iterate."""
+    return {"type": "iterate", "label": trace.info["label"], "solver": trace.info["solver"], **plain(record)}

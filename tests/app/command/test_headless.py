@@ -1,0 +1,167 @@
+"""Runs without a page: their files, their failures, and what Ctrl-C leaves behind."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import solvers
+from app.command import headless
+
+
+@pytest.fixture
+def two_runs(command, tmp_path):
+    """Standard output of two runs, and the file they were also written to."""
+
+    def run(ending):
+        out = tmp_path / f"trace.{ending}"
+        arguments = ("--solver", "prox-qn", "--solver", "gd=prox-gd", "--max-iter", "4", "--json")
+        answer = command("run", "digits", *arguments, "--out", str(out))
+        assert answer.status == 0
+        return answer, out
+
+    return run
+
+
+def test_jsonl_file_holds_what_standard_output_had(two_runs):
+    answer, out = two_runs("jsonl")
+    assert [json.loads(line) for line in out.read_text().splitlines()] == answer.records
+
+
+def test_csv_file_holds_the_iterates(two_runs):
+    answer, out = two_runs("csv")
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    iterates = answer.of_type("iterate")
+    assert [row["label"] for row in rows] == [record["label"] for record in iterates]
+    assert [float(row["objective"]) for row in rows] == [record["objective"] for record in iterates]
+    assert rows[0]["step"] == ""
+
+
+def test_npz_file_holds_columns_and_weights_without_pickles(two_runs):
+    answer, out = two_runs("npz")
+    with np.load(out, allow_pickle=False) as arrays:
+        objectives = arrays["gd/objective"]
+        result = json.loads(str(arrays["gd/info"]))["result"]
+        w = np.zeros(int(arrays["gd/w_size"]))
+        w[arrays["gd/w_indices"]] = arrays["gd/w_values"]
+        assert json.loads(str(arrays["problem"])) == answer.records[0]
+    expected = [r["objective"] for r in answer.of_type("iterate") if r["label"] == "gd"]
+    assert objectives.tolist() == expected
+    assert np.count_nonzero(w) == result["nnz"] == answer.of_type("result")[1]["nnz"]
+
+
+def press_ctrl_c_at(monkeypatch, iteration, times=1):
+    """Send this process the signal of Ctrl-C when the record of ``iteration`` is printed."""
+    print_json = headless.print_json
+
+    def printing(record):
+        print_json(record)
+        if record["type"] == "iterate" and record["iteration"] == iteration:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(headless, "print_json", printing)
+
+
+def test_ctrl_c_ends_the_run_writes_its_trace_and_gives_130(command, monkeypatch, tmp_path):
+    # a test run in the background starts with the signal ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    press_ctrl_c_at(monkeypatch, 3)
+    out = tmp_path / "trace.jsonl"
+    arguments = ("--solver", "prox-gd", "--solver", "prox-qn", "--tol", "0", "--json", "--out", str(out))
+    answer = command("run", "digits", *arguments)
+    assert answer.status == 130
+    (result,) = answer.of_type("result")  # the second solver never began
+    assert (result["status"], result["iterations"]) == ("stopped", 3)
+    assert [json.loads(line) for line in out.read_text().splitlines()] == answer.records
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_impatient_second_ctrl_c_does_not_cost_the_file(command, monkeypatch, tmp_path):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    press_ctrl_c_at(monkeypatch, 3, times=2)
+    save, out = headless.save, tmp_path / "trace.jsonl"
+
+    def saving(*arguments):
+        signal.raise_signal(signal.SIGINT)  # a third one, while the file is written
+        save(*arguments)
+
+    monkeypatch.setattr(headless, "save", saving)
+    answer = command("run", "digits", "--solver", "prox-gd", "--tol", "0", "--json", "--out", str(out))
+    assert answer.status == 130
+    assert json.loads(out.read_text().splitlines()[-1])["status"] == "stopped"
+
+
+@pytest.mark.usefixtures("registries")
+def test_ctrl_c_is_felt_inside_a_long_iteration(command, tmp_path):
+    @solvers.register
+    @dataclass(frozen=True)
+    class Endless(solvers.Solver):
+        id, name, summary = "endless", "Endless", ""
+
+        def iterate(self, problem, w0=None):
+            yield solvers.Iterate.at(problem.at(w0), 0)
+            if problem.loss.n_instances > 100:  # not while warming up
+                signal.raise_signal(signal.SIGINT)
+            while problem.loss.n_instances > 100:
+                problem.pulse()
+
+    out = tmp_path / "trace.csv"
+    answer = command("run", "digits", "--solver", "endless", "--json", "--out", str(out))
+    assert answer.status == 130
+    assert answer.of_type("result")[0]["status"] == "stopped"
+    assert len(out.read_text().splitlines()) == 2
+
+
+def test_ctrl_c_while_solving_for_f_star_gives_130(command, monkeypatch):
+    def interrupted(problem, pulse):
+        signal.raise_signal(signal.SIGINT)
+        pulse()
+
+    monkeypatch.setattr(headless, "reference", interrupted)
+    answer = command("run", "digits", "--gap", "1e-3", "--solver", "prox-qn", "--json")
+    assert answer.status == 130
+    assert [record["type"] for record in answer.records] == ["problem"]
+
+
+def test_second_ctrl_c_interrupts_at_once():
+    interrupts = headless.Interrupts()
+    with interrupts.listening():
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(solvers.Interrupted):
+            interrupts.pulse()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("registries")
+@pytest.mark.parametrize("how", ["exception", "nan"])
+def test_numerical_failure_gives_3_keeps_the_trace_and_lets_the_next_solver_run(command, tmp_path, how):
+    @solvers.register
+    @dataclass(frozen=True)
+    class Failing(solvers.Solver):
+        id, name, summary = "failing", "Failing", ""
+
+        def iterate(self, problem, w0=None):
+            yield solvers.Iterate.at(problem.at(w0), 0)
+            if how == "exception":
+                raise FloatingPointError("the matrix is singular")
+            yield solvers.Iterate(iteration=1, objective=float("nan"))
+
+    out = tmp_path / "trace.jsonl"
+    solvers_asked = ("--solver", "failing", "--solver", "prox-qn")
+    answer = command("run", "digits", *solvers_asked, "--max-iter", "2", "--json", "--out", str(out))
+    assert answer.status == 3
+    failed, fine = answer.of_type("result")
+    assert failed["status"] == "failed"
+    assert ("singular" if how == "exception" else "nan") in failed["message"]
+    assert "failed" in answer.err
+    assert "Traceback" not in answer.err
+    assert fine["status"] == "max-iter"
+    assert [json.loads(line) for line in out.read_text().splitlines()] == answer.records

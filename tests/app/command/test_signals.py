@@ -1,0 +1,127 @@
+"""A process of the command line that is asked to end: what it leaves, and what it takes with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.console import main; main()"
+ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.fixture
+def start():
+    """``start("run", ...)`` is a process of its own; whatever is left of it at the end is killed."""
+    begun = []
+
+    def begin(*arguments):
+        # a test run in the background starts with SIGINT ignored, and hands that on
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        begun.append(
+            subprocess.Popen([sys.executable, "-c", SCRIPT, *arguments], start_new_session=True, **pipes)
+        )
+        return begun[-1]
+
+    yield begin
+    for process in begun:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+        finally:
+            process.communicate()
+
+
+def endless(out):
+    return ("run", "digits", "--solver", "prox-gd", "--tol", "0", "--json", "--out", str(out))
+
+
+@pytest.mark.parametrize("ending", ENDING, ids=lambda s: s.name)
+def test_process_asked_to_end_leaves_whole_lines_and_its_file(start, tmp_path, ending):
+    out = tmp_path / "trace.npz"
+    process = start(*endless(out))
+    lines = [process.stdout.readline() for _ in range(5)]  # printed while the run goes on
+    process.send_signal(ending)
+    rest, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    records = [json.loads(line) for line in [*lines, *rest.splitlines()]]
+    assert (records[-1]["type"], records[-1]["status"]) == ("result", "stopped")
+    with np.load(out, allow_pickle=False) as arrays:
+        assert arrays["prox-gd/iteration"][-1] == records[-1]["iterations"]
+    assert os.listdir(tmp_path) == [out.name]
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+def test_path_asked_to_end_leaves_what_there_is_of_it(start, tmp_path, ending):
+    out = tmp_path / f"path{ending}"
+    lams = ("--lams", "0.01,0.001", "--tol", "0", "--json", "--out", str(out))
+    process = start("path", "digits", "--solver", "prox-gd", *lams)
+    while '"iterate"' not in process.stdout.readline():
+        pass
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in err) == (130, False), err
+    assert "stopped" in out.read_text().splitlines()[-1]
+
+
+def test_process_asked_to_end_before_it_runs_ends_quietly(start):
+    process = start("run", "digit-strings", "--option", "n_samples=3000", "--solver", "prox-gd")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGTERM)  # the latter before Python got to the command line
+    assert "Traceback" not in out + err
+
+
+def test_process_killed_keeps_the_file_that_was_there(start, tmp_path):
+    out = tmp_path / "trace.jsonl"
+    out.write_text("old\n")
+    process = start(*endless(out))
+    while '"iterate"' not in process.stdout.readline():
+        pass
+    process.kill()
+    process.communicate(timeout=60)
+    assert out.read_text() == "old\n"
+
+
+def test_reader_that_goes_away_ends_the_run(start, tmp_path):
+    out = tmp_path / "trace.npz"
+    process = start(*endless(out))
+    while '"iterate"' not in process.stdout.readline():
+        pass
+    process.stdout.close()
+    err = process.stderr.read()
+    assert process.wait(timeout=60) == 130
+    assert "Traceback" not in err
+    with np.load(out, allow_pickle=False) as arrays:
+        assert len(arrays["prox-gd/iteration"]) > 0
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT], ids=lambda s: s.name)
+def test_serve_ends_with_its_server(start, ending):
+    process = start("serve", "--port", "0")
+    said = ""
+    while not (found := re.search(r"http://localhost:(\d+)/", said)):
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    port = int(found[1])
+    socket.create_connection(("localhost", port), timeout=10).close()
+    process.send_signal(ending)
+    _, err = process.communicate(timeout=30)
+    assert "Traceback" not in err
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("localhost", port), timeout=10)

@@ -1,0 +1,64 @@
+"""The rows say how each run ended, in the field's words, and show the numbers of runs so that they can be
+compared."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from app.page.legend import LegendRows, row
+from app.page.session import Session
+from app.runs.live import LiveRun
+from app.runs.pool import RunPool
+from solvers import Trace
+
+
+def ended(status: str, *objectives: float, style: int = 0, **result: object) -> LiveRun:
+    """A run that is over, as a row needs it."""
+    trace = Trace.from_records(
+        [{"iteration": k, "objective": f, "nnz": 3} for k, f in enumerate(objectives)], label="a"
+    )
+    trace.result = result
+    trace.finish(status, f"the sentence of {status}")
+    run = LiveRun.__new__(LiveRun)
+    run.label, run.style, run.trace, run.problem = "a", style, trace, None
+    run.worker = SimpleNamespace(done=SimpleNamespace(is_set=lambda: True), error=None)
+    return run
+
+
+@pytest.fixture
+def legend() -> LegendRows:
+    return LegendRows(Session(RunPool(1)))
+
+
+@pytest.mark.parametrize(
+    ("status", "word"),
+    [
+        ("converged", "converged"),
+        ("stalled", "stalled"),
+        ("max-seconds", "out of time"),
+        ("max-iter", "iteration limit"),
+        ("unbounded", "unbounded"),
+        ("stopped", "stopped"),
+        ("failed", "failed"),
+    ],
+)
+def test_a_row_says_how_its_run_ended_and_why(legend, status, word):
+    shown = row(ended(status, 1.0), legend._session)
+    assert shown["word"] == word
+    assert shown["message"] == f"the sentence of {status}"
+
+
+def test_objectives_stand_with_their_decimal_points_below_each_other(legend):
+    legend._session.runs = [ended("converged", f) for f in (12.5, 12.4375, 120.0)]
+    legend.update()
+    assert [r["objective"] for r in legend.rows] == ["12.5000", "12.4375", "120.0000"]
+
+
+def test_a_certified_bound_is_shown_where_it_is_known(legend):
+    known = row(ended("converged", 2.0, dual_gap=0.034), legend._session)
+    assert known["bound"] == "≤ 0.034 above f*"
+    assert known["proof"] == "A dual point proves that f is at most 0.034 above the optimum, 1.7 % of it."
+    for unknown in ({}, {"dual_gap": None}):
+        assert row(ended("converged", 2.0, **unknown), legend._session)["bound"] == ""

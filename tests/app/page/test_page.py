@@ -1,0 +1,446 @@
+"""The page without a server: what a visitor does, and what the session does about it."""
+
+from __future__ import annotations
+
+import gc
+import html
+import threading
+import weakref
+from typing import ClassVar
+
+import pytest
+
+from app.page import page as page_module
+from app.page.page import Page
+from app.page.path_panel import PathPanel
+from app.runs import library
+from app.stories import stories
+from app.views import TABS
+from solvers import Trace
+from solvers.problems.problem import Point
+
+
+def small(**query: str) -> dict[str, str]:
+    """A problem of fractions of a second."""
+    return {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"} | query
+
+
+def finish(page: Page, wait_until) -> None:
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+
+
+def texts(page: Page) -> str:
+    return " ".join(html.unescape(alert.objects[0].object) for alert in page.notices)
+
+
+def test_the_first_screen_is_the_first_story_ready_to_run(visit):
+    page = visit()
+    assert page.story is stories()["shrinking"]
+    assert page.setting == page.story.setting
+    assert not page.controls.run.disabled
+    assert page.controls.pause.disabled
+    assert len(page.notices) == 0
+
+
+def test_an_address_brings_the_same_page_back(visit):
+    query = small(
+        lam="0.01", x="passes", y="absolute", scale="linear", tab="steps", speed="10 a second", plots="held"
+    )
+    page = visit(**query)
+    again = visit(**page.query())
+    assert again.setting == page.setting
+    assert again.query() == page.query()
+    assert len(again.notices) == 0
+    assert again.session.pace == 10.0
+    assert again.session.drawing == 0
+    assert again.tabs["steps"].visible
+    assert "record" not in again.tabs, "a tab is made when it is first looked at"
+    assert all(view.x == "passes" for view in again.session.views if "x" in view.param)
+
+
+def test_the_first_picture_has_data_that_are_at_hand_but_loads_none_and_waits_for_no_tab(visit, monkeypatch):
+    import panel as pn
+
+    library.forget()
+    page = Page(small())
+    page.view()
+    assert page.controls.run.disabled
+    assert not page.session._tasks
+    page.session.close()
+    visit(**small())
+    later = []
+    monkeypatch.setattr(pn.state, "onload", later.append)
+    page = Page(small(tab="steps"))
+    try:
+        assert page.tabs == {}
+        page.view()
+        assert not page.controls.run.disabled
+        (open_tabs,) = later
+        open_tabs()
+        assert set(page.tabs) == {"steps"}
+        page.tab_bar.active = 0
+        assert len(page.tabs) == 2
+    finally:
+        page.session.close()
+
+
+def test_a_story_in_the_address_brings_its_view_unless_the_address_has_one_of_its_own(visit):
+    shown = stories()["superlinear"].view
+    page = visit(story="superlinear")
+    assert page.query() | shown == page.query()
+    assert visit(story="superlinear", tab="steps").query()["tab"] == "steps"
+
+
+def test_bad_values_in_an_address_fall_back_with_a_notice_each(visit):
+    page = visit(story="none", lam="-3", x="lunch", tab="9", solvers="simplex")
+    assert len(page.notices) == 5
+    assert "no story 'none'" in texts(page)
+    assert "λ must be a number above 0" in texts(page)
+    assert "cpu_seconds" in texts(page)
+    assert page.setting == page.story.setting
+
+
+def test_nothing_in_an_address_becomes_part_of_the_page(visit, wait_until):
+    bad = "<img src=x onerror=alert(1)>"
+    page = visit(**small(solvers=f"{bad}=prox-qn", lam=bad, tab=bad, story=bad))
+    assert len(page.notices) == 3
+    assert all("<" not in alert.objects[0].object for alert in page.notices)
+    page.tab_bar.active = list(TABS).index("line-search")
+    page.controls.go()
+    finish(page, wait_until)
+    page.session.tick()
+    said = page.tabs["line-search"]._said.object
+    assert "&lt;img" in said
+    assert "<img" not in said
+    page.problem.data.value = "digits"
+    page.problem.options._handle_msg({"name": "positive", "value": bad})
+    wait_until(lambda: (page.session.tick(), bool(page.problem.error))[1])
+    assert bad in page.problem.error
+    assert "<img" not in page.problem.card.object
+
+
+def test_run_starts_the_chosen_solvers_and_they_end_with_f_star_found(visit, wait_until):
+    page = visit(**small())
+    page.controls.go()
+    assert [run.label for run in page.session.runs] == ["prox-qn", "owl-qn"]
+    finish(page, wait_until)
+    assert [run.state for run in page.session.runs] == ["finished", "finished"]
+    wait_until(
+        lambda: (page.session.tick(), all(t.info.get("f_star") is not None for t in page.session.traces))[1]
+    )
+    assert "f* = " in page.optimum.text.object
+    assert page.convergence.y_label == "(f − f*) / |f*|"
+
+
+def test_the_story_gives_f_star_only_to_its_own_problem(visit, wait_until):
+    page = visit(solvers="prox-qn")
+    page.controls.go()
+    wait_until(lambda: bool(page.session.traces))
+    assert page.session.traces[0].info["f_star"] == page.story.f_star["l1"]
+    other = visit(solvers="prox-qn", lam="6")
+    other.controls.go()
+    wait_until(lambda: bool(other.session.traces))
+    assert other.session.traces[0].info["f_star"] is None
+
+
+def test_runs_with_penalties_of_their_own_share_the_data_and_lambda(visit, wait_until):
+    page = visit(**small(solvers="prox-qn;ridge=prox-gd@l2;both=prox-gd@elastic-net", lam="0.02"))
+    page.controls.go()
+    finish(page, wait_until)
+    problems = [run.problem for run in page.session.runs]
+    assert [(p.penalty.id, p.lam) for p in problems] == [("l1", 0.02), ("l2", 0.02), ("elastic-net", 0.02)]
+    assert all(p.design.rows is problems[0].design.rows for p in problems)
+    assert page.session.traces[1].nnz[-1] > page.session.traces[0].nnz[-1]
+    own = [page.convergence.reference(trace)[0] for trace in page.session.traces]
+    assert len(set(own)) == 3, "each is measured from an optimum of its own"
+    assert own[1] <= page.session.traces[1].objective.min()
+
+
+def test_a_pressed_step_starts_and_then_advances_by_one(visit, wait_until):
+    page = visit(**small(solvers="prox-gd"))
+    for k in (0, 1, 2):
+        page.controls._one_step()
+        run = page.session.runs[0]
+        wait_until(lambda run=run: run.state == "paused" and not run.worker.has_slot)
+        assert run.trace.last["iteration"] == k
+    page.session.tick()
+    assert page.controls.run.label == "Resume"
+
+
+def test_a_change_during_a_run_says_that_it_waits_for_the_next_one(visit):
+    page = visit(**small(tol="1e-12", speed="1 a second", solvers="prox-gd"))
+    page.controls.go()
+    assert page.pending.object == ""
+    page.problem.slider.value = page.problem.slider.options[40]
+    assert "next Run" in page.pending.object
+    assert (
+        page.session.runs[0].problem is None or page.session.runs[0].problem.lam != page.problem.setting.lam
+    )
+
+
+def test_lambda_is_typed_slid_and_shown_against_lambda_max(visit):
+    page = visit(**small())
+    problem = page.problem
+    problem.lam.value = "0.05"
+    assert page.setting.problem.lam == 0.05
+    assert "λ<sub>max</sub>" in problem.ratio.object
+    problem.lam.value = "minus one"
+    assert problem.lam.error_state
+    assert "above 0" in problem.lam.helper_text
+    assert page.setting.problem.lam == 0.05
+    problem.slider.value = problem.slider.options[-1]
+    assert page.setting.problem.lam == pytest.approx(problem.problem.lam_max, rel=5e-3)
+    assert not problem.lam.error_state
+
+
+def test_choosing_another_data_set_offers_what_fits(visit, wait_until):
+    page = visit(**small())
+    page.problem.data.value = "digits"
+    assert page.setting.problem.loss == "multiclass-logistic"
+    assert not page.problem.ready
+    assert page.controls.run.disabled
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    assert "10 classes" in page.problem.card.object
+
+
+def test_unusable_options_are_told_in_the_card_and_the_page_lives_on(visit, wait_until):
+    page = visit(**small())
+    page.problem.options._handle_msg({"name": "degree", "value": "7"})
+    field = next(f for f in page.problem.options.fields if f["name"] == "degree")
+    assert "from 1 to 2" in field["error"]
+    page.problem.data.value = "digits"
+    page.problem.options._handle_msg({"name": "positive", "value": "eleven"})
+    wait_until(lambda: (page.session.tick(), bool(page.problem.error))[1])
+    assert "eleven" in page.problem.card.object
+    assert page.controls.run.disabled
+    page.problem.options._handle_msg({"name": "positive", "value": "3"})
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    assert page.setting.problem.loss == "logistic"
+    assert not page.controls.run.disabled
+
+
+def test_a_solver_that_does_not_fit_says_why_and_cannot_be_chosen(visit, monkeypatch):
+    from app.page import solver_panel
+
+    page = visit(**small())
+    monkeypatch.setattr(
+        solver_panel,
+        "fits",
+        lambda solver, problem: "needs a smooth loss" if solver.id == "owl-qn" else None,
+    )
+    page.solvers.set_problem(page.problem.setting)
+    line = next(line for line in page.solvers.entries if line["label"] == "owl-qn")
+    assert line["reason"] == "needs a smooth loss"
+    assert not line["chosen"]
+    assert [solver.id for solver in page.setting.solvers] == ["prox-qn"]
+
+
+def test_the_same_solver_races_twice_with_different_settings(visit, wait_until):
+    page = visit(**small(solvers="prox-qn"))
+    page.solvers._handle_msg({"action": "copy", "key": 0})
+    page.solvers._handle_msg({"action": "set", "key": 1, "name": "memory", "value": "2"})
+    page.solvers._handle_msg({"action": "set", "key": 1, "name": "beta", "value": "3"})
+    line = page.solvers.entries[1]
+    assert "beta" in next(f["error"] for f in line["fields"] if f["name"] == "beta")
+    page.solvers._handle_msg({"action": "set", "key": 1, "name": "beta", "value": "0.5"})
+    assert list(map(str, page.setting.solvers)) == ["prox-qn", "prox-qn-2=prox-qn,memory=2"]
+    page.controls.go()
+    finish(page, wait_until)
+    assert [t.info["params"]["memory"] for t in page.session.traces] == [10, 2]
+    page.solvers._handle_msg({"action": "remove", "key": 1})
+    assert list(map(str, page.setting.solvers)) == ["prox-qn"]
+
+
+def test_the_legend_row_steers_its_run(visit, wait_until):
+    page = visit(**small(tol="1e-14", speed="5 a second"))
+    page.controls.go()
+    session, legend = page.session, page.legend
+    wait_until(lambda: (session.tick(), len(session.traces) == 2)[1])
+    first, second = session.runs
+    legend._handle_msg({"action": "pause", "key": 0})
+    assert first.worker.paused
+    assert not second.worker.paused
+    legend._handle_msg({"action": "hide", "key": 1})
+    assert session.traces == [first.trace]
+    assert page.convergence.traces == [first.trace]
+    legend._handle_msg({"action": "isolate", "key": 1})
+    assert session.traces == [second.trace]
+    legend._handle_msg({"action": "isolate", "key": 1})
+    assert len(session.traces) == 2
+    legend._handle_msg({"action": "choose", "key": 1})
+    assert session.cursor.run is second.trace
+    legend._handle_msg({"action": "stop", "key": 1})
+    wait_until(lambda: second.state == "stopped")
+    legend._handle_msg({"action": "remove", "key": 1})
+    assert session.runs == [first]
+    assert legend.rows[0]["label"] == "prox-qn"
+
+
+def test_the_cursor_scrubs_by_row_and_follows_the_head_again(visit, wait_until):
+    page = visit(**small(solvers="prox-qn"))
+    page.controls.go()
+    finish(page, wait_until)
+    cursor, bar = page.session.cursor, page.cursor_bar
+    last = int(page.session.traces[0].iteration[-1])
+    assert cursor.iteration == last
+    bar._handle_msg({"action": "by", "by": -1})
+    assert (cursor.iteration, cursor.follow) == (last - 1, False)
+    bar._handle_msg({"action": "move", "iteration": 2})
+    assert bar.state["iteration"] == 2
+    assert bar.state["text"].startswith("iteration 2 ·")
+    page.session.tick()
+    assert cursor.iteration == 2
+    bar._handle_msg({"action": "follow"})
+    assert cursor.iteration == last
+    assert sorted({mark[1] for mark in bar.marks if mark[0] == 0}) == ["epoch"]
+
+
+def test_two_sessions_do_not_see_each_others_runs(visit):
+    one, two = visit(**small()), visit(**small())
+    one.controls.go()
+    two.session.tick()
+    assert two.session.runs == []
+    assert two.legend.rows == []
+    assert one.session.share is not two.session.share
+    assert one.session.share.pool is two.session.share.pool
+
+
+def test_hidden_tabs_are_not_drawn(visit, wait_until, monkeypatch):
+    page = visit(**small(tab="record"))
+    for id in ("steps", "record"):
+        page.tab_bar.active = list(TABS).index(id)
+    drawn: list[str] = []
+    for id, view in page.tabs.items():
+        monkeypatch.setattr(view, "draw", lambda id=id: drawn.append(id))
+    page.controls.go()
+    finish(page, wait_until)
+    assert set(drawn) == {"record"}
+
+
+def test_a_full_pool_is_told_in_a_notice(visit, monkeypatch):
+    monkeypatch.setattr("app.runs.pool.MAX_PER_SHARE", 1)
+    page = visit(**small(tol="1e-14", speed="1 a second"))
+    page.controls.go()
+    assert "stop some" in texts(page)
+
+
+@pytest.mark.parametrize("press", ["go", "_one_step"])
+def test_run_does_nothing_while_there_is_no_problem_or_no_solver(visit, wait_until, press):
+    page = visit(**small(solvers="prox-qn"))
+    page.problem.data.value = "digits"
+    getattr(page.controls, press)()
+    assert page.session.runs == []
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    for line in list(page.solvers.entries):
+        page.solvers._handle_msg({"action": "choose", "key": line["key"], "value": False})
+    getattr(page.controls, press)()
+    assert page.session.runs == []
+
+
+def test_stop_is_felt_while_the_problem_of_a_run_is_made(visit, monkeypatch, as_if_huge):
+    page = visit(**small(solvers="prox-qn;ridge=prox-gd@l2"))
+    inside = threading.Event()
+    gradient = Point.gradient
+
+    def endless(point, *args):
+        inside.set()
+        while True:
+            gradient(point, *args)
+            point._gradient = None
+
+    as_if_huge(page.problem.problem)
+    monkeypatch.setattr(Point, "gradient", endless)
+    page.problem.lam.value = "0.02"  # a gradient for another λ is due in each run
+    page.controls.go()
+    assert inside.wait(10)
+    assert {run.state for run in page.session.runs} <= {"queued", "loading"}
+    page.controls.stop.param.trigger("clicks")
+    assert all(run.worker.join(0.5) for run in page.session.runs)
+
+
+def test_strangers_get_one_line_instead_of_the_page(monkeypatch):
+    import panel as pn
+
+    class Request:
+        remote_ip = "192.0.2.7"
+        headers: ClassVar[dict] = {"Host": "localhost:5006"}
+        arguments: ClassVar[dict] = {}
+
+    class Context:
+        request = Request
+
+    class Document:
+        session_context = Context
+
+    shown = []
+    monkeypatch.setattr(page_module, "Page", lambda query: pytest.fail("a stranger got the page"))
+    monkeypatch.setattr(type(pn.state), "curdoc", property(lambda self: Document))
+    monkeypatch.setattr(pn.pane.Str, "servable", lambda self, **how: shown.append(self.object))
+    page_module.serve()
+    assert len(shown) == 1
+    assert "--args --public" in shown[0]
+
+
+def test_a_trace_is_all_that_a_row_needs():
+    from app.page.cursor_bar import marks, said
+
+    records = [
+        {"iteration": 0, "objective": 2.0, "events": ("epoch-start",)},
+        {
+            "iteration": 1,
+            "objective": 1.5,
+            "nnz": 3,
+            "step": 0.5,
+            "ls_trials": 2,
+            "events": ("curvature-skipped",),
+        },
+        {"iteration": 2, "objective": 1.4, "returned": 4},
+    ]
+    trace = Trace.from_records(records, label="a")
+    rows, _, _ = trace.since(None)
+    assert said(rows, 1) == "iteration 1 · f 1.5 · 3 non-zeros · step 0.5 after 2 trials · curvature skipped"
+    assert [mark[:2] for mark in marks(rows)] == [[0, "epoch"], [1, "trouble"], [2, "return"]]
+
+
+def test_the_path_of_the_problem_on_the_page_is_traced_on_its_tab(visit, wait_until):
+    page = visit(**small(tab="path", solvers="prox-qn"))
+    (panel,) = (watcher for watcher in page.session.watchers if isinstance(watcher, PathPanel))
+    page.session.tick()
+    assert not panel.button.disabled
+    panel.press()
+    wait_until(lambda: not panel.alive)
+    wait_until(lambda: (page.session.tick(), not panel.view._drawing)[1])
+    assert [trace.info["problem"]["dataset"] for trace in page.tabs["path"].traces] == ["breast-cancer"] * 10
+    assert page.session.state == "idle", "a path is no run of the page"
+    page.controls.go()
+    finish(page, wait_until)
+    assert len(page.tabs["path"].traces) == 10, "nor is a run of the page a solution on the path"
+
+
+def test_events_of_others_do_not_touch_the_page(visit):
+    import panel as pn
+
+    shown = visit().view()
+    changes = []
+    shown.param.watch(changes.append, list(shown.param))
+    pn.state._add_busy_event("somebody's click")
+    try:
+        assert pn.state.busy
+        assert changes == []
+    finally:
+        pn.state._remove_busy_event("somebody's click")
+
+
+def test_nothing_is_left_of_a_page_that_was_closed(wait_until):
+    def use() -> list[weakref.ref]:
+        page = Page(small(tab="steps"))
+        shown = page.view()
+        wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+        page.controls.go()
+        finish(page, wait_until)
+        page.session.close()
+        return [weakref.ref(thing) for thing in (page, shown, page.session.cursor)]
+
+    left = use()
+    wait_until(lambda: gc.collect() >= 0 and [ref() for ref in left] == [None] * 3, 5)

@@ -1,0 +1,223 @@
+"""A visitor's session: its timer, what it gives back, and what becomes of it without a browser."""
+
+from __future__ import annotations
+
+import panel as pn
+import pytest
+from bokeh.document import Document
+from bokeh.model import Model
+
+from app.page.session import GRACE, Session
+from app.runs.pool import RunPool
+from app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
+
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
+SLOW = SMALL | {"tol": "1e-14", "speed": "1 a second"}
+
+
+class Timer:
+    """Called by the test itself."""
+
+    period = PERIOD
+
+    def stop(self) -> None:
+        pass
+
+
+class Browser:
+    """Comes and goes, and lets time pass in which nobody is connected."""
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._open = session, 1
+        session._timer, session._connected = Timer(), lambda: self._open
+        session._on_time()
+
+    def away(self, seconds: float) -> None:
+        self._open = 0
+        self._session._seen_connected -= seconds
+        self._session._on_time()
+
+    def back(self) -> None:
+        self._open = 1
+        self._session._on_time()
+
+
+def ended(page, wait_until):
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+
+
+def test_a_session_whose_page_is_gone_stops_its_runs(visit):
+    page = visit(**SLOW)
+    page.controls.go()
+    workers = [run.worker for run in page.session.runs]
+    browser = Browser(page.session)
+    browser.away(GRACE / 2)
+    assert not any(worker.join(0.1) for worker in workers)
+    browser.away(GRACE)
+    assert all(worker.join(1) for worker in workers)
+    assert page.session._timer.period == SLOWEST
+
+
+def test_a_short_gap_of_the_connection_goes_unnoticed(visit):
+    page = visit(**SLOW)
+    page.controls.go()
+    browser = Browser(page.session)
+    browser.away(GRACE / 2)
+    browser.back()
+    browser.away(GRACE / 2)
+    assert all(run.alive for run in page.session.runs)
+    assert len(page.notices) == 0
+
+
+def test_nothing_is_sent_to_nobody(visit, monkeypatch):
+    page = visit(**SMALL)
+    browser = Browser(page.session)
+    ticks = []
+    monkeypatch.setattr(page.session, "tick", lambda: ticks.append(True))
+    browser.away(GRACE / 2)
+    assert not ticks
+    browser.back()
+    assert len(ticks) == 1
+
+
+def test_a_browser_that_comes_back_finds_what_was_computed_and_runs_again(visit, wait_until):
+    page = visit(**SLOW)
+    page.controls.go()
+    session, runs = page.session, list(page.session.runs)
+    wait_until(lambda: all(run.trace and len(run.trace) > 1 for run in runs))
+    browser = Browser(session)
+    browser.away(2 * GRACE)
+    wait_until(lambda: not session.alive)
+    rows = [len(run.trace) for run in runs]
+    browser.away(2 * GRACE)
+    browser.back()
+    browser.back()
+    assert [len(trace) for trace in session.traces] == rows
+    assert all(trace.probes.bytes for trace in session.traces)
+    assert [row["state"] for row in page.legend.rows] == ["stopped", "stopped"]
+    assert len(page.notices) == 1
+    assert "connection was lost" in page.notices[0].objects[0].object
+    page.controls.pace.value = 0.0
+    page.limits._handle_msg({"name": "tol", "value": "1e-6"})
+    page.controls.go()
+    wait_until(lambda: (session._on_time(), not session.alive)[1])
+    session._on_time()
+    assert [row["state"] for row in page.legend.rows] == ["finished", "finished"]
+
+
+def test_data_that_were_not_loaded_when_the_page_was_left_are_loaded_on_its_return(visit, wait_until):
+    page = visit(**SMALL)
+    browser = Browser(page.session)
+    with page.session.share.pool.lock:  # no slice for anybody
+        page.problem.data.value = "digits"
+        browser.away(2 * GRACE)
+    wait_until(lambda: not page.session.share.workers)
+    assert not page.problem.ready
+    browser.back()
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    assert "10 classes" in page.problem.card.object
+
+
+@pytest.mark.parametrize("end", ["clear", "close"])
+def test_forgotten_runs_give_back_what_was_observed_of_them(visit, wait_until, end):
+    page = visit(**SMALL)
+    page.controls.go()
+    ended(page, wait_until)
+    stores = [trace.probes for trace in page.session.traces]
+    assert all(store.bytes for store in stores)
+    getattr(page.session, end)()
+    assert not any(store.bytes for store in stores)
+    page.session.cursor.place(page.session.cursor.run, 1)
+    page.session.tick()
+
+
+def test_held_plots_wait_while_runs_go_on_and_show_everything_once_they_end(visit, wait_until):
+    page = visit(**SMALL | {"plots": "held", "speed": "30 a second", "solvers": "prox-gd", "tol": "1e-14"})
+    page.controls.go()
+    wait_until(lambda: (page.session.tick(), sum(map(len, page.session.traces)) > 5)[1])
+
+    def points() -> int:
+        return sum(len(curve.feed.source.data["x"]) for curve in page.convergence._curves.values())
+
+    assert points() == 0
+    assert page.legend.rows[0]["iteration"] != "–", "the numbers go on"
+    page.controls.drawing.value = 1
+    wait_until(lambda: (page.session.tick(), points() > 5)[1])
+    page.controls.drawing.value = 0
+    page.controls.stop.param.trigger("clicks")
+    ended(page, wait_until)
+    assert points() == len(page.session.traces[0])
+
+
+def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until):
+    page = visit(**SMALL | {"solvers": "prox-gd", "tol": "1e-14"})
+
+    page.session._timer, page.session._connected = Timer(), lambda: 1
+    page.controls.go()
+    assert page.session._timer.period == EAGER
+    wait_until(lambda: (page.session._on_time(), len(page.session.traces[:1] and page.session.traces[0]))[1])
+    page.session._on_time()
+    assert page.session._timer.period >= PERIOD
+
+
+def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeypatch):
+    session = Session(RunPool(1), Rhythm())
+
+    spent, clock = [0.01], [0.0]
+    session._timer, session._connected = Timer(), lambda: 1
+    monkeypatch.setattr(session, "tick", lambda: clock.__setitem__(0, clock[0] + spent[0]))
+    monkeypatch.setattr("app.page.session.time.perf_counter", lambda: clock[0])
+
+    def tick(seconds: float, times: int) -> int:
+        spent[0] = seconds
+        for _ in range(times):
+            session._on_time()
+        return session._timer.period
+
+    assert tick(0.01, 10) == PERIOD
+    assert tick(0.2, 1) == PERIOD, "one slow tick is none"
+    assert tick(0.13, 20) == 2 * PERIOD
+    assert tick(0.06, 20) == 2 * PERIOD, "it does not go to and fro"
+    assert tick(2.0, 20) == SLOWEST
+    assert tick(0.01, 20) == PERIOD
+
+
+@pytest.fixture
+def walks(monkeypatch):
+    """``walks(page)`` attaches a page to a document, and counts how often Bokeh goes through all of it."""
+
+    def attach(page) -> list[int]:
+        document = Document()
+        page.view().server_doc(document)
+        monkeypatch.setattr(type(pn.state), "curdoc", property(lambda self: document))
+        counted, walk = [], document.models.recompute
+        monkeypatch.setattr(document.models, "recompute", lambda: (counted.append(1), walk())[1])
+        return counted
+
+    return attach
+
+
+def test_a_tick_walks_the_document_at_most_once(visit, walks, wait_until):
+    page = visit(**SMALL)
+    counted = walks(page)
+    page.start(False)
+    wait_until(lambda: not page.session.alive)
+    counted.clear()
+    page.session.tick()
+    assert sum(map(len, page.session.traces)) > 0
+    assert len(counted) == 1, "curves of both runs are new in both plots"
+
+
+def test_a_tick_with_nothing_new_touches_no_model(visit, walks, wait_until, monkeypatch):
+    page = visit(**SMALL)
+    counted = walks(page)
+    page.start(False)
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+    page.session.tick()
+    counted.clear()
+    changes = []
+    monkeypatch.setattr(Model, "trigger", lambda self, attr, *args, **more: changes.append((self, attr)))
+    page.session.tick()
+    assert (changes, counted) == ([], [])

@@ -1,0 +1,89 @@
+"""Data and problems are made once; making another λ or penalty can be interrupted."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import solvers
+from app.runs import library
+from app.settings.setting import ProblemSetting
+
+
+def setting(**changes):
+    return ProblemSetting("breast-cancer", loss="logistic", **({"penalty": "l1"} | changes))
+
+
+def shelf_of(room: float) -> library._Shelf:
+    """A shelf on which every value takes one byte."""
+    return library._Shelf(lambda: room, lambda value: 1)
+
+
+def test_a_value_is_made_once_however_many_ask_for_it_at_a_time():
+    shelf, made, together = shelf_of(9), [], threading.Barrier(4)
+
+    def make():
+        made.append(object())
+        return made[-1]
+
+    def ask():
+        together.wait()
+        found.append(shelf.get("key", make))
+
+    found: list[object] = []
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert found == made * 4
+
+
+def test_the_least_recently_used_value_is_dropped():
+    shelf = shelf_of(2)
+    made = []
+    for key in ("a", "b", "a", "c", "a", "b"):
+        shelf.get(key, lambda key=key: made.append(key))
+    assert made == ["a", "b", "c", "b"]
+
+
+def test_what_is_kept_is_bounded_by_bytes_and_not_by_number():
+    shelf = library._Shelf(lambda: 1000, len)
+    for k in range(100):
+        shelf.get(k, lambda: b"x" * 9)
+    assert all(shelf.peek(k) is not None for k in range(100))
+    shelf.get("large", lambda: b"x" * 950)
+    assert [k for k in range(100) if shelf.peek(k) is not None] == list(range(95, 100))
+    assert len(shelf.get("too large", lambda: b"x" * 1001)) == 1001
+    assert shelf.peek("too large") is None
+
+
+def test_what_failed_is_made_anew_and_leaves_nothing_behind():
+    shelf = shelf_of(9)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            shelf.get("key", lambda: 1 / 0)
+    assert shelf.get("key", lambda: 7) == 7
+    assert not shelf._makers
+
+
+@pytest.mark.parametrize("changes", [{"lam": 0.02}, {"penalty": "l2"}, {"penalty": "l2", "lam": 0.02}])
+def test_another_penalty_or_lambda_is_made_with_pulses_that_it_does_not_keep(
+    small_problem, changes, as_if_huge
+):
+    as_if_huge(small_problem)
+    pulses = []
+    made = library.variant(small_problem, setting(**changes), lambda: pulses.append(1))
+    assert len(pulses) > 0
+    assert made.design.rows is small_problem.design.rows
+    pulses.clear()
+    made.at().gradient()
+    assert pulses == []
+
+    def stop():
+        raise solvers.Interrupted
+
+    with pytest.raises(solvers.Interrupted):
+        library.variant(small_problem, setting(**changes), stop)
+    small_problem.at().gradient()

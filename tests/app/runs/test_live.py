@@ -1,0 +1,140 @@
+"""A run in the pool goes through its states, and is steered from outside."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import solvers
+from app.runs.live import LiveRun
+from solvers import Stopping
+
+
+def live(share, problem, id="prox-qn", **how):
+    how = {"stopping": lambda problem: Stopping(max_iter=10_000, max_seconds=60)} | how
+    return LiveRun(share, lambda worker: problem, solvers.make_solver(id), label=id, **how)
+
+
+def test_a_run_ends_finished_with_a_whole_trace(share, small_problem):
+    run = live(share, small_problem, stopping=lambda problem: Stopping(tol=1e-6))
+    assert run.worker.join(60)
+    assert run.state == "finished"
+    assert run.trace.status == "converged"
+    assert run.trace.info["style"] == 0
+    assert np.all(np.diff(run.trace.iteration) == 1)
+
+
+def test_the_states_come_in_order(share, chain_problem, wait_until):
+    release = []
+
+    def slow(worker):
+        wait_until(lambda: bool(release))
+        return chain_problem
+
+    run = LiveRun(share, slow, solvers.make_solver("prox-gd"), label="slow")
+    wait_until(lambda: run.state == "loading")
+    release.append(True)
+    wait_until(lambda: run.state == "running")
+    run.worker.pause()
+    wait_until(lambda: run.state == "paused" and not run.worker.has_slot)
+    run.worker.stop()
+    wait_until(lambda: run.state == "stopped")
+    assert run.trace.status == "stopped"
+    assert not run.alive
+
+
+def test_a_run_that_waits_for_its_first_slice_is_queued(share, chain_problem, wait_until):
+    runs = [live(share, chain_problem, "prox-gd") for _ in range(2)]
+    wait_until(lambda: all(run.state == "running" for run in runs))
+    with share.pool.lock:
+        third = live(share, chain_problem, "prox-gd")
+        assert third.state == "queued"
+    wait_until(lambda: third.state == "running")
+
+
+def test_pausing_adds_no_iterates_and_step_adds_exactly_one(share, chain_problem, wait_until):
+    run = live(share, chain_problem)
+    wait_until(lambda: run.trace is not None and len(run.trace) > 3)
+    run.worker.pause()
+    wait_until(lambda: run.state == "paused" and not run.worker.has_slot)
+    n = len(run.trace)
+    time.sleep(0.2)
+    assert len(run.trace) == n
+    for k in (1, 2):
+        run.worker.step_once()
+        wait_until(lambda: run.state == "paused" and not run.worker.has_slot)
+        assert len(run.trace) == n + k
+    run.worker.resume()
+    wait_until(lambda: len(run.trace) > n + 4)
+
+
+def test_a_run_started_by_step_shows_its_starting_point_and_waits(share, chain_problem, wait_until):
+    run = live(share, chain_problem, step=True)
+    wait_until(lambda: run.state == "paused" and run.trace is not None and len(run.trace) == 1)
+    time.sleep(0.1)
+    assert list(run.trace.iteration) == [0]
+
+
+def test_the_speed_limits_iterates_a_second_and_costs_no_clock(share, small_problem, wait_until):
+    run = live(share, small_problem, "prox-gd", pace=20.0)
+    wait_until(lambda: run.trace is not None and len(run.trace) > 0)
+    began, n = time.monotonic(), len(run.trace)
+    time.sleep(1.0)
+    rate = (len(run.trace) - n) / (time.monotonic() - began)
+    assert 10 < rate < 22
+    assert run.trace.cpu_seconds[-1] < 0.5
+    run.worker.set_pace(0.0)
+    wait_until(lambda: not run.alive or len(run.trace) > n + 60)
+
+
+def test_racing_runs_keep_the_same_clock(share, chain_problem, wait_until):
+    ids = ("prox-qn", "owl-qn", "prox-gd")
+    for id in ids:  # compiling counts in the pool, and is not on the clock
+        solvers.solve(chain_problem, solvers.make_solver(id), max_iter=2)
+    runs = [live(share, chain_problem, id) for id in ids]
+    clock = lambda run: run.trace.last["cpu_seconds"] if run.trace and run.trace.last else 0.0  # noqa: E731
+    wait_until(lambda: min(map(clock, runs)) > 0.5)
+    clocks = [clock(run) for run in runs]
+    assert max(clocks) - min(clocks) < 0.25
+
+
+def test_bad_input_becomes_a_failed_run_with_one_sentence(share):
+    def refuse(worker):
+        raise ValueError("the file is empty: give one with samples")
+
+    run = LiveRun(share, refuse, solvers.make_solver("prox-qn"), label="bad")
+    assert run.worker.join(5)
+    assert (run.state, run.message) == ("failed", "the file is empty: give one with samples")
+
+
+def test_a_failing_solver_fails_its_own_run_alone(share, small_problem, registries):
+    from dataclasses import dataclass
+
+    @solvers.register
+    @dataclass(frozen=True)
+    class Breaks(solvers.Solver):
+        id = "breaks"
+        name = "Breaks"
+        summary = "fails at once"
+
+        def iterate(self, problem, w0=None):
+            raise RuntimeError("no good")
+            yield
+
+    run = live(share, small_problem, "breaks")
+    other = live(share, small_problem, stopping=lambda problem: Stopping(tol=1e-4))
+    assert run.worker.join(60)
+    assert other.worker.join(60)
+    assert run.state == "failed"
+    assert "RuntimeError: no good" in run.message
+    assert other.state == "finished"
+
+
+@pytest.mark.parametrize("status", ["converged", "max-iter", "max-seconds", "stalled", "unbounded"])
+def test_every_regular_ending_is_called_finished(status, share, small_problem):
+    run = live(share, small_problem, stopping=lambda problem: Stopping(max_iter=1))
+    assert run.worker.join(60)
+    run.trace.finish(status)
+    assert run.state == "finished"

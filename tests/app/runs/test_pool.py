@@ -1,0 +1,169 @@
+"""Slots are shared fairly, pausing uses no CPU, stopping is felt at once."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+import weakref
+
+import pytest
+
+from app.runs import pool
+from app.runs.pool import MAX_PER_SHARE, PoolFull, RunPool
+
+
+def busy(worker: pool.Worker) -> None:
+    """Compute in small pieces, as solvers do, until stopped."""
+    while True:
+        end = time.thread_time() + 0.005
+        while time.thread_time() < end:
+            sum(range(200))
+        worker.pulse()
+
+
+def test_no_more_workers_compute_at_once_than_there_are_slots(wait_until):
+    run_pool = RunPool(2)
+    share = run_pool.share()
+    inside, most, lock = [0], [0], threading.Lock()
+
+    def task(worker: pool.Worker) -> None:
+        for _ in range(20):
+            with lock:
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+            time.sleep(0.002)
+            with lock:
+                inside[0] -= 1
+            worker.pulse()
+
+    workers = [share.start(task) for _ in range(5)]
+    assert all(worker.join(20) for worker in workers)
+    assert most[0] == 2
+
+
+def test_runs_of_one_session_get_the_same_cpu_time(wait_until):
+    share = RunPool(1).share()
+    workers = [share.start(busy) for _ in range(3)]
+    wait_until(lambda: sum(w.cpu_seconds for w in workers) > 1.5)
+    spent = [w.cpu_seconds for w in workers]
+    share.stop()
+    assert max(spent) - min(spent) < 0.2
+
+
+def test_a_session_with_many_runs_gets_no_more_than_one_with_a_single_run(wait_until):
+    run_pool = RunPool(1)
+    crowd, single = run_pool.share(), run_pool.share()
+    for _ in range(4):
+        crowd.start(busy)
+    single.start(busy)
+    wait_until(lambda: crowd.used + single.used > 2.0)
+    ratio = crowd.used / single.used
+    crowd.stop()
+    single.stop()
+    assert 0.8 < ratio < 1.25
+
+
+def test_a_session_that_was_idle_does_not_take_over_the_pool(wait_until):
+    run_pool = RunPool(1)
+    old, new = run_pool.share(), run_pool.share()
+    first = old.start(busy)
+    wait_until(lambda: first.cpu_seconds > 0.6)
+    before = old.used
+    second = new.start(busy)
+    wait_until(lambda: second.cpu_seconds > 0.4)
+    gained = old.used - before
+    old.stop()
+    new.stop()
+    assert gained > 0.2, "the older session went on beside the newcomer"
+
+
+def test_a_paused_worker_uses_no_cpu_and_leaves_its_slot_to_others(wait_until):
+    share = RunPool(1).share()
+    held, free = share.start(busy), share.start(busy)
+    wait_until(lambda: held.cpu_seconds > 0 and free.cpu_seconds > 0)
+    held.pause()
+    wait_until(lambda: held.paused and not held.has_slot)
+    before = held.cpu_seconds, free.cpu_seconds
+    wait_until(lambda: free.cpu_seconds > before[1] + 0.3)
+    assert held.cpu_seconds == before[0]
+    held.resume()
+    wait_until(lambda: held.cpu_seconds > before[0])
+    share.stop()
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_stopping_is_felt_within_half_a_second_also_while_paused(paused, wait_until):
+    share = RunPool(1).share()
+    worker = share.start(busy)
+    wait_until(lambda: worker.cpu_seconds > 0.05)
+    if paused:
+        worker.pause()
+        wait_until(lambda: worker.paused)
+    worker.stop()
+    assert worker.join(0.5)
+    assert worker.error is None
+
+
+def test_an_error_is_kept_for_whoever_started_the_work():
+    worker = RunPool(1).share().start(lambda worker: 1 / 0)
+    assert worker.join(5)
+    assert isinstance(worker.error, ZeroDivisionError)
+
+
+def test_a_worker_that_is_done_keeps_nothing_of_its_work_alive():
+    class Work:
+        def do(self, worker: pool.Worker) -> None:
+            self.worker = worker
+
+    work = Work()
+    worker = RunPool(1).share().start(work.do)
+    assert worker.join(5)
+    gone = weakref.ref(work)
+    gc.disable()
+    try:
+        del work
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_too_many_workers_are_refused_with_a_sentence():
+    share = RunPool(1).share()
+    for _ in range(MAX_PER_SHARE):
+        share.start(busy)
+    with pytest.raises(PoolFull, match="stop some"):
+        share.start(busy)
+    share.stop()
+
+
+def test_one_pool_serves_the_whole_process():
+    assert pool.shared() is pool.shared()
+
+
+def test_a_core_is_left_to_the_page_while_it_is_at_work(wait_until):
+    run_pool = RunPool(2)
+    share = run_pool.share()
+    workers = [share.start(busy) for _ in range(3)]
+
+    def computing() -> int:
+        with run_pool.lock:
+            return sum(worker.has_slot for worker in workers)
+
+    wait_until(lambda: computing() == 2)
+    with run_pool.page_first():
+        wait_until(lambda: computing() == 1)
+        before = [worker.cpu_seconds for worker in workers]
+        wait_until(lambda: all(w.cpu_seconds > b for w, b in zip(workers, before, strict=True)))
+        assert computing() == 1, "in turn"
+    wait_until(lambda: computing() == 2)
+    share.stop()
+
+
+def test_runs_go_on_beside_the_page_where_there_is_one_slot_alone(wait_until):
+    run_pool = RunPool(1)
+    share = run_pool.share()
+    worker = share.start(busy)
+    with run_pool.page_first():
+        wait_until(lambda: worker.has_slot)
+    share.stop()

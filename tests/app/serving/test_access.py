@@ -1,0 +1,68 @@
+"""Only visitors from this machine who call it by a name of its own may look, unless the server is public."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.serving.access import refusal
+from app.serving.options import Serving
+
+HERE = Serving()
+
+
+@pytest.mark.parametrize("peer", ["127.0.0.1", "127.8.0.3", "::1", "::ffff:127.0.0.1", "::1%lo"])
+def test_this_machine_may_look(peer):
+    assert refusal(peer, "localhost:5006", HERE) is None
+
+
+@pytest.mark.parametrize(
+    "peer", ["192.168.1.7", "10.0.0.2", "8.8.8.8", "fe80::1%eth0", "::ffff:10.0.0.2", "", None, "x"]
+)
+def test_others_are_refused_in_one_line_that_says_what_to_do(peer):
+    line = refusal(peer, "localhost:5006", HERE)
+    assert "--args --public" in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("host", ["localhost", "LocalHost:5006", "127.0.0.1:1", "[::1]", "[::1]:5006"])
+def test_this_machine_answers_to_its_own_names(host):
+    assert refusal("127.0.0.1", host, HERE) is None
+    assert refusal("127.0.0.1", host, HERE, f"http://{host}") is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example:5006",
+        "evil.example",
+        "localhost.evil.example",
+        "localhost@evil.example",
+        "evil.example:localhost",
+        "localhost, evil.example",
+        "127.0.0.1.evil.example:80",
+        "[::1].evil.example",
+        "::1",
+        "0.0.0.0:5006",
+        "",
+        None,
+    ],
+)
+def test_any_other_name_is_refused_in_one_line_that_says_what_to_do(host):
+    line = refusal("127.0.0.1", host, HERE)
+    assert "--args --host NAME" in line
+    assert "\n" not in line
+
+
+def test_a_name_given_on_purpose_is_answered():
+    serving = Serving(hosts=("desk.lan",))
+    assert refusal("127.0.0.1", "desk.lan:5006", serving, "http://desk.lan:5006") is None
+    assert refusal("127.0.0.1", "other.lan:5006", serving) is not None
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://localhost.evil.example:5006"])
+def test_a_page_of_another_site_is_refused(origin):
+    assert "open it at localhost" in refusal("127.0.0.1", "localhost:5006", HERE, origin)
+
+
+def test_a_public_server_refuses_nobody():
+    assert refusal("203.0.113.9", "anything", Serving(public=True), "http://elsewhere") is None

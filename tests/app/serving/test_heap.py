@@ -1,0 +1,72 @@
+"""Memory that is given back when visitors have left."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.serving import heap
+
+ROOT = Path(__file__).resolve().parents[3]
+
+SCATTERED = """
+import gc
+from pathlib import Path
+from app.serving import heap
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
+
+before = resident()
+pieces = [bytes(2000) for _ in range(100_000)]
+last = pieces[-1]  # it lies above all others
+pieces.clear()
+held = resident()
+heap.give_back(unused=True)
+print(held - before, resident() - before)
+"""
+
+
+@pytest.mark.skipif(not hasattr(heap._libc, "malloc_trim"), reason="this C library gives back nothing")
+def test_free_memory_below_what_is_in_use_is_given_back():
+    done = subprocess.run([sys.executable, "-c", SCATTERED], cwd=ROOT, capture_output=True, text=True)
+    held, kept = map(float, done.stdout.split())
+    assert held > 150
+    assert kept < 20
+
+
+def test_many_that_leave_together_are_seen_to_once_and_garbage_is_looked_for_when_nobody_is_left(monkeypatch):
+    calls, visitors = [], [1, 2, 3]
+    monkeypatch.setattr(heap, "SETTLED", 0.01)
+    monkeypatch.setattr(heap, "give_back", lambda unused: calls.append(unused))
+
+    async def leave(count):
+        for _ in range(count):
+            visitors.pop()
+            heap.give_back_soon(lambda: len(visitors))
+        await asyncio.sleep(0.1)
+
+    asyncio.run(leave(2))
+    asyncio.run(leave(1))
+    assert calls == [False, True]
+
+
+def test_threads_share_few_parts_of_the_heap():
+    """Each part is a mapping of 64 MiB of addresses that a thread's first allocation would make."""
+    program = (
+        "import threading, numpy as np\n"
+        "from app import heap\n"
+        "heap.few_arenas()\n"
+        "wait = threading.Barrier(9)\n"
+        "work = lambda: (np.ones(1000), wait.wait())\n"
+        "[threading.Thread(target=work, daemon=True).start() for _ in range(8)]\n"
+        "wait.wait()\n"
+        "print(open('/proc/self/statm').read().split()[0])\n"
+    )
+    pages = [
+        int(subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True).stdout)
+        for text in (program, program.replace("heap.few_arenas()", "pass"))
+    ]
+    assert (pages[1] - pages[0]) * 4096 > 100 * 2**20

@@ -1,0 +1,28 @@
+"""A browser gets the next update when it has drawn the last."""
+
+from __future__ import annotations
+
+from app.serving.pulse import Pulse
+from app.serving.rhythm import SLOWEST
+
+
+def test_the_next_update_waits_for_the_last():
+    pulse = Pulse()
+    pulse.beat()
+    pulse.drawn = pulse.sent
+    assert not pulse.behind
+    pulse.beat()
+    assert pulse.behind
+    pulse.drawn = pulse.sent
+    assert not pulse.behind
+
+
+def test_nobody_waits_for_who_never_answers_or_has_stopped_drawing(monkeypatch):
+    pulse = Pulse()
+    pulse.beat()
+    assert not pulse.behind, "it has never answered"
+    pulse.drawn = 1
+    pulse.beat()
+    now = pulse._sent_at
+    monkeypatch.setattr("app.serving.pulse.time.monotonic", lambda: now + SLOWEST / 1000)
+    assert not pulse.behind

@@ -1,0 +1,45 @@
+"""Solver texts of the command line: labels, and whose setting wins."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.settings.arguments import choices, make_solvers, number
+
+
+def solvers_for(*texts, settings=(), seed=0):
+    return dict(make_solvers(choices(texts), settings, seed))
+
+
+def test_same_solver_twice_gets_two_labels():
+    texts = ["prox-qn", "prox-qn,memory=3", "prox-qn-2=owl-qn", "owl-qn"]
+    assert [choice.label for choice in choices(texts)] == ["prox-qn", "prox-qn-3", "prox-qn-2", "owl-qn"]
+
+
+def test_setting_without_a_label_goes_to_those_that_have_the_parameter():
+    made = solvers_for("prox-qn", "owl-qn", "prox-gd", settings=["memory=4"])
+    assert (made["prox-qn"].memory, made["owl-qn"].memory) == (4, 4)
+    assert not hasattr(made["prox-gd"], "memory")
+
+
+def test_more_specific_settings_win():
+    made = solvers_for("a=prox-qn,memory=3", "b=prox-qn", "c=prox-qn", settings=["b.memory=5", "memory=4"])
+    assert [made[label].memory for label in "abc"] == [3, 5, 4]
+
+
+def test_label_may_hold_dots():
+    assert solvers_for("v1.2=prox-qn", settings=["v1.2.memory=5"])["v1.2"].memory == 5
+
+
+def test_seed_goes_to_solvers_that_were_not_given_one():
+    made = solvers_for("prox-qn", "own=prox-qn,seed=8", seed=7)
+    assert (made["prox-qn"].seed, made["own"].seed) == (7, 8)
+
+
+@pytest.mark.parametrize(("text", "value"), [("1e-3", 1e-3), ("0", 0.0), (None, None)])
+def test_number_is_read(text, value):
+    assert number("--tol", text, low=0) == value
+
+
+def test_whole_number_is_an_int():
+    assert isinstance(number("--max-iter", "1e3", low=0, kind=int), int)

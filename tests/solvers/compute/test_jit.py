@@ -1,0 +1,107 @@
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.core.registry import CPUDispatcher
+
+import solvers
+from solvers.compute import jit
+from solvers.compute.kernel_cache import CheckedCache
+
+PACKAGE = Path(solvers.__file__).parent
+MODULES = [m.name for m in pkgutil.walk_packages([str(PACKAGE)], "solvers.")]
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def kernels():
+    """All compiled functions of the package, by name."""
+    found = {}
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for attribute, value in vars(module).items():
+            if isinstance(value, CPUDispatcher) and value.py_func.__module__ == name:
+                found[f"{name}.{attribute}"] = value
+    return found
+
+
+def test_every_kernel_is_cached_and_runs_without_the_gil():
+    found = kernels()
+    assert len(found) > 15
+    for name, kernel in found.items():
+        assert kernel.targetoptions["nogil"], name
+        assert type(kernel._cache) is CheckedCache, name
+        assert kernel.targetoptions["error_model"] == "numpy", name
+        for option in ("parallel", "fastmath"):
+            assert not kernel.targetoptions.get(option), name
+
+
+def test_division_by_zero_in_a_kernel_is_infinite():
+    @numba.njit(**{k: v for k, v in jit.kernel(lambda: 0).targetoptions.items() if k == "error_model"})
+    def divide(a, b):
+        return a / b
+
+    assert divide(1.0, 0.0) == np.inf
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_solvers_know_nothing_of_the_app_or_of_data_sets(path):
+    assert not set(imports(path)) & {"app", "datasets", "tests", "panel", "bokeh", "holoviews", "sklearn"}
+
+
+def test_importing_solvers_imports_nothing_of_the_page():
+    page = ("panel", "bokeh", "holoviews", "sklearn")
+    code = f"import sys, solvers; print([m for m in {page} if m in sys.modules])"
+    out = subprocess.run(
+        [sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == "[]"
+
+
+def test_the_cache_is_named_after_all_sources(tmp_path, monkeypatch):
+    before = jit.source_hash()
+    assert before == jit.source_hash()
+    copy = tmp_path / "solvers"
+    for path in SOURCES:
+        target = copy / path.relative_to(PACKAGE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    monkeypatch.setattr(jit, "PACKAGE", copy)
+    assert jit.source_hash() == before
+    helper = copy / "problems" / "losses" / "base.py"
+    helper.write_text(helper.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
+    assert jit.source_hash() != before
+
+
+def test_the_compile_clock_counts_the_compiling_thread_alone():
+    wall, cpu = jit.compile_clock.spent()
+    other = []
+
+    def elsewhere():
+        other.append(jit.compile_clock.spent()[0])
+
+    began = time.perf_counter()
+    numba.njit(lambda x: np.sort(x) + 1)(np.ones(3))
+    took = time.perf_counter() - began
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    spent_wall, spent_cpu = np.subtract(jit.compile_clock.spent(), (wall, cpu))
+    assert 0.5 * took < spent_wall <= took
+    assert 0 < spent_cpu <= spent_wall * 1.1
+    assert other == [0.0]

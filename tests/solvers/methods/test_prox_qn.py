@@ -1,0 +1,385 @@
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import solvers
+from solvers.methods import prox_qn as module
+from solvers.methods.prox_qn import ProxQN, _InnerProblem, shrink
+from solvers.parts.memory import PairMemory
+from tests.solvers.helpers import binary, chains, multiclass
+from tests.solvers.oracles import Oracle
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return solvers.make_problem(chains(n=60, d=40, m=4, density=0.15), lam_ratio=0.1)
+
+
+@pytest.fixture(scope="module")
+def average_problem():
+    return solvers.make_problem(multiclass(n=200, d=30), lam_ratio=0.05)
+
+
+def iterates(problem, w0=None, most=500, **params):
+    """What the solver yields, with copies of weights and working set, and how it ends."""
+    out, generator = [], ProxQN(**params).iterate(problem, w0)
+    for _ in range(most):
+        try:
+            it = next(generator)
+        except StopIteration as stop:
+            return out, stop.value
+        out.append((it, it.w.copy(), it.active.coordinates.copy(), list(it.line.trials) if it.line else []))
+    return out, None
+
+
+def optimum(problem, **params):
+    found, ending = iterates(problem, tol=1e-6, **params)
+    assert ending.status == "converged", ending
+    return found[-1][0].objective
+
+
+def random_memory(n, k, seed=0):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(n, n))
+    H, memory = root @ root.T / n + 0.1 * np.eye(n), PairMemory(None)
+    for s in rng.normal(size=(k, n)):
+        memory.push(s, H @ s)
+    return memory
+
+
+class Sized:
+    """A problem of which the inner one only needs these."""
+
+    def __init__(self, size, lam):
+        self.size, self.penalty = size, solvers.problems.penalties.L1(lam)
+
+    def pulse(self):
+        pass
+
+
+@pytest.mark.parametrize("order", ["cyclic", "random"])
+@pytest.mark.parametrize("k", [0, 1, 6])
+def test_the_inner_problem_is_solved_as_a_dense_one(order, k):
+    n, lam, gamma = 25, 0.4, 1.7
+    rng = np.random.default_rng(k)
+    memory = random_memory(n, k)
+    w, g = rng.normal(size=n) * (rng.random(n) < 0.5), rng.normal(size=n)
+    B = memory.compact(gamma)
+    dense = gamma * np.eye(n) - (B.Q @ B.Q_hat.T if k else 0.0)
+
+    # d = p - q - w with p, q >= 0: a smooth problem with bounds
+    def model(x):
+        d = x[:n] - x[n:] - w
+        slope = g + dense @ d
+        return g @ d + 0.5 * d @ dense @ d + lam * x.sum(), np.concatenate([slope + lam, lam - slope])
+
+    best = minimize(
+        model,
+        np.zeros(2 * n),
+        jac=True,
+        bounds=[(0, None)] * 2 * n,
+        options={"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-10},
+    )
+    solver = ProxQN(max_inner=10_000, order=order)
+    d, _ = _InnerProblem(solver, Sized(n * 10_000, lam)).solve(w, g, lam, memory, gamma)
+    assert model(np.concatenate([np.maximum(w + d, 0), np.maximum(-w - d, 0)]))[0] == pytest.approx(
+        best.fun, abs=1e-9
+    )
+    # the optimality conditions of the inner problem itself
+    slope = g + dense @ d
+    u = w + d
+    assert np.where(u != 0, np.abs(slope + lam * np.sign(u)), np.maximum(np.abs(slope) - lam, 0)).max() < 1e-9
+
+
+@pytest.mark.parametrize("sweeps", [1, 2, 7])
+def test_every_sweep_leaves_exact_zeros_and_lowers_the_model(sweeps):
+    """A weight that coordinate descent sets to zero is zero, not what rounding leaves of w + d."""
+    n, lam, gamma = 200, 1.0, 1.3
+    rng = np.random.default_rng(0)
+    memory = random_memory(n, 5)
+    w, g = rng.normal(size=n), rng.normal(size=n)
+    d, done = _InnerProblem(ProxQN(max_inner=sweeps), Sized(n * 100, lam)).solve(w, g, lam, memory, gamma)
+    assert done == sweeps
+    left = np.abs(w + d)
+    assert np.count_nonzero(left == 0) > 20
+    assert not np.any((left > 0) & (left < 1e-12))
+    B = memory.compact(gamma)
+    Bd = gamma * d - B.Q @ (B.Q_hat.T @ d)
+    assert g @ d + lam * (left.sum() - np.abs(w).sum()) <= -0.5 * d @ Bd
+
+
+def test_sweeps_are_balanced_against_the_size_of_the_working_set():
+    n, memory = 30, random_memory(30, 3)
+    w, g = np.zeros(n), np.random.default_rng(1).normal(size=n)
+    for size, params, expected in (
+        (30, {}, 1),
+        (59, {}, 1),
+        (100, {}, 3),
+        (10_000, {}, 10),
+        (10_000, {"max_inner": 4}, 4),
+        (30, {"balance": False, "max_inner": 6}, 6),
+        (10, {}, 1),
+    ):
+        _, sweeps = _InnerProblem(ProxQN(**params), Sized(size, 0.01)).solve(w, g, 0.01, memory, 1.0)
+        assert sweeps == expected, (size, params)
+
+
+def test_long_sweeps_are_cut_and_pulse_in_between(monkeypatch):
+    n, memory = 30, random_memory(30, 3)
+    rng = np.random.default_rng(1)
+    w, g = rng.normal(size=n), rng.normal(size=n)
+    whole = Sized(300, 0.1)
+    d, _ = _InnerProblem(ProxQN(), whole).solve(w, g, 0.1, memory, 1.0)
+    monkeypatch.setattr(module, "SWEEP_CHUNK", 7)
+    beats = []
+    whole.pulse = lambda: beats.append(1)
+    cut, sweeps = _InnerProblem(ProxQN(), whole).solve(w, g, 0.1, memory, 1.0)
+    np.testing.assert_array_equal(cut, d)
+    assert len(beats) == 5 * sweeps
+
+
+def test_shrinking_is_line_6_and_the_violation_is_equation_16():
+    w = np.array([0.0, 0.0, 0.0, 0.0, 2.0, -2.0])
+    g = np.array([0.2, -0.95, 1.0, -1.5, -0.7, 1.1])
+    keep, M = shrink(w, g, 1.0, 0.1)
+    np.testing.assert_array_equal(keep, [False, True, True, True, True, True])
+    assert pytest.approx(0.5) == M
+    keep, M = shrink(w, g, 1.0, np.inf)
+    assert keep.all()
+    keep, M = shrink(np.zeros(2), np.array([0.5, -1.0]), 1.0, 0.0)
+    assert (keep.tolist(), M) == ([False, False], 0.0)
+
+
+PARAMS = [
+    {"shrinking": False},
+    {"shrink_first": "on"},
+    {"memory": 1},
+    {"memory": 3},
+    {"memory": "full"},
+    {"order": "random", "seed": 3},
+    {"gamma": "yy/sy"},
+    {"gamma0": 1.0},
+    {"max_inner": 1},
+    {"balance": False, "max_inner": 20},
+    {"beta": 0.1, "sigma": 0.3},
+    {"cooling_start": 1.0, "cooling": 0.5},
+]
+
+
+@pytest.mark.parametrize("params", PARAMS, ids=lambda p: ",".join(f"{k}={v}" for k, v in p.items()))
+def test_every_variant_reaches_the_same_optimum(params, problem, average_problem):
+    for each in (problem, average_problem):
+        assert optimum(each, **params) == pytest.approx(optimum(each), rel=1e-9)
+
+
+def test_the_optimum_with_shrinking_is_that_of_all_weights(problem):
+    found, _ = iterates(problem, tol=1e-8)
+    it, w, _, _ = found[-1]
+    data = chains(n=60, d=40, m=4, density=0.15)
+    oracle = Oracle(data, "chain-crf", "l1", problem.lam, average=False)
+    assert oracle.violation(w) <= 2e-8 * oracle.violation(np.zeros(w.size))
+    assert it.violation == pytest.approx(oracle.violation(w), rel=1e-3)
+    assert it.objective == pytest.approx(oracle.objective(w), rel=1e-12)
+
+
+def test_the_objective_never_rises_and_every_step_keeps_armijos_promise(problem, average_problem):
+    for each in (problem, average_problem):
+        found, _ = iterates(each, tol=1e-7, sigma=0.05)
+        objectives = [it.objective for it, *_ in found]
+        assert np.all(np.diff(objectives) <= 1e-14 * objectives[0])
+        for (before, *_), (it, _, _, trials) in itertools.pairwise(found):
+            t, phi = trials[-1]
+            decrease = it.line.decrease
+            assert t == it.step
+            assert phi == pytest.approx(it.objective, rel=1e-14)  # scores are computed afresh now and then
+            assert it.line.objective == before.objective
+            assert decrease < 0
+            assert phi <= before.objective + 0.05 * t * decrease + 1e-14 * abs(phi)
+            assert len(trials) == it.ls_trials
+            for longer, value in trials[:-1]:
+                assert value > before.objective + 0.05 * longer * decrease
+
+
+def test_the_first_iteration_needs_no_trial_with_the_measured_curvature(problem, average_problem):
+    for each in (problem, average_problem):
+        assert iterates(each, most=2)[0][1][0].ls_trials <= 2
+
+
+def test_epochs_shrink_the_set_clear_the_memory_and_reach_the_tolerance(problem):
+    found, ending = iterates(problem, tol=1e-7)
+    assert ending.status == "converged"
+    epochs = np.array([it.epoch for it, *_ in found])
+    assert 2 <= epochs[-1] + 1 <= 8
+    np.testing.assert_array_equal(np.unique(epochs), np.arange(epochs[-1] + 1))
+    assert np.all(np.diff(epochs) >= 0)
+    assert [it.iteration for it, *_ in found] == list(range(len(found)))
+    for (before, _, old, _), (it, w, active, _) in itertools.pairwise(found):
+        assert set(np.flatnonzero(w)) <= set(old) | set(active)
+        starts = it.epoch > before.epoch
+        assert ("epoch-start" in it.events) == starts
+        assert ("memory-cleared" in it.events) == starts
+        if not starts:
+            assert set(active) <= set(old)
+            assert it.working_set == active.size
+            assert it.memory_pairs <= before.memory_pairs + 1 or before.memory_pairs == -1
+        assert np.isfinite(it.violation) == (starts or before.working_set == problem.size)
+        assert (active.size < old.size) <= (not starts)
+
+
+def test_the_memory_is_empty_when_an_epoch_starts(problem):
+    seen = []
+    for it in ProxQN(tol=1e-7).iterate(problem):
+        if it.iteration and "epoch-start" in it.events:
+            seen.append(len(it.memory))
+    assert seen
+    assert set(seen) == {0}
+
+
+def test_gamma_is_kept_when_an_epoch_clears_the_memory(problem, monkeypatch):
+    """Not back to one: the direction after an epoch start is that of the last γ."""
+    gammas, solve = [], _InnerProblem.solve
+
+    def spy(self, w, g, lam, memory, gamma):
+        gammas.append((len(memory), gamma))
+        return solve(self, w, g, lam, memory, gamma)
+
+    monkeypatch.setattr(_InnerProblem, "solve", spy)
+    found, _ = iterates(problem, tol=1e-7)
+    reported = {it.gamma for it, *_ in found}
+    after = [gamma for pairs, gamma in gammas[1:] if pairs == 0]
+    assert after
+    assert set(after) <= reported
+
+
+def test_full_memory_keeps_all_pairs_and_the_first_gamma(problem):
+    found, _ = iterates(problem, most=15, memory="full", shrinking=False, tol=0.0)
+    assert [it.memory_pairs for it, *_ in found[1:]] == list(range(1, 15))
+    assert len({it.gamma for it, *_ in found[1:]}) == 1
+
+
+def test_a_limited_memory_holds_so_many_pairs(problem):
+    found, _ = iterates(problem, most=15, memory=3, shrinking=False, tol=0.0)
+    assert [it.memory_pairs for it, *_ in found[1:]] == [1, 2, 3, *[3] * 11]
+
+
+def test_full_memory_converges_superlinearly():
+    """Theorem 1: with all pairs and a fixed B₀ each gap is a smaller share of the last; with 10 it is not."""
+    scale = np.geomspace(1.0, 0.01, 20)
+    data = binary(n=200, d=20, density=1.0)
+    hard = dataclasses.replace(data, train=dataclasses.replace(data.train, X=data.train.X * scale))
+    logistic = solvers.make_problem(hard, lam_ratio=0.001)
+    gaps = {}
+    for memory in ("full", 10):
+        found, _ = iterates(logistic, memory=memory, shrinking=False, balance=False, max_inner=50, tol=1e-9)
+        gaps[memory] = np.array([it.objective for it, *_ in found])
+    best = min(f[-1] for f in gaps.values())
+    ratios = {}
+    for memory, f in gaps.items():
+        gap = f[f - best > 1e-11 * best] - best
+        ratios[memory] = gap[1:] / gap[:-1]
+    assert np.all(np.diff(ratios["full"][-4:]) < 0)
+    assert ratios["full"][-1] < 0.1
+    assert ratios[10][-4:].mean() > 0.3
+
+
+def test_without_shrinking_the_working_set_is_full_and_every_violation_known(problem):
+    found, ending = iterates(problem, shrinking=False, tol=1e-6)
+    assert ending.status == "converged"
+    for it, _, active, _ in found:
+        assert it.working_set == active.size == problem.size
+        assert np.isfinite(it.violation)
+        assert (it.epoch, it.returned) == (0, 0)
+
+
+def test_shrinking_first_shrinks_before_the_first_iteration(problem):
+    assert iterates(problem, most=1)[0][0][0].working_set == problem.size
+    found, _ = iterates(problem, most=1, shrink_first="on")
+    it, _, active, _ = found[0]
+    g = problem.at().gradient()
+    slack = it.violation / problem.loss.n_instances
+    np.testing.assert_array_equal(active, np.flatnonzero(np.abs(g) > problem.lam - slack))
+    assert it.working_set < problem.size
+
+
+def test_random_order_is_reproducible_and_depends_on_the_seed(problem):
+    one, two, other = (
+        [it.objective for it, *_ in iterates(problem, most=8, order="random", seed=s)[0]] for s in (1, 1, 2)
+    )
+    assert one == two
+    assert one != other
+
+
+def test_returned_counts_what_shrinking_had_missed():
+    """Recomputed from weights and working sets, on runs in which some variables do come back."""
+    most = 0
+    for seed in range(6):
+        problem = solvers.make_problem(chains(n=80, d=60, m=4, density=0.1, seed=seed), lam_ratio=0.01)
+        found, _ = iterates(problem, tol=1e-6, cooling_start=0.5)
+        outside = np.zeros(problem.size, dtype=bool)
+        for (before, w_old, old, _), (it, w, _, _) in itertools.pairwise(found):
+            if it.epoch > before.epoch:  # the set shrank once more at this point before its epoch ended
+                _, M = shrink(w_old[old], problem.at(w_old).gradient()[old], problem.lam, np.inf)
+                slack = M / problem.loss.n_instances
+                keep, _ = shrink(w[old], problem.at(w).gradient()[old], problem.lam, slack)
+                outside[:] = True
+                outside[old[keep]] = False
+            assert it.returned == np.count_nonzero(w[outside])
+            most = max(most, it.returned)
+    assert most > 0
+
+
+def test_a_warm_start_near_the_optimum_takes_few_iterations(problem):
+    cold, _ = iterates(problem, tol=1e-6)
+    warm, ending = iterates(problem, w0=cold[-1][1], tol=1e-6)
+    assert ending.status == "converged"
+    assert len(warm) == 1
+    nearby, _ = iterates(problem.at_lam(0.98 * problem.lam), w0=cold[-1][1], tol=1e-6)
+    afresh, _ = iterates(problem.at_lam(0.98 * problem.lam), tol=1e-6)
+    assert len(nearby) < len(afresh)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.5])
+def test_at_lam_max_it_ends_at_zero_from_anywhere(problem, ratio):
+    there = problem.at_lam(ratio * problem.lam_max)
+    found, ending = iterates(there)
+    assert (len(found), ending.status) == (1, "converged")
+    w0 = np.random.default_rng(0).normal(size=problem.size) * 0.1
+    found, ending = iterates(there, w0=w0)
+    assert ending.status in ("converged", "stalled")
+    assert found[-1][0].objective == pytest.approx(there.at().objective, rel=1e-12)
+    assert found[-1][0].nnz == 0
+
+
+def test_it_ends_where_rounding_hides_every_decrease(problem):
+    found, ending = iterates(problem, tol=0.0, most=2000)
+    assert ending.status in ("stalled", "converged")
+    assert found[-1][0].objective == pytest.approx(optimum(problem), rel=1e-12)
+
+
+def test_an_epoch_whose_set_allows_no_step_is_followed_by_another(problem, monkeypatch):
+    """Line searches that fail on every shrunk set: each iterate is yielded once, and the run goes on."""
+    armijo = module.armijo
+
+    def failing(line, *args, **kwargs):
+        return armijo(line, *args, **kwargs) if line.active.full else (0.0, 30)
+
+    monkeypatch.setattr(module, "armijo", failing)
+    found, ending = iterates(problem, tol=1e-5, most=60)
+    assert [it.iteration for it, *_ in found] == list(range(len(found)))
+    assert ending is None or ending.status in ("stalled", "converged")
+
+
+def test_an_epoch_that_goes_on_until_rounding_says_so_and_the_next_gets_back_what_was_missed():
+    problem = solvers.make_problem(multiclass(n=300, d=60), lam_ratio=0.1)
+    found, ending = iterates(problem, cooling_start=1e-18, shrink_first="on", tol=1e-9, most=500)
+    stalled = [k for k, (it, *_) in enumerate(found) if "stalled-on-working-set" in it.events]
+    assert stalled
+    before, after = found[stalled[0] - 1][0], found[stalled[0]][0]
+    assert after.events.index("stalled-on-working-set") < after.events.index("epoch-start")
+    assert after.epoch == before.epoch + 1
+    assert after.objective < before.objective
+    assert max(it.returned for it, *_ in found) > 0
+    assert ending.status == "converged"

@@ -1,0 +1,108 @@
+from dataclasses import FrozenInstanceError, dataclass
+
+import numpy as np
+import pytest
+
+import solvers
+from solvers.declare import Declared, param, parameters
+from solvers.methods import solver as module
+from tests.solvers.helpers import binary
+
+
+@dataclass(frozen=True)
+class Sample(Declared):
+    whole: int = param(10, "a whole number", low=1, high=100, words=("full",))
+    share: float = param(0.5, "a share", low=0.0, high=1.0, open_low=True)
+    flag: bool = param(True, "a switch")
+    form: str = param("a", "one of two", choices=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "value"),
+    [
+        ("whole", "7", 7),
+        ("whole", 7.0, 7),
+        ("whole", np.int64(7), 7),
+        ("whole", "full", "full"),
+        ("share", "1e-3", 1e-3),
+        ("share", 1, 1.0),
+        ("flag", "off", False),
+        ("flag", "True", True),
+        ("flag", np.bool_(False), False),
+        ("form", "b", "b"),
+    ],
+)
+def test_values_are_taken_as_text_or_typed(name, given, value):
+    taken = getattr(Sample(**{name: given}), name)
+    assert taken == value
+    assert type(taken) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "range"),
+    [
+        ("whole", 0, "a whole number from 1 to 100 or full"),
+        ("whole", 101, "a whole number from 1 to 100 or full"),
+        ("whole", 2.5, "a whole number from 1 to 100 or full"),
+        ("whole", "many", "a whole number from 1 to 100 or full"),
+        ("whole", None, "a whole number from 1 to 100 or full"),
+        ("share", 0.0, "a number above 0 to 1"),
+        ("share", "nan", "a number above 0 to 1"),
+        ("share", float("inf"), "a number above 0 to 1"),
+        ("flag", "maybe", "one of true, false"),
+        ("form", "c", "one of a, b"),
+    ],
+)
+def test_a_bad_value_is_refused_with_name_value_and_range(name, given, range):
+    with pytest.raises(ValueError, match=f"^{name}={given}: {name} must be {range}$"):
+        Sample(**{name: given})
+
+
+def test_declared_parameters_are_listed_with_help_and_range():
+    listed = {p.name: p for p in parameters(Sample)}
+    assert list(listed) == ["whole", "share", "flag", "form"]
+    assert (listed["whole"].default, listed["whole"].kind, listed["whole"].help) == (
+        10,
+        int,
+        "a whole number",
+    )
+
+
+@pytest.mark.parametrize("id", solvers.SOLVERS)
+def test_every_solver_declares_all_its_fields_and_takes_its_defaults(id):
+    cls = solvers.SOLVERS[id]
+    assert {p.name for p in parameters(cls)} == set(cls.__dataclass_fields__)
+    for p in parameters(cls):
+        assert p.help
+        assert p.parse(p.default) == p.default
+        assert p.parse(str(p.default)) == p.default
+
+
+@pytest.mark.parametrize("id", solvers.SOLVERS)
+def test_solvers_are_frozen(id):
+    solver = solvers.make_solver(id)
+    with pytest.raises((FrozenInstanceError, AttributeError)):
+        solver.memory = 3
+
+
+def test_an_aim_is_taken_over_where_none_was_chosen():
+    assert solvers.make_solver("prox-qn").towards(1e-5).tol == 1e-5
+    assert solvers.make_solver("prox-qn", tol=1e-3).towards(1e-5).tol == 1e-3
+    assert solvers.make_solver("prox-qn").towards(None) == solvers.make_solver("prox-qn")
+    owlqn = solvers.make_solver("owl-qn")
+    assert owlqn.towards(1e-5) is owlqn
+
+
+@pytest.mark.parametrize("id", solvers.SOLVERS)
+def test_a_problem_that_does_not_fit_into_memory_is_refused_beforehand(id, monkeypatch):
+    problem, solver = solvers.make_problem(binary(), lam=0.1), solvers.make_solver(id)
+    assert solver.refuses(problem) is None
+    monkeypatch.setattr(module, "available_memory", lambda: 100.0)
+    sentence = solver.refuses(problem)
+    assert sentence.startswith(f"{id} needs")
+    assert "free: take" in sentence
+
+
+def test_more_pairs_need_more_memory():
+    few, many = (solvers.make_solver("owl-qn", memory=m).dense_vectors for m in (5, 50))
+    assert many - few == 2 * 45

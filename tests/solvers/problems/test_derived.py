@@ -1,0 +1,93 @@
+"""What is derived from the data once is set-up of every run that uses it, whichever came first."""
+
+import threading
+import time
+
+import pytest
+
+import solvers
+from solvers.problems import design as module
+from solvers.problems.derived import Derived
+from tests.solvers.helpers import binary
+
+SECONDS = 0.3
+
+
+def burn(seconds):
+    began = time.thread_time()
+    while time.thread_time() - began < seconds:
+        pass
+
+
+@pytest.fixture
+def slow_transposition(monkeypatch):
+    made = []
+    transpose = module.transpose
+
+    def slow(*args):
+        made.append(1)
+        burn(SECONDS)
+        return transpose(*args)
+
+    monkeypatch.setattr(module, "transpose", slow)
+    return made
+
+
+@pytest.mark.parametrize("id", ["sgd-l1", "fobos"])
+@pytest.mark.parametrize("eta0", [0.0, 0.05])
+def test_rows_are_made_once_and_charged_to_all_as_set_up(slow_transposition, id, eta0):
+    problem = solvers.make_problem(binary(), lam_ratio=0.1)
+    solvers.solve(problem.at_lam(0.5 * problem.lam), solvers.make_solver("prox-gd"), max_iter=1)
+    assert not slow_transposition
+    traces = [
+        solvers.solve(problem, solvers.make_solver(id, eta0=eta0), tol=0.0, max_iter=3) for _ in range(3)
+    ]
+    # the tiny copy on which kernels are compiled has rows of its own
+    assert len(slow_transposition) == 1 + len(traces)
+    for trace in traces:
+        assert trace.result["cpu_seconds"] < 0.5 * SECONDS
+        charged = (
+            trace.result["setup_seconds"] - problem.setup_seconds
+        )  # kernels may have been loaded in that
+        assert charged == pytest.approx(SECONDS, abs=0.2)
+    walls = [trace.result["wall_seconds"] for trace in traces]
+    assert max(walls) < SECONDS
+
+
+def test_solvers_that_do_not_walk_over_rows_pay_nothing_for_them(slow_transposition):
+    problem = solvers.make_problem(binary(), lam_ratio=0.1)
+    solvers.solve(problem, solvers.make_solver("sgd-l1", eta0=0.05), max_iter=1)
+    trace = solvers.solve(problem, solvers.make_solver("bcd-ls"), max_iter=1)
+    assert trace.result["setup_seconds"] - problem.setup_seconds < 0.5 * SECONDS
+
+
+def test_two_users_at_once_share_one_making():
+    shared, made = Derived(), []
+    users = [shared.attached() for _ in range(4)]
+
+    def make():
+        made.append(1)
+        burn(0.05)
+        return "thing"
+
+    threads = [threading.Thread(target=user, args=("name", make)) for user in users]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+    charged = {user.setup_seconds for user in users}
+    assert len(charged) == 1
+    assert charged.pop() >= 0.05
+    assert sum(user.spent[1] for user in users) < 0.1
+
+
+def test_what_fails_to_be_made_is_made_at_the_next_call():
+    derived = Derived()
+
+    def fail():
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        derived("name", fail)
+    assert derived("name", lambda: 7) == 7

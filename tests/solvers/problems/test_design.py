@@ -1,0 +1,240 @@
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers.compute.team import Team
+from solvers.problems import design as module
+from solvers.problems.design import Design
+from solvers.problems.scores import Scores
+from tests.solvers.helpers import STORAGES, dense_of, matrix
+
+N, D, M = 300, 11, 5
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """128 rows a block, the least there is, and kernel calls of a few columns."""
+    monkeypatch.setattr(module, "SLAB", 1)
+    monkeypatch.setattr(module, "CHUNK", 200)
+
+
+def flat(X, m, n_tail):
+    """A of f(w) = L(A w) as one dense matrix over (scores row by row, tail)."""
+    return np.block(
+        [
+            [np.kron(dense_of(X), np.eye(m)), np.zeros((X.shape[0] * m, n_tail))],
+            [np.zeros((n_tail, X.shape[1] * m)), np.eye(n_tail)],
+        ]
+    )
+
+
+def flat_scores(scores):
+    return np.concatenate([scores.Z.ravel(), scores.tail])
+
+
+def working_sets(design, rng):
+    """None, all, few (one output at a time), many (all outputs of a feature at once), only tail, nothing."""
+    few = np.flatnonzero(rng.random(design.size) < 0.15)
+    many = np.flatnonzero(rng.random(design.size) < 0.8)
+    tail = np.arange(design.size - design.n_tail, design.size)
+    return [None, *(design.working_set(c) for c in (None, few, many, tail, np.arange(0)))]
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize(("m", "n_tail"), [(1, 0), (M, 0), (M, M * M)])
+def test_products_agree_with_a_dense_matrix_on_every_working_set(storage, m, n_tail, small_blocks):
+    X, rng = matrix(N, D, storage), np.random.default_rng(1)
+    design, A = Design(X, m, n_tail), flat(X, m, n_tail)
+    assert design.n_blocks == 3
+    assert design.binary == ("binary" in storage)
+    residual = Scores(rng.normal(size=(N, m)), rng.normal(size=n_tail))
+    for active in working_sets(design, rng):
+        at = np.arange(design.size) if active is None else active.coordinates
+        v = rng.normal(size=at.size)
+        np.testing.assert_allclose(flat_scores(design.scores(v, active)), A[:, at] @ v, atol=1e-12)
+        np.testing.assert_allclose(
+            design.adjoint(residual, active), A[:, at].T @ flat_scores(residual), atol=1e-12
+        )
+
+
+def test_both_kernel_routes_are_taken(small_blocks):
+    design = Design(matrix(N, D), M)
+    whole_rows, one_output = design.working_set(np.arange(2 * M)), design.working_set(np.arange(D) * M)
+    assert design._by_rows(whole_rows)
+    assert not design._by_rows(one_output)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_columns_side_by_side_serve_the_sets_that_are_left_of_a_set(storage, small_blocks):
+    """Products on a shrinking set, from the second gradient on with copied columns, those of a fresh set."""
+    rng = np.random.default_rng(4)
+    design = Design(matrix(N, 60, storage), M, M * M)
+    residual = Scores(rng.normal(size=(N, M)), rng.normal(size=M * M))
+    one_output = np.arange(60) * M + rng.integers(0, M, 60)
+    active = design.working_set(np.append(one_output, 60 * M + np.arange(7)))
+    bases = []
+    for _ in range(6):
+        fresh = design.working_set(active.coordinates)
+        np.testing.assert_allclose(
+            design.adjoint(residual, active), design.adjoint(residual, fresh), rtol=1e-13
+        )
+        v = rng.normal(size=len(active)) * (rng.random(len(active)) < 0.7)
+        np.testing.assert_allclose(
+            flat_scores(design.scores(v, active)), flat_scores(design.scores(v, fresh)), atol=1e-13
+        )
+        assert fresh.lineage.columns is None
+        bases.append(active.lineage.base)
+        active = active.restrict(rng.random(len(active)) < 0.75)
+    assert bases[0] is None
+    assert bases[1] is not None
+    assert bases[2] is bases[1]  # most of its columns are still needed
+    assert bases[-1] is not bases[1]  # less than half of them
+
+
+def test_columns_are_copied_within_a_bound_alone(small_blocks, monkeypatch):
+    design = Design(matrix(N, D), M)
+    residual = Scores(np.ones((N, M)), np.zeros(0))
+    active = design.working_set(np.arange(D) * M)
+    monkeypatch.setattr(module, "GATHERED", 10 * design.nnz - 1)
+    for _ in range(3):
+        design.adjoint(residual, active)
+    assert active.lineage.columns is None
+    monkeypatch.setattr(module, "GATHERED", 10 * design.nnz)
+    design.adjoint(residual, active)
+    assert active.lineage.columns.rows.size == active.lineage.entries == design.nnz
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    n=st.integers(1, 200),
+    d=st.integers(1, 9),
+    m=st.integers(1, 6),
+    tail=st.booleans(),
+    storage=st.sampled_from(STORAGES),
+    share=st.floats(0.0, 1.0),
+    seed=st.integers(0, 2**31),
+)
+def test_adjoint_identity(n, d, m, tail, storage, share, seed):
+    """<A v, G> = <v, Aᵀ G> for any shape, storage and working set."""
+    rng = np.random.default_rng(seed)
+    design = Design(matrix(n, d, storage, seed=seed), m, m * m if tail else 0)
+    active = design.working_set(np.flatnonzero(rng.random(design.size) <= share))
+    v = rng.normal(size=len(active))
+    G = Scores(rng.normal(size=(n, m)), rng.normal(size=design.n_tail))
+    left = flat_scores(design.scores(v, active)) @ flat_scores(G)
+    right = v @ design.adjoint(G, active)
+    assert left == pytest.approx(right, rel=1e-10, abs=1e-10)
+
+
+def test_zeros_in_a_vector_and_in_a_matrix_touch_nothing(small_blocks):
+    X = matrix(N, D)
+    design = Design(X, M)
+    counts = np.count_nonzero(X, axis=0)
+    assert design.nnz == counts.sum()
+    v = np.zeros(design.size)
+    design.scores(v)
+    assert design.touched == 0
+    v[2 * M + 1] = v[2 * M + 3] = v[4 * M] = 1.0
+    design.scores(v)
+    assert design.touched == counts[2] + counts[4]
+    design.adjoint(Scores(np.ones((N, M)), np.zeros(0)), design.working_set(np.array([3 * M + 1])))
+    assert design.touched == counts[2] + counts[4] + counts[3]
+    design.adjoint(Scores(np.ones((N, M)), np.zeros(0)))
+    assert design.touched == counts[2] + counts[4] + counts[3] + design.nnz
+
+
+def test_explicit_zeros_and_duplicates_of_a_sparse_matrix_do_not_matter():
+    X = sp.coo_array(([1.0, 1.0, 0.0, 1.0], ([0, 0, 1, 2], [1, 1, 0, 2])), shape=(3, 3))
+    design = Design(X, 1)
+    assert not design.binary
+    assert design.nnz == 2
+    np.testing.assert_array_equal(design.scores(np.array([5.0, 1.0, 3.0])).Z[:, 0], [2.0, 0.0, 3.0])
+
+
+def test_the_matrix_handed_in_stays_as_it_was():
+    X = sp.csr_matrix((np.ones(3), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 3))
+    Design(X, 1)
+    assert (X.data.tolist(), X.indices.tolist()) == ([1.0, 1.0, 1.0], [2, 0, 2])
+
+
+@pytest.mark.parametrize("storage", ["sparse", "binary"])
+def test_two_threads_give_the_products_of_one_and_their_time_is_counted(storage, small_blocks):
+    X, rng = matrix(1000, 40, storage), np.random.default_rng(2)
+    team = Team(2)
+    one, two = Design(X, M, M * M), Design(X, M, M * M, team)
+    G = Scores(rng.normal(size=(1000, M)), rng.normal(size=M * M))
+    few = np.flatnonzero(rng.random(one.size) < 0.1)
+    for coordinates in (None, few):
+        v = rng.normal(size=one.size if coordinates is None else few.size)
+        sets = [d.working_set(coordinates) for d in (one, two)]
+        np.testing.assert_allclose(
+            flat_scores(one.scores(v, sets[0])), flat_scores(two.scores(v, sets[1])), atol=1e-12
+        )
+        np.testing.assert_allclose(one.adjoint(G, sets[0]), two.adjoint(G, sets[1]), atol=1e-12)
+    assert team.cpu_seconds > 0.0
+
+
+def test_the_pulse_comes_between_blocks_and_between_pieces_of_a_block(small_blocks):
+    design, beats = Design(matrix(N, D), M), []
+    attached = design.attached(lambda: beats.append(1))
+    attached.adjoint(Scores(np.ones((N, M)), np.zeros(0)))
+    pieces = -(-design.nnz * M // (module.CHUNK * design.n_blocks))
+    assert pieces > 1
+    assert len(beats) == design.n_blocks * (pieces + 1)
+    assert (attached.touched, design.touched) == (design.nnz, 0)
+
+
+def test_the_pulse_comes_every_fifty_milliseconds_on_a_long_product():
+    design, beats = Design(matrix(20_000, 600, "sparse", density=0.2), 8), []
+    attached = design.attached(lambda: beats.append(time.thread_time()))
+    attached.scores(np.ones(design.size))
+    beats.clear()
+    beats.append(time.thread_time())
+    attached.scores(np.ones(design.size))
+    attached.adjoint(Scores(np.ones((20_000, 8)), np.zeros(0)))
+    assert np.diff(beats).max() < 0.1
+
+
+def test_a_pulse_that_raises_leaves_the_product(small_blocks):
+    class Stop(Exception):
+        pass
+
+    def raise_stop():
+        raise Stop
+
+    for team in (Team(), Team(2)):
+        design = Design(matrix(N, D), M, team=team).attached(raise_stop)
+        with pytest.raises(Stop):
+            design.scores(np.ones(design.size))
+
+
+def test_head_keeps_the_features_of_the_first_rows(small_blocks):
+    X = matrix(N, D, "sparse", density=0.2)
+    head = Design(X, 2, 4).head(3)
+    occurring = dense_of(X)[:3].any(axis=0)
+    assert (head.n_rows, head.n_features, head.n_outputs, head.n_tail) == (3, occurring.sum(), 2, 4)
+    v = np.arange(1.0, head.size + 1)
+    W = v[:-4].reshape(-1, 2)
+    np.testing.assert_allclose(head.scores(v).Z, dense_of(X)[:3, occurring] @ W)
+
+
+def test_more_rows_than_sixteen_bits_count():
+    rng = np.random.default_rng(3)
+    X = np.zeros((70_000, 1))
+    X[rng.permutation(70_000)[:30_000]] = 2.0
+    design = Design(X, 1)
+    assert design.n_blocks > 1
+    np.testing.assert_array_equal(design.scores(np.array([3.0])).Z, 3 * X)
+    assert design.adjoint(Scores(np.ones((70_000, 1)), np.zeros(0)))[0] == 60_000.0
+
+
+def test_scores_move_in_place_and_as_new():
+    a, b = Scores(np.ones((3, 2)), np.ones(4)), Scores(np.full((3, 2), 2.0), np.full(4, 3.0))
+    c = a.plus(0.5, b)
+    a.move(0.5, b)
+    np.testing.assert_array_equal(flat_scores(a), flat_scores(c))
+    np.testing.assert_array_equal(a.tail, np.full(4, 2.5))

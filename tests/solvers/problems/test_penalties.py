@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from solvers.problems.penalties import L1, L2, ElasticNet, NoPenalty, soft_threshold
+
+PENALTIES = [NoPenalty(), L2(0.7), L1(0.7), ElasticNet(0.7, rho=0.3), ElasticNet(0.7, rho=1.0)]
+by_name = pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: f"{p.id}-{getattr(p, 'rho', '')}")
+
+
+@by_name
+def test_value_is_the_formula_of_the_contract(penalty):
+    w = np.array([1.5, -2.0, 0.0, 0.25])
+    l1, l2 = np.abs(w).sum(), 0.5 * w @ w
+    expected = {
+        "none": 0.0,
+        "l2": 0.7 * l2,
+        "l1": 0.7 * l1,
+        "elastic-net": 0.7 * (getattr(penalty, "rho", 0) * l1 + (1 - getattr(penalty, "rho", 0)) * l2),
+    }
+    assert penalty.value(w) == pytest.approx(expected[penalty.id], rel=1e-14)
+
+
+@by_name
+@pytest.mark.parametrize("step", [0.1, 2.0])
+def test_prox_is_the_minimum_over_a_grid(penalty, step):
+    """The part with kinks only: the ridge belongs to the smooth part."""
+    grid = np.linspace(-4, 4, 80_001)
+    for v in (-2.3, -0.07, 0.0, 0.5, 1.9):
+        best = grid[np.argmin(0.5 * (grid - v) ** 2 + step * penalty.l1 * np.abs(grid))]
+        assert penalty.prox(np.array([v]), step)[0] == pytest.approx(best, abs=1e-4)
+
+
+def test_prox_gives_exact_zeros_without_a_sign():
+    out = soft_threshold(np.array([0.3, -0.3, -0.0, 0.5, -0.5]), 0.5)
+    assert out.tolist() == [0.0] * 5
+    assert not np.signbit(out).any()
+
+
+def test_prox_leaves_its_argument_and_hands_out_another():
+    v = np.array([1.0, -2.0])
+    for penalty in (NoPenalty(), L1(0.5)):
+        assert not np.shares_memory(penalty.prox(v, 1.0), v)
+    assert v.tolist() == [1.0, -2.0]
+
+
+@by_name
+def test_subgradient_is_the_shortest_of_all(penalty):
+    """Against a grid over the subdifferential of ℓ1 at zero."""
+    w, g = np.repeat([1.0, -1.0, 0.0, -0.0], 5), np.tile([-2.0, -0.4, 0.0, 0.5, 3.0], 4)
+    slopes = np.linspace(-1, 1, 2001)
+    for w_j, g_j, found in zip(w, g, penalty.subgradient(w, g), strict=True):
+        choices = g_j + penalty.l1 * (slopes if w_j == 0 else np.sign([w_j]))
+        assert found == pytest.approx(choices[np.abs(choices).argmin()], abs=2e-3)
+    assert penalty.violation(w, g) == np.abs(penalty.subgradient(w, g)).max()
+
+
+def test_violation_of_no_weights_is_zero():
+    assert L1(1.0).violation(np.zeros(0), np.zeros(0)) == 0.0
+
+
+@pytest.mark.parametrize("penalty", [L1(1.0), ElasticNet(1.0, rho=0.3)], ids=lambda p: p.id)
+def test_zero_is_optimal_at_lam_max_and_not_below(penalty):
+    g0 = np.array([0.3, -1.7, 0.9])
+    lam_max = penalty.lam_max(g0)
+    assert penalty.at(lam_max).violation(np.zeros(3), g0) == pytest.approx(0.0, abs=1e-15)
+    assert penalty.at(0.99 * lam_max).violation(np.zeros(3), g0) > 0.0
+
+
+@pytest.mark.parametrize("penalty", [NoPenalty(), L2(1.0)], ids=lambda p: p.id)
+def test_smooth_penalties_have_no_lam_max(penalty):
+    assert penalty.lam_max(np.ones(3)) is None
+
+
+def test_another_strength_keeps_the_other_parameters():
+    penalty = ElasticNet(1.0, rho=0.25).at(8.0)
+    assert (penalty.l1, penalty.ridge) == (2.0, 6.0)
+
+
+@pytest.mark.parametrize("rho", [0.0, 1.5, "much"])
+def test_a_share_outside_its_range_is_refused_in_one_sentence(rho):
+    with pytest.raises(ValueError, match=f"rho={rho}: rho must be a number above 0 to 1"):
+        ElasticNet(1.0, rho=rho)

@@ -1,0 +1,227 @@
+import csv
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from solvers.methods.iterate import FIELDS
+from solvers.runs import trace as module
+from solvers.runs.trace import Trace, checked_path, lines, plain, save
+
+
+def record(k, **fields):
+    return {"iteration": k, "objective": 1.0 / (k + 1), "nnz": k, **fields}
+
+
+def filled(n, **at_events):
+    trace = Trace({"label": "a", "solver": "prox-qn", "params": {}, "problem": {"type": "problem"}})
+    for k in range(n):
+        trace.append(record(k, events=("kink",) if k in at_events.get("events", ()) else ()))
+    return trace
+
+
+def test_rows_keep_their_types_and_what_is_missing():
+    trace = filled(3)
+    assert trace.iteration.dtype == np.int64
+    assert trace.objective.dtype == np.float64
+    np.testing.assert_array_equal(trace["nnz"], [0, 1, 2])
+    assert np.isnan(trace.step).all()
+    assert list(trace.epoch) == [-1] * 3
+    assert list(trace.phase) == [None] * 3
+    assert len(trace) == 3
+    assert trace.last["iteration"] == 2
+
+
+def test_an_empty_trace_has_no_last_record():
+    assert Trace().last == {}
+    assert len(Trace()) == 0
+
+
+def test_unknown_fields_are_refused_by_name():
+    with pytest.raises(AttributeError, match="a trace has no field 'colour'"):
+        Trace().column("colour")
+    with pytest.raises(AttributeError):
+        Trace().colour  # noqa: B018
+
+
+def test_it_thins_at_its_capacity_and_keeps_first_last_and_events(monkeypatch):
+    monkeypatch.setattr(module, "CAPACITY", 100)
+    odd = (1, 33, 131, 777, 1235)
+    trace = filled(1238, events=odd)
+    assert len(trace) <= 101
+    assert trace.cadence == 16
+    assert trace.last["iteration"] == 1237
+    assert trace.iteration[0] == 0
+    trace.finish("converged")
+    kept = trace.iteration
+    assert kept[-1] == 1237
+    assert np.all(np.diff(kept) > 0)
+    assert set(odd) <= set(kept)
+    regular = set(range(0, 1238, 16))
+    assert regular <= set(kept)
+    assert len(set(kept) - regular - set(odd)) <= 2
+    np.testing.assert_allclose(trace.objective, 1.0 / (kept + 1))
+
+
+def test_the_capacity_is_ten_thousand_iterates():
+    trace = filled(10_000)
+    assert len(trace) == 10_000
+    trace.append(record(10_000))
+    assert len(trace) == 5_001
+
+
+def test_events_cannot_make_it_grow_without_bound(monkeypatch):
+    monkeypatch.setattr(module, "CAPACITY", 100)
+    trace = filled(2000, events=range(2000))
+    trace.finish("converged")
+    assert len(trace) <= 101
+    assert (trace.iteration[0], trace.iteration[-1]) == (0, 1999)
+
+
+def test_cursors_get_each_row_once_and_all_again_after_a_thinning(monkeypatch):
+    monkeypatch.setattr(module, "CAPACITY", 64)
+    trace, cursor, seen, replaced_times = Trace(), None, [], 0
+    for k in range(500):
+        trace.append(record(k))
+        if k % 7 == 0:
+            rows, cursor, replaced = trace.since(cursor)
+            seen = list(rows["iteration"]) if replaced else seen + list(rows["iteration"])
+            replaced_times += replaced
+            assert seen == list(trace.iteration)
+    assert replaced_times == 1 + 3
+    rows, _, replaced = trace.since(cursor)
+    assert not replaced
+
+
+def test_a_reader_in_another_thread_never_sees_half_a_row(monkeypatch):
+    """Neither through a cursor, nor a column, nor the last record, through growing and thinning."""
+    monkeypatch.setattr(module, "CAPACITY", 500)
+    trace, done, wrong = Trace(), threading.Event(), []
+
+    def read():
+        cursor = None
+        while not done.is_set():
+            try:
+                rows, cursor, _ = trace.since(cursor)
+                for name in ("nnz", "working_set", "inner_iterations"):
+                    if not np.array_equal(rows[name], rows["iteration"]):
+                        wrong.append("since")
+                last = trace.last
+                if last and not last["iteration"] == last["nnz"] == last["inner_iterations"]:
+                    wrong.append("last")
+                trace.column("objective")
+            except Exception as error:
+                wrong.append(repr(error))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for k in range(30_000):
+        trace.append({"iteration": k, "nnz": k, "working_set": k, "inner_iterations": k})
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert not wrong, set(wrong)
+
+
+def test_the_last_record_is_one_row_even_if_another_comes_in_between():
+    """A writer appends while a reader collects the fields: the reader gets the old row or the new one."""
+    trace = filled(5)
+
+    class Column:
+        """Appends a row the first time it is looked at."""
+
+        def __init__(self, column):
+            self.column, self.looked = column, False
+
+        def __getitem__(self, index):
+            if not self.looked:
+                self.looked = True
+                writer = threading.Thread(target=trace.append, args=(record(5),), daemon=True)
+                writer.start()
+                writer.join(0.2)
+            return self.column[index]
+
+        def __setitem__(self, index, value):
+            self.column[index] = value
+
+        def __len__(self):
+            return len(self.column)
+
+    trace._columns.data["epoch"] = Column(trace._columns.data["epoch"])
+    last = trace.last
+    assert last["iteration"] == last["nnz"]
+
+
+def test_records_are_plain_json():
+    trace = Trace()
+    trace.append(record(0, step=float("inf"), events=("kink", "backtracked")))
+    (row,) = trace.records()
+    assert json.loads(json.dumps(row)) == row
+    assert (row["step"], row["violation"], row["epoch"], row["events"]) == (
+        None,
+        None,
+        None,
+        ["kink", "backtracked"],
+    )
+    assert list(row) == list(FIELDS)
+    assert plain({"iteration": np.int64(3), "x": np.float64("nan")}) == {"iteration": 3, "x": None}
+
+
+def test_saved_runs_read_back(tmp_path):
+    traces = [filled(4, events=(2,)), filled(3)]
+    traces[1].info["label"] = "b"
+    traces[0].w = np.array([0.0, 2.5, 0.0, -1.0])
+    for trace in traces:
+        trace.result = {"type": "result", "status": "converged"}
+        trace.finish("converged")
+    for ending in ("jsonl", "csv", "npz"):
+        save(traces, tmp_path / f"runs.{ending}")
+
+    rows = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
+    assert [r["type"] for r in rows] == [
+        "problem", "run", *["iterate"] * 4, "result", "run", *["iterate"] * 3, "result"
+    ]  # fmt: skip
+    assert rows == list(lines(traces))
+    back = Trace.from_records([r for r in rows if r.get("label") == "a" and r["type"] == "iterate"])
+    for name in FIELDS:
+        if name == "events":
+            assert [list(e) for e in back.events] == [list(e) for e in traces[0].events]
+        else:
+            np.testing.assert_array_equal(back.column(name), traces[0].column(name))
+
+    with (tmp_path / "runs.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [row["label"] for row in table] == ["a"] * 4 + ["b"] * 3
+    assert (table[2]["events"], table[2]["objective"], table[2]["step"]) == ("kink", repr(1 / 3), "")
+
+    with np.load(tmp_path / "runs.npz", allow_pickle=False) as arrays:
+        np.testing.assert_array_equal(arrays["a/iteration"], np.arange(4))
+        w = np.zeros(arrays["a/w_size"])
+        w[arrays["a/w_indices"]] = arrays["a/w_values"]
+        np.testing.assert_array_equal(w, traces[0].w)
+        assert arrays["b/events"].tolist() == [""] * 3
+        assert json.loads(str(arrays["a/info"]))["result"]["status"] == "converged"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("runs.txt", "the name must end in .jsonl, .csv, .npz"),
+        ("nowhere/runs.csv", "there is no folder"),
+        ("folder.csv", "choose a file that may be written"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_beforehand(tmp_path, name, sentence):
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ValueError, match=sentence):
+        checked_path(tmp_path / name)
+
+
+def test_a_long_run_with_an_event_in_every_iterate_can_be_recorded(monkeypatch):
+    """The cadence stops growing where it no longer drops anything."""
+    monkeypatch.setattr(module, "CAPACITY", 16)
+    trace = filled(3000, events=range(3000))
+    assert trace.cadence < 2 * 3000
+    assert trace.last["iteration"] == 2999

@@ -1,0 +1,138 @@
+"""The house: each package stands on floors, imports go down, and none goes in a circle."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Lowest first; modules or packages of one floor may know each other, but not in a circle. What is named in
+#: full stands where it is named, not with its package.
+FLOORS = {
+    "solvers": (
+        ("solvers.declare", "solvers.compute"),
+        (
+            "solvers.parts",
+            "solvers.problems.scores",
+            "solvers.problems.multilabel",
+            "solvers.problems.row_norms",
+        ),
+        ("solvers.problems.losses",),
+        ("solvers.problems",),
+        ("solvers.methods",),
+        ("solvers.runs",),
+        ("solvers.registry",),
+        ("solvers",),
+    ),
+    "datasets": (
+        ("datasets.errors", "datasets.limits", "datasets.names", "datasets.size", "datasets.metrics"),
+        ("datasets.options", "datasets.store", "datasets.matrix", "datasets.trees", "datasets.examples"),
+        ("datasets.dataset",),
+        ("datasets.entry",),
+        ("datasets.readers", "datasets.transforms"),
+        ("datasets.loaders",),
+        ("datasets.catalog",),
+        ("datasets.registry",),
+        ("datasets",),
+    ),
+    "app": (
+        ("app.theme", "app.plugins"),
+        ("app.settings",),
+        ("app.stories", "app.serving", "app.views"),
+        ("app.runs",),
+        ("app.page",),
+        ("app.command",),
+        ("app",),
+    ),
+}
+
+
+def modules(package: str) -> dict[str, Path]:
+    found = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Modules of the same package that a module needs at run time, also those it imports late."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    folder = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.walk(tree):
+        if node in typing:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            above = folder[: len(folder) - node.level + 1] if node.level else []
+            origin = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                full = f"{origin}.{alias.name}"
+                if full in known:
+                    yield full
+                elif origin in known:
+                    yield origin
+
+
+def floor(package: str, module: str) -> int:
+    """The floor of the longest name that the module lies in."""
+    places = {name: k for k, floor in enumerate(FLOORS[package]) for name in floor}
+    while module not in places:
+        module = module.rpartition(".")[0]
+    return places[module]
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_no_import_goes_in_a_circle(package):
+    known = modules(package)
+    graph = {name: set(imports(name, path, known)) - {name} for name, path in known.items()}
+    assert sum(map(len, graph.values())) > len(known)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_no_import_goes_up(package):
+    known = modules(package)
+    up = [
+        f"{name} imports {other}"
+        for name, path in known.items()
+        for other in imports(name, path, known)
+        if floor(package, other) > floor(package, name)
+    ]
+    assert up == []
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_every_name_of_the_floors_is_there(package):
+    known = modules(package)
+    assert [name for floor in FLOORS[package] for name in floor if name not in known] == []
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_each_folder_says_in_a_line_who_lives_there(package):
+    for name, path in modules(package).items():
+        if path.name == "__init__.py":
+            assert (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").strip(), name
+
+
+@pytest.mark.parametrize("package", ["datasets", "solvers"])
+def test_the_packages_below_know_nothing_of_those_above(package):
+    above = {"datasets": {"solvers", "app", "tests"}, "solvers": {"datasets", "app", "tests"}}[package]
+    for name, path in modules(package).items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                assert node.module.split(".")[0] not in above, name

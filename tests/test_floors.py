@@ -40,7 +40,7 @@ FLOORS = {
         ("datasets",),
     ),
     "app": (
-        ("app.theme", "app.plugins"),
+        ("app.theme", "app.menu", "app.plugins"),
         ("app.settings",),
         ("app.stories", "app.serving", "app.views"),
         ("app.runs",),

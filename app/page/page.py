@@ -15,6 +15,7 @@ from bokeh.models import CustomJS
 from panel.util import edit_readonly
 
 from app import plugins, theme
+from app.menu import Menu
 from app.page.cursor_bar import CursorBar
 from app.page.fields import Form
 from app.page.legend import LegendRows
@@ -75,7 +76,7 @@ class Page:
 
     def _build(self, setting: Setting) -> None:
         session = self.session
-        self.story_menu = pmui.Select(
+        self.story_menu = Menu(
             label="Story",
             options={story.name: id for id, story in stories().items()},
             value=self.story.id,

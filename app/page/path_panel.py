@@ -11,6 +11,7 @@ from typing import Any
 import panel_material_ui as pmui
 
 from app import theme
+from app.menu import Menu
 from app.page.session import Session
 from app.runs import library
 from app.runs.pool import PoolFull, Worker
@@ -97,8 +98,8 @@ class PathPanel:
         small = {"size": "small", "margin": (4, 4)}
         self.button = pmui.Button(label="Trace the path", icon="timeline", variant="outlined", **small)
         self.button.on_click(lambda event: self.press())
-        self.count = pmui.Select(label="Values of λ", options=COUNTS, value=10, width=110, **small)
-        self.ratio = pmui.Select(label="From λmax to", options=RATIOS, value=0.01, width=140, **small)
+        self.count = Menu(label="Values of λ", options=COUNTS, value=10, width=110, **small)
+        self.ratio = Menu(label="From λmax to", options=RATIOS, value=0.01, width=140, **small)
         self.view = Path(later=self._later, controls=(self.button, self.count, self.ratio))
         self.update()
 

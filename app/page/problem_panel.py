@@ -14,6 +14,7 @@ import panel_material_ui as pmui
 import datasets
 import solvers
 from app import theme
+from app.menu import Menu
 from app.page.card import card
 from app.page.fields import Form
 from app.page.session import Session
@@ -49,15 +50,13 @@ class ProblemPanel:
         names = {info.name: id for id, info in datasets.DATASETS.items()}
         missing = [name for name, id in names.items() if why_not_data(id)]
         wide = {"sizing_mode": "stretch_width", "size": "small"}
-        self.data = pmui.Select(
+        self.data = Menu(
             label="Data set", options=names, disabled_options=[names[n] for n in missing], **wide
         )
         self.card = theme.html(sizing_mode="stretch_width", margin=(0, 10))
         self.options = Form(self._option_changed, title="Data options")
-        self.loss = pmui.Select(label="Loss", **wide)
-        self.penalty = pmui.Select(
-            label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide
-        )
+        self.loss = Menu(label="Loss", **wide)
+        self.penalty = Menu(label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide)
         self.penalty_form = Form(self._penalty_form_changed)
         self.lam = pmui.TextInput(label="λ", width=110, size="small")
         self.ratio = theme.html(margin=(14, 10, 0, 0), css_classes=["ratio"])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import panel_material_ui as pmui
 
+from app.menu import Menu
 from app.page.session import Session
 
 #: Iterates a second, and their names; 0 is full speed.
@@ -37,12 +38,10 @@ class RunControls:
         )
         self.stop = pmui.Button(label="Stop", icon="stop", variant="outlined", **small)
         self.clear = pmui.Button(label="Clear", icon="clear", variant="text", **small)
-        self.pace = pmui.Select(
+        self.pace = Menu(
             label="Speed, iterations", options=PACES, value=0.0, width=140, size="small", margin=(4, 8)
         )
-        self.drawing = pmui.Select(
-            label="Plots", options=DRAWING, value=1, width=130, size="small", margin=(4, 8)
-        )
+        self.drawing = Menu(label="Plots", options=DRAWING, value=1, width=130, size="small", margin=(4, 8))
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))
         self.step.on_click(lambda event: self._one_step())

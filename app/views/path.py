@@ -8,10 +8,10 @@ from typing import Any
 from weakref import ref
 
 import panel as pn
-import panel_material_ui as pmui
 from bokeh.plotting import figure
 
 from app import theme
+from app.menu import Menu
 from app.views.base import View
 from app.views.cursor import Cursor
 from app.views.solutions import Solutions, lam_of
@@ -66,7 +66,7 @@ class Path(View):
     def build(self) -> None:
         self._drawn: object = None
         self._drawing = 0
-        self._which = pmui.Select(label="Weights of", width=150, size="small", margin=(4, 4), visible=False)
+        self._which = Menu(label="Weights of", width=150, size="small", margin=(4, 4), visible=False)
         self._which.param.watch(lambda event: self.update(), "value")
         self.panes = {name: pn.pane.Bokeh(sizing_mode="stretch_width", margin=0) for name in PLOTS}
         self._table = theme.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})

@@ -9,12 +9,12 @@ from weakref import ref
 
 import numpy as np
 import panel as pn
-import panel_material_ui as pmui
 import param
 from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
 from app import theme
+from app.menu import Menu
 from app.views.base import View
 from app.views.cursor import Cursor
 from app.views.feed import Feed, Rows, known, positive
@@ -249,8 +249,6 @@ class RunPlot(View):
         return positive(values) if self.logarithmic else values
 
 
-def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 130) -> pmui.Select:
+def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 130) -> Menu:
     """A small labelled choice bound to a parameter of a view."""
-    return pmui.Select.from_param(
-        parameter, label=label, options=options, width=width, size="small", margin=(4, 4)
-    )
+    return Menu.from_param(parameter, label=label, options=options, width=width, size="small", margin=(4, 4))

@@ -1,0 +1,18 @@
+"""A menu whose choices may change while somebody opens it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel_material_ui as pmui
+
+
+class Menu(pmui.Select):
+    """A Material menu that passes over a choice it no longer has: a click may be on its way while the page
+    learns of other choices, as on a busy machine, and Panel's own menu fails on it."""
+
+    def _process_property_change(self, props: dict[str, Any]) -> dict[str, Any]:
+        known = ("", *self.labels, *self.unicode_values)
+        if self.values and props.get("value", "") not in known:
+            props = {name: value for name, value in props.items() if name != "value"}
+        return super()._process_property_change(props)

@@ -9,10 +9,12 @@ from .declare import Parameter, Trait, param, parameters
 from .methods.iterate import FIELDS, Ending, Iterate
 from .methods.solver import Solver
 from .problems.certificate import duality_gap
-from .problems.losses.base import Loss
+from .problems.losses.base import BoundLoss, Loss
+from .problems.losses.row_loss import RowLoss
 from .problems.names import Names
 from .problems.penalties import Penalty
 from .problems.problem import Line, Point, Problem
+from .problems.scores import Scores
 from .registry import (
     LOSSES,
     PENALTIES,
@@ -44,6 +46,7 @@ __all__ = [
     "SHRINKING",
     "SOLVERS",
     "WEIGHTS",
+    "BoundLoss",
     "Ending",
     "Gate",
     "Interrupted",
@@ -56,7 +59,9 @@ __all__ = [
     "Point",
     "Probe",
     "Problem",
+    "RowLoss",
     "Run",
+    "Scores",
     "Solver",
     "Stopping",
     "Trace",

@@ -22,7 +22,7 @@ from .methods.sgd import SGDL1
 from .methods.solver import Solver
 from .methods.sparsa import SpaRSA
 from .problems.design import Design
-from .problems.losses.base import Loss
+from .problems.losses.base import BoundLoss, Loss
 from .problems.losses.binary import Logistic
 from .problems.losses.crf import ChainCRF
 from .problems.losses.multiclass import MulticlassLogistic
@@ -183,7 +183,7 @@ def make_problem(
     bound = bare.bind(data.train, data.n_classes, data.parents).attached(team, lambda: None)
     design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)
 
-    def test() -> tuple[Design, Loss]:
+    def test() -> tuple[Design, BoundLoss]:
         held_out = bare.bind(data.test, data.n_classes, data.parents)
         return Design(data.test.X, held_out.n_outputs, held_out.n_tail), held_out
 

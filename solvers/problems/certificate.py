@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..compute.jit import kernel
-from .losses.base import Loss, row_chunks
+from .losses.base import BoundLoss
 from .losses.chain_log import log_dot, log_forward
+from .losses.chunks import row_chunks
 from .problem import Point, Problem
 from .scores import Scores
 
@@ -42,7 +43,7 @@ def _entropies(P: np.ndarray) -> float:
     return -float(np.sum(P * np.log(P)))
 
 
-def _over_rows(loss: Loss, residual: Scores, term: Callable[[np.ndarray, slice], float]) -> float:
+def _over_rows(loss: BoundLoss, residual: Scores, term: Callable[[np.ndarray, slice], float]) -> float:
     """Sum of ``term(rows of the residual, their place)`` over runs of rows that stay in the cache."""
     total = 0.0
     for lo, hi in row_chunks(*residual.Z.shape):
@@ -51,7 +52,7 @@ def _over_rows(loss: Loss, residual: Scores, term: Callable[[np.ndarray, slice],
     return total
 
 
-def _logistic(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
+def _logistic(loss: BoundLoss, scores: Scores, residual: Scores, alpha: float) -> float:
     def term(G: np.ndarray, part: slice) -> float:
         a = alpha * np.abs(G)
         return _entropies(a) + _entropies(1.0 - a)
@@ -59,7 +60,7 @@ def _logistic(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> flo
     return _over_rows(loss, residual, term)
 
 
-def _softmax(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
+def _softmax(loss: BoundLoss, scores: Scores, residual: Scores, alpha: float) -> float:
     def term(G: np.ndarray, part: slice) -> float:
         Q = alpha * G
         Q[np.arange(len(Q)), loss.y[part]] += 1.0
@@ -68,7 +69,7 @@ def _softmax(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> floa
     return _over_rows(loss, residual, term)
 
 
-def _tree(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
+def _tree(loss: BoundLoss, scores: Scores, residual: Scores, alpha: float) -> float:
     def term(G: np.ndarray, part: slice) -> float:
         Q = alpha * G[:, loss.leaves]
         Q[np.arange(len(Q)), np.searchsorted(loss.leaves, loss.y[part])] += 1.0
@@ -77,7 +78,7 @@ def _tree(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
     return _over_rows(loss, residual, term)
 
 
-def _chain(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
+def _chain(loss: BoundLoss, scores: Scores, residual: Scores, alpha: float) -> float:
     transitions = np.ascontiguousarray(scores.tail.reshape(loss.n_outputs, -1))
     total = 0.0
     for lo, hi in loss.chunks:
@@ -86,12 +87,12 @@ def _chain(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
     return total
 
 
-def _pair_hinge(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
+def _pair_hinge(loss: BoundLoss, scores: Scores, residual: Scores, alpha: float) -> float:
     active = _over_rows(loss, residual, lambda G, part: float(G[G > 0.0].sum()))
     return alpha * active - alpha**2 * loss.value(scores)
 
 
-def _multitask_hinge(loss: Loss, scores: Scores, residual: Scores, alpha: float) -> float:
+def _multitask_hinge(loss: BoundLoss, scores: Scores, residual: Scores, alpha: float) -> float:
     active = _over_rows(loss, residual, lambda G, part: float(np.abs(G).sum()))
     return alpha * active - alpha**2 * loss.value(scores)
 
@@ -99,7 +100,7 @@ def _multitask_hinge(loss: Loss, scores: Scores, residual: Scores, alpha: float)
 #: -L*(αG) of the losses whose conjugate has a closed form, by id: entropies of the probabilities mixed with
 #: the truth, (1 - α) times the truth + α times the model's; Σ 2αa - α²a² over the active terms a of squared
 #: hinges, where Σ 2a is a sum over the residual and Σ a² the loss.
-DUALS: dict[str, Callable[[Loss, Scores, Scores, float], float]] = {
+DUALS: dict[str, Callable[[BoundLoss, Scores, Scores, float], float]] = {
     "logistic": _logistic,
     "multiclass-logistic": _softmax,
     "multiclass-squared-hinge": _pair_hinge,

@@ -15,7 +15,7 @@ import numpy as np
 from ..compute.team import Team
 from ..parts.linesearch import Search
 from .design import Design
-from .losses.base import Loss
+from .losses.base import BoundLoss
 from .names import Names
 from .penalties import Penalty, sup_norm
 from .scores import Scores
@@ -44,13 +44,13 @@ class Problem:
     def __init__(
         self,
         design: Design,
-        loss: Loss,
+        loss: BoundLoss,
         penalty: Penalty,
         *,
         average: bool,
         about: dict[str, Any] | None = None,
         names: Names | None = None,
-        test: Callable[[], tuple[Design, Loss]] | None = None,
+        test: Callable[[], tuple[Design, BoundLoss]] | None = None,
         setup_seconds: float = 0.0,
     ) -> None:
         self.design, self.loss = design, loss
@@ -103,7 +103,7 @@ class Problem:
         """Data, loss, penalty with their parameters, λ, scale and seed."""
         return {
             **{k: self._about.get(k) for k in ("dataset", "options", "digest", "seed")},
-            "loss": [self.loss.id, _declared(self.loss)],
+            "loss": [self.loss.id, _declared(self.loss.declared)],
             "penalty": [self.penalty.id, _declared(self.penalty)],
             "average": self.average,
         }
@@ -244,7 +244,7 @@ class Problem:
     def has_test(self) -> bool:
         return self._test is not None
 
-    def test_scores(self, w: np.ndarray) -> tuple[Loss, Scores]:
+    def test_scores(self, w: np.ndarray) -> tuple[BoundLoss, Scores]:
         """The loss that holds the labels of the test part, and the scores of weights ``w`` there."""
         design, loss = self._test()
         return loss, design.scores(w)

@@ -1,9 +1,9 @@
-"""What a loss is: a function of the scores alone."""
+"""What a loss is: a function of the scores alone, chosen by name, then bound to labels."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,11 +14,19 @@ from ..scores import Scores
 
 
 class Loss(Declared):
-    """L(Z, tail) summed over instances, for given labels; subclasses hold the labels.
+    """A loss to choose: what it is called, what it offers, and its hyper-parameters; it holds no data.
 
     A subclass declares ``id``, ``name``, ``summary``, ``paper``, the ``kinds`` of labels it takes, what it
-    offers (``traits``), its paper's convention (``average``), and defines ``bind``, ``values``, ``residual``
-    and ``predict``. All products of one evaluation are in score space; no loss sees X or w.
+    offers (``traits``), its paper's convention (``average``: mean or sum over instances), hyper-parameters by
+    :func:`param`, and defines ``bind``.
+
+    A plug-in gives just that and a :class:`BoundLoss` (a :class:`RowLoss` where each row of scores has a loss
+    of its own) with ``values``, ``residual`` and ``predict``: with ``Trait.SMOOTH`` it works with every
+    solver that goes by gradients. A loss with kinks leaves ``Trait.SMOOTH`` out, and its ``residual`` is any
+    one subgradient. ``Trait.DIAGONAL`` and ``Trait.BOUNDED`` ask for the methods that their words name. What
+    a plug-in cannot have is a ``sample_code``: the loss inside a compiled kernel is chosen by this number,
+    for a kernel that takes another as argument is compiled anew in every process. So ``Trait.SAMPLES`` and
+    ``Trait.ROWS`` (single instances, single columns of X) are for the losses of this package.
     """
 
     id: ClassVar[str]
@@ -32,23 +40,67 @@ class Loss(Declared):
     #: which loss of ``samples`` it is, with ``Trait.SAMPLES``, and of ``rows``, with ``Trait.ROWS``
     sample_code: ClassVar[int] = -1
 
-    n_instances: int
-    n_outputs: int
-    n_tail: int = 0
-
-    team: Team = Team()
-    pulse: Callable[[], None] = staticmethod(lambda: None)
-
-    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> Loss:
-        """A copy that holds the labels of ``part`` (with ``y`` and ``offsets``); ``parents`` is the tree of
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundLoss:
+        """The loss for the labels of ``part`` (with ``y`` and ``offsets``); ``parents`` is the tree of
         classes, where there is one."""
         raise TypeError(f"{type(self).__name__} does not define bind")
 
-    def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
-        """A shallow copy that works with this team and pulse."""
-        return self._holding(team=team, pulse=pulse)
 
-    def first(self, n: int, most: int) -> tuple[Loss, int]:
+@dataclass(frozen=True, eq=False)
+class BoundLoss:
+    """L(Z, tail) summed over instances, for the labels it holds: a value of its own.
+
+    ``declared`` is the loss it was made by, with the hyper-parameters. Two are equal if they are of one class
+    and their declared loss and data are equal; with arrays inside they cannot be hashed. A subclass is a
+    frozen dataclass (``eq=False``: arrays have no equality that a dataclass could use) with its labels as
+    fields, and defines ``n_instances``, ``first``, ``subset``, ``values``, ``residual`` and ``predict``. All
+    products of one evaluation are in score space; no loss sees X or w.
+    """
+
+    declared: Loss
+    n_outputs: int
+    team: Team = field(default_factory=Team, compare=False, repr=False, kw_only=True)
+    pulse: Callable[[], None] = field(default=lambda: None, compare=False, repr=False, kw_only=True)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [f.name for f in fields(self) if f.compare]
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None
+
+    @property
+    def id(self) -> str:
+        return self.declared.id
+
+    @property
+    def traits(self) -> Trait:
+        return self.declared.traits
+
+    @property
+    def metric_name(self) -> str:
+        return self.declared.metric_name
+
+    @property
+    def sample_code(self) -> int:
+        return self.declared.sample_code
+
+    @property
+    def n_instances(self) -> int:
+        """Number of instances: samples, or sequences."""
+        raise TypeError(f"{type(self).__name__} does not define n_instances")
+
+    @property
+    def n_tail(self) -> int:
+        """Number of weights that are passed through beside the scores."""
+        return 0
+
+    def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
+        """The same loss that works with this team and pulse."""
+        return replace(self, team=team, pulse=pulse)
+
+    def first(self, n: int, most: int) -> tuple[Self, int]:
         """The loss of the first ``n`` instances, cut off after ``most`` rows of X, and the rows they take."""
         raise TypeError(f"{type(self).__name__} does not define first")
 
@@ -56,22 +108,9 @@ class Loss(Declared):
         """The instances that these rows of X (ascending) belong to, ascending."""
         return rows
 
-    def subset(self, instances: np.ndarray) -> tuple[Loss, np.ndarray]:
+    def subset(self, instances: np.ndarray) -> tuple[Self, np.ndarray]:
         """The loss of these instances (ascending), and the rows of X they take."""
-        return self._holding(y=self.y[instances], n_instances=instances.size), instances
-
-    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """∂²L/∂z² of single scores at the rows whose residual is ``G``; with ``Trait.DIAGONAL``."""
-        raise TypeError(f"{type(self).__name__} does not define diagonal")
-
-    def curvature(self, tight: bool) -> np.ndarray:
-        """Upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row, as low as is known, or the paper's;
-        with ``Trait.BOUNDED``."""
-        raise TypeError(f"{type(self).__name__} does not define curvature")
-
-    def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
-        """The same of the weights of each feature j; ``sums(C)`` gives Σ_i x_ij² C_ik for any C (rows, k)."""
-        return sums(self.curvature(tight)[:, None])[:, 0]
+        raise TypeError(f"{type(self).__name__} does not define subset")
 
     @property
     def labels(self) -> np.ndarray:
@@ -88,7 +127,7 @@ class Loss(Declared):
         raise TypeError(f"{type(self).__name__} does not define values")
 
     def residual(self, scores: Scores) -> Scores:
-        """∂L/∂Z and ∂L/∂tail at ``scores``, of the sum over instances."""
+        """∂L/∂Z and ∂L/∂tail at ``scores``, of the sum over instances; any one subgradient at a kink."""
         raise TypeError(f"{type(self).__name__} does not define residual")
 
     def predict(self, scores: Scores) -> np.ndarray:
@@ -103,80 +142,16 @@ class Loss(Declared):
         """Share of labels predicted right."""
         return float(np.mean(self.predict(scores) == self.y))
 
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """∂²L/∂z² of single scores at the rows whose residual is ``G``; with ``Trait.DIAGONAL``."""
+        raise TypeError(f"{type(self).__name__} does not define diagonal")
 
-class RowLoss(Loss):
-    """Base of losses that are sums over rows of scores, one row an instance, with labels ``y`` by row.
+    def curvature(self, tight: bool) -> np.ndarray:
+        """Upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row, as low as is known, or the paper's;
+        with ``Trait.BOUNDED``."""
+        raise TypeError(f"{type(self).__name__} does not define curvature")
 
-    Rows are worked on in chunks that stay in the cache, shared out over the team. A subclass defines
-    ``chunk_values`` and ``chunk_residual``.
-    """
-
-    y: np.ndarray
-
-    def first(self, n: int, most: int) -> tuple[Self, int]:
-        n = min(n, most, self.n_instances)
-        return self._holding(y=self.y[:n], n_instances=n), n
-
-    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        """Write the loss of each row of Z to ``out``; Z is scratch memory and may be used up."""
-        raise TypeError(f"{type(self).__name__} does not define chunk_values")
-
-    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        """Write the derivatives of the loss by Z to ``G``; Z is scratch memory and may be used up."""
-        raise TypeError(f"{type(self).__name__} does not define chunk_residual")
-
-    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
-        out = np.empty(self.n_instances)
-        chunks = row_chunks(self.n_instances, self.n_outputs)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            self.chunk_values(at(scores, lo, hi, delta, t), self.y[lo:hi], out[lo:hi])
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return out
-
-    def residual(self, scores: Scores) -> Scores:
-        G = np.empty_like(scores.Z)
-        chunks = row_chunks(self.n_instances, self.n_outputs)
-
-        def task(k: int) -> None:
-            lo, hi = chunks[k]
-            self.chunk_residual(at(scores, lo, hi, None, 0.0), self.y[lo:hi], G[lo:hi])
-
-        self.team.each(task, range(len(chunks)), self.pulse)
-        return Scores(G, np.zeros(0))
-
-
-class _Scratch(threading.local):
-    """Work arrays of the calling thread, by name: fresh memory costs more than what is done in it."""
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, np.ndarray] = {}
-
-    def __call__(self, name: str, rows: int, columns: int) -> np.ndarray:
-        """An uninitialized (rows, columns) array, valid until asked for again under this name."""
-        found = self._arrays.get(name)
-        if found is None or found.size < rows * columns:
-            found = self._arrays[name] = np.empty(rows * columns)
-        return found[: rows * columns].reshape(rows, columns)
-
-
-scratch = _Scratch()
-
-
-def row_chunks(n: int, width: int) -> list[tuple[int, int]]:
-    """Runs of rows whose ``width`` scores each stay in the cache."""
-    rows = max(1, 32_768 // max(width, 1))
-    return [(lo, min(lo + rows, n)) for lo in range(0, n, rows)]
-
-
-def at(scores: Scores, lo: int, hi: int, delta: Scores | None, t: float) -> np.ndarray:
-    """Rows lo to hi of Z + t ΔZ, in scratch memory."""
-    Z = scratch("scores", hi - lo, scores.Z.shape[1])
-    if delta is None:
-        Z[:] = scores.Z[lo:hi]
-    else:
-        np.multiply(delta.Z[lo:hi], t, out=Z)
-        Z += scores.Z[lo:hi]
-    return Z
+    def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
+        """Upper bounds of the largest eigenvalue of the Hessian by the weights of each feature j;
+        ``sums(C)`` gives Σ_i x_ij² C_ik for any C (rows, k)."""
+        return sums(self.curvature(tight)[:, None])[:, 0]

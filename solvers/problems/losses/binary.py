@@ -10,12 +10,13 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .base import RowLoss
+from .base import Loss
+from .row_loss import RowLoss
 from .rows import LOGISTIC
 
 
 @dataclass(frozen=True)
-class Logistic(RowLoss):
+class Logistic(Loss):
     """Σ_i log(1 + exp(-y_i z_i)), y_i in {-1, +1}."""
 
     id = "logistic"
@@ -27,9 +28,13 @@ class Logistic(RowLoss):
     sample_code = LOGISTIC
     average = True
 
-    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> Logistic:
-        y = np.ascontiguousarray(part.y, dtype=np.float64)
-        return self._holding(y=y, n_instances=y.size, n_outputs=1)
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundLogistic:
+        return BoundLogistic(self, 1, np.ascontiguousarray(part.y, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLogistic(RowLoss):
+    """The logistic loss for labels ``y`` of -1 and +1."""
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         logistic_values(Z[:, 0], y, out)

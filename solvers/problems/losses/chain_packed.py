@@ -15,7 +15,7 @@ import numpy as np
 
 from ...compute.jit import kernel
 from ..scores import Scores
-from .base import scratch
+from .chunks import scratch
 
 #: Tokens of a block, about: enough for large products, few enough for the cache.
 BLOCK_TOKENS = 4096

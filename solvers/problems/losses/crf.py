@@ -7,18 +7,18 @@ this one: for blocks of sequences, for a single one, and in log space where scor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .base import Loss
+from .base import BoundLoss, Loss
 from .chain_log import add_log_marginals, log_chain, log_partition
-from .chain_packed import Messages, Transitions, pack
+from .chain_packed import Block, Messages, Transitions, pack
 from .rows import CHAIN
 
 #: Tokens of whole sequences that are visited one after another between two pulses.
@@ -39,22 +39,37 @@ class ChainCRF(Loss):
     average = False
     metric_name = "per-token accuracy"
 
-    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> ChainCRF:
-        sized = self._holding(n_outputs=n_classes, n_tail=n_classes**2)
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundChains:
+        y = np.ascontiguousarray(part.y, dtype=np.int64)
         offsets = np.ascontiguousarray(part.offsets, dtype=np.int64)
-        return sized._of(np.ascontiguousarray(part.y, dtype=np.int64), offsets)
+        return BoundChains(self, n_classes, y, offsets, pack(offsets, y), count_pairs(y, offsets, n_classes))
 
-    def _of(self, y: np.ndarray, offsets: np.ndarray) -> ChainCRF:
-        """The loss of the sequences between ``offsets`` with these labels."""
-        pairs = np.zeros((self.n_outputs, self.n_outputs))
-        inner = np.ones(y.size, dtype=bool)
-        inner[offsets[:-1]] = False  # the first tokens have none before them
-        np.add.at(pairs, (y[:-1][inner[1:]], y[1:][inner[1:]]), 1.0)
-        return self._holding(
-            y=y, offsets=offsets, blocks=pack(offsets, y), true_pairs=pairs, n_instances=offsets.size - 1
-        )
 
-    def first(self, n: int, most: int) -> tuple[ChainCRF, int]:
+@dataclass(frozen=True, eq=False)
+class BoundChains(BoundLoss):
+    """The chain CRF of the sequences between ``offsets``, for a label ``y`` a token."""
+
+    y: np.ndarray
+    offsets: np.ndarray
+    #: the sequences side by side, and how often each pair of labels follows one another: both made of the
+    #: labels and offsets
+    blocks: list[Block] = field(compare=False, repr=False)
+    true_pairs: np.ndarray = field(compare=False, repr=False)
+
+    @property
+    def n_instances(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def n_tail(self) -> int:
+        return self.n_outputs**2
+
+    def _of(self, y: np.ndarray, offsets: np.ndarray) -> Self:
+        """The loss of other sequences."""
+        pairs = count_pairs(y, offsets, self.n_outputs)
+        return replace(self, y=y, offsets=offsets, blocks=pack(offsets, y), true_pairs=pairs)
+
+    def first(self, n: int, most: int) -> tuple[Self, int]:
         offsets = np.unique(np.minimum(self.offsets[: n + 1], most))
         rows = int(offsets[-1])
         return self._of(self.y[:rows], offsets), rows
@@ -62,7 +77,7 @@ class ChainCRF(Loss):
     def instances_of(self, rows: np.ndarray) -> np.ndarray:
         return np.unique(np.searchsorted(self.offsets, rows, side="right") - 1)
 
-    def subset(self, instances: np.ndarray) -> tuple[ChainCRF, np.ndarray]:
+    def subset(self, instances: np.ndarray) -> tuple[Self, np.ndarray]:
         lengths = np.diff(self.offsets)[instances]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         rows = np.repeat(self.offsets[:-1][instances] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -145,6 +160,15 @@ class ChainCRF(Loss):
         Λ = scores.tail.reshape(self.n_outputs, self.n_outputs)
         viterbi(scores.Z, Λ, self.offsets, labels)
         return labels
+
+
+def count_pairs(y: np.ndarray, offsets: np.ndarray, m: int) -> np.ndarray:
+    """How often label k is followed by label c in its sequence, (m, m)."""
+    pairs = np.zeros((m, m))
+    inner = np.ones(y.size, dtype=bool)
+    inner[offsets[:-1]] = False  # the first tokens have none before them
+    np.add.at(pairs, (y[:-1][inner[1:]], y[1:][inner[1:]]), 1.0)
+    return pairs
 
 
 @kernel

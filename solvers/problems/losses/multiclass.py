@@ -10,12 +10,13 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .base import RowLoss
+from .base import Loss
+from .row_loss import RowLoss
 from .rows import SOFTMAX
 
 
 @dataclass(frozen=True)
-class MulticlassLogistic(RowLoss):
+class MulticlassLogistic(Loss):
     """Σ_i log Σ_c exp(z_ic - z_i,y_i) (softmax)."""
 
     id = "multiclass-logistic"
@@ -27,9 +28,13 @@ class MulticlassLogistic(RowLoss):
     sample_code = SOFTMAX
     average = True
 
-    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MulticlassLogistic:
-        y = np.ascontiguousarray(part.y, dtype=np.int64)
-        return self._holding(y=y, n_instances=y.size, n_outputs=n_classes)
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundSoftmax:
+        return BoundSoftmax(self, n_classes, np.ascontiguousarray(part.y, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundSoftmax(RowLoss):
+    """The softmax loss for labels ``y`` from 0 to m - 1."""
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         shift_rows(Z, y, out)

@@ -12,15 +12,17 @@ import scipy.sparse as sp
 from ...declare import Trait
 from ..multilabel import ranking_loss
 from ..scores import Scores
-from .base import RowLoss
+from .base import Loss
+from .row_loss import RowLoss
 from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE, residuals_of, values_of
 
+#: What all squared hinges offer.
+TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.BOUNDED
 
-class SquaredHinge(RowLoss):
+
+@dataclass(frozen=True, eq=False)
+class BoundSquaredHinge(RowLoss):
     """Base: values and residual come from the kernels of :mod:`.rows`."""
-
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.BOUNDED
-    average = True
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         values_of(self.sample_code, Z, y.reshape(-1), out)
@@ -30,7 +32,7 @@ class SquaredHinge(RowLoss):
 
 
 @dataclass(frozen=True)
-class MulticlassSquaredHinge(SquaredHinge):
+class MulticlassSquaredHinge(Loss):
     """Σ_i Σ_{r ≠ y_i} max(1 - (z_i,y_i - z_ir), 0)²."""
 
     id = "multiclass-squared-hinge"
@@ -38,12 +40,17 @@ class MulticlassSquaredHinge(SquaredHinge):
     summary = "the true class against each other class, by a margin of 1"
     paper = "Blondel et al. 2013, eq. (2)"
     kinds = ("multiclass",)
-    traits = SquaredHinge.traits | Trait.DIAGONAL
+    traits = TRAITS | Trait.DIAGONAL
+    average = True
     sample_code = MULTICLASS_HINGE
 
-    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MulticlassSquaredHinge:
-        y = np.ascontiguousarray(part.y, dtype=np.int64)
-        return self._holding(y=y, n_instances=y.size, n_outputs=n_classes)
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMulticlassHinge:
+        return BoundMulticlassHinge(self, n_classes, np.ascontiguousarray(part.y, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundMulticlassHinge(BoundSquaredHinge):
+    """The multiclass squared hinge for labels ``y`` from 0 to m - 1."""
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Equation (6): 2 for each active other class, and their sum for the true one."""
@@ -70,7 +77,7 @@ class MulticlassSquaredHinge(SquaredHinge):
 
 
 @dataclass(frozen=True)
-class MultitaskSquaredHinge(SquaredHinge):
+class MultitaskSquaredHinge(Loss):
     """Σ_i Σ_r max(1 - y_ir z_ir, 0)², y_ir = 1 for labels that i has, else -1: one against the rest."""
 
     id = "multitask-squared-hinge"
@@ -78,14 +85,20 @@ class MultitaskSquaredHinge(SquaredHinge):
     summary = "each label for itself, one against the rest"
     paper = "Blondel et al. 2013, eq. (11)"
     kinds = ("multiclass", "multilabel")
-    traits = SquaredHinge.traits | Trait.DIAGONAL
+    traits = TRAITS | Trait.DIAGONAL
+    average = True
     sample_code = MULTITASK_HINGE
-    #: whether each sample has exactly one label
-    single: bool = False
 
-    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MultitaskSquaredHinge:
-        y = indicators(part.y, n_classes)
-        return self._holding(y=y, n_instances=len(y), n_outputs=n_classes, single=not sp.issparse(part.y))
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMultitaskHinge:
+        return BoundMultitaskHinge(self, n_classes, indicators(part.y, n_classes), not sp.issparse(part.y))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundMultitaskHinge(BoundSquaredHinge):
+    """The multitask squared hinge for labels ``y`` of 0 and 1, (n, m)."""
+
+    #: whether each sample has exactly one label
+    single: bool
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return 2.0 * (G != 0.0)
@@ -106,7 +119,7 @@ class MultitaskSquaredHinge(SquaredHinge):
 
 
 @dataclass(frozen=True)
-class MultilabelSquaredHinge(SquaredHinge):
+class MultilabelSquaredHinge(Loss):
     """Σ_i Σ_{r in Y_i, q not in Y_i} max(1 - (z_ir - z_iq), 0)²: labels of i should rank above the others."""
 
     id = "multilabel-squared-hinge"
@@ -114,12 +127,18 @@ class MultilabelSquaredHinge(SquaredHinge):
     summary = "each label of a sample against each other label, by a margin of 1"
     paper = "Blondel et al. 2013, section 4.7"
     kinds = ("multilabel",)
+    traits = TRAITS
+    average = True
     metric_name = "pairs ranked right"
     sample_code = MULTILABEL_HINGE
 
-    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> MultilabelSquaredHinge:
-        y = indicators(part.y, n_classes)
-        return self._holding(y=y, n_instances=len(y), n_outputs=n_classes)
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMultilabelHinge:
+        return BoundMultilabelHinge(self, n_classes, indicators(part.y, n_classes))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundMultilabelHinge(BoundSquaredHinge):
+    """The multilabel squared hinge for labels ``y`` of 0 and 1, (n, m)."""
 
     def curvature(self, tight: bool) -> np.ndarray:
         """2m where there are labels of both sorts (a complete bipartite graph); appendix A's way gives

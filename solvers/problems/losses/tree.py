@@ -13,12 +13,14 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .base import RowLoss, at, row_chunks, scratch
+from .base import Loss
+from .chunks import moved_rows, row_chunks, scratch
+from .row_loss import RowLoss
 from .rows import TREE
 
 
 @dataclass(frozen=True)
-class TreeSoftmax(RowLoss):
+class TreeSoftmax(Loss):
     """Σ_i log Σ_leaves exp(α_i(leaf)) - α_i(y_i), α(k) the sum of z over the path from the root to k.
 
     Labels are leaves, given as nodes; ``parents[k] < k`` is the parent of node k, -1 for the root.
@@ -33,7 +35,7 @@ class TreeSoftmax(RowLoss):
     sample_code = TREE
     average = False
 
-    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> TreeSoftmax:
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundTree:
         parents = np.ascontiguousarray(parents, dtype=np.int64)
         if parents.size != n_classes or np.any(parents[1:] < 0) or np.any(parents >= np.arange(n_classes)):
             raise ValueError("the tree must list one parent a node, each before its children, and one root")
@@ -42,13 +44,15 @@ class TreeSoftmax(RowLoss):
         y = np.ascontiguousarray(part.y, dtype=np.int64)
         if np.any(inner[y[y >= 0]]):
             raise ValueError("a label is an inner node of the tree: labels must be leaves")
-        return self._holding(
-            y=y,
-            parents=parents,
-            leaves=np.flatnonzero(~inner),
-            n_instances=y.size,
-            n_outputs=n_classes,
-        )
+        return BoundTree(self, n_classes, y, parents, np.flatnonzero(~inner))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundTree(RowLoss):
+    """The softmax over the ``leaves`` of a tree, for labels ``y`` among them."""
+
+    parents: np.ndarray
+    leaves: np.ndarray
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         P = self._leaf_scores(Z)
@@ -87,7 +91,9 @@ class TreeSoftmax(RowLoss):
         """The leaf with the highest α."""
         labels = np.empty(scores.Z.shape[0], dtype=np.int64)
         for lo, hi in row_chunks(labels.size, self.n_outputs):
-            labels[lo:hi] = self.leaves[self._leaf_scores(at(scores, lo, hi, None, 0.0)).argmax(axis=1)]
+            labels[lo:hi] = self.leaves[
+                self._leaf_scores(moved_rows(scores, lo, hi, None, 0.0)).argmax(axis=1)
+            ]
         return labels
 
     def level_metrics(self, scores: Scores) -> list[float]:

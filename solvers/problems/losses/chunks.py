@@ -1,0 +1,43 @@
+"""Scores in pieces that stay in the cache."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from ..scores import Scores
+
+
+class _Scratch(threading.local):
+    """Work arrays of the calling thread, by name: fresh memory costs more than what is done in it."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def __call__(self, name: str, rows: int, columns: int) -> np.ndarray:
+        """An uninitialized (rows, columns) array, valid until the next request for this name."""
+        found = self._arrays.get(name)
+        if found is None or found.size < rows * columns:
+            found = self._arrays[name] = np.empty(rows * columns)
+        return found[: rows * columns].reshape(rows, columns)
+
+
+scratch = _Scratch()
+
+
+def row_chunks(n: int, width: int) -> list[tuple[int, int]]:
+    """Runs of rows whose ``width`` scores each stay in the cache."""
+    rows = max(1, 32_768 // max(width, 1))
+    return [(lo, min(lo + rows, n)) for lo in range(0, n, rows)]
+
+
+def moved_rows(scores: Scores, lo: int, hi: int, delta: Scores | None, t: float) -> np.ndarray:
+    """Rows lo to hi of Z + t ΔZ, in scratch memory."""
+    Z = scratch("scores", hi - lo, scores.Z.shape[1])
+    if delta is None:
+        Z[:] = scores.Z[lo:hi]
+    else:
+        np.multiply(delta.Z[lo:hi], t, out=Z)
+        Z += scores.Z[lo:hi]
+    return Z

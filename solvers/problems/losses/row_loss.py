@@ -1,0 +1,67 @@
+"""Losses that are sums over rows of scores, one row an instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from ..scores import Scores
+from .base import BoundLoss
+from .chunks import moved_rows, row_chunks
+
+
+@dataclass(frozen=True, eq=False)
+class RowLoss(BoundLoss):
+    """Base of bound losses that are sums over rows of scores, with labels ``y`` by row.
+
+    Rows are worked on in chunks that stay in the cache, shared out over the team. A subclass defines
+    ``chunk_values``, ``chunk_residual`` and ``predict``.
+    """
+
+    y: np.ndarray
+
+    @property
+    def n_instances(self) -> int:
+        return len(self.y)
+
+    def first(self, n: int, most: int) -> tuple[Self, int]:
+        n = min(n, most, self.n_instances)
+        return replace(self, y=self.y[:n]), n
+
+    def subset(self, instances: np.ndarray) -> tuple[Self, np.ndarray]:
+        return replace(self, y=self.y[instances]), instances
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        """Write the loss of each row of Z to ``out``; Z is scratch memory and may be used up."""
+        raise TypeError(f"{type(self).__name__} does not define chunk_values")
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        """Write the derivatives of the loss by Z (or one subgradient) to ``G``; Z is scratch memory and may
+        be used up."""
+        raise TypeError(f"{type(self).__name__} does not define chunk_residual")
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        out = np.empty(self.n_instances)
+
+        def task(lo: int, hi: int) -> None:
+            self.chunk_values(moved_rows(scores, lo, hi, delta, t), self.y[lo:hi], out[lo:hi])
+
+        self._each_chunk(task)
+        return out
+
+    def residual(self, scores: Scores) -> Scores:
+        G = np.empty_like(scores.Z)
+
+        def task(lo: int, hi: int) -> None:
+            self.chunk_residual(moved_rows(scores, lo, hi, None, 0.0), self.y[lo:hi], G[lo:hi])
+
+        self._each_chunk(task)
+        return Scores(G, np.zeros(0))
+
+    def _each_chunk(self, task: Callable[[int, int], None]) -> None:
+        """Call ``task(lo, hi)`` for runs of rows that stay in the cache, by the team."""
+        chunks = row_chunks(self.n_instances, self.n_outputs)
+        self.team.each(lambda k: task(*chunks[k]), range(len(chunks)), self.pulse)

@@ -1,0 +1,80 @@
+"""What binding a loss to labels gives, for every loss of the registry."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import solvers
+from solvers.compute.team import Team
+from solvers.problems.scores import Scores
+from tests.solvers.helpers import MAKERS
+
+PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
+
+
+def bound(kind, loss, **options):
+    data = MAKERS[kind](**options)
+    return solvers.LOSSES[loss]().bind(data.train, data.n_classes, data.parents)
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_what_bind_returns_is_equal_on_equal_labels_alone(kind, loss):
+    here, same, other = bound(kind, loss), bound(kind, loss), bound(kind, loss, seed=5)
+    assert here is not same
+    assert here == same
+    assert here != other
+    assert here != here.first(3, 10**6)[0]
+    assert here != solvers.LOSSES[loss]()
+    assert here == here.attached(Team(), print), "who works on it is no part of it"
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_what_bind_returns_holds_arrays_and_cannot_be_hashed_or_written_to(kind, loss):
+    here = bound(kind, loss)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(here)
+    for field in dataclasses.fields(here):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(here, field.name, None)
+    assert set(vars(here)) == {field.name for field in dataclasses.fields(here)}
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_what_bind_returns_knows_the_loss_it_is_bound_from(kind, loss):
+    here, chosen = bound(kind, loss), solvers.LOSSES[loss]
+    assert here.declared == chosen()
+    assert (here.id, here.traits, here.metric_name) == (chosen.id, chosen.traits, chosen.metric_name)
+    assert here.sample_code == chosen.sample_code
+
+
+def test_the_same_labels_under_two_losses_are_not_equal():
+    assert bound("multiclass", "multiclass-logistic") != bound("multiclass", "multiclass-squared-hinge")
+
+
+def test_losses_with_other_hyper_parameters_are_not_equal():
+    @dataclasses.dataclass(frozen=True)
+    class Sharp(solvers.Loss):
+        id, name, summary = "sharp", "Sharp", "for a test"
+        kinds, traits, average = ("binary",), solvers.Trait(0), True
+        width: float = solvers.param(1.0, "a width", low=0.0)
+
+        def bind(self, part, n_classes, parents=None):
+            return solvers.RowLoss(self, 1, np.asarray(part.y))
+
+    data = MAKERS["binary"]()
+    one, two = (Sharp(width).bind(data.train, 2) for width in (1.0, 2.0))
+    assert one != two
+    assert one == Sharp().bind(data.train, 2)
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_a_subset_has_the_losses_of_its_instances(kind, loss):
+    data = MAKERS[kind]()
+    problem = solvers.make_problem(data, loss=loss, lam=0.1)
+    scores = problem.design.scores(np.random.default_rng(0).normal(size=problem.size))
+    chosen = np.arange(0, problem.loss.n_instances, 3)
+    part, rows = problem.loss.subset(chosen)
+    assert part.n_instances == chosen.size
+    there = Scores(scores.Z[rows], scores.tail)
+    np.testing.assert_allclose(part.values(there), problem.loss.values(scores)[chosen], rtol=1e-12)

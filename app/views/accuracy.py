@@ -35,7 +35,7 @@ class Accuracy(RunPlot):
     def send(self, feed: Feed, trace: Trace) -> None:
         rows, _, _ = trace.since(None)
         newest = rows["iteration"][-1] if len(rows["iteration"]) else -1
-        # an iterate is measured before it is recorded
+        # a run that goes on may have measured iterates since its rows were read
         measured = [(k, value) for k, _, value in list(trace.test_metric) if k <= newest]
 
         def columns() -> Rows:

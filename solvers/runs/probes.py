@@ -183,13 +183,15 @@ SCORES = Probe("scores", _scores)
 
 class ProbeStore:
     """What the probes of one run copied, within its limit: when it is full every second entry goes, and from
-    then on only every second iterate is observed. The first and the newest are always kept."""
+    then on only every second iterate is observed. The first of each probe and the newest are always kept: a
+    reader who has found that a probe saw something finds something again, until all is discarded."""
 
     def __init__(self, probes: Sequence[Probe] = ()) -> None:
         self.probes = tuple(probes)
         self.cadence = 1
         self.bytes = 0
         self._entries: list[tuple[int, int, dict[str, Any]]] = []  # iteration, bytes, what was seen
+        self._firsts: dict[str, int] = {}  # iteration at which each probe saw something first
 
     def __del__(self) -> None:
         self._account(-self.bytes)
@@ -212,17 +214,27 @@ class ProbeStore:
         # changed in place by the one writer, and read through copies: to copy it here at every iterate would
         # cost more memory, in fragments, than what is kept
         entries = self._entries
-        if entries and entries[-1][0] % self.cadence and entries[-1][0] != 0:
-            self._account(-entries.pop()[1])  # the newest was kept out of turn
         seen = {p.name: found for p in self.probes if (found := p.take(iterate)) is not None}
         size = OVERHEAD + sum(OVERHEAD + array.nbytes for found in seen.values() for array in found.values())
-        entries.append((iterate.iteration, size, seen))
+        entry = iterate.iteration, size, seen
         self._account(size)
-        while len(entries) > 2 and self.bytes > (RUN_LIMIT if _in_use <= PROCESS_LIMIT else RUN_SHARE):
+        if entries and not self._stays(entries[-1]):
+            self._account(-entries[-1][1])  # the newest was kept out of turn
+            entries[-1] = entry
+        else:
+            entries.append(entry)
+        for name in seen:
+            self._firsts.setdefault(name, iterate.iteration)
+        limit = RUN_LIMIT if _in_use <= PROCESS_LIMIT else RUN_SHARE
+        while self.bytes > limit and len(entries) > len({0, *self._firsts.values()}) + 1:
             self.cadence *= 2
-            kept = [e for e in entries[:-1] if e[0] % self.cadence == 0] + entries[-1:]
+            kept = [e for e in entries[:-1] if self._stays(e)] + entries[-1:]
             self._account(sum(e[1] for e in kept) - sum(e[1] for e in entries))
             self._entries = entries = kept
+
+    def _stays(self, entry: tuple[int, int, dict[str, Any]]) -> bool:
+        """Whether it is an entry's turn to be kept, or a probe's first."""
+        return entry[0] % self.cadence == 0 or entry[0] in self._firsts.values()
 
     def at(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
         """What probe ``name`` saw last up to ``iteration``, and at which iteration that was."""

@@ -206,11 +206,13 @@ class Run:
                 support = np.flatnonzero(iterate.w)
                 self._support = support, iterate.w[support]
             self.trace.w = iterate.w
+        first = len(self.trace) == 0
+        # before what is observed of it, which waits at the gate: a reader finds a row for all that it sees
+        self.trace.append(record)
         self.trace.probes.observe(iterate)
-        if self.problem.has_test and (len(self.trace) == 0 or self._metrics.allows(self._cpu)):
+        if self.problem.has_test and (first or self._metrics.allows(self._cpu)):
             with self._metrics.booked():
                 self._measure(iterate.iteration)
-        self.trace.append(record)
 
     def _observe(self, w: np.ndarray) -> Point:
         """A point of the observer's own: nothing it computes reaches the solver, its clock or its passes."""

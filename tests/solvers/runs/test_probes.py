@@ -3,6 +3,7 @@ import gc
 import numpy as np
 import pytest
 
+import datasets
 import solvers
 from solvers.methods.iterate import Iterate
 from solvers.runs import probes as module
@@ -45,6 +46,43 @@ def test_a_run_is_observed_through_its_live_references():
         assert line["t"][-1] == trace.step[k]
         assert line["start"][0] == pytest.approx(trace.objective[k - 1])
         assert store.at("memory", k)[1]["YY"].size == trace.memory_pairs[k]
+
+
+def test_a_reader_finds_a_row_for_all_that_probes_and_metrics_have_seen(monkeypatch):
+    """A run waits at its gate while it observes: what has been seen of an iterate without a row then would
+    stay so for long."""
+    problem = solvers.make_problem(datasets.load("digits"), "multiclass-logistic", "l1", lam_ratio=0.1)
+    run = solvers.Run(
+        problem, solvers.make_solver("prox-qn"), probes=(MEMORY,), stopping=solvers.Stopping(max_iter=3)
+    )
+    found = []
+
+    def look():
+        rows, _, _ = run.trace.since(None)
+        seen = run.trace.probes.iterations("memory") + [k for k, _, _ in run.trace.test_metric]
+        found.append(set(seen) <= set(rows["iteration"].tolist()))
+
+    def then_look(step):
+        return lambda self, *args: (step(self, *args), look())[0]
+
+    for cls, name in ((ProbeStore, "observe"), (solvers.Run, "_measure"), (solvers.Trace, "append")):
+        monkeypatch.setattr(cls, name, then_look(getattr(cls, name)))
+    run.execute()
+    assert len(found) > 8
+    assert all(found)
+
+
+def test_what_a_probe_has_seen_once_is_never_all_gone(monkeypatch):
+    monkeypatch.setattr(module, "RUN_LIMIT", 10_000)
+    rare = solvers.Probe("rare", lambda it: {"k": np.array(it.iteration)} if it.iteration == 73 else None)
+    store = ProbeStore([WEIGHTS, rare])
+    for k in range(200):
+        observe(store, [k])
+        assert (store.at("rare", 0) is not None) == (k >= 73)
+        assert store.iterations("weights")[-1] == k
+    assert store.cadence > 4
+    assert store.bytes < 10_000 + 2_000, "the limit, and one entry more"
+    assert store.iterations("rare") == [73]
 
 
 def test_the_shrinking_test_tells_who_stays_and_why():

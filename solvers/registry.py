@@ -21,6 +21,7 @@ from .methods.prox_qn import ProxQN
 from .methods.sgd import SGDL1
 from .methods.solver import Solver
 from .methods.sparsa import SpaRSA
+from .problems.arrays import from_arrays
 from .problems.design import Design
 from .problems.losses.base import BoundLoss, Loss
 from .problems.losses.binary import Logistic
@@ -148,9 +149,12 @@ def compatible(loss: str, penalty: str) -> list[str]:
 
 def make_problem(
     data: Any,
+    y: Any = None,
+    *,
     loss: str | None = None,
     penalty: str | None = None,
-    *,
+    offsets: Any = None,
+    parents: Any = None,
     lam: float | str | None = None,
     lam_ratio: float | str | None = None,
     average: bool | None = None,
@@ -158,7 +162,10 @@ def make_problem(
     penalty_params: Mapping[str, Any] | None = None,
     threads: int = 1,
 ) -> Problem:
-    """min_w s Σ_i loss_i(w) + λR(w) on the training part of ``data`` (as :func:`datasets.load` gives it).
+    """min_w s Σ_i loss_i(w) + λR(w) on data.
+
+    ``data`` is a data set as :func:`datasets.load` gives it, whose training part counts, or features (n, d),
+    NumPy or SciPy sparse, with labels ``y``: see :func:`.arrays.from_arrays`.
 
     ``lam`` is λ, ``lam_ratio`` λ/λ_max. With neither, the data set's own λ for its own loss and penalty if it
     has one (times s over the loss's usual s, which leaves the solution as it is), else ratio 0.05 for sparse
@@ -166,6 +173,11 @@ def make_problem(
     the loss's paper.
     """
     began, compiled = time.thread_time(), compile_clock.spent()[1]
+    if y is not None:
+        kinds = lookup(LOSSES, "loss", loss).kinds if loss is not None else ()
+        data = from_arrays(data, y, offsets, parents, kinds)
+    elif not hasattr(data, "train"):
+        raise ValueError("there are no labels: give them as y, or a data set as datasets.load makes it")
     loss_class = lookup(LOSSES, "loss", loss or data.loss)
     penalty_class = lookup(PENALTIES, "penalty", penalty or data.penalty)
     if reason := why_not_loss(loss_class.id, data.kind):
@@ -200,18 +212,26 @@ def make_problem(
     )
     own = loss_class.id == data.loss and penalty_class.id == data.penalty
     if penalty_class.takes_lam:
+        # asked only where there is one: it costs a gradient
+        relative = penalty_class.sparse and problem.smooth and problem.lam_max is not None
         if lam is None and lam_ratio is None and own and data.lam is not None:
             usual = 1.0 / bound.n_instances if loss_class.average else 1.0
             lam = data.lam * (problem.scale / usual)
-        if lam is None and problem.lam_max is None:
+        if lam is None and not relative:
             if lam_ratio is not None:
-                raise ValueError(f"penalty {penalty_class.id} has no λ_max: give lam instead of lam_ratio")
+                raise ValueError(f"{_without_lam_max(problem)} has no λ_max: give lam instead of lam_ratio")
             lam = DEFAULT_RIDGE * (1.0 if average else bound.n_instances)
         if lam is None:
             lam = (lam_ratio or DEFAULT_RATIO) * problem.lam_max
         problem = problem.at_lam(lam)
-    problem.setup_seconds = time.thread_time() - began - (compile_clock.spent()[1] - compiled)
+    problem.took(time.thread_time() - began - (compile_clock.spent()[1] - compiled))
     return problem
+
+
+def _without_lam_max(problem: Problem) -> str:
+    if problem.smooth:
+        return f"penalty {problem.penalty.id}"
+    return f"loss {problem.loss.id} has no gradient and so"
 
 
 def losses_for(kind: str) -> list[str]:

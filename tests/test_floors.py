@@ -20,6 +20,7 @@ FLOORS = {
             "solvers.problems.scores",
             "solvers.problems.multilabel",
             "solvers.problems.row_norms",
+            "solvers.problems.sources",
         ),
         ("solvers.problems.losses",),
         ("solvers.problems",),

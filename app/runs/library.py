@@ -86,7 +86,7 @@ def problem(
         budget.check(name, size)
         budget.room(name, size, forget)
         made = solvers.make_problem(
-            data, setting.loss, setting.penalty, penalty_params=setting.penalty_params
+            data, loss=setting.loss, penalty=setting.penalty, penalty_params=setting.penalty_params
         )
         # its copies at whatever λ share this array, which lives as long as the last of them
         budget.count(made.design.edges, footprint(data, made))
@@ -130,4 +130,5 @@ def variant(
         made = made.with_penalty(solvers.PENALTIES[setting.penalty](**setting.penalty_params))
     if setting.lam is not None and made.penalty.takes_lam and setting.lam != made.lam:
         made = made.at_lam(setting.lam)
+    made.violation_at_zero()  # here, where it may take a while, and not where the page shows λ_max
     return made if pulse is None else made.with_pulse(base.pulse)

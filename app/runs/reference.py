@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import itertools
 import json
 import logging
@@ -108,7 +107,7 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
 
 
 def cached(problem: solvers.Problem) -> Reference | None:
-    """The minimum of ``problem`` if it is on disk and loss and penalty have not been edited since.
+    """The minimum of ``problem`` if it is on disk; its key tells of edits of loss and penalty.
 
     What is there but cannot be right is thrown away, with a notice.
     """
@@ -120,8 +119,6 @@ def cached(problem: solvers.Problem) -> Reference | None:
         return None
     try:
         entry = _checked(text)
-        if entry["definition"] != _definition(problem):
-            return None
         return _consistent(problem, entry)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = str(error) if type(error) is ValueError else "it is not as it was written"
@@ -190,23 +187,11 @@ def _path(problem: solvers.Problem) -> Path:
     return home() / "reference" / f"{problem.key}.json"
 
 
-def _definition(problem: solvers.Problem) -> str | None:
-    """Hash of the files that define loss and penalty (a user edits them); None where there is no file."""
-    digest = hashlib.sha256()
-    try:
-        for part in (problem.loss, problem.penalty):
-            digest.update(Path(inspect.getfile(type(part))).read_bytes())
-    except (OSError, TypeError):
-        return None
-    return digest.hexdigest()
-
-
 def _write(problem: solvers.Problem, found: Reference) -> None:
     """Put ``found`` in the cache at one stroke; a cache that cannot be written is done without."""
-    definition = _definition(problem)
-    if definition is None:
+    if not problem.lasting:
         return
-    entry = {**found.describe(), "gap": found.gap, "definition": definition, "problem": problem.describe()}
+    entry = {**found.describe(), "gap": found.gap, "problem": problem.describe()}
     entry = json.loads(json.dumps(entry, default=str))  # as it will be read
     path = _path(problem)
     try:

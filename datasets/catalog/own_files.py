@@ -32,7 +32,7 @@ OWN_FILES = {
                 "n_features", 0, "number of features; 0: up to the last, or those that occur", 0, MAX_FEATURES
             ),
         ),
-        splits=("given", "random"),
+        splits=("given", "random", "none"),
         paths=("PATH",),
     ),
     "columns": DataSetInfo(
@@ -46,7 +46,7 @@ OWN_FILES = {
         "sentences.",
         terms="yours",
         own=(TEST, FEATURES, MIN_COUNT),
-        splits=("given", "random"),
+        splits=("given", "random", "none"),
         paths=("PATH",),
     ),
     "lshtc": DataSetInfo(
@@ -60,7 +60,7 @@ OWN_FILES = {
         "the document's number there.",
         terms="yours",
         own=(TEST,),
-        splits=("given", "random"),
+        splits=("given", "random", "none"),
         weighting="counts",
         scale="minmax",
         paths=("PATH", "HIERARCHY"),

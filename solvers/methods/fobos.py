@@ -12,6 +12,7 @@ import numpy as np
 from ..compute.jit import kernel
 from ..declare import Trait, param
 from ..problems.losses.samples import residual_of
+from ..problems.optimality import Knows
 from ..problems.row_norms import row_prox
 from .iterate import Ending, Iterate
 from .solver import Solver
@@ -44,7 +45,7 @@ class FOBOS(Solver):
     summary = "stochastic gradient steps, each followed by a proximal step"
     paper = "Duchi and Singer 2009; Blondel et al. 2013, section 5.2"
     needs = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWWISE
-    knows_violation = False
+    knows = Knows(violation=False, dual_gap=False)
 
     eta0: float = param(0.0, "first step η0; 0 chooses it on held-out data", low=0.0)
     seed: int = param(0, "seed of the permutations", low=0)

@@ -12,6 +12,7 @@ from ..compute.jit import kernel
 from ..declare import Trait, as_printed, param
 from ..problems.by_rows import Rows
 from ..problems.losses.samples import residual_of
+from ..problems.optimality import Knows
 from .iterate import Ending, Iterate
 from .solver import Solver
 
@@ -41,7 +42,7 @@ class SGDL1(Solver):
     summary = "stochastic gradient steps with cumulative ℓ1 penalty"
     paper = "Tsuruoka et al. 2009; Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.SAMPLES | Trait.ENTRYWISE | Trait.NO_RIDGE
-    knows_violation = False
+    knows = Knows(violation=False, dual_gap=False)
     presets = as_printed(schedule="exponential", stale=True)
 
     eta0: float = param(0.0, "first step η0; 0 tunes it on a subsample", low=0.0)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compute.blas import advanced_on_one_thread
 from ..declare import Declared, Trait, parameters
+from ..problems.optimality import Knows
 from .iterate import Ending, Iterate
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ class Solver(Declared):
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
     needs: ClassVar[Trait] = Trait(0)
-    #: whether iterates say how much they violate the optimality conditions, all or some; if not, whoever
-    #: advances the solver measures it now and then
-    knows_violation: ClassVar[bool] = True
+    #: which measure of optimality iterates carry, all or some; what they do not is measured now and then by
+    #: the run that advances the solver
+    knows: ClassVar[Knows] = Knows(violation=True, dual_gap=False)
     #: named sets of hyper-parameters; see :func:`as_printed`
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 

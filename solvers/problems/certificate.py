@@ -18,9 +18,9 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
     """An upper bound of f(w) - f* at ``point``, in units of f; None where none is known.
 
     A penalty with a ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ), v the minimum-norm
-    subgradient. For a norm λΩ the residual G of the loss, shrunk by α = min(1, λ/Ω°(s AᵀG)), is feasible for
-    Fenchel's dual, and the bound is f(w) + s L*(αG). Costs a full gradient, if the point has none yet, one
-    pass over the scores, and no other vector over all weights.
+    subgradient, or any other where the loss has kinks. For a norm λΩ the residual G of the loss, shrunk by
+    α = min(1, λ/Ω°(s AᵀG)), is feasible for Fenchel's dual, and the bound is f(w) + s L*(αG). Costs a full
+    gradient, if the point has none yet, one pass over the scores, and no other vector over all weights.
     """
     penalty, dual = problem.penalty, DUALS.get(problem.loss.id)
     if penalty.ridge > 0.0:
@@ -35,6 +35,12 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
         return None
     alpha = 1.0 if polar <= penalty.lam else penalty.lam / polar
     return max(point.objective - problem.scale * dual(problem.loss, point.scores, point.residual, alpha), 0.0)
+
+
+def can_be_certified(problem: Problem) -> bool:
+    """Whether :func:`duality_gap` knows a bound for this loss and penalty."""
+    penalty = problem.penalty
+    return penalty.ridge > 0.0 or (penalty.sparse and problem.smooth and problem.loss.id in DUALS)
 
 
 def _entropies(P: np.ndarray) -> float:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compute.jit import compile_clock
 from ..compute.team import Team
+from ..declare import Trait, parameters
 from ..parts.linesearch import Search
 from .design import Design
 from .losses.base import BoundLoss
 from .names import Names
 from .penalties import Penalty, sup_norm
 from .scores import Scores
+from .sources import source_digest
 from .working_set import WorkingSet
 
 #: Incremental updates of the scores after which they are computed afresh, against drift.
@@ -51,33 +56,67 @@ class Problem:
         about: dict[str, Any] | None = None,
         names: Names | None = None,
         test: Callable[[], tuple[Design, BoundLoss]] | None = None,
-        setup_seconds: float = 0.0,
     ) -> None:
         self.design, self.loss = design, loss
         self.average = average
         self.scale = 1.0 / loss.n_instances if average else 1.0
-        self.setup_seconds = setup_seconds
+        self._setup_seconds = 0.0
         self._about = about or {}
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
-        self._gradient_at_zero: np.ndarray | None = None
-        self._set_penalty(penalty)
-        self.design.touched = 0
+        self.penalty = penalty.over(design.n_outputs)
+        self._start, self._zero = _Found(), _Found()
 
-    def _set_penalty(self, penalty: Penalty) -> None:
-        self.penalty = penalty.over(self.design.n_outputs)
-        g0 = self.at().gradient() if self._gradient_at_zero is None else self._gradient_at_zero
-        if self.size <= KEPT:
-            self._gradient_at_zero = g0  # ridges have no part in it
+    @property
+    def smooth(self) -> bool:
+        """Whether the loss has a gradient; else its residual is that of one subgradient."""
+        return Trait.SMOOTH in self.loss.traits
+
+    @property
+    def lam_max(self) -> float | None:
+        """The smallest λ at which w = 0 is optimal; None where there is none, or no gradient to tell it."""
+        return self._here.lam_max
+
+    @property
+    def noise(self) -> float:
+        """The violation that rounding alone may make; 0 where the loss has no gradient."""
+        return self._here.noise
+
+    @property
+    def _here(self) -> _Zero:
+        """What holds at w = 0, made when first asked for."""
+        if self._zero.found is None:
+            self._zero.found = self._look_at_zero()
+        return self._zero.found
+
+    def _look_at_zero(self) -> _Zero:
+        if not self.smooth:
+            return _Zero(math.nan, 0.0, None)
+        g0 = self._start.found
+        if g0 is None:
+            began, touched = (time.thread_time(), compile_clock.spent()[1]), self.design.touched
+            g0 = self.at().gradient()  # ridges have no part in it
+            self.design.touched = touched
+            self._start.seconds += time.thread_time() - began[0] - (compile_clock.spent()[1] - began[1])
+            if self.size <= KEPT:
+                self._start.found = g0
         at_zero = (self.penalty.violation(np.zeros(g0[part].size), g0[part]) for part in self.pieces())
-        self._violation_at_zero = max(at_zero)
-        self.noise = NOISE * max(sup_norm(g0[part]) for part in self.pieces())
-        self.lam_max = self.dual_norm(g0)
+        noise = NOISE * max(sup_norm(g0[part]) for part in self.pieces())
+        return _Zero(max(at_zero), noise, self.dual_norm(g0))
 
     @property
     def size(self) -> int:
         """Number of weights d."""
         return self.design.size
+
+    @property
+    def setup_seconds(self) -> float:
+        """CPU seconds that it took to make the problem, and the gradient at w = 0 where it was needed."""
+        return self._setup_seconds + self._start.seconds
+
+    def took(self, seconds: float) -> None:
+        """Take down what it took to make the problem so far, the gradient at w = 0 included."""
+        self._setup_seconds = seconds - self._start.seconds
 
     @property
     def lam(self) -> float | None:
@@ -95,16 +134,22 @@ class Problem:
 
     @property
     def key(self) -> str:
-        """Hash of everything that determines the optimum."""
+        """Hash of everything that determines the optimum, and of no text that only describes."""
         text = json.dumps(self.identity(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
+    @property
+    def lasting(self) -> bool:
+        """Whether the key will mean this problem in another process too: loss and penalty have sources."""
+        things = self.loss.declared, self.loss, self.penalty
+        return all(source_digest(type(thing)) is not None for thing in things)
+
     def identity(self) -> dict[str, Any]:
-        """Data, loss, penalty with their parameters, λ, scale and seed."""
+        """Data, seed and scale; loss and penalty with hyper-parameters and digests of their sources; λ."""
         return {
             **{k: self._about.get(k) for k in ("dataset", "options", "digest", "seed")},
-            "loss": [self.loss.id, _declared(self.loss.declared)],
-            "penalty": [self.penalty.id, _declared(self.penalty)],
+            "loss": _meaning(self.loss.declared, self.loss),
+            "penalty": [*_meaning(self.penalty, self.penalty), self.lam],
             "average": self.average,
         }
 
@@ -149,7 +194,7 @@ class Problem:
     def with_penalty(self, penalty: Penalty) -> Problem:
         """The same data and loss with another penalty (data and products shared)."""
         other = copy.copy(self)
-        other._set_penalty(penalty)
+        other.penalty, other._zero = penalty.over(self.design.n_outputs), _Found()
         return other
 
     def tiny(self) -> Problem:
@@ -162,13 +207,13 @@ class Problem:
         return tiny
 
     def violation_at_zero(self) -> float:
-        """Largest entry (or block norm) of the minimum-norm subgradient at w = 0."""
-        return self._violation_at_zero
+        """Largest entry (or block norm) of the minimum-norm subgradient at w = 0; nan without a gradient."""
+        return self._here.violation
 
     def aim(self, tol: float) -> float:
         """The violation that counts as none: ``tol`` times that at w = 0, or what rounding alone makes of it
         where that is more (near λ_max, where w = 0 is violated by next to nothing)."""
-        return max(tol * self._violation_at_zero, self.noise)
+        return max(tol * self._here.violation, self.noise)
 
     def dual_norm(self, g: np.ndarray) -> float | None:
         """The smallest λ at which w = 0 is optimal for the gradient ``g`` there; None if there is none."""
@@ -303,7 +348,8 @@ class Point:
         return self.loss + 0.5 * ridge * float(self.w @ self.w) if ridge else self.loss
 
     def gradient(self, active: WorkingSet | None = None) -> np.ndarray:
-        """Gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights (kept)."""
+        """Gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights (kept). Where
+        the loss has kinks it is one subgradient."""
         if active is not None and not active.full:
             g = self.problem.design.adjoint(self.residual, active)
         elif self._gradient is None:
@@ -317,7 +363,10 @@ class Point:
         return g
 
     def violation(self) -> float:
-        """Largest entry (or block norm) of the minimum-norm subgradient, over all weights."""
+        """Largest entry (or block norm) of the minimum-norm subgradient, over all weights; nan where the loss
+        has no gradient, since one subgradient does not tell it."""
+        if not self.problem.smooth:
+            return math.nan
         w, g, problem = self.w, self.gradient(), self.problem
         return max(problem.penalty.violation(w[part], g[part]) for part in problem.pieces())
 
@@ -392,6 +441,25 @@ class Line(Search):
         )
 
 
+class _Zero(NamedTuple):
+    """What holds at w = 0: the violation, that which rounding may make, the smallest λ that keeps w there."""
+
+    violation: float
+    noise: float
+    lam_max: float | None
+
+
+class _Found:
+    """A value that copies of a problem share once one of them has made it, and the CPU seconds it took.
+
+    Two that ask at once both make it: a lock would let one that is paused hold up the other.
+    """
+
+    def __init__(self) -> None:
+        self.found: Any = None
+        self.seconds = 0.0
+
+
 class _Once:
     """A value made at its first use, by whichever thread comes first."""
 
@@ -406,5 +474,7 @@ class _Once:
             return self._value
 
 
-def _declared(thing: Any) -> dict[str, Any]:
-    return {name: getattr(thing, name) for name in thing.__dataclass_fields__}
+def _meaning(declared: Any, computing: Any) -> list[Any]:
+    """Id and hyper-parameters of a loss or a penalty, and the source of what computes it."""
+    given = {p.name: getattr(declared, p.name) for p in parameters(type(declared))}
+    return [declared.id, given, source_digest(type(declared)), source_digest(type(computing))]

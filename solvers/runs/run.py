@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from ..compute.blas import one_blas_thread
 from ..compute.jit import compile_clock
 from ..methods.iterate import KNOWN_TO_SOLVER, Ending, Iterate
+from ..problems import optimality
 from ..problems.certificate import duality_gap
 from ..problems.problem import Point
 from .probes import Probe, ProbeStore
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
 
 #: Weights up to this length are copied at every iterate: what a stopped run leaves is a whole iterate.
 COPIED = 2_000_000
-#: Share of a run's CPU time that may go into test metrics, and into violations that its solver does not know.
+#: Share of a run's CPU time that may go into test metrics, and into violations or gaps that its solver does
+#: not know.
 METRIC_SHARE = 0.02
-VIOLATION_SHARE = 0.03
+OPTIMALITY_SHARE = 0.03
 #: Test metrics kept of a run, at most.
 MEASURED = 2_000
 
@@ -76,8 +79,8 @@ class Run:
     raises out of a run: a failure is the trace's status and message. The clock is CPU seconds of the
     calling thread inside the solver, plus those of the problem's own helper threads; compiling, recording,
     probing, metrics and waiting at the gate are left out, and so is what is derived from the data once (rows
-    of X), which is set-up of every run that uses it. A violation that the solver does not know is measured
-    now and then, off the clock.
+    of X), which is set-up of every run that uses it. A violation, or a gap that can be proved, is measured
+    now and then, off the clock, where the solver does not know it.
     """
 
     def __init__(
@@ -112,7 +115,8 @@ class Run:
         self._cpu = self._wall = self._waited = 0.0
         self._setup = 0.0
         self._metrics = Allowance(METRIC_SHARE)
-        self._violations = Allowance(VIOLATION_SHARE)
+        self._optimality = Allowance(OPTIMALITY_SHARE)
+        self._met = partial(optimality.met, self.problem)
         self._interrupted = False
         self._support: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -153,8 +157,7 @@ class Run:
                         break
                     self._record(iterate)
                     yield self.trace
-                    at_zero, noise = self.problem.violation_at_zero(), self.problem.noise
-                    if limit := self.stopping.ending(self.trace.last, at_zero, noise):
+                    if limit := self.stopping.ending(self.trace.last, self._met):
                         ending = limit
                         break
                     if self.gate is not None:
@@ -198,9 +201,10 @@ class Run:
             seen = iterate.point = self._observe(iterate.w)
             record |= {"objective": seen.objective, "loss": seen.loss, "penalty": seen.penalty}
             record["nnz"], record["nnz_rows"] = seen.sparsity()
-        if not self.solver.knows_violation and iterate.w is not None and self._violations.allows(self._cpu):
-            with self._violations.booked():
-                record["violation"] = self._observe(iterate.w).violation()
+        measure = optimality.missing(self.problem, self.solver.knows)
+        if measure and iterate.w is not None and self._optimality.allows(self._cpu):
+            with self._optimality.booked():
+                record[measure] = optimality.measured(measure, self._observe(iterate.w))
         if iterate.w is not None:
             if iterate.w.size <= COPIED:
                 support = np.flatnonzero(iterate.w)
@@ -246,11 +250,11 @@ class Run:
                 self._pulse()
             iterates.close()
         self._pulse()
-        self.problem.violation_at_zero()
         self.compile_seconds += time.perf_counter() - began
 
     def _prepare(self) -> None:
         """Let the solver tune itself; its time is set-up, not solving."""
+        self.problem.violation_at_zero()  # accounted for by the problem, and never on the solver's clock
         began, compiled = time.thread_time(), compile_clock.spent()[1]
         self.solver = self.solver.prepare(self.problem)
         derived = self.problem.design.derived.spent[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..methods.iterate import Ending
@@ -26,7 +26,8 @@ def undercuts(objective: float, f_star: float) -> bool:
 class Stopping:
     """Limits of a run; None means no such limit.
 
-    ``tol``: violation relative to its value at w = 0. ``gap``: relative distance to ``f_star``, which ends
+    ``tol``: violation relative to its value at w = 0, or proved gap relative to f where the loss has no
+    gradient (see :mod:`solvers.problems.optimality`). ``gap``: relative distance to ``f_star``, which ends
     nothing once an iterate is below that. ``max_seconds``: CPU seconds of the solver.
     """
 
@@ -54,20 +55,15 @@ class Stopping:
         return self
 
     def ending(
-        self, record: Mapping[str, object], violation_at_zero: float, noise: float = 0.0
+        self, record: Mapping[str, object], met: Callable[[Mapping[str, object], float], str | None]
     ) -> Ending | None:
-        """Why the run ends at this record, or None. Convergence is looked at before the limits; a violation
-        of at most ``noise`` is rounding."""
-        objective, violation = record["objective"], record["violation"]
+        """Why the run ends at this record, or None. Convergence is looked at before the limits;
+        ``met(record, tol)`` says why the iterate is optimal to ``tol``, if it is."""
+        objective = record["objective"]
         if not math.isfinite(objective):
             return Ending("failed", f"the objective became {objective} at iteration {record['iteration']}")
-        # not (violation > ...) would be true for nan: a violation that is not known stops nothing
-        if self.tol is not None and violation <= self.tol * violation_at_zero:
-            return Ending(
-                "converged", f"violation {violation:.3g} is at most {self.tol:g} times that at w = 0"
-            )
-        if self.tol is not None and violation <= noise:
-            return Ending("converged", f"violation {violation:.3g} is no more than rounding")
+        if self.tol is not None and (reason := met(record, self.tol)):
+            return Ending("converged", reason)
         doubtful = self.gap is not None and undercuts(objective, self.f_star)
         if self.gap is not None and not doubtful and relative_gap(objective, self.f_star) <= self.gap:
             return Ending("converged", f"relative gap to f* is at most {self.gap:g}")

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="session")
 def small_problem() -> solvers.Problem:
     """Logistic regression with ℓ1 on breast-cancer: fractions of a second for every solver."""
-    return solvers.make_problem(datasets.load("breast-cancer"), "logistic", "l1", lam_ratio=0.05)
+    return solvers.make_problem(datasets.load("breast-cancer"), loss="logistic", penalty="l1", lam_ratio=0.05)
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +76,7 @@ def as_if_huge(monkeypatch: pytest.MonkeyPatch) -> Callable[[solvers.Problem], N
 
     def make(problem: solvers.Problem) -> None:
         monkeypatch.setattr(problem_module, "KEPT", 0)
-        monkeypatch.setattr(problem, "_gradient_at_zero", None)
+        monkeypatch.setattr(problem._start, "found", None)
 
     return make
 

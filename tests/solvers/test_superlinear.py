@@ -15,7 +15,9 @@ from solvers import SCORES
 def ratios():
     """``ratios(memory)``: ‖z_{t+1} - z*‖/‖z_t - z*‖ and the steps t, as long as z* is known far better than
     z_{t+1} is near."""
-    problem = solvers.make_problem(datasets.load("breast-cancer"), "logistic", "l1", lam_ratio=0.02)
+    problem = solvers.make_problem(
+        datasets.load("breast-cancer"), loss="logistic", penalty="l1", lam_ratio=0.02
+    )
     near = solvers.solve(problem, solvers.make_solver("prox-qn", memory=50), tol=1e-13, max_seconds=10)
     best = solvers.solve(problem, solvers.make_solver("owl-qn"), tol=1e-15, max_seconds=5, w0=near.w)
     star = problem.at(min((near, best), key=lambda t: t.result["violation"]).w).scores.Z.ravel()

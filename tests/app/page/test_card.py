@@ -56,6 +56,6 @@ def test_the_card_says_what_a_run_shows_where_the_set_opens():
 def test_the_card_says_nothing_of_another_objective_or_other_features():
     data = datasets.load("digits")
     assert opening(data, solvers.make_problem(data, penalty="l2")) == ""
-    assert opening(data, solvers.make_problem(data, "multiclass-squared-hinge")) == ""
+    assert opening(data, solvers.make_problem(data, loss="multiclass-squared-hinge")) == ""
     scaled = datasets.load("digits", scale="none")
     assert opening(scaled, solvers.make_problem(scaled)) == ""

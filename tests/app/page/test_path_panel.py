@@ -15,7 +15,7 @@ from app.settings.setting import ProblemSetting, Setting, SolverSetting
 
 @pytest.fixture
 def problem():
-    return solvers.make_problem(datasets.load("digits"), "multiclass-squared-hinge", "l1-l2")
+    return solvers.make_problem(datasets.load("digits"), loss="multiclass-squared-hinge", penalty="l1-l2")
 
 
 def setting(*ids, penalty="l1-l2", **limits):

@@ -16,6 +16,7 @@ import solvers
 from app.runs import reference as module
 from app.runs.reference import TARGET, cached, candidates, reference
 from datasets.store import home
+from solvers.problems import problem as problem_module
 
 
 @pytest.fixture
@@ -125,10 +126,16 @@ def test_a_reference_cut_anywhere_or_with_bytes_changed_is_not_believed(kept):
 
 @pytest.mark.usefixtures("fresh_home")
 def test_edited_loss_or_penalty_is_not_taken_from_the_cache(monkeypatch):
-    problem = make("breast-cancer")
-    reference(problem)
-    monkeypatch.setattr(module, "_definition", lambda problem: "another source")
-    assert cached(problem) is None
+    reference(make("breast-cancer"))
+    assert cached(make("breast-cancer")) is not None
+    monkeypatch.setattr(problem_module, "source_digest", lambda cls: f"{cls.__name__}, edited")
+    assert cached(make("breast-cancer")) is None
+
+
+def test_what_has_no_source_is_not_kept(monkeypatch, fresh_home):
+    monkeypatch.setattr(problem_module, "source_digest", lambda cls: None)
+    assert reference(make("breast-cancer")).f_star > 0.0
+    assert not (fresh_home / "reference").exists()
 
 
 def test_full_home_is_done_without_and_left_clean(monkeypatch, fresh_home, caplog):

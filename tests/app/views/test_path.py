@@ -200,7 +200,7 @@ def test_the_weights_of_each_path_can_be_looked_at(path):
 
 
 def test_a_path_just_traced_is_drawn_as_in_a_notebook():
-    problem = solvers.make_problem(datasets.load("digits"), "multiclass-squared-hinge", "l1-l2")
+    problem = solvers.make_problem(datasets.load("digits"), loss="multiclass-squared-hinge", penalty="l1-l2")
     traces = list(solvers.solve_path(problem, solvers.make_solver("fista-ls"), max_iter=20))
     view = Path(traces)
     assert view.has_content()

@@ -91,7 +91,7 @@ def test_the_objective_never_rises(kind, loss):
 def test_scores_kept_through_many_updates_are_those_computed_afresh(monkeypatch):
     monkeypatch.setattr(bcd, "REFRESH", 10**9)
     problem, _ = problem_of(d=20, ratio=0.01)
-    problem.noise = 0.0  # goes on where only rounding is left
+    monkeypatch.setattr(type(problem), "noise", 0.0)  # goes on where only rounding is left
     iterates = solvers.make_solver("bcd-cst", shrinking=False, tol=0.0).iterate(problem)
     for _ in range(5001):
         it = next(iterates)

@@ -8,6 +8,7 @@ import pytest
 
 import datasets
 import solvers
+from solvers.problems import room
 
 N = 60_000
 TEXTS = {
@@ -31,8 +32,8 @@ def test_a_small_file_with_many_labels_is_refused_in_a_sentence(tmp_path, scheme
 def test_what_fits_is_not_refused(monkeypatch):
     data = datasets.load("digits")
     needed = 8 * 3 * (64 * 10 + 1438 * 10)
-    monkeypatch.setattr(solvers.room, "physical_memory", lambda: needed)
+    monkeypatch.setattr(room, "physical_memory", lambda: needed)
     solvers.make_problem(data)
-    monkeypatch.setattr(solvers.room, "physical_memory", lambda: needed - 1)
+    monkeypatch.setattr(room, "physical_memory", lambda: needed - 1)
     with pytest.raises(ValueError, match="digits makes 640 weights"):
         solvers.make_problem(data)

@@ -18,7 +18,7 @@ TIGHT = Stopping(tol=1e-9, max_iter=20_000)
 
 @pytest.fixture(scope="module")
 def problem():
-    return solvers.make_problem(multiclass(), "multiclass-squared-hinge", "l1-l2")
+    return solvers.make_problem(multiclass(), loss="multiclass-squared-hinge", penalty="l1-l2")
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,11 @@ def test_values_between_given_ends_in_either_direction(problem):
 
 
 def test_what_has_no_lam_or_no_lam_max_is_refused_with_a_sentence(problem):
-    ridge = solvers.make_problem(multiclass(), "multiclass-logistic", "l2")
+    ridge = solvers.make_problem(multiclass(), loss="multiclass-logistic", penalty="l2")
     with pytest.raises(ValueError, match="penalty l2 has no λ_max: give the λ themselves"):
         log_spaced(ridge)
     assert len(log_spaced(ridge, 4, 1.0, 0.1, relative=False)) == 4
-    plain = solvers.make_problem(multiclass(), "multiclass-logistic", "none")
+    plain = solvers.make_problem(multiclass(), loss="multiclass-logistic", penalty="none")
     for use in (log_spaced, lambda p: next(path_runs(p, solvers.make_solver("prox-gd"), [1.0]))):
         with pytest.raises(ValueError, match="penalty none has no λ"):
             use(plain)
@@ -61,7 +61,7 @@ def test_what_has_no_lam_or_no_lam_max_is_refused_with_a_sentence(problem):
 def test_every_solution_is_that_of_a_problem_made_for_its_lam(problem, id):
     lams = log_spaced(problem, 4)
     for lam, trace in zip(lams, solve_path(problem, solvers.make_solver(id), lams, tol=1e-8), strict=True):
-        alone = solvers.make_problem(multiclass(), "multiclass-squared-hinge", "l1-l2", lam=lam)
+        alone = solvers.make_problem(multiclass(), loss="multiclass-squared-hinge", penalty="l1-l2", lam=lam)
         cold = solvers.solve(alone, solvers.make_solver(id), tol=1e-8)
         assert trace.info["problem"] == alone.describe()
         assert (trace.result["lam"], trace.result["lam_max"]) == (lam, problem.lam_max)
@@ -179,7 +179,7 @@ def test_against_a_known_f_star_the_gap_is_the_distance(problem):
 
 
 def test_sets_of_labels_are_judged_on_the_test_part(sets):
-    problem = solvers.make_problem(sets, "multilabel-squared-hinge", "l1-l2")
+    problem = solvers.make_problem(sets, loss="multilabel-squared-hinge", penalty="l1-l2")
     first, *_, last = solve_path(problem, solvers.make_solver("bcd-ls"), log_spaced(problem, 3), tol=1e-4)
     for trace in (first, last):
         result = trace.result
@@ -193,13 +193,13 @@ def test_one_label_an_instance_is_no_set(problem):
     data = multiclass()
     data = replace(data, test=data.train)
     for loss in ("multitask-squared-hinge", "multiclass-logistic"):
-        problem = solvers.make_problem(data, loss, "l1-l2")
+        problem = solvers.make_problem(data, loss=loss, penalty="l1-l2")
         (trace,) = solve_path(problem, solvers.make_solver("fista-ls"), [problem.lam], max_iter=3)
         assert trace.result["test_micro_f1"] is trace.result["test_ranking_loss"] is None
 
 
 def test_entrywise_penalties_have_a_path_too():
-    problem = solvers.make_problem(binary(), "logistic", "l1")
+    problem = solvers.make_problem(binary(), loss="logistic", penalty="l1")
     traces = list(solve_path(problem, solvers.make_solver("prox-qn")))
     assert traces[0].result["nnz"] == 0
     assert traces[-1].result["nnz"] == problem.size
@@ -208,7 +208,7 @@ def test_entrywise_penalties_have_a_path_too():
 
 @pytest.mark.parametrize("id", ["bcd-ls", "fista-ls", "sparsa"])
 def test_a_path_takes_fewer_iterations_than_as_many_runs_from_zero(id):
-    problem = solvers.make_problem(multiclass(n=400, d=30), "multiclass-squared-hinge", "l1-l2")
+    problem = solvers.make_problem(multiclass(n=400, d=30), loss="multiclass-squared-hinge", penalty="l1-l2")
     solver, lams = solvers.make_solver(id), log_spaced(problem)
     warm = sum(t.result["iterations"] for t in solve_path(problem, solver, lams, tol=1e-4))
     cold = sum(solvers.solve(problem.at_lam(lam), solver, tol=1e-4).result["iterations"] for lam in lams)

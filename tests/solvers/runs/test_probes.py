@@ -155,7 +155,7 @@ def test_scores_are_kept_of_small_problems_only(monkeypatch):
 @pytest.mark.parametrize("id", ["bcd-ls", "fista-ls", "fobos"])
 def test_rows_are_seen_in_the_order_of_their_norms(id, monkeypatch):
     data = multiclass(d=30)
-    problem = solvers.make_problem(data, "multiclass-squared-hinge", "l1-l2", lam_ratio=0.2)
+    problem = solvers.make_problem(data, loss="multiclass-squared-hinge", penalty="l1-l2", lam_ratio=0.2)
     trace = solvers.solve(problem, solvers.make_solver(id), max_iter=8, probes=(ROWS, WEIGHTS))
     for (k, seen), (_, weights) in zip(
         trace.probes.entries("rows"), trace.probes.entries("weights"), strict=True

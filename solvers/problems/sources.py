@@ -1,0 +1,71 @@
+"""What a loss or a penalty computes, as a digest: its source without prose."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+#: What describes a class, and determines nothing.
+PROSE = frozenset({"name", "summary", "paper", "kinds", "traits", "metric_name"})
+#: Modules whose classes may be bases, and determine nothing either.
+OUTSIDE = frozenset({"builtins", "abc", "typing", "solvers.declare"})
+
+
+@functools.cache
+def source_digest(cls: type) -> str | None:
+    """Digest of the modules of ``cls``, of its bases and of all that these import from their own packages;
+    comments, docstrings, help texts and other prose are left out. None for a class without a source, as one
+    typed in by hand."""
+    digest = hashlib.sha256()
+    try:
+        for module in sorted(_modules(cls), key=lambda module: module.__name__):
+            tree = _WithoutProse().visit(ast.parse(inspect.getsource(module)))
+            digest.update(ast.dump(tree).encode())
+    except (OSError, TypeError):
+        return None
+    return digest.hexdigest()
+
+
+def _modules(cls: type) -> set[ModuleType]:
+    """Modules that define ``cls``, its bases, and whatever stands in these from the same package."""
+    found: set[ModuleType] = set()
+    waiting = [sys.modules[base.__module__] for base in cls.__mro__ if base.__module__ not in OUTSIDE]
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting.extend(_neighbours(module))
+    return found
+
+
+def _neighbours(module: ModuleType) -> Iterator[ModuleType]:
+    package = module.__name__.rpartition(".")[0]
+    for value in vars(module).values():
+        origin = getattr(value, "__module__", None)
+        if isinstance(origin, str) and package and origin.startswith(f"{package}.") and origin in sys.modules:
+            yield sys.modules[origin]
+
+
+class _WithoutProse(ast.NodeTransformer):
+    """Drops docstrings, and what only describes."""
+
+    def visit(self, node: ast.AST) -> Any:
+        self.generic_visit(node)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [part for part in node.body if not _is_prose(part)] or [ast.Pass()]
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "param":
+            node.args, node.keywords = node.args[:1], []  # what it may be is no part of what it means
+        return node
+
+
+def _is_prose(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return True
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return bool(targets) and all(isinstance(t, ast.Name) and t.id in PROSE for t in targets)

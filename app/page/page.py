@@ -106,7 +106,8 @@ class Page:
         session.on_return = lambda: self.notify(
             "The connection was lost for a while, and what ran was stopped."
         )
-        session.views = [self.convergence, self.sparsity]
+        for view in (self.convergence, self.sparsity):
+            session.show_in(view)
         session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar]
         self.pending = theme.html(margin=(0, 10))
         self._show(setting)
@@ -280,8 +281,8 @@ class Page:
             panel = PathPanel(self.session, self._path_wanted)
             self.session.watchers.append(panel)
             return panel.view
-        view = TABS[id](self.session.traces, self.session.cursor)
-        self.session.views.append(view)
+        view = TABS[id]((), self.session.cursor)
+        self.session.show_in(view)
         return view
 
     def _path_wanted(self) -> tuple[Problem, Setting] | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
+import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import panel as pn
@@ -17,6 +20,8 @@ from app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
 from app.views import View
 from app.views.cursor import Cursor
 from solvers import Trace
+
+log = logging.getLogger(__name__)
 
 #: Said in place of a plot while runs are under way.
 WAITING = "No run that is shown has an iterate yet."
@@ -57,6 +62,7 @@ class Session:
         self.pulse = Pulse()
         #: What has to come before anything can be run; empty if nothing has to.
         self.awaits = ""
+        self._failures: set[tuple[type, type, str]] = set()
 
     # runs
 
@@ -145,6 +151,28 @@ class Session:
         self._tasks.append((worker, then))
         return worker
 
+    # what shows them
+
+    def show_in(self, view: View) -> None:
+        """Draw the runs in this view too from now on."""
+        view.on_failure = self._failed
+        self.views.append(view)
+        view.show(self.traces)
+
+    def _attempt(self, work: Callable[[], None], who: object) -> None:
+        """Do it; an error is logged, and keeps nothing else from being done."""
+        try:
+            work()
+        except Exception as error:
+            self._failed(who, error)
+
+    def _failed(self, who: object, error: Exception) -> None:
+        """Log an error with the place it comes from, once: at every tick there may be one."""
+        place = str(traceback.extract_tb(error.__traceback__)[-1:])
+        if (failure := (type(who), type(error), place)) not in self._failures:
+            self._failures.add(failure)
+            log.error("%s failed while the page was brought up to date", type(who).__name__, exc_info=error)
+
     # the timer
 
     def start_timer(self, connections: Callable[[], int]) -> None:
@@ -202,7 +230,7 @@ class Session:
             finished = [(worker, then) for worker, then in self._tasks if worker.done.is_set()]
             self._tasks = [(worker, then) for worker, then in self._tasks if not worker.done.is_set()]
             for worker, then in finished:
-                then(worker)
+                self._attempt(partial(then, worker), worker)
             traces = self.traces
             changed = len(traces) != len(self._shown) or any(
                 a is not b for a, b in zip(traces, self._shown, strict=True)
@@ -217,7 +245,7 @@ class Session:
                 if not live or (self.drawing and self._ticks % (self.drawing * view.every) == 0):
                     view.update()
             for watcher in self.watchers:
-                watcher.update()
+                self._attempt(watcher.update, watcher)
 
     def close(self) -> None:
         """End everything; the session is over."""

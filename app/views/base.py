@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import panel as pn
@@ -36,6 +36,8 @@ class View(Viewer):
     #: Views that this one is made of; they have the same runs, and are hidden with it.
     parts: Sequence[View] = ()
     _whole: View | None = None
+    #: Told of an error in drawing, which is then said in the view's place; without it the error is raised.
+    on_failure: Callable[[View, Exception], None] | None = None
 
     visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")
     awaits: str = param.String(default="", doc="what has to come first, said where there is nothing to draw")
@@ -106,13 +108,28 @@ class View(Viewer):
 
     def update(self) -> None:
         """Draw what is new; nothing while hidden."""
-        if not self.in_sight:
-            return
+        if self.in_sight:
+            self._attempt(self._draw_all)
+
+    def _draw_all(self) -> None:
         if self._alone or self.cursor.run is None:
             self.cursor.keep_up(self.traces)
         self._invite()
         self._cover(not self.has_content())
         self.draw()
+
+    def _attempt(self, work: Callable[[], None]) -> None:
+        """Draw; an error is said in place of the panes and told to ``on_failure``, or raised if there is
+        none."""
+        try:
+            work()
+        except Exception as error:
+            if self.on_failure is None:
+                raise
+            what = html.escape(f"{type(error).__name__}: {error}")
+            self._hint.object = f'<p class="hint error" role="alert">This view cannot be drawn: {what}.</p>'
+            self._cover(True)
+            self.on_failure(self, error)
 
     def _invite(self) -> None:
         """Say what to do, or what has to come first."""
@@ -146,7 +163,7 @@ class View(Viewer):
 
     def _moved(self, *events: param.parameterized.Event) -> None:
         if self.visible and not self.cursor.keeping_up:
-            self.draw()
+            self._attempt(self.draw)
 
     def _tapped(self, event: object) -> None:
         """Move the cursor along its run to a click on a plot over iterations."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import subprocess
 import sys
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
     from app.page.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def no_failure_is_passed_over(caplog: pytest.LogCaptureFixture) -> Generator[None, None, None]:
+    """A page goes on where a part of it fails, and logs it: a test that wants that clears the log."""
+    yield
+    records = [*caplog.get_records("setup"), *caplog.get_records("call")]
+    failures = [r for r in records if r.levelno >= logging.ERROR and r.name.startswith("app.")]
+    assert failures == [], "\n".join(map(caplog.handler.format, failures))
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from .problems.certificate import duality_gap
 from .problems.losses.base import BoundLoss, Loss
 from .problems.losses.row_loss import RowLoss
 from .problems.names import Names
+from .problems.optimality import Knows, why_no_tol
 from .problems.penalties import Penalty
 from .problems.problem import Line, Point, Problem
 from .problems.scores import Scores
@@ -51,6 +52,7 @@ __all__ = [
     "Gate",
     "Interrupted",
     "Iterate",
+    "Knows",
     "Line",
     "Loss",
     "Names",
@@ -81,6 +83,7 @@ __all__ = [
     "solve",
     "solve_path",
     "undercuts",
+    "why_no_tol",
     "why_not_loss",
     "why_not_solver",
 ]

@@ -24,6 +24,7 @@ class Trait(enum.Flag):
     ROWS = enum.auto()
     BOUNDED = enum.auto()
     NO_RIDGE = enum.auto()
+    RIDGE = enum.auto()
 
 
 PHRASES = {
@@ -35,6 +36,7 @@ PHRASES = {
     Trait.ROWS: "a loss that is a sum over single rows of scores",
     Trait.BOUNDED: "a loss of bounded curvature",
     Trait.NO_RIDGE: "a penalty without ridge",
+    Trait.RIDGE: "a ridge as penalty",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 

@@ -152,6 +152,8 @@ def problems(task: Task, progress: Progress) -> list[solvers.Problem]:
     for problem in made:
         for _, solver in task.entrants:
             _check(solver, problem)
+            if task.limits.get("tol") is not None and (reason := solvers.why_no_tol(problem, solver.knows)):
+                raise ValueError(f"--tol {task.limits['tol']:g} {reason}")
     return made
 
 

@@ -174,7 +174,9 @@ def _better(f: float, violation: float, best: Reference) -> bool:
 def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
     """Up to ``ATTEMPTS`` solvers that take the problem, the precise ones first."""
     fitting = solvers.compatible(problem.loss.id, problem.penalty.id)
-    ids = [id for id in PRECISE if id in fitting] + [id for id in fitting if id not in PRECISE]
+    ids = [id for id in PRECISE if id in fitting]
+    if problem.smooth:  # without a gradient those that are not precise would take for ever
+        ids += [id for id in fitting if id not in PRECISE]
     able = (s for s in (_solver(id) for id in ids) if s.refuses(problem) is None)
     return itertools.islice(able, ATTEMPTS)
 

@@ -103,6 +103,7 @@ class L2(Penalty):
     id = "l2"
     name = "ℓ2 (ridge)"
     summary = "½‖w‖², keeps all weights small"
+    traits = Penalty.traits | Trait.RIDGE
     sparse = False
 
     @property

@@ -27,7 +27,7 @@ def source_digest(cls: type) -> str | None:
         for module in sorted(_modules(cls), key=lambda module: module.__name__):
             tree = _WithoutProse().visit(ast.parse(inspect.getsource(module)))
             digest.update(ast.dump(tree).encode())
-    except (OSError, TypeError):
+    except (OSError, TypeError, KeyError):
         return None
     return digest.hexdigest()
 
@@ -59,7 +59,7 @@ class _WithoutProse(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             node.body = [part for part in node.body if not _is_prose(part)] or [ast.Pass()]
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "param":
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("param"):
             node.args, node.keywords = node.args[:1], []  # what it may be is no part of what it means
         return node
 

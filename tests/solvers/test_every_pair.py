@@ -1,14 +1,18 @@
 """Every solver on every problem that the registry calls compatible, against one optimality condition."""
 
 import functools
+from pathlib import Path
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
 import solvers
+from app.plugins import load_file
 from tests.solvers.helpers import MAKERS
 from tests.solvers.oracles import Oracle
 
+PLUGIN = Path(__file__).resolve().parents[1] / "app" / "hinge_plugin.py"
 #: λ of problems whose optimum all solvers reach in a second or so; ratio to λ_max for sparse penalties.
 #: The ridge goes with the average over instances, whatever the convention of the loss.
 RATIO, RIDGE = 0.05, 0.01
@@ -94,3 +98,38 @@ def test_solvers_without_an_end_come_near_the_optimum(pair):
     best = min(oracle.objective(answer(s, *problem).w) for s in solvers_of(problem))
     assert trace.result["objective"] == pytest.approx(oracle.objective(trace.w), rel=1e-10)
     assert -1e-9 <= solvers.relative_gap(oracle.objective(trace.w), best) <= NEAR[solver][1]
+
+
+@pytest.mark.usefixtures("registries")
+@pytest.mark.parametrize("kind", MAKERS)
+def test_a_solver_and_a_loss_from_a_plug_in_take_part(kind):
+    """The subgradient method of the plug-in on every loss with a ridge, its own among them."""
+    load_file(PLUGIN)
+    seen = 0
+    for loss in solvers.losses_for(kind):
+        assert "averaged-subgradient" in solvers.compatible(loss, "l2")
+        assert "averaged-subgradient" not in solvers.compatible(loss, "l1")
+        data = MAKERS[kind]()
+        problem = solvers.make_problem(data, loss=loss, penalty="l2", average=True, lam=0.1)
+        solver = solvers.make_solver("averaged-subgradient")
+        trace = solvers.Run(
+            problem, solver, stopping=solvers.Stopping(max_iter=20_000, max_seconds=1.0)
+        ).execute()
+        if loss == "hinge":
+            best = least_hinge(data, 0.1)
+        else:
+            best = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-8).result["objective"]
+        proved = trace.result["dual_gap"]
+        assert -1e-9 <= trace.result["objective"] - best <= proved * (1.0 + 1e-9)
+        assert proved <= 0.3 * best
+        assert best <= trace.objective[-1] <= trace.objective[0]
+        seen += 1
+    assert seen == len(solvers.losses_for(kind)) > 0
+
+
+def least_hinge(data, lam):
+    """The minimum by another program."""
+    w = cp.Variable(data.train.X.shape[1])
+    margins = cp.multiply(data.train.y.astype(float), data.train.X @ w)
+    objective = cp.sum(cp.pos(1.0 - margins)) / len(data.train.y) + 0.5 * lam * cp.sum_squares(w)
+    return float(cp.Problem(cp.Minimize(objective)).solve())

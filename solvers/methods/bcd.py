@@ -11,8 +11,9 @@ import numpy as np
 from ..declare import Trait, as_printed, param
 from ..parts.linesearch import Search
 from ..problems.lipschitz import block_constants, constant_param
+from ..problems.losses.columns import ColumnData
 from ..problems.problem import Point
-from .bcd_kernels import TRIALS, update_rows
+from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver
 
@@ -139,10 +140,12 @@ class _Passes:
 
     def __init__(self, solver: BlockCoordinateDescent, problem: Problem, point: Point) -> None:
         self.solver, self.problem, self.point = solver, problem, point
-        self.K, self.labels = solver.constants(problem), problem.loss.labels
-        self.floor = FLOOR * problem.scale * problem.design.column_squares()
-        self.shares = np.ones(problem.design.n_features)
-        self.W, _ = problem.design.split(point.w)
+        design, self.K = problem.design, solver.constants(problem)
+        columns = design.starts, design.edges, design.rows, design.values
+        self.data = ColumnData(problem.loss.sample_code, problem.loss.labels, *columns)
+        self.floor = FLOOR * problem.scale * design.column_squares()
+        self.shares = np.ones(design.n_features)
+        self.W, _ = design.split(point.w)
         self.count = 0
         self.activate()
 
@@ -171,17 +174,19 @@ class _Passes:
         scores, penalty, search = self.point.scores, problem.penalty, self.K.size == 0
         kinks = sum(penalty.row_norms)
         slack = v_max / problem.loss.n_instances / kinks if solver.shrinking and kinks else np.inf
-        searching = (solver.omega, solver.sigma, solver.lengthen) if search else (0.0, 0.0, 1.0)
+        blocks = Blocks(self.keep, self.K, self.floor, self.shares)
+        strengths = Strengths(problem.scale, penalty.ridge, *penalty.row_norms)
+        searching = Searching(0.0, 0.0, 1.0)
+        if search:
+            searching = Searching(solver.omega, solver.sigma, solver.lengthen)
         work = np.cumsum(design.column_nnz[order] * design.n_outputs)
         cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
         total, largest, trials, longest = 0.0, 0.0, 0, np.zeros((TRIALS + 1, 3))
+        paper = solver.rule == "paper"
         for part in np.split(order, cuts):
             sums, most, tried, touched = update_rows(
-                problem.loss.sample_code, design.starts, design.edges, design.rows, design.values,
-                self.labels, scores.Z, self.W, part, self.keep, self.K, self.floor, self.shares,
-                problem.scale, penalty.ridge, *penalty.row_norms, *searching, slack, solver.rule == "paper",
-                longest,
-            )  # fmt: skip
+                self.data, scores.Z, self.W, part, blocks, strengths, searching, slack, paper, longest
+            )
             total, largest, trials = total + sums, max(largest, most), trials + tried
             design.touched += touched
             problem.pulse()

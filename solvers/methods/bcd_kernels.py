@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compute.jit import kernel
@@ -14,12 +16,38 @@ ROUNDING, TRIALS = 10.0 * np.finfo(float).eps, 30
 LEAST = 0.1
 
 
+class Blocks(NamedTuple):
+    """What is kept of each feature: whether it stays active, its K_j (empty with a search), and with a search
+    the least 𝓛_j and the share s_j of the second derivatives."""
+
+    keep: np.ndarray
+    K: np.ndarray
+    floor: np.ndarray
+    shares: np.ndarray
+
+
+class Strengths(NamedTuple):
+    """Factors of the parts of the objective: scale · loss + ridge ½‖w‖² + the norms of :mod:`.row_norms`."""
+
+    scale: float
+    ridge: float
+    l1: float
+    l2: float
+    sup: float
+
+
+class Searching(NamedTuple):
+    """How a row is searched along: factor of the steps, share of the promised decrease, factor of s_j."""
+
+    omega: float
+    sigma: float
+    lengthen: float
+
+
 @kernel
-def update_rows(
-    code, starts, edges, rows, values, y, Z, W, order, keep, K, floor, shares,
-    scale, ridge, l1, l2, sup, omega, sigma, lengthen, slack, ignore_direction, longest,
-):  # fmt: skip
-    """Algorithm 2 for the features of ``order``; Z = X W moves with W.
+def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_direction, longest):
+    """Algorithm 2 for the features of ``order``; Z = X W moves with W. ``data`` is what
+    :mod:`..problems.losses.columns` reads.
 
     𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search where K is empty; where it is zero
     only the penalty sees the row. Shares s_j fall by the factor ``lengthen`` where the first trial is taken,
@@ -31,6 +59,9 @@ def update_rows(
     before and j, then t, f and the most that the rule allows, a row a trial. That f is what depends on the
     row, up to a constant.
     """
+    keep, K, floor, shares = blocks
+    scale, ridge, l1, l2, sup = strengths
+    omega, sigma, lengthen = searching
     m, search = W.shape[1], K.size == 0
     G, H, V, out, part = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     tried = np.empty((TRIALS, 3))
@@ -38,8 +69,8 @@ def update_rows(
     total, largest, trials, touched = 0.0, 0.0, 0, 0
     for j in order:
         w = W[j]
-        loss = column_derivatives(code, starts, edges, rows, values, y, Z, j, G, H, work)
-        entries = column_entries(starts, j)
+        loss = column_derivatives(data, Z, j, G, H, work)
+        entries = column_entries(data.starts, j)
         touched += entries
         keep[j] = zero = True
         for c in range(m):
@@ -69,7 +100,7 @@ def update_rows(
         if not moves:
             continue
         if not search:
-            move_scores(starts, edges, rows, values, Z, j, out)
+            move_scores(data, Z, j, out)
             touched += entries
             for c in range(m):
                 w[c] = V[c]
@@ -84,7 +115,7 @@ def update_rows(
                 t = 0.0
             for c in range(m):
                 part[c] = (t - done) * out[c]
-            after = column_move(code, starts, edges, rows, values, y, Z, j, part, work)
+            after = column_move(data, Z, j, part, work)
             touched += entries
             done = t
             if t == 0.0:
@@ -112,12 +143,12 @@ def update_rows(
 
 
 @kernel
-def move_scores(starts, edges, rows, values, Z, j, change):
+def move_scores(data, Z, j, change):
     """Z += x_j change."""
-    for b in range(starts.shape[0]):
-        edge = np.uint64(edges[b])
-        for p in range(np.uint64(starts[b, j]), np.uint64(starts[b, j + 1])):
-            i, x = edge + rows[p], values[p] if values.size else 1.0
+    for b in range(data.starts.shape[0]):
+        edge = np.uint64(data.edges[b])
+        for p in range(np.uint64(data.starts[b, j]), np.uint64(data.starts[b, j + 1])):
+            i, x = edge + data.rows[p], data.values[p] if data.values.size else 1.0
             for c in range(change.size):
                 Z[i, c] += x * change[c]
 

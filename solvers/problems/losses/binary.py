@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
 from .base import Loss
-from .row_loss import RowLoss
+from .row_loss import CodedRowLoss
 from .rows import LOGISTIC
 
 
@@ -29,18 +28,12 @@ class Logistic(Loss):
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundLogistic:
-        return BoundLogistic(self, 1, np.ascontiguousarray(part.y, dtype=np.float64))
+        return BoundLogistic(self, 1, np.ascontiguousarray(part.y, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
-class BoundLogistic(RowLoss):
+class BoundLogistic(CodedRowLoss):
     """The logistic loss for labels ``y`` of -1 and +1."""
-
-    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        logistic_values(Z[:, 0], y, out)
-
-    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        logistic_residual(Z[:, 0], y, G[:, 0])
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return np.abs(G) * (1.0 - np.abs(G))
@@ -49,21 +42,4 @@ class BoundLogistic(RowLoss):
         return np.full(self.n_instances, 0.25)
 
     def predict(self, scores: Scores) -> np.ndarray:
-        return np.where(scores.Z[:, 0] >= 0, 1.0, -1.0)
-
-
-@kernel
-def logistic_values(z, y, out):
-    """out = log(1 + exp(-y z)), without overflow for any finite z."""
-    for i in range(z.size):
-        margin = y[i] * z[i]
-        out[i] = np.log1p(np.exp(-abs(margin))) + max(-margin, 0.0)
-
-
-@kernel
-def logistic_residual(z, y, out):
-    """out = -y σ(-y z)."""
-    for i in range(z.size):
-        margin = y[i] * z[i]
-        e = np.exp(-abs(margin))
-        out[i] = -y[i] * (e if margin > 0 else 1.0) / (1.0 + e)
+        return np.where(scores.Z[:, 0] >= 0, 1, -1)

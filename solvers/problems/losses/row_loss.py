@@ -11,6 +11,7 @@ import numpy as np
 from ..scores import Scores
 from .base import BoundLoss
 from .chunks import moved_rows, row_chunks
+from .rows import residuals_of, values_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,3 +66,14 @@ class RowLoss(BoundLoss):
         """Call ``task(lo, hi)`` for runs of rows that stay in the cache, by the team."""
         chunks = row_chunks(self.n_instances, self.n_outputs)
         self.team.each(lambda k: task(*chunks[k]), range(len(chunks)), self.pulse)
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRowLoss(RowLoss):
+    """Base of the losses that have a formula in :mod:`.rows`: values and residual come from there."""
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        values_of(self.sample_code, Z, y.reshape(-1), out)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        residuals_of(self.sample_code, Z, y.reshape(-1), G)

@@ -1,8 +1,10 @@
 """Losses of single rows of scores: value, and first and second derivatives by score.
 
-A kernel cannot take another as argument and stay in the cache, so the loss is chosen by a code: each loss
-that offers ``Trait.ROWS`` has one. Labels ``y`` are those of one row: the class, the sign, or
-0 and 1 for each label.
+Each formula stands here once; values, residuals, columns (:mod:`.columns`) and single samples
+(:mod:`.samples`) call it. A row's loss takes ``g`` and ``h`` for its derivatives by single scores, None where
+they are not wanted: Numba compiles what is left of it without them. A kernel cannot take another as argument
+and stay in the cache, so the loss is chosen by a code: each loss that offers ``Trait.ROWS`` has one. Labels
+``y`` are those of one row: the class, the sign, or 0 and 1 for each label.
 """
 
 from __future__ import annotations
@@ -18,126 +20,180 @@ MULTICLASS_HINGE, MULTITASK_HINGE, MULTILABEL_HINGE = 4, 5, 6
 
 
 @kernel
-def row_loss(code, z, y):
-    """Loss of scores z (outputs,)."""
-    if code == MULTICLASS_HINGE:
-        return _multiclass_hinge(z, y[0])
-    if code == LOGISTIC:
-        margin = y[0] * z[0]
-        return np.log1p(np.exp(-abs(margin))) + max(-margin, 0.0)
-    if code == SOFTMAX:
-        top = z.max()
-        total = 0.0
+def logistic(margin):
+    """log(1 + exp(-margin)) without overflow for any finite margin, and its first two derivatives."""
+    e = np.exp(-abs(margin))
+    loss = np.log1p(e) + max(-margin, 0.0)
+    return loss, -(e if margin > 0 else 1.0) / (1.0 + e), e / (1.0 + e) ** 2
+
+
+@kernel
+def squared_hinge(a):
+    """max(a, 0)² and its first two (generalized) derivatives."""
+    a = max(a, 0.0)
+    return a * a, 2.0 * a, 2.0 if a > 0.0 else 0.0
+
+
+@kernel
+def logistic_row(z, sign, g, h):
+    """log(1 + exp(-sign z))."""
+    loss, first, second = logistic(sign * z[0])
+    if g is not None:
+        g[0] = sign * first
+    if h is not None:
+        h[0] = second
+    return loss
+
+
+@kernel
+def softmax_row(z, label, g, h):
+    """log Σ exp(z) - z_label."""
+    top, total = z[0], 0.0
+    for c in range(1, z.size):
+        top = max(top, z[c])
+    if g is None:
         for c in range(z.size):
             total += np.exp(z[c] - top)
-        return np.log(total) + top - z[y[0]]
-    total = 0.0
-    if code == MULTITASK_HINGE:
+    else:
         for c in range(z.size):
-            a = max(1.0 - z[c] if y[c] else 1.0 + z[c], 0.0)
-            total += a * a
-        return total
-    for r in range(z.size):
-        if y[r]:
-            for q in range(z.size):
-                if not y[q]:
-                    a = max(1.0 - z[r] + z[q], 0.0)
-                    total += a * a
-    return total
-
-
-@kernel
-def row_derivatives(code, z, y, g, h):
-    """The same; g and h take its first and (generalized) second derivatives by single scores."""
-    if code == MULTICLASS_HINGE:
-        return _multiclass_hinge_derivatives(z, y[0], g, h)
-    if code == LOGISTIC:
-        margin = y[0] * z[0]
-        e = np.exp(-abs(margin))
-        g[0] = -y[0] * (e if margin > 0 else 1.0) / (1.0 + e)
-        h[0] = e / (1.0 + e) ** 2
-        return np.log1p(e) + max(-margin, 0.0)
-    if code == SOFTMAX:
-        loss = softmax(z, y[0], g)
+            g[c] = np.exp(z[c] - top)
         for c in range(z.size):
-            p = g[c] + 1.0 if c == y[0] else g[c]
-            h[c] = p * (1.0 - p)
-        return loss
-    total = 0.0
-    if code == MULTITASK_HINGE:
+            total += g[c]
         for c in range(z.size):
-            sign = 1.0 if y[c] else -1.0
-            a = max(1.0 - sign * z[c], 0.0)
-            total += a * a
-            g[c] = -2.0 * sign * a
-            h[c] = 2.0 if a > 0.0 else 0.0
-        return total
-    g[:] = 0.0
-    h[:] = 0.0
-    for r in range(z.size):
-        if y[r]:
-            for q in range(z.size):
-                if not y[q]:
-                    a = 1.0 - z[r] + z[q]
-                    if a > 0.0:
-                        total += a * a
-                        g[r] -= 2.0 * a
-                        g[q] += 2.0 * a
-                        h[r] += 2.0
-                        h[q] += 2.0
-    return total
-
-
-@kernel
-def softmax(z, label, g):
-    """log Σ exp(z) - z_label; g takes its derivatives."""
-    top = z.max()
-    total = 0.0
-    for c in range(z.size):
-        g[c] = np.exp(z[c] - top)
-        total += g[c]
-    for c in range(z.size):
-        g[c] /= total
-    g[label] -= 1.0
+            g[c] /= total
+            if h is not None:
+                h[c] = g[c] * (1.0 - g[c])
+        g[label] -= 1.0
     return np.log(total) + top - z[label]
 
 
 @kernel
-def _multiclass_hinge(z, label):
-    rest, total = 1.0 - z[label], 0.0
+def multiclass_hinge_row(z, label, g, h):
+    """Σ_{r ≠ label} max(1 - (z_label - z_r), 0)²."""
+    rest, total, slope, curvature = 1.0 - z[label], 0.0, 0.0, 0.0
     for c in range(z.size):
-        a = max(rest + z[c], 0.0) if c != label else 0.0
-        total += a * a
+        loss, first, second = squared_hinge(rest + z[c] if c != label else 0.0)
+        total += loss
+        if g is not None:
+            g[c] = first
+            slope += first
+        if h is not None:
+            h[c] = second
+            curvature += second
+    if g is not None:
+        g[label] = -slope
+    if h is not None:
+        h[label] = curvature
     return total
 
 
 @kernel
-def _multiclass_hinge_derivatives(z, label, g, h):
-    rest, total, sum_a, active = 1.0 - z[label], 0.0, 0.0, 0.0
+def multitask_hinge_row(z, y, g, h):
+    """Σ_r max(1 - y_r z_r, 0)², y_r = 1 for labels that the row has, else -1."""
+    total = 0.0
     for c in range(z.size):
-        a = max(rest + z[c], 0.0) if c != label else 0.0
-        total += a * a
-        sum_a += a
-        g[c] = 2.0 * a
-        h[c] = 2.0 if a > 0.0 else 0.0
-        active += h[c]
-    g[label] = -2.0 * sum_a
-    h[label] = active
+        sign = 2.0 * y[c] - 1.0
+        loss, first, second = squared_hinge(1.0 - sign * z[c])
+        total += loss
+        if g is not None:
+            g[c] = -sign * first
+        if h is not None:
+            h[c] = second
     return total
+
+
+@kernel
+def multilabel_hinge_row(z, y, g, h):
+    """Σ max(1 - (z_r - z_q), 0)² over labels r that the row has, and q that it has not."""
+    total = 0.0
+    if g is not None:
+        g[:] = 0.0
+    if h is not None:
+        h[:] = 0.0
+    for r in range(z.size):
+        if y[r]:
+            for q in range(z.size):
+                if not y[q]:
+                    loss, first, second = squared_hinge(1.0 - z[r] + z[q])
+                    total += loss
+                    if g is not None:
+                        g[r] -= first
+                        g[q] += first
+                    if h is not None:
+                        h[r] += second
+                        h[q] += second
+    return total
+
+
+@kernel
+def _row(code, z, y, g, h):
+    if code == LOGISTIC:
+        return logistic_row(z, y[0], g, h)
+    if code == SOFTMAX:
+        return softmax_row(z, y[0], g, h)
+    if code == MULTICLASS_HINGE:
+        return multiclass_hinge_row(z, y[0], g, h)
+    if code == MULTITASK_HINGE:
+        return multitask_hinge_row(z, y, g, h)
+    return multilabel_hinge_row(z, y, g, h)
+
+
+@kernel
+def row_loss(code, z, y):
+    """Loss of scores z (outputs,)."""
+    return _row(code, z, y, None, None)
+
+
+@kernel
+def row_derivatives(code, z, y, g, h):
+    """Loss of scores z; g and h take its first and (generalized) second derivatives by single scores."""
+    return _row(code, z, y, g, h)
 
 
 @kernel
 def values_of(code, Z, y, out):
-    """Loss of each row of Z, whose labels are equal shares of y."""
-    width = y.size // max(Z.shape[0], 1)
-    for i in range(Z.shape[0]):
-        out[i] = row_loss(code, Z[i], y[i * width : (i + 1) * width])
+    """Loss of each row of Z, whose labels are equal shares of y. The loss is chosen outside of the loops: a
+    choice at each row makes hinges three times as slow."""
+    n = Z.shape[0]
+    if code == LOGISTIC:
+        z = Z.reshape(-1)
+        for i in range(n):
+            out[i] = logistic(y[i] * z[i])[0]
+    elif code == SOFTMAX:
+        for i in range(n):
+            out[i] = softmax_row(Z[i], y[i], None, None)
+    elif code == MULTICLASS_HINGE:
+        for i in range(n):
+            out[i] = multiclass_hinge_row(Z[i], y[i], None, None)
+    elif code == MULTITASK_HINGE:
+        labels = y.reshape(Z.shape)
+        for i in range(n):
+            out[i] = multitask_hinge_row(Z[i], labels[i], None, None)
+    else:
+        labels = y.reshape(Z.shape)
+        for i in range(n):
+            out[i] = multilabel_hinge_row(Z[i], labels[i], None, None)
 
 
 @kernel
 def residuals_of(code, Z, y, G):
     """∂/∂Z of the sum over rows."""
-    width = y.size // max(Z.shape[0], 1)
-    h = np.empty(Z.shape[1])
-    for i in range(Z.shape[0]):
-        row_derivatives(code, Z[i], y[i * width : (i + 1) * width], G[i], h)
+    n = Z.shape[0]
+    if code == LOGISTIC:
+        z, g = Z.reshape(-1), G.reshape(-1)
+        for i in range(n):
+            g[i] = y[i] * logistic(y[i] * z[i])[1]
+    elif code == SOFTMAX:
+        for i in range(n):
+            softmax_row(Z[i], y[i], G[i], None)
+    elif code == MULTICLASS_HINGE:
+        for i in range(n):
+            multiclass_hinge_row(Z[i], y[i], G[i], None)
+    elif code == MULTITASK_HINGE:
+        labels = y.reshape(Z.shape)
+        for i in range(n):
+            multitask_hinge_row(Z[i], labels[i], G[i], None)
+    else:
+        labels = y.reshape(Z.shape)
+        for i in range(n):
+            multilabel_hinge_row(Z[i], labels[i], G[i], None)

@@ -12,7 +12,7 @@ from ...compute.jit import kernel
 from .chain_log import log_chain
 from .chain_packed import SAFE
 from .chain_single import marginals, shift_rows
-from .rows import CHAIN, TREE, row_derivatives, softmax
+from .rows import CHAIN, TREE, row_derivatives, softmax_row
 from .tree import downward, upward
 
 
@@ -71,6 +71,6 @@ def _tree(Z, label, parents, leaves, G):
     for q in range(leaves.size):
         if leaves[q] == label:
             truth = q
-    loss = softmax(α[0], truth, P[0])
+    loss = softmax_row(α[0], truth, P[0], None)
     upward(P, leaves, parents, G)
     return loss

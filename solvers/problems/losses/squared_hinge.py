@@ -13,22 +13,11 @@ from ...declare import Trait
 from ..multilabel import ranking_loss
 from ..scores import Scores
 from .base import Loss
-from .row_loss import RowLoss
-from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE, residuals_of, values_of
+from .row_loss import CodedRowLoss
+from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE
 
 #: What all squared hinges offer.
 TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.BOUNDED
-
-
-@dataclass(frozen=True, eq=False)
-class BoundSquaredHinge(RowLoss):
-    """Base: values and residual come from the kernels of :mod:`.rows`."""
-
-    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        values_of(self.sample_code, Z, y.reshape(-1), out)
-
-    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        residuals_of(self.sample_code, Z, y.reshape(-1), G)
 
 
 @dataclass(frozen=True)
@@ -49,7 +38,7 @@ class MulticlassSquaredHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMulticlassHinge(BoundSquaredHinge):
+class BoundMulticlassHinge(CodedRowLoss):
     """The multiclass squared hinge for labels ``y`` from 0 to m - 1."""
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -94,7 +83,7 @@ class MultitaskSquaredHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMultitaskHinge(BoundSquaredHinge):
+class BoundMultitaskHinge(CodedRowLoss):
     """The multitask squared hinge for labels ``y`` of 0 and 1, (n, m)."""
 
     #: whether each sample has exactly one label
@@ -137,7 +126,7 @@ class MultilabelSquaredHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMultilabelHinge(BoundSquaredHinge):
+class BoundMultilabelHinge(CodedRowLoss):
     """The multilabel squared hinge for labels ``y`` of 0 and 1, (n, m)."""
 
     def curvature(self, tight: bool) -> np.ndarray:

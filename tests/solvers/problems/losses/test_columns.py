@@ -6,7 +6,13 @@ import pytest
 import solvers
 from solvers.declare import Trait
 from solvers.problems import design
-from solvers.problems.losses.columns import column_derivatives, column_entries, column_move, scratch_for
+from solvers.problems.losses.columns import (
+    ColumnData,
+    column_derivatives,
+    column_entries,
+    column_move,
+    scratch_for,
+)
 from solvers.problems.losses.rows import row_derivatives, row_loss
 from tests.solvers.helpers import MAKERS, dense_of
 
@@ -34,7 +40,7 @@ class Columns:
     @property
     def arguments(self):
         it = self.problem.design
-        return self.code, it.starts, it.edges, it.rows, it.values, self.labels, self.Z
+        return ColumnData(self.code, self.labels, it.starts, it.edges, it.rows, it.values), self.Z
 
     def move(self, j, change):
         return column_move(*self.arguments, j, change, self.work)

@@ -66,6 +66,22 @@ def test_second_derivatives_from_the_residual_are_those_of_the_rows(kind, loss):
         np.testing.assert_allclose(found[i], h, atol=1e-14)
 
 
+@pytest.mark.parametrize(("kind", "loss"), ROWS)
+@pytest.mark.parametrize("size", [1.0, 100.0])
+def test_values_and_residual_are_those_of_the_rows_one_by_one(kind, loss, size):
+    """Of the softmax too, which NumPy computes a chunk at a time."""
+    _, problem = problem_of(kind, loss)
+    scores, n = some_scores(problem), problem.loss.n_instances
+    scores.Z[:] *= size
+    labels, code = problem.loss.labels.reshape(n, -1), problem.loss.sample_code
+    values, G = problem.loss.values(scores), problem.loss.residual(scores).Z
+    for i in range(n):
+        g, h = np.empty(scores.Z.shape[1]), np.empty(scores.Z.shape[1])
+        assert values[i] == pytest.approx(row_loss(code, scores.Z[i], labels[i]), rel=1e-13)
+        assert values[i] == pytest.approx(row_derivatives(code, scores.Z[i], labels[i], g, h), rel=1e-13)
+        np.testing.assert_allclose(G[i], g, rtol=1e-12, atol=1e-15)
+
+
 def hessian(problem, w, at):
     """By differences of the gradient, over the weights ``at``."""
     step, columns = 1e-5, []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -77,32 +77,29 @@ class _State:
         self.problem, self.w, self.eta0, self.t, self.length = problem, w, eta0, 0, 0.0
         # single instances have the loss of the average objective
         share = 1.0 / (problem.scale * loss.n_instances)
-        self.strengths = np.array([share * s for s in (*problem.penalty.row_norms, problem.penalty.ridge)])
+        strengths = np.array([share * s for s in (*problem.penalty.row_norms, problem.penalty.ridge)])
         self.rows = problem.design.by_rows()
-        self.offsets = getattr(loss, "offsets", np.arange(loss.n_instances + 1))
-        none = np.zeros(0, dtype=np.int64)
-        self.tree = getattr(loss, "parents", none), getattr(loss, "leaves", none)
-        self.labels = loss.labels
-        self.done = np.zeros(problem.design.n_features, dtype=np.int64)
-        self.paid = np.zeros(problem.design.n_features)
+        self.instances = loss.instances()
+        n_features = problem.design.n_features
+        self.shrunk = Shrunk(strengths, np.zeros(n_features, dtype=np.int64), np.zeros(n_features))
         self.place = np.full(problem.design.n_features, -1, dtype=np.int64)
 
     def steps(self, order: np.ndarray) -> None:
         """One step for each instance of ``order``; afterwards all rows are up to date."""
         problem, design = self.problem, self.problem.design
         W, tail = design.split(self.w)
-        per_instance = max(1, design.nnz * design.n_outputs // max(self.offsets.size - 1, 1))
+        per_instance = max(1, design.nnz * design.n_outputs // max(problem.loss.n_instances, 1))
         size = max(1, CHUNK // per_instance)
         for lo in range(0, order.size, size):
             part = order[lo : lo + size]
             self.length, touched = fobos_steps(
-                problem.loss.sample_code, *self.rows, self.offsets, self.labels, *self.tree, W, tail, part,
-                self.t, self.eta0, self.length, self.strengths, self.done, self.paid, self.place,
+                self.rows, self.instances, W, tail, part, self.t, self.eta0, self.length, self.shrunk,
+                self.place,
             )  # fmt: skip
             self.t += part.size
             design.touched += touched
             problem.pulse()
-        settle(W, self.t, self.eta0, self.length, self.strengths, self.done, self.paid)
+        settle(W, self.t, self.eta0, self.length, self.shrunk)
 
 
 def choose(problem: Problem, seed: int) -> float:
@@ -138,18 +135,27 @@ def choose(problem: Problem, seed: int) -> float:
         return 10.0**best
 
 
+class Shrunk(NamedTuple):
+    """Strengths of the penalty (ℓ1, ℓ2, ℓ∞ of a row, ridge), and of each feature how many steps, and what
+    sum of their lengths, its row has been shrunk for."""
+
+    strengths: np.ndarray
+    steps: np.ndarray
+    length: np.ndarray
+
+
 @kernel
-def shrink(w, t, eta0, length, strengths, done, paid):
-    """A row after the proximal steps done + 1, ..., t, whose lengths up to t sum to ``length``."""
-    l1, l2, sup, ridge = strengths
+def shrink(W, j, t, eta0, length, shrunk):
+    """Row j after the proximal steps up to t, whose lengths sum to ``length``."""
+    w, (l1, l2, sup, ridge) = W[j], shrunk.strengths
     if ridge == 0.0 and (l1 == 0.0 or l2 == 0.0):
-        step = length - paid
+        step = length - shrunk.length[j]
         row_prox(w, step * l1, step * l2, step * sup)
         return
-    for s in range(done + 1, t + 1):
+    for s in range(shrunk.steps[j] + 1, t + 1):
         if not np.any(w != 0.0):
             break
-        proximal_step(w, eta0 / np.sqrt(s), strengths)
+        proximal_step(w, eta0 / np.sqrt(s), shrunk.strengths)
 
 
 @kernel
@@ -162,12 +168,11 @@ def proximal_step(w, step, strengths):
 
 
 @kernel
-def fobos_steps(
-    code, starts, features, values, offsets, y, parents, leaves, W, tail,
-    order, t, eta0, length, strengths, done, paid, place,
-):  # fmt: skip
+def fobos_steps(rows, instances, W, tail, order, t, eta0, length, shrunk, place):
     """Steps t + 1, t + 2, ... for the instances of ``order``; returns the sum of all lengths, and the
     entries of X touched. ``place`` (all -1) is work space."""
+    starts, features, values = rows
+    code, offsets, y, parents, leaves = instances
     m, width, touched = W.shape[1], y.size // offsets[-1], 0
     G_tail = np.zeros(tail.size)
     transitions = tail.reshape((-1, m))
@@ -182,7 +187,7 @@ def fobos_steps(
                 if place[j] < 0:
                     place[j], mine[n] = n, j
                     n += 1
-                    shrink(W[j], t, eta0, length, strengths, done[j], paid[j])
+                    shrink(W, j, t, eta0, length, shrunk)
                 for c in range(m):
                     Z[row - lo, c] += x * W[j, c]
         residual_of(code, Z, tail, y[lo * width : hi * width], parents, leaves, G, G_tail)
@@ -196,19 +201,19 @@ def fobos_steps(
                     W[j, c] -= eta * x * G[row - lo, c]
         for q in range(n):
             j = mine[q]
-            proximal_step(W[j], eta, strengths)
-            done[j], paid[j], place[j] = t, length, -1
+            proximal_step(W[j], eta, shrunk.strengths)
+            shrunk.steps[j], shrunk.length[j], place[j] = t, length, -1
         for c in range(tail.size):
             tail[c] -= eta * G_tail[c]
         for k in range(transitions.shape[0]):
-            proximal_step(transitions[k], eta, strengths)
+            proximal_step(transitions[k], eta, shrunk.strengths)
         touched += 2 * (starts[hi] - starts[lo])
     return length, touched
 
 
 @kernel
-def settle(W, t, eta0, length, strengths, done, paid):
+def settle(W, t, eta0, length, shrunk):
     """Every row is brought up to date."""
     for j in range(W.shape[0]):
-        shrink(W[j], t, eta0, length, strengths, done[j], paid[j])
-        done[j], paid[j] = t, length
+        shrink(W, j, t, eta0, length, shrunk)
+        shrunk.steps[j], shrunk.length[j] = t, length

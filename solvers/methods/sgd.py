@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -92,28 +92,24 @@ class _State:
         self.lam = problem.penalty.l1 / problem.scale * N / loss.n_instances
         self.q = np.zeros(problem.size)
         self.rows: Rows = design.by_rows()
-        self.offsets = getattr(loss, "offsets", np.arange(loss.n_instances + 1))
-        self.labels = loss.labels
-        none = np.zeros(0, dtype=np.int64)
-        self.tree = getattr(loss, "parents", none), getattr(loss, "leaves", none)
+        self.instances = loss.instances()
         self.place = np.full(design.n_features, -1, dtype=np.int64)
         self.seen = np.zeros(design.n_features, dtype=np.bool_)
 
     def steps(self, solver: SGDL1, order: np.ndarray, eta0: float | None = None) -> None:
         """One step for each instance of ``order``; ``loss`` becomes the sum of their losses on the way."""
         design = self.problem.design
-        W, tail = design.split(self.w)
-        Q, q_tail = design.split(self.q)
-        a = 0.85 if solver.schedule == "exponential" else 0.0
-        per_instance = max(1, design.nnz * design.n_outputs // max(self.offsets.size - 1, 1))
+        weights, paid = Weights(*design.split(self.w)), Weights(*design.split(self.q))
+        decay = 0.85 if solver.schedule == "exponential" else 0.0
+        schedule = Schedule(self.N, solver.eta0 if eta0 is None else eta0, decay, self.lam)
+        per_instance = max(1, design.nnz * design.n_outputs // max(self.problem.loss.n_instances, 1))
         size = max(1, CHUNK // per_instance)
         self.loss = 0.0
         for lo in range(0, order.size, size):
             part = order[lo : lo + size]
             self.u, loss, touched = sgd_steps(
-                self.problem.loss.sample_code, *self.rows, self.offsets, self.labels, *self.tree, W, tail, Q,
-                q_tail, part, self.k, self.N, solver.eta0 if eta0 is None else eta0, a, self.lam, self.u,
-                solver.stale, self.place, self.seen,
+                self.rows, self.instances, weights, paid, part, self.k, schedule, self.u, solver.stale,
+                self.place, self.seen,
             )  # fmt: skip
             self.k += part.size
             self.loss += loss
@@ -122,9 +118,8 @@ class _State:
 
     def settle(self, w: np.ndarray, q: np.ndarray) -> None:
         """All weights pay what they owe."""
-        W, tail = self.problem.design.split(w)
-        Q, q_tail = self.problem.design.split(q)
-        settle(W, tail, Q, q_tail, self.u, self.seen)
+        split = self.problem.design.split
+        settle(Weights(*split(w)), Weights(*split(q)), self.u, self.seen)
 
 
 def tune(solver: SGDL1, problem: Problem) -> float:
@@ -148,7 +143,7 @@ def tune(solver: SGDL1, problem: Problem) -> float:
         return seen[eta0]
 
     norms = rows.squared_norms()
-    offsets = getattr(problem.loss, "offsets", np.arange(problem.loss.n_instances + 1))
+    offsets = problem.loss.instances().offsets
     start = 1.0 / max(np.add.reduceat(norms, offsets[:-1])[chosen].max(), np.finfo(float).tiny)
     eta0 = 2.0 ** np.floor(np.log2(start))
     factor = 2.0 if objective(2.0 * eta0) <= objective(eta0) else 0.5
@@ -157,6 +152,22 @@ def tune(solver: SGDL1, problem: Problem) -> float:
             break
         eta0 *= factor
     return float(eta0)
+
+
+class Weights(NamedTuple):
+    """Weights, or what each of them has paid: of features, (n_features, outputs), and of the tail."""
+
+    W: np.ndarray
+    tail: np.ndarray
+
+
+class Schedule(NamedTuple):
+    """Instances a pass; step η0 / (1 + passes) or, with a ``decay``, η0 decay^passes; λ of a pass."""
+
+    N: int
+    eta0: float
+    decay: float
+    lam: float
 
 
 @kernel
@@ -171,12 +182,14 @@ def _pay(w, q, u):
 
 
 @kernel
-def sgd_steps(
-    code, starts, features, values, offsets, y, parents, leaves, W, tail, Q, q_tail,
-    order, k, N, eta0, decay, lam, u, stale, place, seen,
-):  # fmt: skip
+def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, place, seen):
     """Steps k, k + 1, ... for the instances of ``order``; returns u, the sum of their losses, and the entries
     of X touched. ``place`` (all -1) is work space, ``seen`` marks features met so far."""
+    starts, features, values = rows
+    code, offsets, y, parents, leaves = instances
+    W, tail = weights
+    Q, q_tail = paid
+    N, eta0, decay, lam = schedule
     m, width = W.shape[1], y.size // offsets[-1]
     total, touched = 0.0, 0
     G_tail = np.zeros(tail.size)
@@ -227,8 +240,10 @@ def sgd_steps(
 
 
 @kernel
-def settle(W, tail, Q, q_tail, u, seen):
+def settle(weights, paid, u, seen):
     """Every weight of a feature met so far, and of the tail, pays what it owes."""
+    W, tail = weights
+    Q, q_tail = paid
     for j in range(W.shape[0]):
         if seen[j]:
             for c in range(W.shape[1]):

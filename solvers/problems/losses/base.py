@@ -11,6 +11,7 @@ import numpy as np
 from ...compute.team import Team
 from ...declare import Declared, Trait
 from ..scores import Scores
+from .instances import Instances
 
 
 class Loss(Declared):
@@ -116,6 +117,11 @@ class BoundLoss:
     def labels(self) -> np.ndarray:
         """All labels in one int64 array, the same number of them for each row of scores."""
         return np.ascontiguousarray(self.y, dtype=np.int64).reshape(-1)
+
+    def instances(self) -> Instances:
+        """What kernels read that take one instance at a time; with ``Trait.SAMPLES``."""
+        offsets, none = np.arange(self.n_instances + 1), np.zeros(0, dtype=np.int64)
+        return Instances(self.sample_code, offsets, self.labels, none, none)
 
     @property
     def label_sets(self) -> np.ndarray | None:

@@ -19,6 +19,7 @@ from ..scores import Scores
 from .base import BoundLoss, Loss
 from .chain_log import add_log_marginals, log_chain, log_partition
 from .chain_packed import Block, Messages, Transitions, pack
+from .instances import Instances
 from .rows import CHAIN
 
 #: Tokens of whole sequences that are visited one after another between two pulses.
@@ -82,6 +83,9 @@ class BoundChains(BoundLoss):
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         rows = np.repeat(self.offsets[:-1][instances] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return self._of(self.y[rows], offsets), rows
+
+    def instances(self) -> Instances:
+        return super().instances()._replace(offsets=self.offsets)
 
     @property
     def chunks(self) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from ...declare import Trait
 from ..scores import Scores
 from .base import Loss
 from .chunks import moved_rows, row_chunks, scratch
+from .instances import Instances
 from .row_loss import RowLoss
 from .rows import TREE
 
@@ -53,6 +54,9 @@ class BoundTree(RowLoss):
 
     parents: np.ndarray
     leaves: np.ndarray
+
+    def instances(self) -> Instances:
+        return super().instances()._replace(parents=self.parents, leaves=self.leaves)
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         P = self._leaf_scores(Z)

@@ -163,8 +163,8 @@ class WorkingSetMap(View):
         return grown >= (SOON if self._strangers else AGAIN)
 
     def _tapped(self, event: object) -> None:
-        if self.cursor.run is None:
-            return
+        if self.cursor.run is None or self._laid_out != ref(self.cursor.run):
+            return  # a click on the picture of a run that is gone
         line, iteration = int(np.floor(event.y)), int(event.x)
         if 0 <= line < len(self._image) and len(self._shown):
             self.pick(self._weight_at(line, iteration))

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +120,8 @@ def test_serve_ends_with_its_server(start, ending):
         assert line, said
         said += line
     port = int(found[1])
-    socket.create_connection(("localhost", port), timeout=10).close()
+    # it answers once its loop runs: it listens before, but Panel would not yet end quietly
+    urllib.request.urlopen(f"http://localhost:{port}/static/js/bokeh.min.js", timeout=20).close()
     process.send_signal(ending)
     _, err = process.communicate(timeout=30)
     assert "Traceback" not in err

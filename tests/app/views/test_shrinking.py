@@ -303,6 +303,16 @@ def test_a_click_on_the_map_chooses_iteration_and_weight(trace):
     assert view.why.weight == 3
 
 
+def test_a_click_on_the_map_of_a_run_that_is_gone_changes_nothing(trace):
+    """It was on its way while the next run began, of which nothing has been observed yet."""
+    view, began = at(trace, 4), Trace.from_records([], label="next", params={})
+    began.probes = ProbeStore([ACTIVE, SHRINKING])
+    view.cursor.choose(began, follow=False)
+    view.show([began])
+    view.map._tapped(type("Click", (), {"x": 2.4, "y": 2.5}))
+    assert (view.cursor.run, view.cursor.iteration, view.why.weight) == (began, 4, 0)
+
+
 def test_a_growing_working_set_is_patched_and_laid_out_anew_as_it_doubles(chain_problem):
     run = Run(chain_problem, solvers.make_solver("prox-qn"), probes=(ACTIVE, SHRINKING))
     steps = run.steps()

@@ -25,6 +25,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from solvers import Trace
+from solvers.methods.record import Field
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 
@@ -215,6 +216,20 @@ def seconds(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s".replace(",", "\u2009")
+
+
+def cell(field: Field, value: Any, digits: int = 4) -> str:
+    """A value of the record in a table: with its unit, and a dash where it is not known."""
+    if not field.is_known(value):
+        return "–"
+    if field.unit == "s":
+        return seconds(float(value))
+    return number(int(value)) if field.type is int else number(float(value), digits)
+
+
+def capital(text: str) -> str:
+    """A text that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
 
 
 def mui(mode: str) -> dict:

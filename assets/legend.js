@@ -7,14 +7,6 @@ const ICONS = {
   remove: "M19 6.41 17.59 5 12 10.59 6.41 5 5 6.41 10.59 12 5 17.59 6.41 19 12 13.41 17.59 19 19 17.59 13.41 12z",
 }
 const DASHES = {solid: "", dashed: "7 4", dotdash: "2 3 7 3", dotted: "2 3"}
-const NUMBERS = {
-  iteration: ["iteration", "outer iterations done"],
-  epoch: ["epoch", "shrinking epoch"],
-  objective: ["objective", "f at the newest iterate"],
-  nnz: ["non-zeros", "non-zero weights"],
-  working_set: ["working set", "weights the solver works on"],
-  cpu: ["CPU", "CPU time of the run's own work"],
-}
 const ALIVE = ["queued", "loading", "compiling", "running", "paused"]
 
 function element(tag, attributes = {}, ...children) {
@@ -36,7 +28,7 @@ function icon(path) {
 
 function set(el, text) { if (el.textContent !== text) { el.textContent = text } }
 
-function makeRow(send, key) {
+function makeRow(send, key, columns) {
   const say = (action) => () => send({action, key})
   const chip = element("button", {class: "chip", type: "button"})
   chip.innerHTML = '<svg width="28" height="10" aria-hidden="true"><line x1="1" y1="5" x2="27" y2="5" stroke-width="3"/></svg>'
@@ -49,7 +41,7 @@ function makeRow(send, key) {
   label.addEventListener("click", say("choose"))
   const state = element("span", {class: "state"})
   const numbers = {}
-  for (const name of Object.keys(NUMBERS)) { numbers[name] = element("span", {class: `num ${name}`}) }
+  for (const [name] of columns) { numbers[name] = element("span", {class: `num ${name}`}) }
   const bound = element("span", {class: "bound"})
   const buttons = {}
   for (const action of ["pause", "step", "stop"]) {
@@ -102,7 +94,7 @@ export function render({model}) {
   const root = element("div", {class: "legend"})
   const head = element("div", {class: "row head", "aria-hidden": "true"},
     element("span"), element("span"), element("span"),
-    ...Object.entries(NUMBERS).map(([name, [text, help]]) => element("span", {class: `num ${name}`, title: help}, text)))
+    ...model.columns.map(([name, text, help]) => element("span", {class: `num ${name}`, title: help}, text)))
   const empty = element("div", {class: "empty"}, "No runs yet: press Run to start the chosen solvers together.")
   const notice = element("div", {class: "notice", role: "status"})
   const rows = new Map()
@@ -111,7 +103,7 @@ export function render({model}) {
     const seen = new Set()
     for (const data of model.rows) {
       seen.add(data.key)
-      if (!rows.has(data.key)) { rows.set(data.key, makeRow(send, data.key)) }
+      if (!rows.has(data.key)) { rows.set(data.key, makeRow(send, data.key, model.columns)) }
       const parts = rows.get(data.key)
       fill(parts, data)
     }

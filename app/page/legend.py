@@ -10,12 +10,18 @@ from panel.custom import JSComponent
 from app import theme
 from app.page.session import Session
 from app.runs.live import LiveRun
+from solvers import FIELDS
+
+#: Fields of the newest record that a row shows.
+COLUMNS = ("iteration", "epoch", "objective", "nnz", "working_set", "cpu_seconds")
+HEADS = [[name, FIELDS[name].title, FIELDS[name].label] for name in COLUMNS]
 
 
 class LegendRows(JSComponent):
     """Drawn by ``assets/legend.js`` from plain dictionaries."""
 
     rows = param.List(default=[], doc="one dictionary a run: texts to show and its state")
+    columns = param.List(default=HEADS, constant=True, doc="key in rows, heading and its tip each")
     notice = param.String(default="", doc="why no run can be started; empty if one can, or while runs live")
 
     _esm = theme.asset("legend.js")
@@ -83,11 +89,9 @@ def certified(run: LiveRun) -> tuple[str, str]:
 def row(run: LiveRun, session: Session) -> dict[str, Any]:
     """What one row shows, but for the objective."""
     last = run.trace.last if run.trace is not None else {}
-    full = last and run.problem is not None and last["working_set"] == run.problem.size
-
-    def count(name: str) -> str:
-        return theme.number(int(last[name])) if last and last[name] >= 0 else "–"
-
+    shown = {name: theme.cell(FIELDS[name], last.get(name)) for name in COLUMNS}
+    if last and run.problem is not None and last["working_set"] == run.problem.size:
+        shown["working_set"] = "all"
     bound, proof = certified(run)
     return {
         "key": run.style,
@@ -99,11 +103,7 @@ def row(run: LiveRun, session: Session) -> dict[str, Any]:
         "message": run.message,
         "hidden": session.hidden(run),
         "chosen": run.trace is not None and session.cursor.run is run.trace,
-        "iteration": count("iteration"),
-        "epoch": count("epoch"),
         "bound": bound,
         "proof": proof,
-        "nnz": count("nnz"),
-        "working_set": "all" if full else count("working_set"),
-        "cpu": theme.seconds(float(last["cpu_seconds"])) if last else "–",
+        **shown,
     }

@@ -120,7 +120,7 @@ class Worker:
         if self.paused or (self.has_slot and (self.pool.crowded or time.perf_counter() >= self._slice_end)):
             self._give_way()
 
-    def step(self, run: object) -> None:
+    def step(self, run: object, iterate: object) -> None:
         """After each iterate: use up one allowed step, keep the pace, and do as ``pulse``."""
         with self.pool.lock:
             self._allowance = max(self._allowance - 1, 0)

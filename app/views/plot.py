@@ -18,14 +18,15 @@ from app.menu import Menu
 from app.views.base import View
 from app.views.cursor import Cursor
 from app.views.feed import Feed, Rows, known, positive
-from solvers import Trace
+from solvers import FIELDS, Trace
 
+#: How a unit is called in a menu.
+SPELLED = {"s": " seconds"}
 #: What the horizontal axis may show: field of the record, name in menus, label.
 X_AXES = {
-    "cpu_seconds": ("CPU seconds", "CPU time of the run (s)"),
-    "iteration": ("Iterations", "iteration"),
-    "passes": ("Passes", "passes over the data"),
-    "wall_seconds": ("Wall seconds", "wall time of the run (s)"),
+    name: (theme.capital(field.title + SPELLED.get(field.unit, "")), field.axis)
+    for name in ("cpu_seconds", "iteration", "passes", "wall_seconds")
+    for field in (FIELDS[name],)
 }
 
 #: Of the vertical axis.

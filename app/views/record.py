@@ -11,25 +11,13 @@ from app.views.feed import Rows, known
 from app.views.plot import RunPlot, menu
 from solvers import FIELDS, Trace
 
-#: Fields that can be drawn, and what their axis says.
-NUMBERS = {
-    "violation": "violation of optimality",
-    "step": "accepted step t",
-    "ls_trials": "trials of the line search",
-    "memory_pairs": "L-BFGS pairs held",
-    "gamma": "scaling γ of the first matrix",
-    "curvature": "curvature sᵀy of the newest pair",
-    "inner_iterations": "inner iterations",
-    "loss": "loss part L of the objective",
-    "penalty": "penalty part λR of the objective",
-    "returned": "variables back that shrinking had missed",
-    "dual_gap": "dual gap",
-    "clusters": "clusters",
-    "crossovers": "weights that changed cluster",
-}
+#: Fields that other plots have for their axes.
+ELSEWHERE = {"iteration", "epoch", "cpu_seconds", "wall_seconds", "passes"}
+ELSEWHERE |= {"objective", "nnz", "nnz_rows", "working_set"}
+#: Fields that can be chosen here.
+NUMBERS = {name: field for name, field in FIELDS.items() if field.numeric and name not in ELSEWHERE}
 #: Share of the iterates below which a field is seldom known.
 SELDOM = 0.5
-COUNTED = {name for name in NUMBERS if FIELDS[name] is int}
 
 
 class Record(RunPlot):
@@ -50,7 +38,7 @@ class Record(RunPlot):
     def controls(self) -> list[pn.viewable.Viewable]:
         if not self.choose:
             return []
-        return [menu("Field", self.param.field, {name.replace("_", " "): name for name in NUMBERS})]
+        return [menu("Field", self.param.field, {field.title: name for name, field in NUMBERS.items()})]
 
     def build(self) -> None:
         self._set_scale()
@@ -58,19 +46,19 @@ class Record(RunPlot):
         super().build()
 
     def _set_scale(self) -> None:
-        self.scale = "linear" if self.field in COUNTED else "log"
+        self.scale = "linear" if FIELDS[self.field].type is int else "log"
 
     @property
     def heading(self) -> str:
-        return "Record" if self.choose else NUMBERS[self.field].capitalize()
+        return "Record" if self.choose else FIELDS[self.field].label.capitalize()
 
     @property
     def y_label(self) -> str:
-        return NUMBERS[self.field]
+        return FIELDS[self.field].axis
 
     @property
     def y_name(self) -> str:
-        return NUMBERS[self.field]
+        return FIELDS[self.field].label
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         alpha = {"fill_alpha": "dot", "line_alpha": "dot"}

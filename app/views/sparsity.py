@@ -10,9 +10,10 @@ from bokeh.models import ColumnDataSource, GlyphRenderer
 from app import theme
 from app.views.feed import Rows, known, shaded
 from app.views.plot import RunPlot, menu
-from solvers import Trace
+from solvers import FIELDS, Trace
 
-COUNTS = {"nnz": ("Non-zeros", "non-zero weights"), "nnz_rows": ("Rows", "features with a non-zero weight")}
+#: What can be counted: field of the record, name in the menu, label.
+COUNTS = {name: (theme.capital(FIELDS[name].title), FIELDS[name].label) for name in ("nnz", "nnz_rows")}
 
 
 class Sparsity(RunPlot):

@@ -16,10 +16,12 @@ import param
 from app import theme
 from app.views.base import View
 from app.views.plot import menu
-from solvers import Trace, relative_gap
+from solvers import FIELDS, Trace, relative_gap
 from solvers.runs.trace import save
 
 GAPS = (1e-2, 1e-4, 1e-6)
+#: Fields of the newest record, and digits shown of each.
+COLUMNS = {"objective": 8, "violation": 3, "nnz": 4, "iteration": 4, "passes": 4, "cpu_seconds": 4}
 #: What the rows may be ordered by, smallest first: name in the menu, number of a run.
 ORDERS = {
     "start": ("Order of start", lambda trace: 0.0),
@@ -58,7 +60,7 @@ class Table(View):
         self._body.append(self._table)
 
     def draw(self) -> None:
-        heads = ["run", "status", "objective", "violation", "non-zeros", "iterations", "passes", "CPU"]
+        heads = ["run", "status", *(FIELDS[name].title for name in COLUMNS)]
         heads += [f"CPU to a gap of {gap:g}" for gap in GAPS]
         started = [trace for trace in self.traces if len(trace)]
         rows = [_cells(trace) for trace in sorted(started, key=ORDERS[self.order][1])]
@@ -85,16 +87,11 @@ def _line(tag: str, cells: Sequence[str]) -> str:
 
 def _cells(trace: Trace) -> list[str]:
     last, result = trace.last, trace.result
-    violation = result.get("violation") if result else float(last["violation"])
+    record = last | {"violation": result.get("violation")} if result else last
     return [
         trace.info["label"],
         trace.status,
-        theme.number(float(last["objective"]), 8),
-        theme.number(violation, 3),
-        theme.number(int(last["nnz"])) if last["nnz"] >= 0 else "–",
-        theme.number(int(last["iteration"])),
-        theme.number(float(last["passes"]), 4),
-        theme.seconds(float(last["cpu_seconds"])),
+        *(theme.cell(FIELDS[name], record[name], digits) for name, digits in COLUMNS.items()),
         *(theme.seconds(seconds_to(trace, gap)) for gap in GAPS),
     ]
 

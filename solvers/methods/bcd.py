@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..declare import Trait, as_printed, param
-from ..parts.linesearch import Search
+from ..parts.linesearch import Found, Search, unsearched
 from ..problems.lipschitz import block_constants, constant_param
 from ..problems.losses.columns import ColumnData
 from ..problems.problem import Point
@@ -95,7 +95,7 @@ class BlockCoordinateDescent(Solver):
         events: tuple[str, ...] = ()
         while True:
             n, active, whole = n + 1, passes.working_set, passes.whole
-            total, v_max, known = passes.run(self.sequence(passes.active, n), v_max)
+            total, v_max, found = passes.run(self.sequence(passes.active, n), v_max)
             met = total if self.sums else v_max
             first = first or met
             done, violation = met <= max(self.tol * first, least), NAN
@@ -103,8 +103,9 @@ class BlockCoordinateDescent(Solver):
                 target = max(self.revisit * met, self.tol * first, least)
                 if done:
                     violation = passes.point.violation()
-            known |= {"violation": violation, "epoch": epoch, "events": events}
-            yield Iterate.at(passes.point, n, active=active, **known)
+            known = {"violation": violation, "epoch": epoch, "events": events}
+            known["phase"] = "shrink" if self.shrinking else None
+            yield Iterate.at(passes.point, n, active=active, found=found, **known)
             if done and whole and (violation <= problem.aim(self.tol) or (self.rule == "paper" and first)):
                 return Ending("converged", f"no row violated by more than {v_max:.3g} in a whole pass")
             events = ()
@@ -168,8 +169,8 @@ class _Passes:
             coordinates = (m * self.active[:, None] + np.arange(m)).reshape(-1)
             self.working_set = self.problem.design.working_set(coordinates)
 
-    def run(self, order: np.ndarray, v_max: float) -> tuple[float, float, dict[str, object]]:
-        """A pass; sum and largest of the violations met, and what a record says of it."""
+    def run(self, order: np.ndarray, v_max: float) -> tuple[float, float, Found[Point]]:
+        """A pass; sum and largest of the violations met, and what its searches came to."""
         solver, problem, design = self.solver, self.problem, self.problem.design
         scores, penalty, search = self.point.scores, problem.penalty, self.K.size == 0
         kinks = sum(penalty.row_norms)
@@ -194,8 +195,8 @@ class _Passes:
         if self.count % REFRESH == 0:
             scores = design.scores(self.point.w)
         self.point = Point(problem, self.point.w, scores, active=self.working_set)
-        known = {"phase": "shrink" if solver.shrinking else None, "ls_kind": "armijo" if search else "none"}
-        return total, largest, known | ({"ls_trials": trials, "line": _noted(longest)} if search else {})
+        found = Found(self.point, NAN, _noted(longest), trials) if search else unsearched(self.point)
+        return total, largest, found
 
 
 def _noted(longest: np.ndarray) -> Search | None:

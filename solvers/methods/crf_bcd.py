@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..declare import Trait, as_printed, param
-from ..parts.linesearch import Search, armijo
+from ..parts.linesearch import Found, Search, armijo
 from ..problems.problem import REFRESH, Point
 from ..problems.scores import Scores
 from .iterate import NAN, Ending, Iterate
@@ -72,8 +72,8 @@ class CRFBlockCoordinateDescent(Solver):
         events: tuple[str, ...] = ("epoch-start",)
         while True:
             A = problem.design.working_set(np.flatnonzero(state.active))
-            known = {"epoch": epoch, "events": events, "violation": violation}
-            yield Iterate.at(state.point(), n, active=A, **known, **state.known())
+            known = {"phase": "shrink" if self.shrinking else None, "epoch": epoch}
+            yield state.iterate(n, active=A, events=events, violation=violation, **known)
             if violation <= problem.noise:
                 return Ending("converged", "w = 0 is optimal")
             n, sweeps, events, violation = n + 1, sweeps + 1, (), NAN
@@ -85,11 +85,11 @@ class CRFBlockCoordinateDescent(Solver):
                 M = max(M, state.update(block, slack))
                 problem.pulse()
                 if state.handled >= PART:
-                    yield Iterate.at(state.point(), n, active=A, epoch=epoch, **state.known())
+                    yield state.iterate(n, active=A, **known)
                     n += 1
             M_hat = M
             if problem.aim(self.tol) >= M and A.full:
-                yield Iterate.at(state.point(), n, active=A, epoch=epoch, **state.known())
+                yield state.iterate(n, active=A, **known)
                 return Ending("converged", f"no weight violated by more than {M:.3g} in a whole sweep")
             if problem.aim(eps_s) >= M and self.shrinking:
                 epoch, events = epoch + 1, ("epoch-start",)
@@ -122,18 +122,13 @@ class _State:
         #: residuals whose scores have moved since
         self.stale = np.zeros(loss.n_instances, dtype=bool)
 
-    def point(self) -> Point:
+    def iterate(self, n: int, **known: Any) -> Iterate:
+        """The iterate reached, with what came of the searches since the last one."""
         loss = self.problem.scale * float(np.sum(self.values))
-        return Point(self.problem, self.w, self.scores, loss=loss)
-
-    def known(self) -> dict[str, object]:
-        """What a record says of the steps since the last one."""
-        trials, self.trials, self.handled = self.trials, 0, 0
-        longest, self.longest = self.longest, None
-        return {"ls_kind": "none" if self.solver.damping else "armijo", "ls_trials": trials, "step": NAN} | {
-            "phase": "shrink" if self.solver.shrinking else None,
-            "line": longest,
-        }
+        point = Point(self.problem, self.w, self.scores, loss=loss)
+        found = Found(point, NAN, self.longest, self.trials, "none" if self.solver.damping else "armijo")
+        self.trials, self.longest, self.handled = 0, None, 0
+        return Iterate.at(point, n, found=found, **known)
 
     def update(self, block: int, slack: float) -> float:
         """One step in a block; returns the largest violation of its active weights."""
@@ -211,27 +206,21 @@ class _State:
             change[keep] = step
             delta.Z[np.searchsorted(sub, rows)] = x[:, None] * change
         before = problem.scale * float(self.values[instances].sum()) + penalty.value(old)
-        values = np.zeros(0)
 
-        def phi(t: float) -> float:
-            nonlocal values
+        def phi(t: float) -> tuple[np.ndarray, float]:
             self.handled += here.Z.size
             values = loss.values(here, delta, t)
-            return problem.scale * float(values.sum()) + penalty.value(old + t * step)
-
-        def noted(t: float) -> float:
-            value = phi(t)
-            search.note(t, value, before + t * self.solver.sigma * promised)
-            return value
+            return values, problem.scale * float(values.sum()) + penalty.value(old + t * step)
 
         if self.solver.damping:
-            t = 1.0
-            phi(t)
+            t, values = 1.0, phi(1.0)[0]
         else:
-            search = Search(before, step, block=block)
             # g holds the ridge's part already, the ℓ1 part of the promise is added here
             promised = float(g @ step) + penalty.l1 * float(np.abs(old + step).sum() - np.abs(old).sum())
-            t, trials = armijo(noted, before, promised, beta=self.solver.beta, sigma=self.solver.sigma)
+            search = Search(before, step, block=block)
+            values, t, _, trials, _ = armijo(
+                phi, search, promised, beta=self.solver.beta, sigma=self.solver.sigma
+            )
             self.trials += trials
             if self.longest is None or trials > len(self.longest.trials):
                 self.longest = search

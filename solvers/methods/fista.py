@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..declare import Trait, as_printed, param
-from ..parts.linesearch import backtrack
+from ..parts.linesearch import Found, unsearched
 from ..problems.lipschitz import constant_param, overall_constant
 from ..problems.penalties import sup_norm
 from ..problems.problem import Point
 from .iterate import NAN, Ending, Iterate
-from .prox_gradient import ProximalSearch, first_step
+from .prox_gradient import first_step, proximal_search
 from .solver import Solver
 
 if TYPE_CHECKING:
@@ -40,18 +40,17 @@ class FISTA(Solver):
         x = y = problem.at(w0)
         target = problem.aim(self.tol)
         violation = x.violation()
-        yield Iterate.at(x, 0, violation=violation, gradient=x.gradient())
+        yield Iterate.at(x, 0, violation=violation, live={"gradient": x.gradient()})
         t, step, n = 1.0, self._start(problem, x) if violation > 0.0 else 0.0, 0
         while violation > target or np.isnan(violation):
-            search = ProximalSearch(problem, y, y.gradient())
-            step, trials = self._step(search, step)
-            if step == 0.0:
+            found = self._step(problem, y, step)
+            if found.t == 0.0:
                 return Ending("stalled", "no step decreases the objective beyond rounding")
-            before, x, n = x, search.trial, n + 1
+            before, x, step, n = x, found.point, found.t, n + 1
             violation = NAN
             if sup_norm(y.w - x.w) <= step * target:
                 violation = x.violation()
-            yield Iterate.at(x, n, violation=violation, step=step, **self._known(search, trials))
+            yield Iterate.at(x, n, found=found, violation=violation)
             if self.restart and (y.w - x.w) @ (x.w - before.w) > 0.0:
                 t = 1.0
             t_next = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
@@ -62,14 +61,9 @@ class FISTA(Solver):
         """The first step 1/K."""
         raise TypeError(f"{type(self).__name__} does not define _start")
 
-    def _step(self, search: ProximalSearch, step: float) -> tuple[float, int]:
-        """The step taken from y and the number of trials; ``search.trial`` is where it leads."""
+    def _step(self, problem: Problem, y: Point, step: float) -> Found[Point]:
+        """The step taken from y, after one of length ``step``."""
         raise TypeError(f"{type(self).__name__} does not define _step")
-
-    def _known(self, search: ProximalSearch, trials: int) -> dict[str, object]:
-        """What a record says of the search."""
-        events = ("backtracked",) if trials > 1 else ()
-        return {"ls_trials": trials, "ls_kind": "armijo", "events": events, "line": search}
 
 
 def ahead(problem: Problem, x: Point, before: Point, momentum: float) -> Point:
@@ -96,8 +90,8 @@ class FISTALS(FISTA):
     def _start(self, problem: Problem, x: Point) -> float:
         return first_step(problem, x)
 
-    def _step(self, search: ProximalSearch, step: float) -> tuple[float, int]:
-        return backtrack(search, step, beta=self.beta, max_trials=60)
+    def _step(self, problem: Problem, y: Point, step: float) -> Found[Point]:
+        return proximal_search(problem, y, step, beta=self.beta)
 
 
 @dataclass(frozen=True)
@@ -117,9 +111,5 @@ class FISTACST(FISTA):
     def _start(self, problem: Problem, x: Point) -> float:
         return 1.0 / overall_constant(problem, self.constant)
 
-    def _step(self, search: ProximalSearch, step: float) -> tuple[float, int]:
-        search(step)
-        return step, 1
-
-    def _known(self, search: ProximalSearch, trials: int) -> dict[str, object]:
-        return {"ls_kind": "none"}
+    def _step(self, problem: Problem, y: Point, step: float) -> Found[Point]:
+        return unsearched(problem.moved(y, problem.prox_step(y.w, y.gradient(), step)), step)

@@ -2,134 +2,129 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .record import Field, count, declared, number, word, words
+
 if TYPE_CHECKING:
-    from ..parts.linesearch import Search
+    from ..parts.linesearch import Found
     from ..parts.memory import PairMemory
     from ..problems.problem import Point
     from ..problems.working_set import WorkingSet
 
 NAN = float("nan")
+NONE: Mapping[str, Any] = MappingProxyType({})
 
-
-@dataclass(frozen=True, slots=True)
-class ShrinkTest:
-    """Who stays in a working set: members of ``asked`` with w_j ≠ 0 or |g_j| > ``bound``.
-
-    ``gradient`` holds g on ``asked``; the bound tends to ``l1``, the strength of ‖w‖₁. ``largest`` is the
-    largest violation M among those who stay; the working set is done when that is at most ``target``.
-    ``returned`` lists the weights that are not zero although they were outside the working set when the epoch
-    before ended.
-    """
-
-    asked: WorkingSet
-    gradient: np.ndarray
-    l1: float
-    bound: float
-    largest: float
-    target: float
-    returned: np.ndarray
+#: Names of live references that the probes here know. A solver may give others, for probes of its own.
+LIVE = {
+    "point": "Point at w, with what the solver has computed there",
+    "active": "WorkingSet that the weights were confined to; not there where it is all of them, untold",
+    "gradient": "gradient of the smooth part, an entry a member of the working set",
+    "memory": "PairMemory: the pairs (s, y)",
+    "line": "Search that led here, or of many the longest",
+    "shrinking": "ShrinkTest: who was asked to leave the working set, and why",
+}
 
 
 @dataclass(slots=True)
 class Iterate:
-    """One iterate: the record's fields, and live references into the solver's state.
+    """One iterate: the record's fields, in their order, and live references into the solver's state.
 
-    A number the solver does not know for free is ``nan`` (or -1 for a count): the recorder writes null, but
-    for the objective and the sparsity, which it then computes itself at ``w``, off the clock.
-    The fields are those of the public record; times and passes are added by whoever advances the solver.
-    The live references (``point``, ``active``, ``gradient``, ``memory``, ``line``, ``shrinking``) are valid
-    until the generator is advanced again: an observer copies what it wants to keep, and never asks ``point``
-    for a quantity it has not computed yet, which would give it to the solver for nothing.
+    What the solver does not know for free it leaves out: the recorder writes null, but for the objective and
+    the sparsity, which it then computes itself at ``w``, off the clock. Times and passes are filled in by
+    whoever advances the solver.
+
+    ``w`` and the references in ``live``, by name (:data:`LIVE` lists the usual ones), are valid until the
+    generator is advanced again: an observer copies what it wants to keep, and never asks the point for a
+    quantity it has not computed yet, which would give it to the solver for nothing. A reference can be read
+    as an attribute as well: ``iterate.line`` is ``iterate.live.get("line")``.
     """
 
-    iteration: int
-    objective: float = NAN
-    loss: float = NAN
-    penalty: float = NAN
-    violation: float = NAN
-    nnz: int = -1
-    nnz_rows: int = -1
-    working_set: int = -1
-    returned: int = -1
-    epoch: int = -1
-    phase: str | None = None
-    step: float = NAN
-    ls_trials: int = -1
-    ls_kind: str | None = None
-    memory_pairs: int = -1
-    gamma: float = NAN
-    curvature: float = NAN
-    inner_iterations: int = -1
-    clusters: int = -1
-    crossovers: int = -1
-    dual_gap: float = NAN
-    events: tuple[str, ...] = ()
+    iteration: int = count("iteration", "iterations", required=True)
+    _: KW_ONLY
+    epoch: int = count("shrinking epoch")
+    phase: str | None = word("phase")
+    cpu_seconds: float = number("CPU time of the run", "CPU", unit="s")
+    wall_seconds: float = number("wall time of the run", "wall", unit="s")
+    passes: float = number("passes over the data")
+    objective: float = number("objective f")
+    loss: float = number("loss part L of the objective")
+    penalty: float = number("penalty part λR of the objective")
+    violation: float = number("violation of optimality")
+    nnz: int = count("non-zero weights", "non-zeros")
+    nnz_rows: int = count("features with a non-zero weight", "rows")
+    working_set: int = count("weights the solver works on")
+    returned: int = count("variables back that shrinking had missed")
+    step: float = number("accepted step t")
+    ls_trials: int = count("trials of the line search")
+    ls_kind: str | None = word("kind of line search")
+    memory_pairs: int = count("L-BFGS pairs held")
+    gamma: float = number("scaling γ of the first matrix")
+    curvature: float = number("curvature sᵀy of the newest pair")
+    inner_iterations: int = count("inner iterations")
+    clusters: int = count("clusters")
+    crossovers: int = count("weights that changed cluster")
+    dual_gap: float = number("dual gap")
+    events: tuple[str, ...] = words("events")
 
     w: np.ndarray | None = field(default=None, repr=False)
-    point: Point | None = field(default=None, repr=False)
-    active: WorkingSet | None = field(default=None, repr=False)
-    gradient: np.ndarray | None = field(default=None, repr=False)
-    memory: PairMemory | None = field(default=None, repr=False)
-    line: Search | None = field(default=None, repr=False)
-    shrinking: ShrinkTest | None = field(default=None, repr=False)
+    live: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def at(cls, point: Point, iteration: int, *, active: WorkingSet | None = None, **known: Any) -> Iterate:
-        """The iterate at ``point``: objective, its two parts and the sparsity are taken from there.
+    def at(
+        cls,
+        point: Point,
+        iteration: int,
+        *,
+        active: WorkingSet | None = None,
+        found: Found | None = None,
+        memory: PairMemory | None = None,
+        events: tuple[str, ...] = (),
+        live: Mapping[str, Any] = NONE,
+        **known: Any,
+    ) -> Iterate:
+        """The iterate at ``point``, with all that a record says of it: objective, its two parts and sparsity
+        are taken from there, the step from what the search ``found``, the number of pairs from ``memory``.
 
-        ``active`` is the working set the weights were confined to (None: all of them).
+        ``active`` is the working set the weights were confined to (None: all of them). ``live`` are further
+        references, ``known`` further fields of the record, which go before what is taken from elsewhere.
         """
         nnz, nnz_rows = point.sparsity()
-        known.setdefault("working_set", point.problem.size if active is None else len(active))
-        return cls(
-            iteration=iteration,
-            objective=point.objective,
-            loss=point.loss,
-            penalty=point.penalty,
-            nnz=nnz,
-            nnz_rows=nnz_rows,
-            w=point.w,
-            point=point,
-            active=active,
-            **known,
-        )
+        record = {
+            "objective": point.objective,
+            "loss": point.loss,
+            "penalty": point.penalty,
+            "nnz": nnz,
+            "nnz_rows": nnz_rows,
+            "working_set": point.problem.size if active is None else len(active),
+        }
+        seen = {"point": point, "active": active, "memory": memory, **live}
+        if memory is not None:
+            record["memory_pairs"] = len(memory)
+        if found is not None:
+            record |= {"step": found.t, "ls_trials": found.trials, "ls_kind": found.kind}
+            seen["line"] = found.search
+            events = ("backtracked", *events) if found.backtracked else events
+        there = {name: reference for name, reference in seen.items() if reference is not None}
+        return cls(iteration, w=point.w, events=events, live=there, **(record | known))
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "live" and (name in self.live or name in LIVE):
+            return self.live.get(name)
+        raise AttributeError(f"an iterate has no {name!r}: it has the record's fields, w and what is in live")
+
+    def record(self) -> dict[str, Any]:
+        """The record's fields by name."""
+        return {name: getattr(self, name) for name in FIELDS}
 
 
-LIVE = ("w", "point", "active", "gradient", "memory", "line", "shrinking")
-#: Fields of the record that a solver fills in, in the contract's order; the clock's come on top.
-FIELDS: dict[str, type] = {
-    "iteration": int,
-    "epoch": int,
-    "phase": str,
-    "cpu_seconds": float,
-    "wall_seconds": float,
-    "passes": float,
-    "objective": float,
-    "loss": float,
-    "penalty": float,
-    "violation": float,
-    "nnz": int,
-    "nnz_rows": int,
-    "working_set": int,
-    "returned": int,
-    "step": float,
-    "ls_trials": int,
-    "ls_kind": str,
-    "memory_pairs": int,
-    "gamma": float,
-    "curvature": float,
-    "inner_iterations": int,
-    "clusters": int,
-    "crossovers": int,
-    "dual_gap": float,
-    "events": tuple,
-}
-KNOWN_TO_SOLVER = tuple(f.name for f in fields(Iterate) if f.name not in LIVE)
+#: The fields of the record, in the contract's order.
+FIELDS: dict[str, Field] = declared(Iterate)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..declare import Trait, param
-from ..parts.linesearch import Search, backtrack, decreases
+from ..parts.linesearch import Found, Search, Trial, backtrack, decreases
 from ..parts.memory import PairMemory
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver
@@ -44,43 +44,37 @@ class OWLQN(Solver):
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         penalty, memory = problem.penalty, PairMemory(self.memory, problem.pulse)
         point = problem.at(w0)
-        known, n = {}, 0
+        found, known, n = None, {}, 0
         while True:
             w, g = point.w, point.gradient()
             v = problem.vector(penalty.subgradient, w, g)
             violation = point.violation()
-            yield Iterate.at(point, n, violation=violation, gradient=g, memory=memory, **known)
+            seen = {"found": found, "memory": memory, "live": {"gradient": g}}
+            yield Iterate.at(point, n, violation=violation, **seen, **known)
             if violation <= problem.noise:
                 return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
 
             orthant = problem.vector(lambda w, v: np.sign(np.where(w != 0.0, w, -v)), w, v)
-            new, t, search, events = self._search(problem, point, memory, v, orthant)
-            trials = len(search.trials)
-            if t == 0.0 and len(memory):
+            found, events = self._search(problem, point, memory, v, orthant), ()
+            if found.t == 0.0 and len(memory):
                 memory.clear()
-                new, t, search, events = self._search(problem, point, memory, v, orthant)
-                trials, events = trials + len(search.trials), ("memory-cleared", *events)
-            if t == 0.0:
+                failed, found = found, self._search(problem, point, memory, v, orthant)
+                found, events = found._replace(trials=failed.trials + found.trials), ("memory-cleared",)
+            if found.t == 0.0:
                 return Ending("stalled", "no step in the orthant decreases the objective beyond rounding")
-            s = problem.vector(np.subtract, new.w, w)
-            y = problem.vector(np.subtract, new.gradient(), g)
+            s = problem.vector(np.subtract, found.point.w, w)
+            y = problem.vector(np.subtract, found.point.gradient(), g)
             curvature = memory.push(s, y)
-            point = new
-            n += 1
+            point, n = found.point, n + 1
             known = {
-                "step": t,
-                "ls_trials": trials,
-                "ls_kind": "armijo",
-                "memory_pairs": len(memory),
                 "gamma": memory.scaling("yy/sy") if len(memory) else NAN,
                 "curvature": NAN if curvature is None else curvature,
-                "events": (*events, *(("curvature-skipped",) if curvature is None else ())),
-                "line": search,
+                "events": (*events, "curvature-skipped") if curvature is None else events,
             }
 
     def _search(
         self, problem: Problem, point: Point, memory: PairMemory, v: np.ndarray, orthant: np.ndarray
-    ) -> tuple[Point, float, Search, tuple[str, ...]]:
+    ) -> Found[Point]:
         """Backtracking along the projected path w(t) = P(w + t d), d = -H v aligned with -v.
 
         Without an ℓ1 part there are no kinks, hence no orthants: it is the path of L-BFGS.
@@ -90,21 +84,18 @@ class OWLQN(Solver):
         def direction(Hv: np.ndarray, v: np.ndarray) -> np.ndarray:
             return np.where(Hv * v <= 0.0, 0.0, -Hv) if kinks else -Hv
 
-        d, trial = problem.vector(direction, memory.inverse_product(v), v), [point]
-        search = Search(point.objective, d)
+        d = problem.vector(direction, memory.inverse_product(v), v)
 
-        def accept(t: float) -> bool:
+        def attempt(t: float) -> Trial[Point]:
             def ahead(w: np.ndarray, d: np.ndarray, orthant: np.ndarray) -> np.ndarray:
                 w = w + t * d
                 return np.where(w * orthant <= 0.0, 0.0, w) if kinks else w
 
-            trial[0] = new = problem.moved(point, problem.vector(ahead, point.w, d, orthant))
+            new = problem.moved(point, problem.vector(ahead, point.w, d, orthant))
             slope = problem.total(lambda v, new, w: v @ (new - w), v, new.w, point.w)
-            search.note(t, new.objective, point.objective + self.sigma * slope)
-            return decreases(new.objective, point.objective, self.sigma * slope)
+            bound = self.sigma * slope
+            accepted = decreases(new.objective, point.objective, bound)
+            return Trial(new, new.objective, point.objective + bound, accepted)
 
-        first = not len(memory)
-        t, trials = backtrack(
-            accept, 1.0 / np.linalg.norm(v) if first else 1.0, beta=0.1 if first else self.beta, max_trials=40
-        )
-        return trial[0], t, search, ("backtracked",) if trials > 1 else ()
+        t, beta = (1.0, self.beta) if len(memory) else (1.0 / np.linalg.norm(v), 0.1)
+        return backtrack(attempt, Search(point.objective, d), t, beta=beta, max_trials=40)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..declare import Trait, param
-from ..parts.linesearch import ROUNDING, Search, backtrack
+from ..parts.linesearch import ROUNDING, Found, Search, Trial, backtrack
 from .iterate import Ending, Iterate
 from .solver import Solver
 
@@ -37,24 +37,18 @@ class ProxGD(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         point = problem.at(w0)
-        step, known, n = 0.0, {}, 0
+        step, found, n = 0.0, None, 0
         while True:
-            g, violation = point.gradient(), point.violation()
-            yield Iterate.at(point, n, violation=violation, gradient=g, **known)
+            violation = point.violation()
+            yield Iterate.at(point, n, found=found, violation=violation, live={"gradient": point.gradient()})
             if violation <= problem.noise:
                 return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
             if step == 0.0:
                 step = first_step(problem, point)
-            search = ProximalSearch(problem, point, g)
-            step, trials = backtrack(
-                search, step * (self.growth if n else 1.0), beta=self.beta, max_trials=60
-            )
-            if step == 0.0:
+            found = proximal_search(problem, point, step * (self.growth if n else 1.0), beta=self.beta)
+            if found.t == 0.0:
                 return Ending("stalled", "no step decreases the objective beyond rounding")
-            point = search.trial
-            n += 1
-            events = ("backtracked",) if trials > 1 else ()
-            known = {"step": step, "ls_trials": trials, "ls_kind": "armijo", "events": events, "line": search}
+            point, step, n = found.point, found.t, n + 1
 
 
 def first_step(problem: Problem, point: Point) -> float:
@@ -67,31 +61,29 @@ def first_step(problem: Problem, point: Point) -> float:
     return float(p @ p) / curvature if curvature > 0.0 else 1.0
 
 
-class ProximalSearch(Search):
-    """Tests w⁺(t) = prox_{tλR}(w - t∇F(w)) against the quadratic model; ``trial`` is the last point tried.
+def proximal_search(problem: Problem, point: Point, step: float, *, beta: float) -> Found[Point]:
+    """Try w⁺(t) = prox_{tλR}(w - t∇F(w)), from t = ``step`` on, against the quadratic model:
+    F(w⁺) - F(w) - ∇F(w)ᵀs <= ‖s‖²/2t, s = w⁺ - w.
 
-    F(w⁺) - F(w) - ∇F(w)ᵀs <= ‖s‖²/2t, s = w⁺ - w. Once ‖s‖²/2t is below the rounding of F, any step would
-    pass, and lengths that grow would carry w away again. The left side is then taken to be half of
-    (∇F(w⁺) - ∇F(w))ᵀs, which it is for a quadratic F: its rounding falls with s, and the gradient at w⁺ is
-    what the next iteration begins with.
+    Once ‖s‖²/2t is below the rounding of F, any step would pass, and lengths that grow would carry w away
+    again. The left side is then taken to be half of (∇F(w⁺) - ∇F(w))ᵀs, which it is for a quadratic F: its
+    rounding falls with s, and the gradient at w⁺ is what the next iteration begins with.
     """
+    w, g = point.w, point.gradient()
 
-    def __init__(self, problem: Problem, point: Point, g: np.ndarray) -> None:
-        super().__init__(point.objective)
-        self.problem, self.point, self.g = problem, point, g
-        self.trial = point
-
-    def __call__(self, t: float) -> bool:
-        w, g, problem = self.point.w, self.g, self.problem
-        self.trial = problem.moved(self.point, problem.prox_step(w, g, t))
+    def attempt(t: float) -> Trial[Point]:
+        new = problem.moved(point, problem.prox_step(w, g, t))
         slope = squares = 0.0
         for part in problem.pieces():
-            s = self.trial.w[part] - w[part]
+            s = new.w[part] - w[part]
             slope, squares = slope + float(g[part] @ s), squares + float(s @ s)
-        F, f, allowed = self.trial.smooth, self.trial.objective, squares / (2.0 * t)
-        model, rounding = self.point.smooth + slope + allowed, ROUNDING * abs(F)
-        self.note(t, f, model + (f - F))  # F may be the model's value, and f that and the penalty
-        if allowed > rounding:
-            return model + rounding >= F
-        ahead = problem.total(lambda w, new, g: g @ (new - w), w, self.trial.w, self.trial.gradient())
-        return 0.5 * (ahead - slope) <= allowed
+        F, f, above = new.smooth, new.objective, squares / (2.0 * t)
+        model, rounding = point.smooth + slope + above, ROUNDING * abs(F)
+        if above > rounding:
+            accepted = model + rounding >= F
+        else:
+            ahead = problem.total(lambda w, new, g: g @ (new - w), w, new.w, new.gradient())
+            accepted = 0.5 * (ahead - slope) <= above
+        return Trial(new, f, model + (f - F), accepted)  # F may be the model's value, f that and the penalty
+
+    return backtrack(attempt, Search(point.objective), step, beta=beta, max_trials=60)

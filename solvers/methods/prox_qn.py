@@ -11,10 +11,10 @@ import numpy as np
 
 from ..compute.jit import kernel
 from ..declare import Trait, as_printed, param
-from ..parts.linesearch import armijo
+from ..parts.linesearch import Found
 from ..parts.memory import PairMemory
 from ..problems.working_set import WorkingSet
-from .iterate import NAN, Ending, Iterate, ShrinkTest
+from .iterate import NAN, Ending, Iterate
 from .solver import Solver
 
 if TYPE_CHECKING:
@@ -74,99 +74,164 @@ class ProxQN(Solver):
         return 4
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        lam, N = problem.penalty.l1, problem.loss.n_instances
-        V0 = max(problem.violation_at_zero(), sys.float_info.min)
-        inner = _InnerProblem(self, problem)
-        memory = PairMemory(None if self.memory == "full" else self.memory)
-        point = problem.at(w0)
-        A, g = problem.design.working_set(), point.gradient()
-        problem.pulse()
-        gamma, M_hat = self.gamma0, self._first_threshold(problem, point)
-        eps_s, epoch, dropped_from, exhausted = self.cooling_start, 0, None, False
-        n, yielded, known, events = 0, -1, {}, ("epoch-start",)
+        state, found, n, fresh = _State(self, problem, w0), None, 0, True  # line 1
         while True:
-            full, asked, bound = A.full, (A, g), lam - M_hat / N
-            problem.pulse()
-            keep, M = shrink(A.take(point.w), g, lam, M_hat / N)
-            problem.pulse()
-            if self.shrinking and not keep.all():
-                A, g = A.restrict(keep), g[keep]
-                memory.restrict(keep)
-            M_hat = M
-            if not full and (exhausted or eps_s * V0 >= M):
-                dropped_from, exhausted = A, False
-                epoch, A, g = epoch + 1, problem.design.working_set(), point.gradient()
-                eps_s = max(self.tol, self.cooling * min(eps_s, point.violation() / V0))
-                memory.clear()
-                events += ("epoch-start", "memory-cleared")
+            test = state.shrink()  # lines 3 to 9
+            if state.epoch_is_over(test):  # line 10
+                state.begin_epoch()  # lines 15 and 16
                 continue
-            if yielded < n:
-                known |= {"epoch": epoch, "memory_pairs": len(memory), "events": events}
-                known["violation"] = M if full else NAN
-                returned = _returned(point, dropped_from)
-                known["returned"] = returned.size
-                if self.shrinking:
-                    known["shrinking"] = ShrinkTest(*asked, lam, bound, M, eps_s * V0, returned)
-                yield Iterate.at(point, n, active=A, gradient=g, memory=memory, **known)
-                yielded, events = n, ()
-            if full and self.tol * V0 >= M:
-                return Ending("converged", f"violation {M:.3g} is at most {self.tol:g} times that at w = 0")
+            if fresh:
+                yield state.iterate(n, test, found)
+            if test.whole and self.tol * state.V0 >= test.largest:  # lines 11 and 12
+                said = f"violation {test.largest:.3g} is at most {self.tol:g} times that at w = 0"
+                return Ending("converged", said)
+            found = state.search()  # lines 19 to 33
+            fresh = found.t > 0.0
+            if fresh:
+                n += 1
+                state.update(found)  # lines 34 to 39
+            elif test.whole:
+                return Ending("stalled", "no direction decreases the objective beyond rounding")
+            else:
+                state.give_up()
 
-            if gamma == 0.0:
-                gamma = self._first_curvature(problem, point, A, g)
-            w, t = A.take(point.w), 0.0
-            while t == 0.0:
-                d, sweeps = inner.solve(w, g, lam, memory, gamma)
-                decrease = promised(w, g, d, lam)
-                if decrease < -NO_DECREASE * abs(point.objective):
-                    line = problem.line(point, d, A)
-                    line.decrease, line.sigma = decrease, self.sigma
-                    t, trials = armijo(line, point.objective, decrease, beta=self.beta, sigma=self.sigma)
-                if t == 0.0 and len(memory) == 0:
-                    break
-                if t == 0.0:
-                    memory.clear()
-                    events += ("memory-cleared",)
-            if t == 0.0:
-                if full:
-                    return Ending("stalled", "no direction decreases the objective beyond rounding")
-                exhausted = True
-                events += ("stalled-on-working-set",)
-                continue
 
-            n, point = n + 1, line.move(t)
-            g_new = point.gradient(A)
-            curvature = memory.push(t * d, g_new - g)
-            g = g_new
-            if curvature is None:
-                events += ("curvature-skipped",)
-            elif self.memory != "full" or len(memory) == 1:
-                gamma = memory.scaling(self.gamma)
-            if trials > 1:
-                events += ("backtracked",)
-            known = {
-                "phase": "shrink" if self.shrinking else None,
-                "step": t,
-                "ls_trials": trials,
-                "ls_kind": "armijo",
-                "gamma": gamma,
-                "curvature": NAN if curvature is None else curvature,
-                "inner_iterations": sweeps,
-                "line": line,
-            }
+@dataclass(frozen=True)
+class ShrinkTest:
+    """Who stays in a working set: members of ``asked`` with w_j ≠ 0 or |g_j| > ``bound``.
 
-    def _first_threshold(self, problem: Problem, point: Point) -> float:
+    ``gradient`` holds g on ``asked``; the bound tends to ``l1``, the strength of ‖w‖₁. ``largest`` is the
+    largest violation M among those who stay; the working set is done when that is at most ``target``.
+    ``returned`` lists the weights that are not zero although they were outside the working set when the epoch
+    before ended.
+    """
+
+    asked: WorkingSet
+    gradient: np.ndarray
+    l1: float
+    bound: float
+    largest: float
+    target: float
+    returned: np.ndarray
+
+    @property
+    def whole(self) -> bool:
+        """Whether all weights were asked."""
+        return self.asked.full
+
+
+class _State:
+    """What Algorithm 2 keeps from one iteration to the next, by its letters: w (a point), A, g on A, M̂, the
+    pairs and γ. Made as in line 1."""
+
+    def __init__(self, solver: ProxQN, problem: Problem, w0: np.ndarray | None) -> None:
+        self.solver, self.problem = solver, problem
+        self.lam, self.N = problem.penalty.l1, problem.loss.n_instances
+        self.V0 = max(problem.violation_at_zero(), sys.float_info.min)
+        self.inner, self.sweeps = _InnerProblem(solver, problem), 0
+        self.memory = PairMemory(None if solver.memory == "full" else solver.memory)
+        self.curvature: float | None = None
+        self.point = problem.at(w0)
+        self.A, self.g = problem.design.working_set(), self.point.gradient()
+        problem.pulse()
+        self.gamma, self.M_hat = solver.gamma0, self._first_threshold()
+        self.eps_s, self.epoch, self.exhausted = solver.cooling_start, 0, False
+        #: the working set with which the last epoch ended
+        self.dropped_from: WorkingSet | None = None
+        #: what happened since the last iterate
+        self.events: tuple[str, ...] = ("epoch-start",)
+
+    def _first_threshold(self) -> float:
         """M̂ before the first iteration: ∞ as in line 1, or the violation at w0 (for a huge d)."""
-        first = self.shrink_first == "on" or (self.shrink_first == "auto" and problem.size > HUGE)
-        return point.violation() if first else np.inf
+        when = self.solver.shrink_first
+        first = when == "on" or (when == "auto" and self.problem.size > HUGE)
+        return self.point.violation() if first else np.inf
 
-    @staticmethod
-    def _first_curvature(problem: Problem, point: Point, A: WorkingSet, g: np.ndarray) -> float:
+    def shrink(self) -> ShrinkTest:
+        """Lines 3 to 9: A and all that lives on it keep who passes the test; M̂ becomes M."""
+        asked, g, slack = self.A, self.g, self.M_hat / self.N
+        self.problem.pulse()
+        keep, M = shrink(asked.take(self.point.w), g, self.lam, slack)
+        self.problem.pulse()
+        if self.solver.shrinking and not keep.all():
+            self.A, self.g = asked.restrict(keep), g[keep]
+            self.memory.restrict(keep)
+        self.M_hat = M
+        returned = _returned(self.point, self.dropped_from)
+        return ShrinkTest(asked, g, self.lam, self.lam - slack, M, self.eps_s * self.V0, returned)
+
+    def epoch_is_over(self, test: ShrinkTest) -> bool:
+        """Line 10: violations on a part of the weights are small enough, or no step goes on from there."""
+        return not test.whole and (self.exhausted or test.target >= test.largest)
+
+    def begin_epoch(self) -> None:
+        """Lines 15 and 16: all weights come back, the pairs go, and the next epoch is to end at less."""
+        solver = self.solver
+        self.dropped_from, self.exhausted, self.epoch = self.A, False, self.epoch + 1
+        self.A, self.g = self.problem.design.working_set(), self.point.gradient()
+        self.eps_s = max(solver.tol, solver.cooling * min(self.eps_s, self.point.violation() / self.V0))
+        self.memory.clear()
+        self.events += ("epoch-start", "memory-cleared")
+
+    def search(self) -> Found[Point]:
+        """Lines 19 to 33, and where no step along d decreases f once more without the pairs."""
+        if self.gamma == 0.0:
+            self.gamma = self._first_curvature()
+        found = self._search_along(self._direction())
+        if found.t == 0.0 and len(self.memory):
+            self.memory.clear()
+            self.events += ("memory-cleared",)
+            found = self._search_along(self._direction())
+        return found
+
+    def _direction(self) -> np.ndarray:
+        """Lines 19 to 28: d on A."""
+        w = self.A.take(self.point.w)
+        d, self.sweeps = self.inner.solve(w, self.g, self.lam, self.memory, self.gamma)
+        return d
+
+    def _search_along(self, d: np.ndarray) -> Found[Point]:
+        """Lines 29 to 33: Armijo's rule along d, unless that promises no more than rounding."""
+        decrease = promised(self.A.take(self.point.w), self.g, d, self.lam)
+        if not decrease < -NO_DECREASE * abs(self.point.objective):
+            return Found(self.point, 0.0, None, 0)
+        line = self.problem.line(self.point, d, self.A)
+        return line.armijo(decrease, beta=self.solver.beta, sigma=self.solver.sigma)
+
+    def update(self, found: Found[Point]) -> None:
+        """Lines 34 to 39: g on A at the new point, the pair (s, y), γ. Q and Q̂ are made from the pairs."""
+        self.point = found.point
+        g = self.point.gradient(self.A)
+        self.curvature = self.memory.push(found.t * found.search.d, g - self.g)
+        self.g = g
+        if self.curvature is None:
+            self.events += ("curvature-skipped",)
+        elif self.solver.memory != "full" or len(self.memory) == 1:
+            self.gamma = self.memory.scaling(self.solver.gamma)
+
+    def give_up(self) -> None:
+        """No step decreases f on this working set: its epoch is over."""
+        self.exhausted = True
+        self.events += ("stalled-on-working-set",)
+
+    def iterate(self, n: int, test: ShrinkTest, found: Found[Point] | None) -> Iterate:
+        """Iterate n, to which the step ``found`` led; ``test`` was made at it."""
+        live = {"gradient": self.g, "shrinking": test if self.solver.shrinking else None}
+        known = {"epoch": self.epoch, "returned": test.returned.size, "events": self.events}
+        known["violation"] = test.largest if test.whole else NAN
+        if found is not None:
+            known["phase"] = "shrink" if self.solver.shrinking else None
+            known |= {"gamma": self.gamma, "inner_iterations": self.sweeps}
+            known["curvature"] = NAN if self.curvature is None else self.curvature
+        self.events = ()
+        return Iterate.at(self.point, n, active=self.A, found=found, memory=self.memory, live=live, **known)
+
+    def _first_curvature(self) -> float:
         """pᵀ∇²F p / pᵀp along p = S(w - g, λ) - w, the direction that B = I gives."""
-        w = A.take(point.w)
-        p = problem.penalty.prox(w - g, 1.0) - w
+        w = self.A.take(self.point.w)
+        p = self.problem.penalty.prox(w - self.g, 1.0) - w
         length = float(p @ p)
-        curvature = problem.line(point, p, A).curvature() if length else 0.0
+        curvature = self.problem.line(self.point, p, self.A).curvature() if length else 0.0
         return curvature / length if curvature > 0.0 else 1.0
 
 
@@ -180,7 +245,7 @@ class _InnerProblem:
     def solve(
         self, w: np.ndarray, g: np.ndarray, lam: float, memory: PairMemory, gamma: float
     ) -> tuple[np.ndarray, int]:
-        """The direction on the working set, and the sweeps it took: min(max_inner, ⌊d/|A|⌋), at least one."""
+        """Lines 19 to 28: d, and the sweeps it took: min(max_inner, ⌊d/|A|⌋), at least one."""
         B = memory.compact(gamma)
         if B.rank == 0:  # B = γI separates: one closed-form step is exact
             return self.problem.penalty.prox(w - g / gamma, 1.0 / gamma) - w, 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..declare import Trait, param
-from ..parts.linesearch import Search, backtrack, decreases
+from ..parts.linesearch import Found, Search, Trial, backtrack, decreases
 from .iterate import Ending, Iterate
 from .prox_gradient import first_step
 from .solver import Solver
@@ -44,39 +44,31 @@ class SpaRSA(Solver):
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         point = problem.at(w0)
         values = deque([point.objective], maxlen=self.M + 1)
-        step, known, n = 0.0, {}, 0
+        step, found, n = 0.0, None, 0
         while True:
             w, g = point.w, point.gradient()
             violation = point.violation()
-            yield Iterate.at(point, n, violation=violation, gradient=g, **known)
+            yield Iterate.at(point, n, found=found, violation=violation, live={"gradient": g})
             if violation <= problem.noise:
                 return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
             step = step or first_step(problem, point)
-            search = Search(point.objective, reference=max(values))
-            trial, step, trials = self._search(problem, point, step, search)
-            if step == 0.0:
+            found = self._search(problem, point, step, max(values))
+            if found.t == 0.0:
                 return Ending("stalled", "no step decreases the objective beyond rounding")
-            known = {"step": step, "ls_trials": trials, "ls_kind": "armijo", "line": search}
-            known["events"] = ("backtracked",) if trials > 1 else ()
-            s, y = trial.w - w, trial.gradient() - g
+            point, step, n = found.point, found.t, n + 1
+            s, y = point.w - w, point.gradient() - g
             if (curvature := float(s @ y)) > 0.0:
                 step = 1.0 / min(max(curvature / float(s @ s), SMALLEST), LARGEST)
-            point, n = trial, n + 1
             values.append(point.objective)
 
-    def _search(
-        self, problem: Problem, point: Point, step: float, search: Search
-    ) -> tuple[Point, float, int]:
-        """The point at the first of step, step/η, ... that is low enough, that step (0 if none), and the
-        number of trials."""
-        trial = [point]
+    def _search(self, problem: Problem, point: Point, step: float, reference: float) -> Found[Point]:
+        """The first of step, step/η, ... that leads low enough below the ``reference``."""
 
-        def accept(t: float) -> bool:
-            trial[0] = problem.moved(point, problem.prox_step(point.w, point.gradient(), t))
-            d = trial[0].w - point.w
+        def attempt(t: float) -> Trial[Point]:
+            new = problem.moved(point, problem.prox_step(point.w, point.gradient(), t))
+            d = new.w - point.w
             bound = -0.5 * self.sigma / t * float(d @ d)
-            search.note(t, trial[0].objective, search.reference + bound)
-            return decreases(trial[0].objective, search.reference, bound)
+            return Trial(new, new.objective, reference + bound, decreases(new.objective, reference, bound))
 
-        step, trials = backtrack(accept, step, beta=1.0 / self.eta, max_trials=60)
-        return trial[0], step, trials
+        search = Search(point.objective, reference=reference)
+        return backtrack(attempt, search, step, beta=1.0 / self.eta, max_trials=60)

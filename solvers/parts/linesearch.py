@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
 
 #: Units of rounding of |f| by which a step may miss its decrease: near the optimum every step misses it.
 ROUNDING = 10 * sys.float_info.epsilon
+#: Where a step leads: a point, or what a solver needs to get there.
+Place = TypeVar("Place")
 
 
 class Search:
@@ -33,28 +35,65 @@ class Search:
         self.objective, self.d, self.block = objective, d, block
         self.reference = objective if reference is None else reference
         self.trials: list[tuple[float, float]] = []
-        self._allowed: list[float] = []
-
-    @property
-    def allowed(self) -> list[float]:
-        """The largest f that the rule accepts at each trial."""
-        return self._allowed
+        self.allowed: list[float] = []
 
     def note(self, t: float, value: float, allowed: float) -> None:
         """Take down a trial."""
         self.trials.append((t, value))
-        self._allowed.append(allowed)
+        self.allowed.append(allowed)
+
+
+class Trial(NamedTuple, Generic[Place]):
+    """One step tried: where it leads, f there, the largest f that the rule allows, and its verdict."""
+
+    point: Place
+    value: float
+    allowed: float
+    accepted: bool
+
+
+class Found(NamedTuple, Generic[Place]):
+    """What came of a search: where the accepted step ``t`` leads, what was looked at, and the trials it took,
+    with those of searches that failed before it.
+
+    t is 0 where no step was accepted; the point is then None, or where the search began. A pass over blocks,
+    with a search in each, has no t (nan): ``search`` is its longest, and ``trials`` counts those of all.
+    ``kind`` is the record's ``ls_kind``.
+    """
+
+    point: Place | None
+    t: float
+    search: Search | None
+    trials: int
+    kind: str = "armijo"
+
+    @property
+    def backtracked(self) -> bool:
+        """Whether a step was accepted, but not the first one tried."""
+        return self.search is not None and 0.0 < self.t != self.search.trials[0][0]
+
+
+def unsearched(point: Place, t: float = float("nan")) -> Found[Place]:
+    """A step, or a pass of steps, that was taken without a search."""
+    return Found(point, t, None, -1, "none")
 
 
 def backtrack(
-    accept: Callable[[float], bool], t: float = 1.0, *, beta: float = 0.5, max_trials: int = 30
-) -> tuple[float, int]:
-    """The first of t, βt, β²t, ... that is accepted, and how many were tried; t = 0 if none was."""
-    for trial in range(1, max_trials + 1):
-        if accept(t):
-            return t, trial
+    attempt: Callable[[float], Trial[Place]],
+    search: Search,
+    t: float = 1.0,
+    *,
+    beta: float = 0.5,
+    max_trials: int = 30,
+) -> Found[Place]:
+    """The first of t, βt, β²t, ... that is accepted. Every attempt is noted in ``search``."""
+    for _ in range(max_trials):
+        trial = attempt(t)
+        search.note(t, trial.value, trial.allowed)
+        if trial.accepted:
+            return Found(trial.point, t, search, len(search.trials))
         t *= beta
-    return 0.0, max_trials
+    return Found(None, 0.0, search, len(search.trials))
 
 
 def decreases(new: float, old: float, bound: float) -> bool:
@@ -63,13 +102,21 @@ def decreases(new: float, old: float, bound: float) -> bool:
 
 
 def armijo(
-    phi: Callable[[float], float],
-    f: float,
+    phi: Callable[[float], tuple[Place, float]],
+    search: Search,
     decrease: float,
     *,
     beta: float,
     sigma: float,
     max_trials: int = 30,
-) -> tuple[float, int]:
-    """Backtracking until φ(t) <= f + t σ Δ, with Δ = ``decrease`` < 0."""
-    return backtrack(lambda t: decreases(phi(t), f, t * sigma * decrease), beta=beta, max_trials=max_trials)
+) -> Found[Place]:
+    """Backtracking until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0; ``phi`` says where t leads, and
+    φ(t)."""
+    f = search.objective
+
+    def attempt(t: float) -> Trial[Place]:
+        point, value = phi(t)
+        bound = t * sigma * decrease
+        return Trial(point, value, f + bound, decreases(value, f, bound))
+
+    return backtrack(attempt, search, beta=beta, max_trials=max_trials)

@@ -17,7 +17,7 @@ import numpy as np
 from ..compute.jit import compile_clock
 from ..compute.team import Team
 from ..declare import Trait, parameters
-from ..parts.linesearch import Search
+from ..parts.linesearch import Found, Search, armijo
 from .design import Design
 from .losses.base import BoundLoss
 from .names import Names
@@ -307,6 +307,9 @@ class Problem:
 class Point:
     """What is known at one w, each quantity computed at most once.
 
+    A point is valid until its solver takes the next step: :meth:`Line.move` and the solvers that go block by
+    block change ``w`` and ``scores`` in place. A copy of w is what an observer may keep.
+
     ``active`` is a working set outside which w is known to be zero (None: nothing is known).
     """
 
@@ -381,35 +384,31 @@ class Point:
         return support.size, int(np.count_nonzero(np.diff(rows))) + (rows.size > 0)
 
 
-class Line(Search):
-    """φ(t) = f(w + t d), d with an entry a member of ``active``. The scores of d are computed once; a trial
-    costs one evaluation of the loss, and is taken down.
-
-    ``decrease`` is what an Armijo search promised itself per unit step, Δ, of which it asked for the share
-    ``sigma``.
-    """
+class Line:
+    """φ(t) = f(w + t d), d with an entry a member of ``active``. The scores of d are computed once; φ costs
+    one evaluation of the loss."""
 
     def __init__(self, point: Point, d: np.ndarray, active: WorkingSet) -> None:
-        super().__init__(point.objective, d)
-        self.point, self.active = point, active
+        self.point, self.d, self.active = point, d, active
         self.problem = point.problem
-        self.decrease = self.sigma = float("nan")
         self.delta = self.problem.design.scores(d, active)
         self._w = active.take(point.w)
-        self._losses: dict[float, float] = {}
-
-    @property
-    def allowed(self) -> list[float]:
-        """φ(0) + tσΔ at each trial."""
-        return [self.objective + t * self.sigma * self.decrease for t, _ in self.trials]
 
     def __call__(self, t: float) -> float:
         """φ(t)."""
+        return self._evaluate(t)[1]
+
+    def _evaluate(self, t: float) -> tuple[float, float]:
+        """The loss at w + t d, and φ(t)."""
         loss = self.problem.scale * self.problem.loss.value(self.point.scores, self.delta, t)
-        self._losses = {t: loss}
-        value = loss + self.problem.penalty.value(self._w + t * self.d)
-        self.trials.append((t, value))
-        return value
+        return loss, loss + self.problem.penalty.value(self._w + t * self.d)
+
+    def armijo(self, decrease: float, *, beta: float, sigma: float) -> Found[Point]:
+        """Search for the first step of 1, β, β², ... with φ(t) <= φ(0) + tσΔ, Δ = ``decrease``, and move
+        there: see :meth:`move`."""
+        search = Search(self.point.objective, self.d)
+        found = armijo(self._evaluate, search, decrease, beta=beta, sigma=sigma)
+        return found._replace(point=self.move(found.t, found.point) if found.t else self.point)
 
     def curvature(self) -> float:
         """dᵀ∇²F(w)d of the smooth part F, by a secant of the residual in score space (no product with X)."""
@@ -421,8 +420,9 @@ class Line(Search):
         rise = np.vdot(ahead.Z - here.Z, self.delta.Z) + (ahead.tail - here.tail) @ self.delta.tail
         return self.problem.scale * float(rise) / h + self.problem.penalty.ridge * float(self.d @ self.d)
 
-    def move(self, t: float) -> Point:
-        """The point at w + t d. Weights and scores move in place: the old point is spent."""
+    def move(self, t: float, loss: float | None = None) -> Point:
+        """The point at w + t d, whose loss may be known. Weights and scores move in place: the old point is
+        spent."""
         old, self._w = self.point, self._w + t * self.d
         if self.active.full:
             old.w[:] = self._w
@@ -436,9 +436,7 @@ class Line(Search):
                 self.problem, old.w, self.problem.design.scores(self._w, self.active), active=self.active
             )
         old.scores.move(t, self.delta)
-        return Point(
-            self.problem, old.w, old.scores, loss=self._losses.get(t), active=self.active, age=old.age + 1
-        )
+        return Point(self.problem, old.w, old.scores, loss=loss, active=self.active, age=old.age + 1)
 
 
 class _Zero(NamedTuple):

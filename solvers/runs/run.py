@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compute.blas import one_blas_thread
 from ..compute.jit import compile_clock
-from ..methods.iterate import KNOWN_TO_SOLVER, Ending, Iterate
+from ..methods.iterate import Ending, Iterate
 from ..problems import optimality
 from ..problems.certificate import duality_gap
 from ..problems.problem import Point
@@ -40,13 +40,15 @@ class Interrupted(Exception):
 
 
 class Gate(Protocol):
-    """Who decides when a run may go on. Both calls may block; neither touches the run's clock."""
+    """Who decides when a run may go on. Both calls may block, or raise :class:`Interrupted`; neither touches
+    the run's clock."""
 
     def pulse(self) -> None:
         """Called every 50 ms or so from inside long computations."""
 
-    def step(self, run: Run) -> None:
-        """Called after each recorded iterate."""
+    def step(self, run: Run, iterate: Iterate) -> None:
+        """Called after each recorded iterate, with all that the run knows of it: the fields of its record,
+        also those that the solver does not know, and its live references."""
 
 
 class Allowance:
@@ -161,7 +163,7 @@ class Run:
                         ending = limit
                         break
                     if self.gate is not None:
-                        self.gate.step(self)
+                        self.gate.step(self, iterate)
                     if self._interrupted:
                         raise Interrupted
         except Interrupted:
@@ -194,17 +196,17 @@ class Run:
 
     def _record(self, iterate: Iterate) -> None:
         self._pulse()
-        record: dict[str, Any] = {name: getattr(iterate, name) for name in KNOWN_TO_SOLVER}
-        record["cpu_seconds"], record["wall_seconds"] = self._cpu, self._wall
-        record["passes"] = self.problem.passes
+        iterate.cpu_seconds, iterate.wall_seconds = self._cpu, self._wall
+        iterate.passes = self.problem.passes
         if iterate.point is None and iterate.w is not None:
-            seen = iterate.point = self._observe(iterate.w)
-            record |= {"objective": seen.objective, "loss": seen.loss, "penalty": seen.penalty}
-            record["nnz"], record["nnz_rows"] = seen.sparsity()
+            seen = self._observe(iterate.w)
+            iterate.live = {**iterate.live, "point": seen}
+            iterate.objective, iterate.loss, iterate.penalty = seen.objective, seen.loss, seen.penalty
+            iterate.nnz, iterate.nnz_rows = seen.sparsity()
         measure = optimality.missing(self.problem, self.solver.knows)
         if measure and iterate.w is not None and self._optimality.allows(self._cpu):
             with self._optimality.booked():
-                record[measure] = optimality.measured(measure, self._observe(iterate.w))
+                setattr(iterate, measure, optimality.measured(measure, self._observe(iterate.w)))
         if iterate.w is not None:
             if iterate.w.size <= COPIED:
                 support = np.flatnonzero(iterate.w)
@@ -212,7 +214,7 @@ class Run:
             self.trace.w = iterate.w
         first = len(self.trace) == 0
         # before what is observed of it, which waits at the gate: a reader finds a row for all that it sees
-        self.trace.append(record)
+        self.trace.append(iterate.record())
         self.trace.probes.observe(iterate)
         if self.problem.has_test and (first or self._metrics.allows(self._cpu)):
             with self._metrics.booked():

@@ -13,15 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..methods.iterate import FIELDS, NAN
+from ..methods.iterate import FIELDS
 from ..problems.names import Names
 from .files import replacing
 
 #: Iterates kept before the trace halves its density.
 CAPACITY = 10_000
-
-_DTYPES = {int: np.int64, float: np.float64}
-_MISSING = {int: -1, float: NAN, str: None, tuple: ()}
 
 
 class _Columns:
@@ -30,7 +27,7 @@ class _Columns:
     def __init__(self, room: int) -> None:
         self.n = 0
         self.data: dict[str, np.ndarray] = {
-            name: np.empty(room, dtype=_DTYPES.get(kind, object)) for name, kind in FIELDS.items()
+            name: np.empty(room, dtype=field.dtype) for name, field in FIELDS.items()
         }
 
     def append(self, record: Mapping[str, Any]) -> None:
@@ -99,7 +96,7 @@ class Trace:
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one record; fields it does not have are filled with "not known"."""
-        row = {name: record.get(name, _MISSING[kind]) for name, kind in FIELDS.items()}
+        row = {name: record.get(name, field.unknown) for name, field in FIELDS.items()}
         with self._lock:
             if self._columns.n and row["iteration"] % self.cadence and not row["events"]:
                 self._pending = row
@@ -171,10 +168,11 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record as JSON knows it: Python numbers, null for what is unknown or not finite, lists."""
     out: dict[str, Any] = {}
     for name, value in record.items():
-        kind = FIELDS.get(name)
+        field = FIELDS.get(name)
         if isinstance(value, np.generic):
             value = value.item()
-        if (isinstance(value, float) and not math.isfinite(value)) or (kind is int and value == -1):
+        infinite = isinstance(value, float) and not math.isfinite(value)
+        if infinite or (field is not None and not field.is_known(value)):
             value = None
         elif isinstance(value, tuple):
             value = list(value)
@@ -230,11 +228,11 @@ def _write_npz(traces: list[Trace], path: Path) -> None:
     arrays: dict[str, np.ndarray] = {}
     for trace in traces:
         label = trace.info.get("label", "run")
-        for name, kind in FIELDS.items():
+        for name, field in FIELDS.items():
             column = trace.column(name)
-            if kind is tuple:
+            if field.type is tuple:
                 column = np.array([" ".join(v) for v in column], dtype=np.str_)
-            elif kind is str:
+            elif field.type is str:
                 column = np.array([v or "" for v in column], dtype=np.str_)
             arrays[f"{label}/{name}"] = column
         if trace.w is not None:

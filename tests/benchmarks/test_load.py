@@ -78,7 +78,9 @@ async def sign_after_run(visitor: Visitor, after: float) -> float:
 
 
 async def all_run(visitor: Visitor) -> None:
-    await visitor.wait_until(lambda: all(row["cpu"] != "–" for row in visitor.rows), "all runs to run")
+    await visitor.wait_until(
+        lambda: all(row["cpu_seconds"] != "–" for row in visitor.rows), "all runs to run"
+    )
 
 
 async def warm(server: Server) -> None:
@@ -119,7 +121,7 @@ async def visited(server: Server, sessions: int) -> Round:
     found.signs = list(await asyncio.gather(*presses))
     for visitor in visitors:
         await visitor.wait_until(
-            lambda v=visitor: all(row["cpu"] != "–" for row in v.rows), "all runs to run"
+            lambda v=visitor: all(row["cpu_seconds"] != "–" for row in v.rows), "all runs to run"
         )
     threads, began = server.threads(), time.perf_counter()
     cpu = [visitor.cpu_seconds for visitor in visitors]

@@ -167,7 +167,7 @@ class Visit:
     def row(self, label: str) -> dict[str, str]:
         """The legend row of a run."""
         row = self.page.locator(f'.row.run[data-label="{label}"]')
-        names = ("iteration", "epoch", "objective", "nnz", "working_set", "cpu")
+        names = ("iteration", "epoch", "objective", "nnz", "working_set", "cpu_seconds")
         texts = {name: row.locator(f".num.{name}").text_content() for name in names}
         return {"state": row.get_attribute("data-state"), **texts}
 

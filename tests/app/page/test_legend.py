@@ -7,11 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from app.page.legend import COLUMNS as legend_columns
 from app.page.legend import LegendRows, row
 from app.page.session import Session
 from app.runs.live import LiveRun
 from app.runs.pool import RunPool
-from solvers import Trace
+from solvers import FIELDS, Trace
 
 
 def ended(status: str, *objectives: float, style: int = 0, **result: object) -> LiveRun:
@@ -48,6 +49,20 @@ def test_a_row_says_how_its_run_ended_and_why(legend, status, word):
     shown = row(ended(status, 1.0), legend._session)
     assert shown["word"] == word
     assert shown["message"] == f"the sentence of {status}"
+
+
+def test_columns_are_called_as_the_record_calls_its_fields_and_a_dash_stands_for_the_unknown(legend):
+    assert [key for key, *_ in legend.columns] == list(legend_columns)
+    for key, heading, tip in legend.columns:
+        assert (heading, tip) == (FIELDS[key].title, FIELDS[key].label)
+    shown = row(ended("converged", 1.0), legend._session)
+    assert {key: shown[key] for key in legend_columns if key != "objective"} == {
+        "iteration": "0",
+        "epoch": "–",
+        "nnz": "3",
+        "working_set": "–",
+        "cpu_seconds": "–",
+    }
 
 
 def test_objectives_stand_with_their_decimal_points_below_each_other(legend):

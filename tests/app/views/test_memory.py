@@ -35,7 +35,7 @@ def trace() -> Trace:
                 "events": ("curvature-skipped",) if k == 3 else (),
             }
         )
-        store.observe(Iterate(k, w=np.zeros(D), memory=memory))
+        store.observe(Iterate(k, w=np.zeros(D), live={"memory": memory}))
     trace = Trace.from_records(records, label="a<b", params={}, problem={"n_params": D})
     trace.probes = store
     return trace

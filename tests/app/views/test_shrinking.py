@@ -12,7 +12,7 @@ from app.views.cursor import Cursor
 from app.views.states import NONZERO, RETURNED, SHRUNK, UNSEEN, ZERO, states, used
 from app.views.working_set import ROWS, _lines
 from solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
-from solvers.methods.iterate import ShrinkTest
+from solvers.methods.prox_qn import ShrinkTest
 from solvers.problems.working_set import WorkingSet
 from solvers.runs.probes import ProbeStore
 
@@ -43,7 +43,7 @@ def trace() -> Trace:
         w = np.zeros(D)
         w[support] = 1.0
         test = ShrinkTest(working_set(asked), g[asked], LAM, bound, largest, 0.5, np.array(back, dtype=int))
-        store.observe(Iterate(k, w=w, active=working_set(stayed), shrinking=test))
+        store.observe(Iterate(k, w=w, live={"active": working_set(stayed), "shrinking": test}))
         records.append({"iteration": k, "epoch": epoch, "returned": len(back), "working_set": len(stayed)})
     about = {"lam": LAM, "n_params": D, "n_features": D, "n_outputs": 1}
     trace = Trace.from_records(records, label="a", params={}, problem=about)
@@ -111,7 +111,7 @@ def test_a_working_set_of_all_weights_says_nothing_of_them_so_those_not_zero_are
     for k, support in enumerate(([], [1, 2], [2, 3], [3])):
         w = np.zeros(D)
         w[support] = 1.0
-        store.observe(Iterate(k, w=w, active=working_set(ALL)))
+        store.observe(Iterate(k, w=w, live={"active": working_set(ALL)}))
         records.append({"iteration": k, "working_set": D})
     trace = Trace.from_records(records, label="a", params={})
     trace.probes = store
@@ -139,7 +139,7 @@ def test_a_huge_problem_is_mapped_without_a_vector_of_its_length():
             return np.ones(len(self))
 
     for k, some in enumerate(members):
-        store.observe(Iterate(k, w=Huge(), active=Members(some, size, 1, size)))
+        store.observe(Iterate(k, w=Huge(), live={"active": Members(some, size, 1, size)}))
         records.append({"iteration": k, "working_set": some.size})
     trace = Trace.from_records(records, label="a", params={})
     trace.probes = store

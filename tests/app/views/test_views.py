@@ -15,8 +15,9 @@ from app.page.session import Session
 from app.runs.pool import RunPool
 from app.views import TABS, Accuracy, Convergence, LineSearch, Record, Sparsity, Steps, Table
 from app.views.cursor import Cursor
+from app.views.plot import X_AXES
 from app.views.table import seconds_to
-from solvers import Trace, relative_gap
+from solvers import FIELDS, Trace, relative_gap
 
 ALL = [Convergence, Sparsity, *TABS.values()]
 
@@ -361,6 +362,20 @@ def test_the_summary_has_a_line_a_run_and_seconds_to_gaps():
     text = Table(trace)._table.object
     assert "a&lt;b" in text
     assert text.count("<tr>") == 2
+
+
+def test_a_field_is_drawn_in_a_menu_and_in_a_table_by_the_name_that_the_record_declares(traces):
+    view = Record(traces, Cursor(run=traces[0]))
+    elsewhere = {"iteration", "epoch", "objective", "nnz", "nnz_rows", "working_set", *X_AXES}
+    numeric = {name for name, field in FIELDS.items() if field.numeric}
+    assert set(view.param.field.objects) == numeric - elsewhere
+    for name in view.param.field.objects:
+        view.field = name
+        assert view.figure.yaxis[0].axis_label == FIELDS[name].label
+    assert X_AXES["wall_seconds"] == ("Wall seconds", "wall time of the run (s)")
+    heads = Table(traces)._table.object.split("</thead>")[0]
+    for name in ("objective", "violation", "nnz", "iteration", "passes", "cpu_seconds"):
+        assert f"<th>{FIELDS[name].title}</th>" in heads
 
 
 def test_views_are_a_registry_by_id():

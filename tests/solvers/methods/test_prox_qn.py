@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 import solvers
 from solvers.methods import prox_qn as module
 from solvers.methods.prox_qn import ProxQN, _InnerProblem, shrink
+from solvers.parts.linesearch import Found, Search
 from solvers.parts.memory import PairMemory
 from tests.solvers.helpers import binary, chains, multiclass
 from tests.solvers.oracles import Oracle
@@ -190,9 +191,12 @@ def test_the_objective_never_rises_and_every_step_keeps_armijos_promise(problem,
         found, _ = iterates(each, tol=1e-7, sigma=0.05)
         objectives = [it.objective for it, *_ in found]
         assert np.all(np.diff(objectives) <= 1e-14 * objectives[0])
-        for (before, *_), (it, _, _, trials) in itertools.pairwise(found):
+        for (before, w, active, _), (it, _, _, trials) in itertools.pairwise(found):
             t, phi = trials[-1]
-            decrease = it.line.decrease
+            g, d, here = each.at(w).gradient()[active], it.line.d, w[active]
+            decrease = g @ d + each.lam * (np.abs(here + d).sum() - np.abs(here).sum())
+            slopes = (np.array(it.line.allowed) - it.line.objective) / [t for t, _ in trials]
+            np.testing.assert_allclose(slopes, 0.05 * decrease, rtol=1e-6, atol=1e-12 * objectives[0])
             assert t == it.step
             assert phi == pytest.approx(it.objective, rel=1e-14)  # scores are computed afresh now and then
             assert it.line.objective == before.objective
@@ -361,12 +365,14 @@ def test_it_ends_where_rounding_hides_every_decrease(problem):
 
 def test_an_epoch_whose_set_allows_no_step_is_followed_by_another(problem, monkeypatch):
     """Line searches that fail on every shrunk set: each iterate is yielded once, and the run goes on."""
-    armijo = module.armijo
+    armijo = solvers.Line.armijo
 
     def failing(line, *args, **kwargs):
-        return armijo(line, *args, **kwargs) if line.active.full else (0.0, 30)
+        if line.active.full:
+            return armijo(line, *args, **kwargs)
+        return Found(line.point, 0.0, Search(line.point.objective), 30)
 
-    monkeypatch.setattr(module, "armijo", failing)
+    monkeypatch.setattr(solvers.Line, "armijo", failing)
     found, ending = iterates(problem, tol=1e-5, most=60)
     assert [it.iteration for it, *_ in found] == list(range(len(found)))
     assert ending is None or ending.status in ("stalled", "converged")

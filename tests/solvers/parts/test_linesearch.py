@@ -1,31 +1,55 @@
+import math
+
 import numpy as np
 import pytest
 
-from solvers.parts.linesearch import ROUNDING, armijo, backtrack, decreases
+from solvers.parts.linesearch import ROUNDING, Search, Trial, armijo, backtrack, decreases, unsearched
 
 
-def test_backtracking_tries_a_geometric_sequence():
-    seen = []
-    t, trials = backtrack(lambda t: seen.append(t) or t < 0.3, 2.0, beta=0.5)
-    assert (t, trials) == (0.25, 4)
-    assert seen == [2.0, 1.0, 0.5, 0.25]
+def along(phi, **params):
+    """An Armijo search on a function of t that promises a decrease of 1; it leads to minus t."""
+    return armijo(lambda t: (-t, phi(t)), Search(phi(0.0)), -1.0, **params)
+
+
+def test_backtracking_tries_a_geometric_sequence_and_tells_it():
+    def attempt(t):
+        return Trial(f"at {t}", 10.0 * t, 3.0, t < 0.3)
+
+    found = backtrack(attempt, Search(0.0), 2.0, beta=0.5)
+    assert (found.point, found.t, found.trials, found.backtracked) == ("at 0.25", 0.25, 4, True)
+    assert found.search.trials == [(2.0, 20.0), (1.0, 10.0), (0.5, 5.0), (0.25, 2.5)]
+    assert found.search.allowed == [3.0] * 4
+
+
+def test_a_first_step_that_is_taken_is_no_backtracking():
+    found = backtrack(lambda t: Trial(None, 0.0, 0.0, True), Search(0.0), 2.0)
+    assert (found.t, found.trials, found.backtracked) == (2.0, 1, False)
 
 
 def test_a_search_without_success_gives_no_step():
-    assert backtrack(lambda t: False, beta=0.5, max_trials=7) == (0.0, 7)
+    found = backtrack(lambda t: Trial("there", 1.0, 0.0, False), Search(0.0), beta=0.5, max_trials=7)
+    assert (found.point, found.t, found.trials, found.backtracked) == (None, 0.0, 7, False)
+
+
+def test_a_step_without_a_search_has_no_trials():
+    assert unsearched("there", 0.5) == ("there", 0.5, None, -1, "none")
+    assert math.isnan(unsearched("there").t)
+    assert not unsearched("there").backtracked
 
 
 def test_armijo_accepts_the_first_step_below_the_line():
-    t, trials = armijo(lambda t: 10 * t * t - t, 0.0, -1.0, beta=0.5, sigma=0.1)
-    assert (t, trials) == (0.0625, 5)
+    found = along(lambda t: 10 * t * t - t, beta=0.5, sigma=0.1)
+    t = found.t
+    assert (found.point, t, found.trials) == (-0.0625, 0.0625, 5)
     assert 10 * t * t - t <= 0.1 * t * -1.0
     assert 10 * (2 * t) ** 2 - 2 * t > 0.1 * 2 * t * -1.0
+    assert found.search.allowed == [pytest.approx(-0.1 * t) for t, _ in found.search.trials]
 
 
 def test_sigma_and_beta_are_obeyed():
     """φ(t) = t² - t falls by (1 - t) t: what is asked decides which t is short enough."""
-    lax, _ = armijo(lambda t: t * t - t, 0.0, -1.0, beta=0.9, sigma=0.01)
-    strict, _ = armijo(lambda t: t * t - t, 0.0, -1.0, beta=0.9, sigma=0.5)
+    lax = along(lambda t: t * t - t, beta=0.9, sigma=0.01).t
+    strict = along(lambda t: t * t - t, beta=0.9, sigma=0.5).t
     assert lax == 0.9
     assert strict == pytest.approx(0.9**7)
 
@@ -38,4 +62,5 @@ def test_rounding_of_the_objective_is_forgiven_and_more_is_not():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_value_that_is_no_number_is_never_accepted(value):
-    assert armijo(lambda t: value, 1.0, -1.0, beta=0.5, sigma=0.1) == (0.0, 30)
+    found = armijo(lambda t: (t, value), Search(1.0), -1.0, beta=0.5, sigma=0.1)
+    assert (found.t, found.trials) == (0.0, 30)

@@ -93,10 +93,9 @@ def test_a_line_and_the_point_it_moves_to_agree_with_fresh_points(kind, penalty,
     for t in (1.0, 0.25):
         assert line(t) == pytest.approx(oracle.objective(w + t * d), rel=1e-12)
     assert problem.design.touched == touched
-    assert [t for t, _ in line.trials] == [1.0, 0.25]
-    moved = line.move(0.25)
+    expected, moved = line(0.25), line.move(0.25)
     assert problem.design.touched == touched
-    assert moved.objective == line.trials[-1][1]
+    assert moved.objective == pytest.approx(expected, rel=1e-14)
     np.testing.assert_allclose(moved.w, w + 0.25 * d, rtol=1e-15)
     np.testing.assert_allclose(moved.gradient(), oracle.gradient(w + 0.25 * d), atol=1e-11)
 
@@ -124,6 +123,31 @@ def test_curvature_along_a_line_is_that_of_the_gradient(kind, penalty, average):
     expected = (oracle.gradient(w + h * d) - oracle.gradient(w - h * d)) @ d / (2 * h)
     assert problem.line(problem.at(w), d).curvature() == pytest.approx(expected, rel=1e-3)
     assert problem.line(problem.at(w), 0 * d).curvature() == 0.0
+
+
+def test_a_search_along_a_line_moves_to_the_step_it_accepts_and_tells_its_trials():
+    problem, oracle = setting("sequences")
+    point, f = problem.at(), problem.at().objective
+    g = point.gradient()
+    d = -40.0 * problem.penalty.prox(g, 1.0)
+    decrease = float(g @ d) + problem.penalty.value(d)
+    found = problem.line(point, d).armijo(decrease, beta=0.5, sigma=0.1)
+    t, phi = found.search.trials[-1]
+    assert found.trials == len(found.search.trials) > 1
+    assert found.t == t == 0.5 ** (found.trials - 1)
+    assert phi == found.point.objective == pytest.approx(oracle.objective(t * d), rel=1e-12)
+    assert phi <= found.search.allowed[-1] == pytest.approx(f + 0.1 * t * decrease)
+    before, above = found.search.trials[-2][1], found.search.allowed[-2]
+    assert before > above
+    np.testing.assert_allclose(found.point.w, t * d)
+
+
+def test_a_search_that_finds_no_step_stays_where_it_began():
+    problem, _ = setting("sequences")
+    point = problem.at()
+    found = problem.line(point, point.gradient()).armijo(-1.0, beta=0.5, sigma=0.1)
+    assert (found.t, found.point, found.trials) == (0.0, point, 30)
+    np.testing.assert_array_equal(point.w, 0.0)
 
 
 def test_scores_are_computed_afresh_before_they_drift(monkeypatch):

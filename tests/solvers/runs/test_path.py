@@ -146,7 +146,7 @@ def test_a_gate_ends_the_path_inside_a_run(problem):
         def pulse(self):
             pass
 
-        def step(self, run):
+        def step(self, run, iterate):
             self.steps += 1
             if self.steps == 5:
                 raise Interrupted

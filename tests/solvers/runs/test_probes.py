@@ -20,7 +20,7 @@ def mask_of(active, name):
 
 def observe(store, iterations, size=100):
     for k in iterations:
-        store.observe(Iterate(k, 1.0, w=np.full(size, float(k + 1))))
+        store.observe(Iterate(k, objective=1.0, w=np.full(size, float(k + 1))))
 
 
 def test_a_run_is_observed_through_its_live_references():
@@ -199,7 +199,7 @@ def test_a_large_matrix_is_seen_in_bins_as_mean_sizes_under_the_sign_of_their_su
 def test_what_was_seen_is_a_copy():
     w = np.ones(3)
     store = ProbeStore([WEIGHTS])
-    store.observe(Iterate(0, 1.0, w=w))
+    store.observe(Iterate(0, objective=1.0, w=w))
     w[:] = 5.0
     np.testing.assert_array_equal(store.at("weights", 0)[1]["values"], np.ones(3))
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import datasets
 import solvers
-from solvers import Ending, Interrupted, Iterate, Run, Solver, Stopping
+from solvers import FIELDS, Ending, Interrupted, Iterate, Run, Solver, Stopping
 from solvers.runs import run as module
 from tests.solvers.helpers import MAKERS, binary, chains
 from tests.solvers.stops import stop
@@ -42,7 +42,8 @@ class Scripted(Solver):
     def iterate(self, problem, w0=None):
         for k, objective in enumerate(self.objectives):
             w = np.full(problem.size, float(k))
-            yield Iterate(k, objective, violation=1.0, w=w, point=problem.at(w))
+            live = {"point": problem.at(w)}
+            yield Iterate(k, objective=objective, violation=1.0, w=w, live=live)
         if isinstance(self.then, BaseException):
             raise self.then
         return self.then
@@ -134,7 +135,7 @@ def test_a_keyboard_interrupt_leaves_the_run_with_its_trace_finished(problem):
             if len(run.trace) == 2:
                 raise KeyboardInterrupt
 
-        def step(self, run):
+        def step(self, run, iterate):
             pass
 
     run = Run(problem, solvers.make_solver("owl-qn"), gate=Gate())
@@ -166,7 +167,7 @@ def test_an_interrupt_keeps_the_last_whole_iterate(problem):
             if len(run.trace) == 5 and next(calls) == 1:
                 run.interrupt()
 
-        def step(self, run):
+        def step(self, run, iterate):
             pass
 
     run.gate = Gate()
@@ -184,7 +185,7 @@ def test_an_interrupt_while_a_run_finishes_does_not_escape(problem):
             if len(run.trace) == 3:
                 run.interrupt()
 
-        def step(self, run):
+        def step(self, run, iterate):
             pass
 
     run.gate = Gate()
@@ -198,12 +199,38 @@ def test_a_gate_that_raises_stops_the_run(problem):
         def pulse(self):
             pass
 
-        def step(self, run):
+        def step(self, run, iterate):
             if len(run.trace) == 2:
                 raise Interrupted
 
     trace = Run(problem, solvers.make_solver("owl-qn"), gate=Gate()).execute()
     assert (trace.status, len(trace)) == ("stopped", 2)
+
+
+@pytest.mark.parametrize("id", ["owl-qn", "fobos"])
+def test_a_gate_may_look_at_all_that_a_record_says_and_at_what_no_record_has(problem, id):
+    """Also at the objective and the clock, which fobos does not know, and at weights and scores."""
+    seen = []
+
+    class Gate:
+        def pulse(self):
+            pass
+
+        def step(self, run, iterate):
+            scores = iterate.live["point"].scores.Z
+            seen.append((iterate.record(), np.count_nonzero(iterate.w), np.abs(scores).max()))
+            if iterate.nnz > 5 and iterate.step < 1.0:
+                raise Interrupted
+
+    run = Run(problem, solvers.make_solver(id), gate=Gate(), stopping=Stopping(max_iter=4))
+    trace = run.execute()
+    assert trace.status == "stopped"
+    for k, (record, nnz, largest) in enumerate(seen):
+        for name in FIELDS:
+            assert record[name] == trace.column(name)[k] or record[name] != record[name]
+        assert nnz == trace.nnz[k]
+        assert (largest > 0.0) == (nnz > 0)
+        assert np.isfinite([record[name] for name in ("objective", "cpu_seconds", "passes")]).all()
 
 
 def test_time_at_the_gate_is_on_no_clock(problem):
@@ -213,7 +240,7 @@ def test_time_at_the_gate_is_on_no_clock(problem):
         def pulse(self):
             self.sleep(0.01)
 
-        def step(self, run):
+        def step(self, run, iterate):
             self.sleep(0.05)
 
         def sleep(self, seconds):
@@ -237,7 +264,7 @@ def test_a_paused_run_uses_no_cpu(problem):
                 held.set()
                 go_on.wait()
 
-        def step(self, run):
+        def step(self, run, iterate):
             pass
 
     run = Run(problem, solvers.make_solver("owl-qn"), gate=Gate(), stopping=Stopping(max_iter=6))

@@ -1,0 +1,79 @@
+"""Fields of the record of an iterate: how a class declares them, each once."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the record: its name, the type of its values, a short ``title`` (for menus and tables), a
+    ``label`` (what an axis says), a unit, and what is written where the value is ``unknown``."""
+
+    name: str
+    type: type
+    title: str
+    label: str
+    unit: str
+    unknown: Any
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values are numbers, and can be drawn."""
+        return self.type in (int, float)
+
+    @property
+    def axis(self) -> str:
+        """The label with its unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+    @property
+    def dtype(self) -> type:
+        """What a column of values is made of."""
+        return {int: np.int64, float: np.float64}.get(self.type, object)
+
+    def is_known(self, value: Any) -> bool:
+        """Whether a value says something."""
+        return value is not None and value == value and not (self.numeric and value == self.unknown)
+
+
+def count(label: str, title: str = "", *, required: bool = False) -> int:
+    """Declare a number of things; unknown is -1."""
+    return _declared(int, -1, label, title, required=required)
+
+
+def number(label: str, title: str = "", *, unit: str = "") -> float:
+    """Declare a number; unknown is nan."""
+    return _declared(float, float("nan"), label, title, unit)
+
+
+def word(label: str) -> str | None:
+    """Declare a word; unknown is None."""
+    return _declared(str, None, label)
+
+
+def words(label: str) -> tuple[str, ...]:
+    """Declare words, possibly none."""
+    return _declared(tuple, (), label)
+
+
+def _declared(
+    kind: type, unknown: Any, label: str, title: str = "", unit: str = "", *, required: bool = False
+) -> Any:
+    about = {"type": kind, "title": title, "label": label, "unit": unit, "unknown": unknown}
+    default = dataclasses.MISSING if required else unknown
+    return dataclasses.field(default=default, metadata={"record": about})
+
+
+def declared(cls: type) -> dict[str, Field]:
+    """The fields of the record that a dataclass declares, by name, in their order."""
+    found = {}
+    for field in dataclasses.fields(cls):
+        if about := field.metadata.get("record"):
+            title = about["title"] or field.name.replace("_", " ")
+            found[field.name] = Field(**{**about, "name": field.name, "title": title})
+    return found

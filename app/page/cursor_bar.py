@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
-from weakref import ref
 
 import numpy as np
 import param
@@ -12,6 +11,7 @@ from panel.custom import JSComponent
 
 from app import theme
 from app.page.session import Session
+from app.views.drawn import Drawn
 
 #: Events that the bar marks as steps gone wrong, in words.
 TROUBLE = {
@@ -36,7 +36,7 @@ class CursorBar(JSComponent):
         super().__init__(sizing_mode="stretch_width", margin=0, **params)
         self._session = session
         self._on_space = on_space
-        self._marked: object = None
+        self._drawn = Drawn()
         session.cursor.param.watch(self._moved, ["run", "iteration", "follow"])
 
     def _moved(self, *events: param.parameterized.Event) -> None:
@@ -59,9 +59,7 @@ class CursorBar(JSComponent):
             }
         if state != self.state:
             self.state = state
-        mark = (ref(trace), until) if trace is not None else None
-        if mark != self._marked:
-            self._marked = mark
+        if self._drawn.changed("marks", *((trace, until) if trace is not None else ())):
             found = marks(rows) if trace is not None else []
             if found != self.marks:
                 self.marks = found

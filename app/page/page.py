@@ -38,16 +38,16 @@ from app.serving.options import Serving
 from app.settings.setting import Setting, SolverSetting
 from app.stories import Story, stories
 from app.views import TABS, Convergence, Path, Sparsity, View
+from app.views.base import probes_of
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
-from solvers import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, Parameter, Problem, Stopping
+from solvers import Parameter, Problem, Stopping
 
 TITLE = "Solverscope"
 LIMITS = (
     Parameter("tol", 1e-6, "stop at a violation of so many times that at w = 0", 0.0, 1.0, None, (), True),
     Parameter("max_seconds", 120.0, "stop after so many CPU seconds of a run", 0.0, 1e6, None, (), True),
 )
-PROBES = (ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING)
 
 
 class Quiet(param.Parameterized):
@@ -316,7 +316,7 @@ class Page:
                 label=chosen.label,
                 style=chosen.style,
                 stopping=stopping,
-                probes=PROBES,
+                probes=probes_of((Convergence, Sparsity, *TABS.values())),
             )
 
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 import panel as pn
@@ -12,7 +12,8 @@ from panel.viewable import Viewer
 
 from app import theme
 from app.views.cursor import Cursor
-from solvers import Trace
+from app.views.drawn import Drawn
+from solvers import Probe, Trace
 
 
 class View(Viewer):
@@ -23,15 +24,16 @@ class View(Viewer):
     >>> views.Convergence(trace)                     # one trace, or a list of them
     >>> pn.state.add_periodic_callback(view.update)  # while it is live
 
-    ``update`` draws only while ``visible``, and only what is new. A ``part`` of another view is drawn by it,
-    and has its runs. What has been drawn is remembered by weak references: a run that is gone takes its
-    memory with it, and none that comes to lie at its address is taken for it.
+    ``update`` draws only while ``visible``, and only what is new: see :class:`.drawn.Drawn`. A ``part`` of
+    another view is drawn by it, and has its runs. ``probes`` are those without which there is nothing, or
+    less, to draw: the page gives its runs what its views ask for.
     """
 
     id: ClassVar[str]
     title: ClassVar[str]
     every: ClassVar[int] = 1  # the page updates it at every so many ticks (some 5 a second) while runs go on
     hint: ClassVar[str] = "Press Run to see something here."
+    probes: ClassVar[tuple[Probe, ...]] = ()
 
     #: Views that this one is made of; they have the same runs, and are hidden with it.
     parts: Sequence[View] = ()
@@ -54,6 +56,7 @@ class View(Viewer):
         self.traces = [traces] if isinstance(traces, Trace) else traces
         self.cursor = cursor or Cursor()
         self._alone = cursor is None
+        self._drawn = Drawn()
         self._empty = False
         self._hint = theme.html(sizing_mode="stretch_width", css_classes=["cover"])
         self._invite()
@@ -83,6 +86,12 @@ class View(Viewer):
         self._traces = list(traces)
         for part in self.parts:
             part.traces = self._traces
+
+    @property
+    def chosen(self) -> Trace | None:
+        """The run under the cursor, if it is one of those to draw."""
+        run = self.cursor.run
+        return run if any(trace is run for trace in self.traces) else None
 
     def build(self) -> None:
         """Make the panes, once, in ``self._body``."""
@@ -172,3 +181,8 @@ class View(Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self._root
+
+
+def probes_of(views: Iterable[type[View]]) -> tuple[Probe, ...]:
+    """All probes that some views ask for, each once."""
+    return tuple(dict.fromkeys(probe for view in views for probe in view.probes))

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import html
-from weakref import ref
 
 import numpy as np
 import panel as pn
 from bokeh.models import ColumnDataSource, Span
 
 from app import theme
-from app.views.base import View
-from solvers import Trace
+from app.views.probe_view import ProbeView, Seen
+from solvers import LINE, Trace
 
 
-class LineSearch(View):
+class LineSearch(ProbeView):
     """φ(t) = f(w(t)) at the steps tried, numbered in their order, the accepted one filled; the dashed line is
     the most that the search's rule allows there.
 
     w(t) is w + t d (prox-qn), its projection on an orthant (owl-qn), a proximal step of length t (prox-gd and
     its kind), or a step in one row of W: then f is the part of it that depends on the row, and the longest
-    search since the iterate before is drawn. From the ``line`` probe.
+    search since the iterate before is drawn.
     """
 
     id = "line-search"
     title = "Line search"
+    probe = LINE
     hint = "Run a solver that searches for its steps (prox-qn and owl-qn do) to see what it tries here."
 
     def build(self) -> None:
@@ -32,7 +32,6 @@ class LineSearch(View):
         self._trials = ColumnDataSource({"t": [], "phi": [], "allowed": [], "n": [], "alpha": []})
         self._rule = ColumnDataSource({"t": [], "phi": []})
         self._path = ColumnDataSource({"t": [], "phi": []})
-        self._drawn: object = None
         self.figure = theme.plot(self.id, x_label="step t", y_label="φ(t) − φ(0)", height=260)
         self.figure.x_range.range_padding = self.figure.y_range.range_padding = 0.12
         self.figure.line("t", "phi", source=self._path, color=theme.COLORS[0], line_width=1.5, line_alpha=0.6)
@@ -54,22 +53,7 @@ class LineSearch(View):
         self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
         self._body.extend([self._said, self._pane])
 
-    def _probed(self) -> tuple[int, dict[str, np.ndarray]] | None:
-        trace = self.cursor.run
-        if trace is None or trace.probes is None or not any(t is trace for t in self.traces):
-            return None
-        return trace.probes.at("line", self.cursor.iteration)
-
-    def has_content(self) -> bool:
-        return self._probed() is not None
-
-    def draw(self) -> None:
-        found = self._probed()
-        mark = (ref(self.cursor.run), found[0]) if found else None
-        if found is None or mark == self._drawn:
-            return
-        self._drawn = mark
-        iteration, seen = found
+    def show(self, iteration: int, seen: Seen) -> None:
         f, reference = map(float, seen["start"])
         t, phi, allowed = seen["t"], seen["phi"] - f, seen["allowed"] - f
         accepted = np.arange(len(t)) == len(t) - 1
@@ -83,12 +67,12 @@ class LineSearch(View):
         order = np.argsort(t)
         for source, first, values in ((self._path, 0.0, phi), (self._rule, reference - f, allowed)):
             source.data = {"t": np.append(0.0, t[order]), "phi": np.append(first, values[order])}
-        self._said.object = f"<p>{_sentence(self.cursor.run, iteration, seen)}</p>"
+        self._said.object = f"<p>{_sentence(self.chosen, iteration, seen)}</p>"
         if self._pane.object is None:
             self._pane.object = self.figure
 
 
-def _sentence(trace: Trace, iteration: int, seen: dict[str, np.ndarray]) -> str:
+def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     """How the search went."""
     number, f = theme.number, float(seen["start"][0])
     t, value, allowed = (float(seen[name][-1]) for name in ("t", "phi", "allowed"))

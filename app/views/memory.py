@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -12,10 +11,10 @@ from bokeh.models import ColorBar, ColumnDataSource, HoverTool, LinearColorMappe
 from bokeh.plotting import figure
 
 from app import theme
-from app.views.base import View
 from app.views.feed import Rows, known
 from app.views.plot import X_AXES, RunPlot
-from solvers import Trace
+from app.views.probe_view import ProbeView, Seen
+from solvers import MEMORY, Trace
 from solvers.parts.memory import middle, spectrum
 
 #: Bytes of a number.
@@ -79,15 +78,13 @@ class Bytes(RunPlot):
         }
 
 
-class Memory(View):
+class Memory(ProbeView):
     """The pairs of every run over time, and at the cursor what they say: how much curvature each holds, SᵀY
-    and the middle matrix of the compact form, and the eigenvalues of B on the span of the pairs.
-
-    Drawn from the record and, at the cursor, from the ``memory`` probe.
-    """
+    and the middle matrix of the compact form, and the eigenvalues of B on the span of the pairs."""
 
     id = "memory"
     title = "Memory"
+    probe = MEMORY
     hint = "Run a solver that keeps pairs of steps (prox-qn and owl-qn do) to see its memory here."
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
@@ -97,7 +94,6 @@ class Memory(View):
         self.parts = [kind((), self.cursor, part=True, x=self.x, height=220) for kind in kinds]
         self.param.watch(lambda event: [part.param.update(x=event.new) for part in self.parts], "x")
         self._said = theme.html()
-        self._drawn: object = None
         self._pairs = ColumnDataSource({"pair": [], "cosine": []})
         self._eigenvalues = ColumnDataSource({"n": [], "value": []})
         self._gamma = Span(dimension="width", line_color=theme.GREY, line_dash="dashed")
@@ -151,26 +147,19 @@ class Memory(View):
     def draw(self) -> None:
         for part in self.parts:
             part.update()
-        found = self._probed()
-        mark = (ref(self.cursor.run), found[0]) if found else None
-        if mark != self._drawn:
-            self._drawn = mark
-            self._show(found)
+        super().draw()
 
-    def _probed(self) -> tuple[int, dict[str, np.ndarray]] | None:
-        trace = self.cursor.run
-        if trace is None or trace.probes is None or not any(t is trace for t in self.traces):
-            return None
-        return trace.probes.at("memory", self.cursor.iteration)
+    def show_nothing(self) -> None:
+        self._said.object = ""
+        self._at_cursor.visible = False
 
-    def _show(self, found: tuple[int, dict[str, np.ndarray]] | None) -> None:
-        pairs = len(found[1]["SS"]) if found else 0
-        self._said.object = self._sentence(found[0], pairs) if found else ""
+    def show(self, iteration: int, seen: Seen) -> None:
+        pairs = len(seen["SS"])
+        self._said.object = self._sentence(iteration, pairs)
         if self._at_cursor.visible != (pairs > 0):
             self._at_cursor.visible = pairs > 0
         if not pairs:
             return
-        iteration, seen = found
         SS, SY, YY = (seen[name] for name in ("SS", "SY", "YY"))
         gamma = _at(self.cursor.run, iteration, "gamma")
         cosines = SY / np.sqrt(np.outer(np.diag(SS), YY))

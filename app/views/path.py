@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from weakref import ref
 
 import panel as pn
 from bokeh.plotting import figure
@@ -64,7 +63,6 @@ class Path(View):
         super().__init__(traces, cursor, **params)
 
     def build(self) -> None:
-        self._drawn: object = None
         self._drawing = 0
         self._which = Menu(label="Weights of", width=150, size="small", margin=(4, 4), visible=False)
         self._which.param.watch(lambda event: self.update(), "value")
@@ -99,9 +97,9 @@ class Path(View):
         if labels != self._which.options:
             value = self._which.value if self._which.value in labels else labels[0]
             self._which.param.update(options=labels, value=value, visible=len(labels) > 1)
-        wanted = self._which.value, [ref(trace) for path in paths for trace in path.traces]
-        if wanted != self._drawn and not self._drawing:
-            self._drawn, self._drawing = wanted, len(PLOTS)
+        drawn = [trace for path in paths for trace in path.traces]
+        if not self._drawing and self._drawn.changed("plots", self._which.value, drawn):
+            self._drawing = len(PLOTS)
             traced = paths[labels.index(self._which.value)]
             for name in PLOTS:
                 self._later(partial(_plot, name, paths, traced), partial(self._show, name))

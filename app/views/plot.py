@@ -71,7 +71,6 @@ class RunPlot(View):
         self._curves: dict[tuple[str, str, int], Curve] = {}
         self._lines: list[GlyphRenderer] = []
         self._here = ColumnDataSource({"x": [], "y": [], "color": []})
-        self._mark: object = None
         self.figure = self._make_figure()
         self.backdrop()
         dot = {"size": 9, "fill_color": "color", "line_color": theme.GREY, "level": "overlay"}
@@ -212,18 +211,17 @@ class RunPlot(View):
         return [(self._curves[key].feed, trace) for key, trace in wanted.items()]
 
     def _mark_cursor(self) -> None:
-        trace, mark, here = self.cursor.run, None, {"x": [], "y": [], "color": []}
-        place = next((k for k, t in enumerate(self.traces) if t is trace), None)
-        if place is not None:
+        trace, mark, here = self.chosen, (), {"x": [], "y": [], "color": []}
+        if trace is not None:
             rows, until, _ = trace.since(None)
             row = self.cursor.row(rows)
             if row is not None:
-                mark = (row, until, self._shown(trace))
-        if mark == self._mark:
+                mark = (row, until, *self._shown(trace))
+        if not self._drawn.changed("cursor", *mark):
             return
-        self._mark = mark
-        if mark is not None:
+        if mark:
             one = self._columns(trace, {name: column[row : row + 1] for name, column in rows.items()})
+            place = next(k for k, t in enumerate(self.traces) if t is trace)
             color = theme.style(trace, place)[0]
             here = {"x": [float(one["x"][0])], "y": [float(one["y"][0])], "color": [color]}
         self._here.data = here

@@ -12,7 +12,7 @@ from bokeh.models import ColumnDataSource, GlyphRenderer
 from app.views.convergence import same_problem
 from app.views.feed import Rows
 from app.views.plot import X_AXES, RunPlot, menu
-from solvers import Trace
+from solvers import SCORES, Trace
 
 MEASURES = {
     "objective": ("Objective", "(f′ − f*) / (f − f*), f′ the next f"),
@@ -41,6 +41,7 @@ class Rate(RunPlot):
     title = "Rate"
     hint = "Run a solver and wait until f* is known to see its rate of convergence here."
     names = ("x", "y", "unit")
+    probes = (SCORES,)
 
     x: str = param.Selector(default="iteration", objects=list(X_AXES), doc="field on the horizontal axis")
     measure: str = param.Selector(default="objective", objects=list(MEASURES), doc="what the distance is of")
@@ -118,4 +119,4 @@ def _violation(trace: Trace) -> float:
 
 def _scored(trace: Trace) -> list[tuple[int, np.ndarray]]:
     """The scores that were kept, with their iterations."""
-    return [(k, seen["z"]) for k, seen in trace.probes.entries("scores")] if trace.probes is not None else []
+    return [(k, seen["z"]) for k, seen in trace.probes.entries(SCORES.name)]

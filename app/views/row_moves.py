@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from solvers import Trace
-
-#: What the probe gives of one iterate.
-Seen = Mapping[str, np.ndarray]
+from app.views.probe_view import Seen
+from solvers import ROWS, Trace
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Moves:
     @classmethod
     def of(cls, trace: Trace, iteration: int) -> Moves:
         """Of a run with a ``rows`` probe, up to an iteration."""
-        entries = [entry for entry in trace.probes.entries("rows") if entry[0] <= iteration]
+        entries = [entry for entry in trace.probes.entries(ROWS.name) if entry[0] <= iteration]
         seen = entries[-1][1]
         now, first = _support(seen), _support(entries[0][1])
         before, last = entries[-2] if len(entries) > 1 else (None, seen)

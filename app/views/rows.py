@@ -6,7 +6,6 @@ import html
 import itertools
 import sys
 from dataclasses import dataclass
-from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -27,8 +26,9 @@ from app.views.feed import Rows as Records
 from app.views.feed import known
 from app.views.memory import PALETTE
 from app.views.plot import X_AXES, RunPlot
-from app.views.row_moves import Moves, Seen
-from solvers import Names, Trace
+from app.views.probe_view import Seen
+from app.views.row_moves import Moves
+from solvers import ROWS, Names, Trace
 
 #: Runs whose matrices are drawn side by side, at most.
 SHOWN = 6
@@ -58,7 +58,7 @@ class RowSparsity(View):
     outputs across, rows in falling order of their norms; where features are pixels the norms as a picture;
     and by name which features of the run under the cursor came in and went out.
 
-    Drawn from the record and the ``rows`` probe. While the cursor follows its run, each run is shown at its
+    While the cursor follows its run, each run is shown at its
     newest iterate; else at the cursor's iteration, or at its last if it ended before.
     """
 
@@ -66,6 +66,7 @@ class RowSparsity(View):
     title = "Rows"
     hint = "Run a solver to see which features it uses, the rows of W that are not zero, here."
     every = 2
+    probes = (ROWS,)
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
 
@@ -74,7 +75,6 @@ class RowSparsity(View):
         self.parts = [self.share]
         self.param.watch(lambda event: self.share.param.update(x=event.new), "x")
         self._said = theme.html(sizing_mode="stretch_width")
-        self._drawn: object = None
         self._patterns = ColumnDataSource(_patterns([]))
         self._pictures = ColumnDataSource(_pictures([]))
         self._frames = {name: ColumnDataSource(_frames([], 0, 0)) for name in ("patterns", "pictures")}
@@ -154,7 +154,7 @@ class RowSparsity(View):
         return drawn
 
     def has_content(self) -> bool:
-        return any(t.probes is not None and t.probes.iterations("rows") for t in self.traces)
+        return any(trace.probes.iterations(ROWS.name) for trace in self.traces)
 
     def draw(self) -> None:
         self.share.update()
@@ -164,14 +164,11 @@ class RowSparsity(View):
         runs = [
             Run(trace, *theme.style(trace, place)[:1], *found)
             for place, trace in enumerate(self.traces)
-            if any(t is trace for t in shown)
-            and trace.probes is not None
-            and (found := trace.probes.at("rows", at)) is not None
+            if any(t is trace for t in shown) and (found := trace.probes.at(ROWS.name, at)) is not None
         ]
-        mark = [(ref(run.trace), run.iteration, run.trace is self.cursor.run) for run in runs]
-        if not runs or mark == self._drawn:
+        mark = [(run.trace, run.iteration, run.trace is self.cursor.run) for run in runs]
+        if not runs or not self._drawn.changed("rows", mark):
             return
-        self._drawn = mark
         chosen = next((run for run in runs if run.trace is self.cursor.run), runs[0])
         moves, shape = Moves.of(chosen.trace, chosen.iteration), chosen.trace.names.picture_shape
         pictured = [run for run in runs if run.trace.names.picture_shape == shape]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from weakref import ref
-
 import numpy as np
 import panel as pn
 from bokeh.models import ColumnDataSource, Span
 
 from app import theme
-from app.views.base import View
 from app.views.feed import POINTS, positive, shaded
+from app.views.probe_view import ProbeView, Seen
 from app.views.states import NONZERO, RETURNED, SHRUNK, ZERO, legend, states, subset
 from app.views.why import WhyLeft, named, strength
 from app.views.working_set import WorkingSetMap
-from solvers import Trace
+from solvers import ACTIVE, SHRINKING, Trace
 
 #: Bars of the histogram.
 BINS = 60
@@ -29,7 +27,7 @@ TEST_LABEL = "|g|  ·  bound {l1} − M̂/N, {l1} dashed"
 NAMED = 8
 
 
-class Shrinking(View):
+class Shrinking(ProbeView):
     """Of the run under the cursor: the map of its working set; at the cursor, the |g_j| of the weights that
     were asked to leave against the bound λ - M̂/N (the elastic net has λρ in place of λ); over time M̂ and the
     violation at which the epoch ends; and the test of one weight, chosen by its number or by a click on the
@@ -37,6 +35,7 @@ class Shrinking(View):
 
     id = "shrinking"
     title = "Shrinking"
+    probe, probes = SHRINKING, (ACTIVE,)
     hint = WorkingSetMap.hint
     every = 5
 
@@ -45,8 +44,6 @@ class Shrinking(View):
         self.parts = [self.map, self.why]
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
         self._said = theme.html()
-        self._drawn_test: object = None
-        self._drawn_course: object = None
         self._bars = {code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code, _, _ in GROUPS}
         self._course = ColumnDataSource({"iteration": [], "largest": [], "target": []})
         self._epochs = ColumnDataSource({"x0": [], "x1": []})
@@ -113,28 +110,27 @@ class Shrinking(View):
     def draw(self) -> None:
         if not self.has_content():
             return
-        trace = self.cursor.run
-        tested = bool(trace.probes.iterations("shrinking"))
+        trace, tested = self.chosen, self.iterations()
         for part in self.parts:
             part.update()
-        if self._tests.visible != tested:
-            self._tests.visible = self.why.visible = tested
+        if self._tests.visible != bool(tested):
+            self._tests.visible = self.why.visible = bool(tested)
         if not tested:
             self._said.object = ""
             return
         self._here.location = self.cursor.iteration
-        self._show_test(trace)
-        self._show_course(trace)
+        iteration, seen = self.seen()
+        if self._drawn.changed("test", trace, iteration):
+            self.show(iteration, seen)
+        if self._drawn.changed("course", trace, tested[-1]):
+            self._show_course(trace)
         if not len(self._tests):
             self._tests.extend(
                 pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0) for plot in self._figures
             )
 
-    def _show_test(self, trace: Trace) -> None:
-        iteration, seen = trace.probes.at("shrinking", self.cursor.iteration)
-        if self._drawn_test == (ref(trace), iteration):
-            return
-        self._drawn_test = ref(trace), iteration
+    def show(self, iteration: int, seen: Seen) -> None:
+        trace = self.chosen
         size = np.abs(seen["gradient"])
         codes = states(trace, iteration, seen["members"])
         codes[codes == RETURNED] = NONZERO
@@ -151,10 +147,7 @@ class Shrinking(View):
         self._said.object = _sentence(trace, iteration, seen)
 
     def _show_course(self, trace: Trace) -> None:
-        entries = trace.probes.entries("shrinking")
-        if self._drawn_course == (ref(trace), entries[-1][0]):
-            return
-        self._drawn_course = ref(trace), entries[-1][0]
+        entries = trace.probes.entries(SHRINKING.name)
         at, seen = zip(*entries[:: max(len(entries) // POINTS, 1)], strict=True)
         course = {name: positive(np.array([float(s[name]) for s in seen])) for name in ("largest", "target")}
         self._course.data = {"iteration": np.array(at), **course}
@@ -174,13 +167,13 @@ def _bars(values: np.ndarray, edges: np.ndarray, share: float = 1.0) -> dict[str
     }
 
 
-def _sentence(trace: Trace, iteration: int, seen: dict[str, np.ndarray]) -> str:
+def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     """What the test did at an iteration, and which weights it had been wrong about before."""
     number, bound = theme.number, float(seen["bound"])
     said = f"Iteration {number(iteration)}: "
     if np.isfinite(bound):
         asked = int(seen["asked"])
-        left = asked - int(subset(trace.probes.at("active", iteration)[1], "inside")["count"])
+        left = asked - int(subset(trace.probes.at(ACTIVE.name, iteration)[1], "inside")["count"])
         said += f"{number(left)} of {number(asked)} weights looked at were zero with |g| up to "
         said += f"{strength(trace, seen)[0]} − M̂/N = {number(bound)} and left."
     else:

@@ -44,7 +44,6 @@ class Sparsity(RunPlot):
     def backdrop(self) -> None:
         self._bands = ColumnDataSource({"x0": [], "x1": []})
         self._returns = ColumnDataSource({"x": [], "y": [], "n": []})
-        self._banded: object = None
         self.figure.vstrip("x0", "x1", source=self._bands, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
         self.figure.scatter(
             "x",
@@ -75,15 +74,12 @@ class Sparsity(RunPlot):
         self._mark_epochs()
 
     def _mark_epochs(self) -> None:
-        trace = self.cursor.run
-        shown = any(t is trace for t in self.traces)
-        rows, until, _ = trace.since(None) if shown else ({}, None, False)
-        mark = (until, self._shown(trace)) if shown else None
-        if mark == self._banded:
+        trace = self.chosen
+        rows, until, _ = trace.since(None) if trace is not None else ({}, None, False)
+        if not self._drawn.changed("epochs", *((until, *self._shown(trace)) if trace is not None else ())):
             return
-        self._banded = mark
         bands, returns = {"x0": [], "x1": []}, {"x": [], "y": [], "n": []}
-        if shown:
+        if trace is not None:
             x = known(rows[self.x])
             bands = shaded(x, rows["epoch"])
             returned = rows["returned"]

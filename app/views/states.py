@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from app import theme
-from solvers import Trace
+from app.views.probe_view import Seen
+from solvers import ACTIVE, SHRINKING, Trace
 from solvers.runs.subsets import INSIDE, MOST_BYTES, UNKNOWN, contains, known_members
 
 #: What a weight may be at an iterate, in the order of their codes, and its colour in pictures.
@@ -21,8 +22,6 @@ SHRUNK, ZERO, NONZERO, RETURNED = range(4)
 #: Not observed at this iterate, or not yet.
 UNSEEN = len(STATES)
 
-Seen = Mapping[str, np.ndarray]
-
 
 def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
     """The set ``inside`` or ``support`` of what the ``active`` probe saw."""
@@ -31,11 +30,11 @@ def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
 
 def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
     """What these weights were, as observed last up to an iteration: codes in the order of ``STATES``."""
-    _, seen = trace.probes.at("active", iteration)
+    _, seen = trace.probes.at(ACTIVE.name, iteration)
     inside, nonzero = (contains(subset(seen, name), weights) for name in ("inside", "support"))
     found = np.where(nonzero == INSIDE, NONZERO, np.where(inside == INSIDE, ZERO, SHRUNK)).astype(np.uint8)
     found[(nonzero != INSIDE) & ((inside == UNKNOWN) | (inside == INSIDE) & (nonzero == UNKNOWN))] = UNSEEN
-    if (test := trace.probes.at("shrinking", iteration)) is not None:
+    if (test := trace.probes.at(SHRINKING.name, iteration)) is not None:
         found[np.isin(weights, test[1]["returned"])] = RETURNED
     return found
 
@@ -50,7 +49,7 @@ def picked(seen: Seen) -> np.ndarray:
 
 def used(trace: Trace) -> np.ndarray:
     """Weights picked for a working set after iteration 1, ascending: before, the solver knows nothing yet."""
-    entries = trace.probes.entries("active")
+    entries = trace.probes.entries(ACTIVE.name)
     last = max(k for k, _ in entries)
     sets = [picked(seen) for k, seen in entries if k > min(1, last - 1)]
     size = int(entries[0][1]["size"])
@@ -64,7 +63,7 @@ def used(trace: Trace) -> np.ndarray:
 
 def returned(trace: Trace) -> np.ndarray:
     """Weights that were ever back after they had been dropped by mistake, ascending."""
-    found = [seen["returned"] for _, seen in trace.probes.entries("shrinking")]
+    found = [seen["returned"] for _, seen in trace.probes.entries(SHRINKING.name)]
     return np.unique(np.concatenate(found)).astype(np.int64) if found else np.empty(0, dtype=np.int64)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
-from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -13,9 +11,9 @@ import param
 from bokeh.models import ColumnDataSource, Span
 
 from app import theme
-from app.views.base import View
+from app.views.probe_view import ProbeView, Seen
 from app.views.states import name_of, subset
-from solvers import Trace
+from solvers import ACTIVE, SHRINKING, Trace
 from solvers.runs.subsets import INSIDE, UNKNOWN, contains
 
 #: Lines of the plot: what is drawn, its colour, its dash.
@@ -27,14 +25,15 @@ LINES = {
 LABEL = "  ·  ".join(name for name, _, _ in LINES.values())
 
 
-class WhyLeft(View):
+class WhyLeft(ProbeView):
     """|g_j| of one weight wherever the shrinking test looked at it (of huge working sets only a sample of
     the gradients is kept), against the bound λ - M̂/N (the elastic
     net has λρ in place of λ): a zero weight below the bound goes, one that is not zero stays whatever its
-    gradient. Drawn from the ``shrinking`` and the ``active`` probe."""
+    gradient."""
 
     id = "why-left"
     title = "Why did it leave?"
+    probe, probes = SHRINKING, (ACTIVE,)
     hint = "Run a solver that shrinks (prox-qn does) to see the test of one weight here."
 
     weight: int = param.Integer(default=0, bounds=(0, None), doc="place of the weight in w")
@@ -49,7 +48,6 @@ class WhyLeft(View):
             )
         )
         self._said = theme.html()
-        self._drawn: object = None
         self._source = ColumnDataSource({name: [] for name in ("iteration", *LINES)})
         self._moves = ColumnDataSource({"iteration": [], "gradient": [], "fill": []})
         self.figure = theme.plot(self.id, x_label="iteration", y_label=LABEL.format(l1="λ"), height=240)
@@ -74,23 +72,11 @@ class WhyLeft(View):
         self._body.extend([self._said, self._pane])
         self.param.watch(self._moved, "weight")
 
-    def _entries(self) -> list[int]:
-        trace = self.cursor.run
-        if trace is None or trace.probes is None or not any(t is trace for t in self.traces):
-            return []
-        return trace.probes.iterations("shrinking")
-
-    def has_content(self) -> bool:
-        return bool(self._entries())
-
     def draw(self) -> None:
-        entries = self._entries()
+        trace, tested = self.chosen, self.iterations()
         self._here.location = self.cursor.iteration
-        mark = (ref(self.cursor.run), entries[-1], self.weight) if entries else None
-        if mark is None or mark == self._drawn:
+        if not tested or not self._drawn.changed("test", trace, tested[-1], self.weight):
             return
-        self._drawn = mark
-        trace = self.cursor.run
         weight = self._watched(trace)
         told = tests(trace, weight)
         self._source.data = {name: told[name] for name in self._source.data}
@@ -101,7 +87,7 @@ class WhyLeft(View):
             "gradient": told["gradient"][moved],
             "fill": inside[moved].astype(float),
         }
-        symbol, _ = strength(trace, trace.probes.at("shrinking", 0)[1])
+        symbol, _ = strength(trace, trace.probes.at(SHRINKING.name, 0)[1])
         if self.figure.yaxis[0].axis_label != LABEL.format(l1=symbol):
             self.figure.yaxis[0].axis_label = LABEL.format(l1=symbol)
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(told, moved, symbol)}.</p>"
@@ -110,7 +96,7 @@ class WhyLeft(View):
 
     def _watched(self, trace: Trace) -> int:
         """The weight asked for, or the last one there is."""
-        return min(self.weight, int(trace.probes.at("active", 0)[1]["size"]) - 1)
+        return min(self.weight, int(trace.probes.at(ACTIVE.name, 0)[1]["size"]) - 1)
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
@@ -118,7 +104,7 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
     strength of ‖w‖₁, and whether it was in the working set afterwards."""
     told: dict[str, list[float]] = {name: [] for name in ("iteration", "gradient", "bound", "l1", "inside")}
     # read while the run goes on: what is in the first may be gone from the second, which was read later
-    asked_at, active = trace.probes.entries("shrinking"), dict(trace.probes.entries("active"))
+    asked_at, active = trace.probes.entries(SHRINKING.name), dict(trace.probes.entries(ACTIVE.name))
     for k, seen in asked_at:
         if k not in active:
             continue
@@ -134,7 +120,7 @@ def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
     return {name: np.array(values, dtype=float) for name, values in told.items()}
 
 
-def _gradient(seen: Mapping[str, np.ndarray], weight: int) -> float:
+def _gradient(seen: Seen, weight: int) -> float:
     """|g| of a weight in a test, nan where it was not asked or not kept."""
     for members, gradient in (("members", "gradient"), ("stayed", "stayed_gradient")):
         place = np.searchsorted(seen[members], weight)
@@ -143,7 +129,7 @@ def _gradient(seen: Mapping[str, np.ndarray], weight: int) -> float:
     return np.nan
 
 
-def strength(trace: Trace, seen: Mapping[str, np.ndarray]) -> tuple[str, float]:
+def strength(trace: Trace, seen: Seen) -> tuple[str, float]:
     """What the strength of ‖w‖₁ in a shrinking test is called, and its value: all of λ, or for the elastic
     net a share ρ of it."""
     lam = trace.info.get("problem", {}).get("lam")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from weakref import ref
 
 import numpy as np
 import panel as pn
@@ -20,7 +19,7 @@ from bokeh.models import (
 )
 
 from app import theme
-from app.views.base import View
+from app.views.probe_view import ProbeView
 from app.views.states import (
     NONZERO,
     RETURNED,
@@ -36,7 +35,7 @@ from app.views.states import (
     subset,
     used,
 )
-from solvers import Trace
+from solvers import ACTIVE, SHRINKING, Trace
 from solvers.runs.subsets import INSIDE, contains, packed, rank, sampled
 
 #: Lines and columns of the picture, at most: no more lines than it has pixels.
@@ -51,7 +50,7 @@ MOVES = 6
 AGAIN, SOON = 2.0, 1.25
 
 
-class WorkingSetMap(View):
+class WorkingSetMap(ProbeView):
     """One column an iteration, one line a weight or a group of weights, coloured by what it is. Where there
     are more weights than lines, those at the bottom have a line each, and the earlier others left the more
     of them share one: so many leave at once, and so few stay.
@@ -61,12 +60,12 @@ class WorkingSetMap(View):
     when their weights first left, those that never did at the bottom; they are sorted anew as the run grows
     and when it ends. A group has the colour of most of its members, but that of a returned one if it has any.
     Below the pointer it says which weight that is, and when it left and came back, as the browser finds it in
-    the picture. A click puts the cursor on the iteration and gives ``pick`` a weight of that line. Drawn from
-    the ``active`` and the ``shrinking`` probe.
+    the picture. A click puts the cursor on the iteration and gives ``pick`` a weight of that line.
     """
 
     id = "working-set"
     title = "Working set"
+    probe, probes = ACTIVE, (SHRINKING,)
     hint = "Run a solver that shrinks (prox-qn does) and put the cursor on it to see its working set here."
 
     pick: Callable[[int], None] = staticmethod(lambda weight: None)
@@ -76,7 +75,6 @@ class WorkingSetMap(View):
         self._source = ColumnDataSource({name: [] for name in (*columns, "names", "until")})
         self._band = ColumnDataSource({name: [] for name in columns})
         self._extent = ColumnDataSource({"left": [], "right": [], "bottom": [], "top": []})
-        self._laid_out: ref[Trace] | None = None  # of which run
         self._room = 0
         self._iterations: list[int] = []
         self._said = theme.html()
@@ -133,21 +131,14 @@ class WorkingSetMap(View):
             )
         )
 
-    def _entries(self) -> list[int]:
-        trace = self.cursor.run
-        if trace is None or trace.probes is None or not any(t is trace for t in self.traces):
-            return []
-        return trace.probes.iterations("active")
-
     def has_content(self) -> bool:
-        return len(self._entries()) > 1
+        return len(self.iterations()) > 1
 
     def draw(self) -> None:
-        entries = self._entries()
+        trace, entries = self.chosen, self.iterations()
         if len(entries) < 2:
             return
-        trace = self.cursor.run
-        if self._laid_out != ref(trace) or entries[-1] >= self._room or self._is_due(trace, entries):
+        if self._drawn.changed("run", trace) or entries[-1] >= self._room or self._is_due(trace, entries):
             self._lay_out(trace, entries)
         else:
             self._add(trace, [k for k in entries if k > self._iterations[-1]])
@@ -188,8 +179,8 @@ class WorkingSetMap(View):
         drawn = entries[:: max(len(entries) // COLUMNS, 1)]
         if drawn[-1] != entries[-1]:
             drawn.append(entries[-1])
-        self._laid_out, self._sorted_until, self._strangers = ref(trace), entries[-1], 0
-        size = int(trace.probes.at("active", 0)[1]["size"])
+        self._sorted_until, self._strangers = entries[-1], 0
+        size = int(trace.probes.at(ACTIVE.name, 0)[1]["size"])
         everything = used(trace)
         self._used, self._n_others = packed(everything, size), size - everything.size
         shown, share = sampled(everything, SAMPLED)
@@ -257,7 +248,7 @@ class WorkingSetMap(View):
             return
         first = (self._iterations[-1] + 1) // self._width
         for k in new:
-            _, seen = trace.probes.at("active", k)
+            _, seen = trace.probes.at(ACTIVE.name, k)
             self._strangers += int((contains(self._used, picked(seen)) != INSIDE).sum())
             self._paint(trace, k, states(trace, k, self._shown))
         block, until = slice(first, new[-1] // self._width + 1), self._iterations[-1]
@@ -272,7 +263,7 @@ class WorkingSetMap(View):
         columns = slice(start, k // self._width + 1)
         if codes.size:
             self._image[:, columns] = _grouped(codes, self._edges)[:, None]
-        _, seen = trace.probes.at("active", k)
+        _, seen = trace.probes.at(ACTIVE.name, k)
         inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])  # of the others, at least
         self._others_image[:, columns] = ZERO if 2 * inside >= self._n_others else SHRUNK
         self._iterations.append(k)

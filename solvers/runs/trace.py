@@ -16,6 +16,7 @@ import numpy as np
 from ..methods.iterate import FIELDS
 from ..problems.names import Names
 from .files import replacing
+from .probes import ProbeStore
 
 #: Iterates kept before the trace halves its density.
 CAPACITY = 10_000
@@ -74,7 +75,7 @@ class Trace:
         self.result: dict[str, Any] = {}
         self.test_metric: list[tuple[int, float, float]] = []  # iteration, CPU seconds, value
         self.names = Names()
-        self.probes: Any = None
+        self.probes = ProbeStore()
         self.cadence = 1
         self._lock = threading.Lock()
         self._generation = 0

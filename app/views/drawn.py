@@ -1,0 +1,33 @@
+"""What pictures were last drawn from."""
+
+from __future__ import annotations
+
+from weakref import ref
+
+from solvers import Trace
+
+
+class Drawn:
+    """Remembers what each picture was last drawn from, so that it is drawn again only for something else.
+
+    Runs are remembered by weak references: one that is gone takes its memory with it, and none that comes to
+    lie at its address is taken for it.
+    """
+
+    def __init__(self) -> None:
+        self._marks: dict[str, object] = {}
+
+    def changed(self, picture: str, *mark: object) -> bool:
+        """Whether ``picture`` was last drawn from something else than ``mark``, all that it depends on; from
+        then on it counts as drawn from that. Without a mark it is empty, as all are to begin with."""
+        held = _held(mark)
+        if self._marks.get(picture, ()) == held:
+            return False
+        self._marks[picture] = held
+        return True
+
+
+def _held(mark: object) -> object:
+    if isinstance(mark, Trace):
+        return ref(mark)
+    return tuple(map(_held, mark)) if isinstance(mark, (tuple, list)) else mark

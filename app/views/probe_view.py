@@ -1,0 +1,55 @@
+"""Views of what a probe saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from app.views.base import View
+from solvers import Probe
+
+#: What a probe gives of one iterate.
+Seen = Mapping[str, np.ndarray]
+
+
+class ProbeView(View):
+    """Base of views that draw what a probe saw of the run under the cursor, last up to the cursor.
+
+    A subclass names its ``probe``, and in ``probes`` others that it looks at besides, and draws in ``show``:
+    that is called only for something else than was drawn last.
+    """
+
+    probe: ClassVar[Probe]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.probes = tuple(dict.fromkeys((cls.probe, *cls.probes)))
+
+    def seen(self) -> tuple[int, Seen] | None:
+        """At which iteration the probe saw something last, and what; None where it saw nothing."""
+        return None if self.chosen is None else self.chosen.probes.at(self.probe.name, self.cursor.iteration)
+
+    def iterations(self) -> list[int]:
+        """All iterations of the run at which the probe saw something."""
+        return [] if self.chosen is None else self.chosen.probes.iterations(self.probe.name)
+
+    def has_content(self) -> bool:
+        return self.seen() is not None
+
+    def draw(self) -> None:
+        found = self.seen()
+        if not self._drawn.changed("seen", *((self.chosen, found[0]) if found else ())):
+            return
+        if found is None:
+            self.show_nothing()
+        else:
+            self.show(*found)
+
+    def show(self, iteration: int, seen: Seen) -> None:
+        """Draw what the probe saw at an iteration."""
+        raise TypeError(f"{type(self).__name__} does not define show")
+
+    def show_nothing(self) -> None:
+        """Take back what was drawn, where the view is not covered by its hint then."""

@@ -14,7 +14,7 @@ from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
 from bokeh.models import CustomJS
 from panel.util import edit_readonly
 
-from app import plugins, theme
+from app import plugins, theme, views
 from app.menu import Menu
 from app.page.cursor_bar import CursorBar
 from app.page.fields import Form
@@ -38,7 +38,6 @@ from app.serving.options import Serving
 from app.settings.setting import Setting, SolverSetting
 from app.stories import Story, stories
 from app.views import TABS, Convergence, Path, Sparsity, View
-from app.views.base import probes_of
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
 from solvers import Parameter, Problem, Stopping
@@ -316,7 +315,7 @@ class Page:
                 label=chosen.label,
                 style=chosen.style,
                 stopping=stopping,
-                probes=probes_of((Convergence, Sparsity, *TABS.values())),
+                probes=views.probes(),
             )
 
         try:

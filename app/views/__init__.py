@@ -3,10 +3,11 @@
 >>> from app import views
 >>> views.Convergence(trace)
 
-A new view is a new file with a subclass of :class:`View`, and a line here.
+A new view is a new file with a subclass of :class:`View`, and a line here; a plug-in registers its own.
 """
 
 from app.views.cursor import Cursor
+from solvers import Probe
 
 from .accuracy import Accuracy
 from .base import View
@@ -14,6 +15,7 @@ from .convergence import Convergence
 from .line_search import LineSearch
 from .memory import Memory
 from .path import Path
+from .probe_view import ProbeView
 from .rate import Rate
 from .record import Record
 from .rows import RowSparsity
@@ -28,6 +30,23 @@ TABS: dict[str, type[View]] = {
     for view in (Shrinking, Memory, LineSearch, Steps, Rate, RowSparsity, Path, Record, Accuracy, Table)
 }
 
+#: Views above the tabs.
+STANDING: tuple[type[View], ...] = (Convergence, Sparsity)
+
+
+def register(view: type[View]) -> type[View]:
+    """Add a view to the tabs, after the others (usable as a decorator); ValueError if its id is taken."""
+    if TABS.get(view.id, view) is not view:
+        raise ValueError(f"{view.id} is registered already: give your view another id")
+    TABS[view.id] = view
+    return view
+
+
+def probes() -> tuple[Probe, ...]:
+    """All probes that the views ask for, each once."""
+    return tuple(dict.fromkeys(probe for view in (*STANDING, *TABS.values()) for probe in view.probes))
+
+
 __all__ = [
     "TABS",
     "Accuracy",
@@ -36,6 +55,7 @@ __all__ = [
     "LineSearch",
     "Memory",
     "Path",
+    "ProbeView",
     "Rate",
     "Record",
     "RowSparsity",
@@ -44,4 +64,6 @@ __all__ = [
     "Steps",
     "Table",
     "View",
+    "probes",
+    "register",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import panel as pn
@@ -181,8 +181,3 @@ class View(Viewer):
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self._root
-
-
-def probes_of(views: Iterable[type[View]]) -> tuple[Probe, ...]:
-    """All probes that some views ask for, each once."""
-    return tuple(dict.fromkeys(probe for view in views for probe in view.probes))

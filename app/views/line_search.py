@@ -53,7 +53,7 @@ class LineSearch(ProbeView):
         self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
         self._body.extend([self._said, self._pane])
 
-    def show(self, iteration: int, seen: Seen) -> None:
+    def draw_seen(self, iteration: int, seen: Seen) -> None:
         f, reference = map(float, seen["start"])
         t, phi, allowed = seen["t"], seen["phi"] - f, seen["allowed"] - f
         accepted = np.arange(len(t)) == len(t) - 1

@@ -149,11 +149,11 @@ class Memory(ProbeView):
             part.update()
         super().draw()
 
-    def show_nothing(self) -> None:
+    def draw_nothing(self) -> None:
         self._said.object = ""
         self._at_cursor.visible = False
 
-    def show(self, iteration: int, seen: Seen) -> None:
+    def draw_seen(self, iteration: int, seen: Seen) -> None:
         pairs = len(seen["SS"])
         self._said.object = self._sentence(iteration, pairs)
         if self._at_cursor.visible != (pairs > 0):

@@ -17,7 +17,7 @@ Seen = Mapping[str, np.ndarray]
 class ProbeView(View):
     """Base of views that draw what a probe saw of the run under the cursor, last up to the cursor.
 
-    A subclass names its ``probe``, and in ``probes`` others that it looks at besides, and draws in ``show``:
+    A subclass names its ``probe``, and in ``probes`` others that it looks at besides, and draws in ``draw_seen``:
     that is called only for something else than was drawn last.
     """
 
@@ -43,13 +43,13 @@ class ProbeView(View):
         if not self._drawn.changed("seen", *((self.chosen, found[0]) if found else ())):
             return
         if found is None:
-            self.show_nothing()
+            self.draw_nothing()
         else:
-            self.show(*found)
+            self.draw_seen(*found)
 
-    def show(self, iteration: int, seen: Seen) -> None:
+    def draw_seen(self, iteration: int, seen: Seen) -> None:
         """Draw what the probe saw at an iteration."""
-        raise TypeError(f"{type(self).__name__} does not define show")
+        raise TypeError(f"{type(self).__name__} does not define draw_seen")
 
-    def show_nothing(self) -> None:
+    def draw_nothing(self) -> None:
         """Take back what was drawn, where the view is not covered by its hint then."""

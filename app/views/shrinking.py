@@ -121,7 +121,7 @@ class Shrinking(ProbeView):
         self._here.location = self.cursor.iteration
         iteration, seen = self.seen()
         if self._drawn.changed("test", trace, iteration):
-            self.show(iteration, seen)
+            self.draw_seen(iteration, seen)
         if self._drawn.changed("course", trace, tested[-1]):
             self._show_course(trace)
         if not len(self._tests):
@@ -129,7 +129,7 @@ class Shrinking(ProbeView):
                 pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0) for plot in self._figures
             )
 
-    def show(self, iteration: int, seen: Seen) -> None:
+    def draw_seen(self, iteration: int, seen: Seen) -> None:
         trace = self.chosen
         size = np.abs(seen["gradient"])
         codes = states(trace, iteration, seen["members"])

@@ -25,7 +25,7 @@ def run(id: str) -> Trace:
             for penalty in ("l1", "l1-l2", "l2"):
                 if id in solvers.compatible(loss=loss, penalty=penalty):
                     ratio = {"lam": 0.01} if penalty == "l2" else {"lam_ratio": 0.05}
-                    problem = solvers.make_problem(make(), loss, penalty, **ratio)
+                    problem = solvers.make_problem(make(), loss=loss, penalty=penalty, **ratio)
                     limit = Stopping(max_iter=12)
                     made = Run(problem, solvers.make_solver(id), stopping=limit, probes=(LINE,))
                     return made.execute()

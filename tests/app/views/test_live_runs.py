@@ -7,7 +7,7 @@ import pytest
 
 import datasets
 import solvers
-from app.page.page import PROBES
+from app import views
 from app.views import TABS, Convergence, Cursor, Path, Sparsity, View
 from solvers import Iterate, Probe, Run, Stopping
 from solvers.runs.probes import ProbeStore
@@ -33,16 +33,16 @@ class Painter:
         for view in self.views:
             view.show([self.run.trace])
 
-    def step(self, run: Run) -> None:
+    def step(self, run: Run, iterate: Iterate) -> None:
         self.pulse()
 
 
 @pytest.mark.parametrize("id", ["prox-qn", "owl-qn", "prox-gd"])
 def test_every_view_can_be_drawn_whenever_a_run_waits(id, monkeypatch):
-    problem = solvers.make_problem(datasets.load("digits"), "multiclass-logistic", "l1", lam_ratio=0.05)
+    problem = solvers.make_problem(datasets.load("digits"), penalty="l1", lam_ratio=0.05)
     painter = Painter()
     run = painter.run = Run(
-        problem, solvers.make_solver(id), stopping=Stopping(max_iter=12), probes=PROBES, gate=painter
+        problem, solvers.make_solver(id), stopping=Stopping(max_iter=12), probes=views.probes(), gate=painter
     )
     measure = Run._measure
     monkeypatch.setattr(Run, "_measure", lambda self, k: (painter.pulse(), measure(self, k))[1])

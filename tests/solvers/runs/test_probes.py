@@ -51,7 +51,7 @@ def test_a_run_is_observed_through_its_live_references():
 def test_a_reader_finds_a_row_for_all_that_probes_and_metrics_have_seen(monkeypatch):
     """A run waits at its gate while it observes: what has been seen of an iterate without a row then would
     stay so for long."""
-    problem = solvers.make_problem(datasets.load("digits"), "multiclass-logistic", "l1", lam_ratio=0.1)
+    problem = solvers.make_problem(datasets.load("digits"), penalty="l1", lam_ratio=0.1)
     run = solvers.Run(
         problem, solvers.make_solver("prox-qn"), probes=(MEMORY,), stopping=solvers.Stopping(max_iter=3)
     )

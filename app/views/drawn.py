@@ -17,13 +17,16 @@ class Drawn:
     def __init__(self) -> None:
         self._marks: dict[str, object] = {}
 
+    def shows(self, picture: str, *mark: object) -> bool:
+        """Whether ``picture`` was last drawn from ``mark``."""
+        return self._marks.get(picture, ()) == _held(mark)
+
     def changed(self, picture: str, *mark: object) -> bool:
         """Whether ``picture`` was last drawn from something else than ``mark``, all that it depends on; from
         then on it counts as drawn from that. Without a mark it is empty, as all are to begin with."""
-        held = _held(mark)
-        if self._marks.get(picture, ()) == held:
+        if self.shows(picture, *mark):
             return False
-        self._marks[picture] = held
+        self._marks[picture] = _held(mark)
         return True
 
 

@@ -17,8 +17,8 @@ Seen = Mapping[str, np.ndarray]
 class ProbeView(View):
     """Base of views that draw what a probe saw of the run under the cursor, last up to the cursor.
 
-    A subclass names its ``probe``, and in ``probes`` others that it looks at besides, and draws in ``draw_seen``:
-    that is called only for something else than was drawn last.
+    A subclass names its ``probe``, in ``probes`` others that it looks at besides, and draws in ``draw_seen``,
+    which is called only for something else than was drawn last.
     """
 
     probe: ClassVar[Probe]

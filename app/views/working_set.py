@@ -154,7 +154,7 @@ class WorkingSetMap(ProbeView):
         return grown >= (SOON if self._strangers else AGAIN)
 
     def _tapped(self, event: object) -> None:
-        if self.cursor.run is None or self._laid_out != ref(self.cursor.run):
+        if self.cursor.run is None or not self._drawn.shows("run", self.cursor.run):
             return  # a click on the picture of a run that is gone
         line, iteration = int(np.floor(event.y)), int(event.x)
         if 0 <= line < len(self._image) and len(self._shown):

@@ -74,6 +74,8 @@ def test_a_picture_is_drawn_again_only_from_something_else():
     assert not drawn.changed("bands")
     assert drawn.changed("bands", trace, 3)
     assert not drawn.changed("bands", trace, 3)
+    assert drawn.shows("bands", trace, 3)
+    assert not drawn.shows("bands", trace, 4)
     assert drawn.changed("dots", trace, 3)
     assert drawn.changed("bands", trace, 4)
     assert drawn.changed("bands", observed(), 4)

@@ -25,6 +25,7 @@ class Trait(enum.Flag):
     BOUNDED = enum.auto()
     NO_RIDGE = enum.auto()
     RIDGE = enum.auto()
+    CONJUGATE = enum.auto()
 
 
 PHRASES = {
@@ -37,6 +38,7 @@ PHRASES = {
     Trait.BOUNDED: "a loss of bounded curvature",
     Trait.NO_RIDGE: "a penalty without ridge",
     Trait.RIDGE: "a ridge as penalty",
+    Trait.CONJUGATE: "a loss whose conjugate is known",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 

@@ -23,6 +23,13 @@ class Scores:
         """These scores moved by ``t`` times ``delta``, as new ones."""
         return Scores(self.Z + t * delta.Z, self.tail + t * delta.tail)
 
+    def dot(self, other: Scores) -> float:
+        """Sum of the products of entries, those of the tail included."""
+        return float(np.vdot(self.Z, other.Z) + self.tail @ other.tail)
+
+    def __neg__(self) -> Scores:
+        return Scores(-self.Z, -self.tail)
+
     def move(self, t: float, delta: Scores) -> None:
         """Add ``t`` times ``delta`` to these scores."""
         add_scaled(self.Z.reshape(-1), t, delta.Z.reshape(-1))

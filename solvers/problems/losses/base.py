@@ -24,10 +24,12 @@ class Loss(Declared):
     A plug-in gives just that and a :class:`BoundLoss` (a :class:`RowLoss` where each row of scores has a loss
     of its own) with ``values``, ``residual`` and ``predict``: with ``Trait.SMOOTH`` it works with every
     solver that goes by gradients. A loss with kinks leaves ``Trait.SMOOTH`` out, and its ``residual`` is any
-    one subgradient. ``Trait.DIAGONAL`` and ``Trait.BOUNDED`` ask for the methods that their words name. What
-    a plug-in cannot have is a ``sample_code``: the loss inside a compiled kernel is chosen by this number,
-    for a kernel that takes another as argument is compiled anew in every process. So ``Trait.SAMPLES`` and
-    ``Trait.ROWS`` (single instances, single columns of X) are for the losses of this package.
+    one subgradient; for solvers that walk from kink to kink it defines ``subgradient_sup`` and
+    ``breakpoints`` as well. ``Trait.DIAGONAL``, ``Trait.BOUNDED`` and ``Trait.CONJUGATE`` promise the methods
+    ``diagonal``, ``curvature`` and ``dual_value``. What a plug-in cannot have is a ``sample_code``: the loss
+    inside a compiled kernel is chosen by this number, for a kernel that takes another as argument is compiled
+    anew in every process. So ``Trait.SAMPLES`` and ``Trait.ROWS`` (single instances, single columns of X) are
+    for the losses of this package.
     """
 
     id: ClassVar[str]
@@ -147,6 +149,33 @@ class BoundLoss:
     def metric(self, scores: Scores) -> float:
         """Share of labels predicted right."""
         return float(np.mean(self.predict(scores) == self.y))
+
+    def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
+        """The subgradient G at ``scores`` with the largest ‹G, delta› (Yu et al. 2010, eq. (15)); of a smooth
+        loss, the residual."""
+        self._check_smooth("subgradient_sup")
+        return self.residual(scores)
+
+    def slope(self, scores: Scores, delta: Scores, t: float = 0.0, side: int = 1) -> float:
+        """Derivative of t -> L(scores + t delta) from the right (``side`` 1) or from the left (-1); a smooth
+        loss has one for both. It is the sup of ‹G, ±delta› over subgradients G."""
+        ahead = delta if side > 0 else -delta
+        return side * self.subgradient_sup(scores.plus(t, delta), ahead).dot(ahead)
+
+    def breakpoints(self, scores: Scores, delta: Scores) -> np.ndarray:
+        """Steps t > 0, ascending, at which the slope along ``scores + t delta`` jumps; none where the loss is
+        smooth."""
+        self._check_smooth("breakpoints")
+        return np.zeros(0)
+
+    def _check_smooth(self, method: str) -> None:
+        if Trait.SMOOTH not in self.traits:
+            raise TypeError(f"{self.id} has kinks: {type(self).__name__} must define {method} to be used so")
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """-L*(αG) for the ``residual`` G at ``scores`` and 0 < α <= 1, L* the convex conjugate: the minimum
+        of L(Z) - α‹G, Z› over all Z, or a lower bound of it, tight at α = 1; with ``Trait.CONJUGATE``."""
+        raise TypeError(f"{type(self).__name__} does not define dual_value")
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """∂²L/∂z² of single scores at the rows whose residual is ``G``; with ``Trait.DIAGONAL``."""

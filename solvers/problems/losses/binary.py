@@ -10,6 +10,7 @@ import numpy as np
 from ...declare import Trait
 from ..scores import Scores
 from .base import Loss
+from .duals import entropies, over_rows
 from .row_loss import CodedRowLoss
 from .rows import LOGISTIC
 
@@ -23,7 +24,7 @@ class Logistic(Loss):
     summary = "negative log-likelihood of a binary label"
     paper = "Zhong et al. 2014; Yu et al. 2010; Mathur and Chakrabarti 2006, eq. (3)"
     kinds = ("binary",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.ROWS | Trait.BOUNDED
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.ROWS | Trait.BOUNDED | Trait.CONJUGATE
     sample_code = LOGISTIC
     average = True
 
@@ -34,6 +35,15 @@ class Logistic(Loss):
 @dataclass(frozen=True, eq=False)
 class BoundLogistic(CodedRowLoss):
     """The logistic loss for labels ``y`` of -1 and +1."""
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Entropies of the probabilities mixed with the truth, of which |G| is what the other label has."""
+
+        def term(G: np.ndarray, part: slice) -> float:
+            p = alpha * np.abs(G)
+            return entropies(p) + entropies(1.0 - p)
+
+        return over_rows(self, residual.Z, term)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return np.abs(G) * (1.0 - np.abs(G))

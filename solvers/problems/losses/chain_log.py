@@ -25,10 +25,31 @@ def add_log_marginals(
     Z: np.ndarray, transitions: np.ndarray, G: np.ndarray, pairs: np.ndarray, pulse: Callable[[], None]
 ) -> None:
     """G += node marginals, ``pairs`` += the sum of the pair marginals."""
+    _backward(Z, transitions, G, pairs, None, None, pulse)
+
+
+def log_true_pairs(
+    Z: np.ndarray, transitions: np.ndarray, y: np.ndarray, pulse: Callable[[], None]
+) -> np.ndarray:
+    """Marginals of the pairs (y_i-1, y_i), of all tokens but the first."""
+    own = np.zeros(Z.shape[0])
+    _backward(Z, transitions, np.zeros(Z.shape), np.zeros(transitions.shape), y, own, pulse)
+    return own[1:]
+
+
+def _backward(
+    Z: np.ndarray,
+    transitions: np.ndarray,
+    G: np.ndarray,
+    pairs: np.ndarray,
+    y: np.ndarray | None,
+    own: np.ndarray | None,
+    pulse: Callable[[], None],
+) -> None:
     _, alpha = _messages(Z, transitions, pulse)
     beta = np.zeros(Z.shape[1])
     for lo, hi in reversed(_runs(Z)):
-        log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs)
+        log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own)
         pulse()
 
 
@@ -87,9 +108,10 @@ def log_forward(Z, transitions, alpha):
 
 
 @kernel
-def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs):
+def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
     """Marginals of tokens hi - 1 down to lo, added to G and ``pairs``; ``beta`` is the message that comes in
-    and, then, the one that goes out."""
+    and, then, the one that goes out. With labels ``y``, ``own[i]`` takes the marginal of the pair of labels
+    that ends at i."""
     m = Z.shape[1]
     ahead = np.empty(m)
     for i in range(hi - 1, lo - 1, -1):
@@ -108,6 +130,9 @@ def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs):
         for k in range(m):
             for c in range(m):
                 pairs[k, c] += np.exp(alpha[i - 1, k] + transitions[k, c] + ahead[c] - log_z)
+        if own is not None:
+            k, c = y[i - 1], y[i]
+            own[i] = np.exp(alpha[i - 1, k] + transitions[k, c] + ahead[c] - log_z)
         for k in range(m):
             beta[k] -= high
 
@@ -117,5 +142,5 @@ def log_chain(Z, transitions, G, pairs):
     """Returns log Z(x); node marginals are added to G, pair marginals to ``pairs``."""
     alpha = np.empty(Z.shape)
     log_z = log_forward(Z, transitions, alpha)
-    log_backward(Z, transitions, alpha, np.zeros(Z.shape[1]), 0, Z.shape[0], G, pairs)
+    log_backward(Z, transitions, alpha, np.zeros(Z.shape[1]), 0, Z.shape[0], G, pairs, None, None)
     return log_z

@@ -48,6 +48,11 @@ class Block(NamedTuple):
         running = np.diff(self.at) > place
         return self.at[:-1][running] + place
 
+    def before(self) -> np.ndarray:
+        """Where the token before lies, of each token from the second step on."""
+        running = np.diff(self.at)
+        return np.arange(self.at[1], self.at[-1]) - np.repeat(running[:-1], running[1:])
+
 
 def pack(offsets: np.ndarray, y: np.ndarray) -> list[Block]:
     """Blocks of whole sequences, of similar length in each, of some ``BLOCK_TOKENS`` tokens."""
@@ -142,6 +147,13 @@ class Messages:
             β[at], P[at] = 0.0, 0.0
         scatter_residual(P, block.rows, block.labels, block.order, G)
         return β
+
+    def true_pairs(self, β: np.ndarray) -> np.ndarray:
+        """Marginal of the pair of labels that each token from the second step on makes with the one before
+        it; ``β`` is that of :meth:`marginals`."""
+        before, y = self.block.before(), self.block.labels
+        k, c = y[before], y[self.block.at[1] :]
+        return self.alpha[before, k] * self.transitions.forth[k, c] * β[before, c]
 
 
 @kernel

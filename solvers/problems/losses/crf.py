@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -17,13 +16,11 @@ from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
 from .base import BoundLoss, Loss
-from .chain_log import add_log_marginals, log_chain, log_partition
+from .chain_log import add_log_marginals, log_chain, log_partition, log_true_pairs
 from .chain_packed import Block, Messages, Transitions, pack
+from .duals import entropies, entropy, over_rows
 from .instances import Instances
 from .rows import CHAIN
-
-#: Tokens of whole sequences that are visited one after another between two pulses.
-CHUNK_TOKENS = 1024
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class ChainCRF(Loss):
     summary = "negative log-likelihood of label sequences with transitions"
     paper = "Zhong et al. 2014, sections 4 and 6.1"
     kinds = ("sequences",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.CONJUGATE
     sample_code = CHAIN
     average = False
     metric_name = "per-token accuracy"
@@ -87,16 +84,6 @@ class BoundChains(BoundLoss):
     def instances(self) -> Instances:
         return super().instances()._replace(offsets=self.offsets)
 
-    @property
-    def chunks(self) -> list[tuple[int, int]]:
-        """Runs of whole sequences of some ``CHUNK_TOKENS`` tokens, in their order."""
-        cuts = [0]
-        while cuts[-1] < self.n_instances:
-            end = self.offsets[cuts[-1]] + CHUNK_TOKENS
-            nxt = int(np.searchsorted(self.offsets, end, side="right")) - 1
-            cuts.append(max(nxt, cuts[-1] + 1))
-        return list(pairwise(cuts))
-
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         tail = scores.tail if delta is None else scores.tail + t * delta.tail
         transitions = Transitions(tail, self.n_outputs)
@@ -127,6 +114,50 @@ class BoundChains(BoundLoss):
 
         self.team.each(task, range(len(self.blocks)), self.pulse)
         return Scores(G, (pairs.sum(axis=0) - self.true_pairs).reshape(-1))
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """The entropy of the chain with marginals (1 - α) times the truth + α times the model's: Σ H(pairs) -
+        Σ H(inner tokens), a token being a chain of its own where a sequence has no other. Where α < 1 it is
+        below -L*(αG), which would allow each pair other marginals as long as their sum over pairs stays.
+
+        No pair marginals are needed but those of the truth, p_t: of the model Σ H(pairs) follows from its
+        whole entropy, which is L - ‹G, scores›, and mixing changes the entropy of a pair from H(p) to
+        αH(p) - α log α - h(αp_t) + h(αp_t + 1 - α), h(p) = -p log p.
+        """
+        lengths = np.diff(self.offsets)
+        weight = np.repeat(np.where(lengths == 1, 1.0, -1.0), lengths)
+        for ends in (self.offsets[:-1], self.offsets[1:] - 1):
+            weight[ends[lengths > 1]] = 0.0
+
+        def tokens(share: float) -> float:
+            def term(G: np.ndarray, part: slice) -> float:
+                P = share * G
+                P[np.arange(len(P)), self.y[part]] += 1.0
+                return float(weight[part] @ entropy(P).sum(axis=1))
+
+            return over_rows(self, residual.Z, term)
+
+        model = self.value(scores) - residual.dot(scores)
+        p = alpha * self.true_pair_marginals(scores)
+        mixed = entropies(p + (1.0 - alpha)) - entropies(p) - p.size * alpha * np.log(alpha)
+        return tokens(alpha) + alpha * (model - tokens(1.0)) + float(mixed)
+
+    def true_pair_marginals(self, scores: Scores) -> np.ndarray:
+        """Marginals of the pairs that the labels of neighbours make, block by block; one for each token but
+        the first of its sequence."""
+        transitions = Transitions(scores.tail, self.n_outputs)
+        G, found = np.empty_like(scores.Z), [np.zeros(0)] * len(self.blocks)
+
+        def task(k: int) -> None:
+            block = self.blocks[k]
+            messages = Messages(block, transitions, scores, None, 0.0, self.pulse)
+            found[k] = messages.true_pairs(messages.marginals(G))
+            for place, tokens in self._wide(messages):
+                later = block.rows_of(place)[1:] - block.at[1]
+                found[k][later] = log_true_pairs(scores.Z[tokens], transitions.Λ, self.y[tokens], self.pulse)
+
+        self.team.each(task, range(len(self.blocks)), self.pulse)
+        return np.concatenate(found)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         μ = G.copy()

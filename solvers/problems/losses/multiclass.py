@@ -11,6 +11,7 @@ from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
 from .base import Loss
+from .duals import entropies, over_rows
 from .row_loss import RowLoss
 from .rows import SOFTMAX
 
@@ -24,7 +25,7 @@ class MulticlassLogistic(Loss):
     summary = "negative log-likelihood of one label among several (softmax)"
     paper = "Blondel et al. 2013, eq. (12)"
     kinds = ("multiclass",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.ROWS | Trait.BOUNDED
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.ROWS | Trait.BOUNDED | Trait.CONJUGATE
     sample_code = SOFTMAX
     average = True
 
@@ -50,6 +51,16 @@ class BoundSoftmax(RowLoss):
         np.exp(Z - Z.max(axis=1, keepdims=True), out=G)
         G /= G.sum(axis=1, keepdims=True)
         G[np.arange(y.size), y] -= 1.0
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Entropies of (1 - α) times the truth + α times the model's probabilities."""
+
+        def term(G: np.ndarray, part: slice) -> float:
+            P = alpha * G
+            P[np.arange(len(P)), self.y[part]] += 1.0
+            return entropies(P)
+
+        return over_rows(self, residual.Z, term)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         μ = G.copy()

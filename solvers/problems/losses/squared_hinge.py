@@ -13,11 +13,25 @@ from ...declare import Trait
 from ..multilabel import ranking_loss
 from ..scores import Scores
 from .base import Loss
+from .duals import over_rows
 from .row_loss import CodedRowLoss
 from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE
 
 #: What all squared hinges offer.
-TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.BOUNDED
+TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.BOUNDED | Trait.CONJUGATE
+
+
+@dataclass(frozen=True, eq=False)
+class BoundSquaredHinge(CodedRowLoss):
+    """Base: a sum of max(a, 0)² over margins a, each a difference of two scores or a single one."""
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Σ 2αa - α²a² over the active terms a, where Σ a² is the loss."""
+        return alpha * self._twice_active(residual) - alpha**2 * self.value(scores)
+
+    def _twice_active(self, residual: Scores) -> float:
+        """Σ 2a over the active terms, from the residual: each adds 2a to the score that should be lower."""
+        return over_rows(self, residual.Z, lambda G, part: float(G[G > 0.0].sum()))
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,7 @@ class MulticlassSquaredHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMulticlassHinge(CodedRowLoss):
+class BoundMulticlassHinge(BoundSquaredHinge):
     """The multiclass squared hinge for labels ``y`` from 0 to m - 1."""
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -83,11 +97,14 @@ class MultitaskSquaredHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMultitaskHinge(CodedRowLoss):
+class BoundMultitaskHinge(BoundSquaredHinge):
     """The multitask squared hinge for labels ``y`` of 0 and 1, (n, m)."""
 
     #: whether each sample has exactly one label
     single: bool
+
+    def _twice_active(self, residual: Scores) -> float:
+        return over_rows(self, residual.Z, lambda G, part: float(np.abs(G).sum()))
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return 2.0 * (G != 0.0)
@@ -126,7 +143,7 @@ class MultilabelSquaredHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMultilabelHinge(CodedRowLoss):
+class BoundMultilabelHinge(BoundSquaredHinge):
     """The multilabel squared hinge for labels ``y`` of 0 and 1, (n, m)."""
 
     def curvature(self, tight: bool) -> np.ndarray:

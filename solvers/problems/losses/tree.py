@@ -15,6 +15,7 @@ from ...declare import Trait
 from ..scores import Scores
 from .base import Loss
 from .chunks import moved_rows, row_chunks, scratch
+from .duals import entropies, over_rows
 from .instances import Instances
 from .row_loss import RowLoss
 from .rows import TREE
@@ -32,7 +33,7 @@ class TreeSoftmax(Loss):
     summary = "negative log-likelihood of a leaf in a tree of classes"
     paper = "Zhong et al. 2014, section 6.2 and appendix D.2"
     kinds = ("tree",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.BOUNDED
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.BOUNDED | Trait.CONJUGATE
     sample_code = TREE
     average = False
 
@@ -77,6 +78,16 @@ class BoundTree(RowLoss):
         P = scratch("leaves", Z.shape[0], self.leaves.size)
         downward(Z, self.parents, self.leaves, P)
         return P
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Entropies over the leaves of (1 - α) times the truth + α times the model's probabilities."""
+
+        def term(G: np.ndarray, part: slice) -> float:
+            P = alpha * G[:, self.leaves]
+            P[np.arange(len(P)), np.searchsorted(self.leaves, self.y[part])] += 1.0
+            return entropies(P)
+
+        return over_rows(self, residual.Z, term)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         β = G.copy()

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import solvers
 from solvers.compute.team import Team
@@ -16,6 +17,12 @@ PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
 def bound(kind, loss, **options):
     data = MAKERS[kind](**options)
     return solvers.LOSSES[loss]().bind(data.train, data.n_classes, data.parents)
+
+
+def line(kind, loss, **options):
+    data, rng = MAKERS[kind](**options), np.random.default_rng(3)
+    problem = solvers.make_problem(data, loss=loss, lam=0.1)
+    return problem, *(problem.design.scores(rng.normal(size=problem.size)) for _ in range(2))
 
 
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)
@@ -78,3 +85,49 @@ def test_a_subset_has_the_losses_of_its_instances(kind, loss):
     assert part.n_instances == chosen.size
     there = Scores(scores.Z[rows], scores.tail)
     np.testing.assert_allclose(part.values(there), problem.loss.values(scores)[chosen], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_the_slope_along_a_line_is_a_difference_of_values(kind, loss):
+    problem, scores, delta = line(kind, loss)
+    for t in (0.0, 0.4):
+        ahead, behind = (problem.loss.value(scores, delta, t + h) for h in (1e-5, -1e-5))
+        for side in (1, -1):
+            slope = problem.loss.slope(scores, delta, t, side)
+            assert slope == pytest.approx((ahead - behind) / 2e-5, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_a_smooth_loss_has_one_subgradient_and_no_breakpoints(kind, loss):
+    problem, scores, delta = line(kind, loss)
+    sup, residual = problem.loss.subgradient_sup(scores, delta), problem.loss.residual(scores)
+    np.testing.assert_array_equal(sup.Z, residual.Z)
+    np.testing.assert_array_equal(sup.tail, residual.tail)
+    assert problem.loss.breakpoints(scores, delta).size == 0
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+@pytest.mark.parametrize("alpha", [1.0, 0.7, 0.05])
+def test_the_dual_value_is_the_minimum_of_the_loss_minus_the_linear_function(kind, loss, alpha):
+    """-L*(αG) = min_Z L(Z) - α‹G, Z›, found by SciPy; transitions, which many pairs share, give a bound."""
+    problem, _, _ = line(kind, loss, n=6)
+    part, rows = problem.loss.first(3, 10**6)
+    rng = np.random.default_rng(1)
+    at = Scores(rng.normal(size=(rows, part.n_outputs)), rng.normal(size=part.n_tail))
+    residual = part.residual(at)
+
+    def unpacked(x):
+        return Scores(x[: at.Z.size].reshape(at.Z.shape), x[at.Z.size :])
+
+    def objective(x):
+        here = unpacked(x)
+        G = part.residual(here)
+        gradient = np.append(G.Z - alpha * residual.Z, G.tail - alpha * residual.tail)
+        return part.value(here) - alpha * residual.dot(here), gradient
+
+    options, start = {"maxiter": 5000, "ftol": 1e-15}, np.append(at.Z, at.tail)
+    least = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).fun
+    dual = part.dual_value(at, residual, alpha)
+    assert dual <= least + 1e-7
+    if alpha == 1.0 or not part.n_tail:
+        assert dual == pytest.approx(least, rel=1e-6, abs=1e-7)

@@ -190,3 +190,30 @@ def test_first_keeps_whole_sequences():
     assert (first.n_instances, rows) == (2, 9)
     part = Scores(scores.Z[:9], scores.tail)
     np.testing.assert_allclose(first.values(part), loss.values(scores)[:2], rtol=1e-14)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("alpha", [1.0, 0.6, 1e-3])
+def test_the_dual_value_is_the_entropy_of_mixed_marginals_over_all_label_sequences(size, alpha):
+    """In both routes: large scores are done in log space."""
+    m = 3
+    loss, scores = problem(m, [4, 1, 5, 2, 6], size, seed=2)
+    T, expected = scores.tail.reshape(m, m), 0.0
+
+    def entropy(p):
+        return -sum(x * np.log(x) for x in p.ravel() if x > 0.0)
+
+    for lo, hi in itertools.pairwise(loss.offsets):
+        z, y = scores.Z[lo:hi], loss.y[lo:hi]
+        paths = np.array(list(itertools.product(range(m), repeat=hi - lo)))
+        score = z[np.arange(hi - lo), paths].sum(axis=1) + T[paths[:, :-1], paths[:, 1:]].sum(axis=1)
+        share = alpha * np.exp(score - logsumexp(score))
+        share[(paths == y).all(axis=1)] += 1.0 - alpha
+        for i in range(hi - lo):
+            node = np.bincount(paths[:, i], share, m)
+            if hi - lo == 1 or 0 < i < hi - lo - 1:
+                expected += entropy(node) if hi - lo == 1 else -entropy(node)
+            if i:
+                expected += entropy(np.bincount(m * paths[:, i - 1] + paths[:, i], share, m * m))
+    found = loss.dual_value(scores, loss.residual(scores), alpha)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12 * max(1.0, loss.value(scores)))

@@ -50,7 +50,7 @@ class Interrupts:
         if self.wanted:
             raise solvers.Interrupted
 
-    def step(self, run: solvers.Run) -> None:
+    def step(self, run: solvers.Run, iterate: solvers.Iterate) -> None:
         self.pulse()
 
     @contextmanager

@@ -12,6 +12,7 @@ from panel.custom import JSComponent
 from app import theme
 from app.page.session import Session
 from app.views.drawn import Drawn
+from solvers import FIELDS
 
 #: Events that the bar marks as steps gone wrong, in words.
 TROUBLE = {
@@ -98,9 +99,9 @@ def said(rows: Mapping[str, np.ndarray], row: int) -> str:
         f"iteration {theme.number(int(record['iteration']))}",
         f"f {theme.number(float(record['objective']), 6)}",
     ]
-    if record["nnz"] >= 0:
+    if FIELDS["nnz"].is_known(record["nnz"]):
         parts.append(f"{theme.number(int(record['nnz']))} non-zeros")
-    if np.isfinite(record["step"]):
+    if FIELDS["step"].is_known(record["step"]):
         trials = int(record["ls_trials"])
         parts.append(
             f"step {theme.number(float(record['step']), 3)}"

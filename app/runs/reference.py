@@ -68,7 +68,7 @@ class _Gate:
 
     pulse: Callable[[], None]
 
-    def step(self, run: solvers.Run) -> None:
+    def step(self, run: solvers.Run, iterate: solvers.Iterate) -> None:
         self.pulse()
 
 

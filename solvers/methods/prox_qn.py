@@ -74,6 +74,7 @@ class ProxQN(Solver):
         return 4
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        # line 10 is asked of a part of the weights, which ends an epoch, line 11 of all, which ends the run
         state, found, n, fresh = _State(self, problem, w0), None, 0, True  # line 1
         while True:
             test = state.shrink()  # lines 3 to 9
@@ -177,22 +178,22 @@ class _State:
         """Lines 19 to 33, and where no step along d decreases f once more without the pairs."""
         if self.gamma == 0.0:
             self.gamma = self._first_curvature()
-        found = self._search_along(self._direction())
+        w = self.A.take(self.point.w)
+        found = self._search_along(self._direction(w), w)
         if found.t == 0.0 and len(self.memory):
             self.memory.clear()
             self.events += ("memory-cleared",)
-            found = self._search_along(self._direction())
+            found = self._search_along(self._direction(w), w)
         return found
 
-    def _direction(self) -> np.ndarray:
-        """Lines 19 to 28: d on A."""
-        w = self.A.take(self.point.w)
+    def _direction(self, w: np.ndarray) -> np.ndarray:
+        """Lines 19 to 28: d on A, where ``w`` are the weights."""
         d, self.sweeps = self.inner.solve(w, self.g, self.lam, self.memory, self.gamma)
         return d
 
-    def _search_along(self, d: np.ndarray) -> Found[Point]:
+    def _search_along(self, d: np.ndarray, w: np.ndarray) -> Found[Point]:
         """Lines 29 to 33: Armijo's rule along d, unless that promises no more than rounding."""
-        decrease = promised(self.A.take(self.point.w), self.g, d, self.lam)
+        decrease = promised(w, self.g, d, self.lam)
         if not decrease < -NO_DECREASE * abs(self.point.objective):
             return Found(self.point, 0.0, None, 0)
         line = self.problem.line(self.point, d, self.A)

@@ -187,7 +187,9 @@ def test_npz_file_holds_columns_and_weights(command, tmp_path):
             w = np.zeros(arrays["w_size"][k])
             part = slice(*arrays["w_starts"][k : k + 2])
             w[arrays["w_indices"][part]] = arrays["w_values"][part]
-            problem = solvers.make_problem(data, result["loss"], result["penalty"], lam=result["lam"])
+            problem = solvers.make_problem(
+                data, loss=result["loss"], penalty=result["penalty"], lam=result["lam"]
+            )
             assert problem.at(w).objective == pytest.approx(result["objective"], rel=1e-12)
 
 

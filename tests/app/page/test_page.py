@@ -8,15 +8,17 @@ import threading
 import weakref
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
+from app import theme, views
 from app.page import page as page_module
 from app.page.page import Page
 from app.page.path_panel import PathPanel
 from app.runs import library
 from app.stories import stories
-from app.views import TABS
-from solvers import Trace
+from app.views import TABS, ProbeView
+from solvers import Probe, Trace
 from solvers.problems.problem import Point
 
 
@@ -131,6 +133,35 @@ def test_run_starts_the_chosen_solvers_and_they_end_with_f_star_found(visit, wai
     )
     assert "f* = " in page.optimum.text.object
     assert page.convergence.y_label == "(f − f*) / |f*|"
+
+
+def test_runs_are_observed_for_all_views_also_for_one_that_a_plug_in_brings(visit, wait_until, monkeypatch):
+    norm = Probe("norm", lambda iterate: {"norm": np.array(np.linalg.norm(iterate.w))})
+
+    class Norms(ProbeView):
+        id = "norms"
+        title = "Norms"
+        probe = norm
+        shown = None
+
+        def build(self):
+            self.text = theme.html()
+            self._body.append(self.text)
+
+        def draw_seen(self, iteration, seen):
+            self.text.object = f"‖w‖ = {seen['norm']:.6f} at {iteration}"
+
+    monkeypatch.setitem(TABS, Norms.id, Norms)
+    page = visit(**small(tab="norms", solvers="prox-qn"))
+    page._open_tabs()
+    page.controls.go()
+    finish(page, wait_until)
+    (trace,) = page.session.traces
+    for probe in views.probes():
+        assert trace.probes.iterations(probe.name), probe.name
+    page.session.tick()
+    last = int(trace.last["iteration"])
+    assert page.tabs["norms"].text.object == f"‖w‖ = {np.linalg.norm(trace.w):.6f} at {last}"
 
 
 def test_the_story_gives_f_star_only_to_its_own_problem(visit, wait_until):

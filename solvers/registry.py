@@ -10,7 +10,7 @@ import numpy as np
 
 from .compute.jit import compile_clock
 from .compute.team import Team
-from .declare import parameters, why_not
+from .declare import Trait, parameters, why_not
 from .methods.bcd import BCDCST, BCDLS
 from .methods.crf_bcd import CRFBlockCoordinateDescent
 from .methods.fista import FISTACST, FISTALS
@@ -91,9 +91,24 @@ def register(thing: Thing) -> Thing:
                 raise ValueError(f"{thing.__name__} is no dataclass: write @dataclass(frozen=True) above it")
             if thing.id in table and table[thing.id] is not thing:
                 raise ValueError(f"{thing.id} is registered already: give your class another id")
+            if issubclass(thing, Loss) and (reason := why_no_code(thing)):
+                raise ValueError(f"{thing.__name__} {reason}")
             table[thing.id] = thing
             return thing
     raise TypeError(f"{thing!r} is neither a Solver, nor a Loss, nor a Penalty class")
+
+
+def why_no_code(loss: type[Loss]) -> str | None:
+    """Why a loss cannot be chosen inside compiled kernels, as its traits promise; None if it can, or need
+    not."""
+    in_kernels, code = Trait.SAMPLES | Trait.ROWS, loss.sample_code
+    taken = any(other.sample_code == code for other in LOSSES.values() if other is not loss)
+    if not getattr(loss, "traits", Trait(0)) & in_kernels or not (code < 0 or taken):
+        return None
+    return (
+        "has no code of its own inside the compiled kernels, which know the losses of this package alone: "
+        "leave Trait.SAMPLES and Trait.ROWS out of its traits"
+    )
 
 
 def lookup(table: Mapping[str, Any], noun: str, id: str) -> Any:

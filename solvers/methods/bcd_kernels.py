@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compute.jit import kernel
 from ..problems.losses.columns import column_derivatives, column_entries, column_move, scratch_for
-from ..problems.row_norms import row_prox, row_subgradient, row_value
+from ..problems.row_norms import norm, row_prox, row_subgradient, row_value
 
 #: Units of rounding by which a step may miss its decrease, and the number of steps tried.
 ROUNDING, TRIALS = 10.0 * np.finfo(float).eps, 30
@@ -73,9 +73,11 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
         entries = column_entries(data.starts, j)
         touched += entries
         keep[j] = zero = True
+        steepest = 0.0
         for c in range(m):
             G[c] = scale * G[c] + ridge * w[c]
             zero = zero and w[c] == 0.0
+            steepest = max(steepest, H[c])
         violation = block_violation(w, G, l1, l2, sup, out, ignore_direction and not zero)
         total += violation
         largest = max(largest, violation)
@@ -85,9 +87,9 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
                 for c in range(m):
                     out[c] = G[c]
                 row_prox(out, left * l1, left * l2, left * sup)
-                keep[j] = np.any(out != 0.0)
+                keep[j] = sup_norm(out) > 0.0
             continue
-        L = shares[j] * max(scale * H.max() + ridge, floor[j]) if search else K[j]
+        L = shares[j] * max(scale * steepest + ridge, floor[j]) if search else K[j]
         for c in range(m):
             V[c] = w[c] - G[c] / L if L > 0.0 else 0.0
         if L > 0.0:
@@ -158,8 +160,17 @@ def block_violation(w, g, l1, l2, sup, out, ignore_direction):
     """Norm of the minimum-norm subgradient of a row: ‖·‖₂ where the row has a norm of its own, else the
     largest entry. ``ignore_direction``: |‖G‖₂ - λ| for λ‖·‖₂ alone, equation (9) of a row not at zero."""
     if ignore_direction and l1 == 0.0 and sup == 0.0:
-        return abs(np.sqrt((g * g).sum()) - l2)
+        return abs(norm(g) - l2)
     row_subgradient(w, g, l1, l2, sup, out)
     if l2 == 0.0 and sup == 0.0:
-        return np.abs(out).max()
-    return np.sqrt((out * out).sum())
+        return sup_norm(out)
+    return norm(out)
+
+
+@kernel
+def sup_norm(v):
+    """‖v‖_∞."""
+    top = 0.0
+    for c in range(v.size):
+        top = max(top, abs(v[c]))
+    return top

@@ -15,6 +15,15 @@ TIE = 1e-12
 
 
 @kernel
+def norm(v):
+    """‖v‖₂, by a loop: array expressions take longer to compile than all the rest here."""
+    squares = 0.0
+    for c in range(v.size):
+        squares += v[c] * v[c]
+    return np.sqrt(squares)
+
+
+@kernel
 def row_value(v, l1, l2, sup):
     """The penalty of a row."""
     total, squares, top = 0.0, 0.0, 0.0
@@ -33,8 +42,8 @@ def row_prox(v, l1, l2, sup):
         for c in range(v.size):
             v[c] = shrunk(v[c], l1)
     if l2 > 0.0:
-        norm = np.sqrt((v * v).sum())
-        factor = 1.0 - l2 / norm if norm > l2 else 0.0
+        length = norm(v)
+        factor = 1.0 - l2 / length if length > l2 else 0.0
         for c in range(v.size):
             v[c] = factor * v[c] if factor > 0.0 else 0.0
     if sup > 0.0:
@@ -130,7 +139,7 @@ def rows_violation(W, G, l1, l2, sup):
     largest, out = 0.0, np.empty(W.shape[1])
     for j in range(W.shape[0]):
         row_subgradient(W[j], G[j], l1, l2, sup, out)
-        largest = max(largest, np.sqrt((out * out).sum()))
+        largest = max(largest, norm(out))
     return largest
 
 

@@ -126,7 +126,9 @@ def multilabel_hinge_row(z, y, g, h):
 
 
 @kernel
-def _row(code, z, y, g, h):
+def row_derivatives(code, z, y, g, h):
+    """Loss of scores z (outputs,); g and h take its first and (generalized) second derivatives by single
+    scores."""
     if code == LOGISTIC:
         return logistic_row(z, y[0], g, h)
     if code == SOFTMAX:
@@ -140,14 +142,8 @@ def _row(code, z, y, g, h):
 
 @kernel
 def row_loss(code, z, y):
-    """Loss of scores z (outputs,)."""
-    return _row(code, z, y, None, None)
-
-
-@kernel
-def row_derivatives(code, z, y, g, h):
-    """Loss of scores z; g and h take its first and (generalized) second derivatives by single scores."""
-    return _row(code, z, y, g, h)
+    """Loss of scores z alone."""
+    return row_derivatives(code, z, y, None, None)
 
 
 @kernel

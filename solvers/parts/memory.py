@@ -92,7 +92,10 @@ class PairMemory:
         self.Y = [y[mask] for y in self.Y]
 
     def scaling(self, form: str) -> float:
-        """γ of B₀ = γI from the newest pair: ``ys/ss`` (Zhong et al.) or ``yy/sy`` (Nocedal and Wright)."""
+        """γ of B₀ = γI from the newest pair: ``ys/ss`` (Zhong et al.), ``yy/sy`` (Nocedal and Wright), or
+        their geometric mean ‖y‖/‖s‖, ``y/s``."""
+        if form == "y/s":
+            return float(np.sqrt(self.YY[-1] / self.SS[-1, -1]))
         if form == "ys/ss":
             return float(self.SY[-1, -1] / self.SS[-1, -1])
         return float(self.YY[-1] / self.SY[-1, -1])

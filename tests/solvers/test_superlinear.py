@@ -24,7 +24,14 @@ def ratios():
 
     def of(memory):
         solver = solvers.make_solver(
-            "prox-qn", memory=memory, shrinking=False, balance=False, max_inner=2000, tol=1e-15
+            "prox-qn",
+            preset="paper",
+            memory=memory,
+            gamma0=0.0,
+            shrinking=False,
+            balance=False,
+            max_inner=2000,
+            tol=1e-15,
         )
         trace = solvers.solve(problem, solver, max_iter=400, max_seconds=20, probes=(SCORES,))
         z = [trace.probes.at("scores", k)[1]["z"] for k in trace.probes.iterations("scores")]

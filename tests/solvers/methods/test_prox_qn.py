@@ -119,7 +119,7 @@ def test_sweeps_are_balanced_against_the_size_of_the_working_set():
         (30, {}, 1),
         (59, {}, 1),
         (100, {}, 3),
-        (10_000, {}, 10),
+        (10_000, {}, 30),
         (10_000, {"max_inner": 4}, 4),
         (30, {"balance": False, "max_inner": 6}, 6),
         (10, {}, 1),
@@ -162,6 +162,7 @@ PARAMS = [
     {"memory": "full"},
     {"order": "random", "seed": 3},
     {"gamma": "yy/sy"},
+    {"gamma": "ys/ss"},
     {"gamma0": 1.0},
     {"max_inner": 1},
     {"balance": False, "max_inner": 20},
@@ -389,3 +390,24 @@ def test_an_epoch_that_goes_on_until_rounding_says_so_and_the_next_gets_back_wha
     assert after.objective < before.objective
     assert max(it.returned for it, *_ in found) > 0
     assert ending.status == "converged"
+
+
+@pytest.mark.parametrize("short", [1e-9, 1e-15])
+def test_a_hair_below_the_largest_lambda_it_converges(short):
+    """There w = 0 is violated by less than rounding makes of it: that counts as none."""
+    problem = solvers.make_problem(binary(), loss="logistic", penalty="l1", lam=1.0)
+    problem = problem.at_lam(problem.lam_max * (1.0 - short))
+    trace = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-6, max_iter=100)
+    assert trace.status == "converged", trace.message
+    *_, ending = returned(solvers.make_solver("prox-qn").iterate(problem))
+    assert ending.status == "converged"
+
+
+def returned(generator):
+    """What a generator yields, and at the end what it returns."""
+    while True:
+        try:
+            yield next(generator)
+        except StopIteration as stop:
+            yield stop.value
+            return

@@ -135,6 +135,7 @@ def test_scaling_comes_from_the_newest_pair():
     s, y = given[-1]
     assert memory.scaling("ys/ss") == pytest.approx((y @ s) / (s @ s))
     assert memory.scaling("yy/sy") == pytest.approx((y @ y) / (s @ y))
+    assert memory.scaling("y/s") == pytest.approx(np.linalg.norm(y) / np.linalg.norm(s))
 
 
 def test_pairs_that_repeat_each_other_do_not_make_it_singular():

@@ -254,4 +254,5 @@ def visit(server: Server, browser: Browser) -> Generator[Callable[..., Visit], N
     yield open_page
     for context in contexts:
         context.close()
-    assert [error for v in visits for error in v.errors] == []
+    errors = [error for v in visits for error in v.errors]
+    assert errors == [], "\n".join(errors)

@@ -2,37 +2,61 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from random import Random
 
 import pytest
 from playwright.sync_api import Locator
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+import solvers
 from app.page.run_controls import DRAWING, PACES
 from app.stories import stories
 from app.views import TABS
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
+from datasets import DATASETS
 from tests.browser.conftest import Visit, complaints
 from tests.browser.test_path import QUERY, points
 
-#: Seconds of the walk.
+#: Seconds of the walk, and its seed: another one is another walk.
 SHORT, LONG = 20.0, 120.0
-BUTTONS = ("Run", "Resume", "Pause", "Step", "Stop", "Clear", "Toggle theme")
+SEED = int(os.environ.get("SOLVERSCOPE_SEED", "10"))
+BUTTONS = ("Run", "Pause", "Step", "Stop", "Clear", "Toggle theme")
 STORIES = [story.name for story in stories().values()]
+SETS = [DATASETS[id].name for id in ("digits", "digit-strings", "breast-cancer", "synthetic-multilabel")]
+PENALTIES = [cls.name for cls in solvers.PENALTIES.values()]
+LOSSES = [cls.name for cls in solvers.LOSSES.values()]
 MENUS = {
-    "Story": STORIES,
     "Against": [name for name, _ in X_AXES.values()],
     "Scale": list(SCALES),
     "Show": [name for name, _ in MEASURES.values()],
     "Speed, iterations": list(PACES),
     "Plots": list(DRAWING),
 }
+SIDEBAR = {"Data set": SETS, "Loss": LOSSES, "Penalty": PENALTIES}
+KEYS = ("Space", "ArrowLeft", "ArrowRight", "Home", "End", "Tab", "Enter", "Escape")
+TYPED = ("0.01", "1", "-1", "x", "1e9", "")
+
+
+#: The middle of an element, brought into sight; null if it cannot be used, or something lies over it.
+WHERE = """(el) => {
+  if (el.disabled || el.ariaDisabled === "true") { return null }
+  el.scrollIntoView({block: "nearest", inline: "nearest"})
+  const {left, top, width, height} = el.getBoundingClientRect()
+  const [x, y] = [left + width / 2, top + height / 2]
+  let hit = document.elementFromPoint(x, y)
+  while (hit?.shadowRoot?.elementFromPoint(x, y) && hit !== hit.shadowRoot.elementFromPoint(x, y)) {
+    hit = hit.shadowRoot.elementFromPoint(x, y)
+  }
+  for (let node = hit; node; node = node.parentNode ?? node.host) { if (node === el) { return [x, y] } }
+  return hit && el.parentElement?.contains(hit) ? [x, y] : null
+}"""
 
 
 @pytest.fixture
@@ -46,54 +70,125 @@ def busy_machine() -> Generator[None, None, None]:
         process.wait()
 
 
+class Deck:
+    """Gives all of its cards in a random order, then all of them in another, and so on."""
+
+    def __init__(self, cards: Iterable, random: Random) -> None:
+        self._cards, self._random, self._left = list(cards), random, []
+
+    def draw(self):
+        if not self._left:
+            self._left = self._random.sample(self._cards, len(self._cards))
+        return self._left.pop()
+
+
 class Walker:
-    """Takes one step after the other, at random but the same with the same seed, and says which."""
+    """Takes one step after the other, at random but the same with the same seed, and keeps what it did:
+    ``done`` has (kind, what) of all that was there to be done, and was."""
 
     def __init__(self, tab: Visit, seed: int) -> None:
-        self.tab, self.said, self._random = tab, list[str](), Random(seed)
-        steps: list[tuple[int, Callable[[], None]]] = [(8, self._press), (4, self._open), (4, self._choose)]
-        steps.append((3, lambda: self._pick("Story")))
-        self._weights, self._steps = zip(*steps, strict=True)
+        self.tab, self.done = tab, list[tuple[str, str]]()
+        self._random = Random(seed)
+        self._decks: dict[str, Deck] = {}
+        steps: list[tuple[int, Callable[[], None]]] = [
+            (5, lambda: self._press(self._one("button", BUTTONS))),
+            (2, lambda: self._press("Run")),
+            (3, self._open),
+            (2, lambda: self._pick_from("menu", MENUS)),
+            (1, lambda: self._pick("story", "Story", self._one("story", STORIES))),
+            (1, lambda: self._pick_from("sidebar", SIDEBAR)),
+            (1, self._type),
+            (1, self._tick),
+            (2, self._hit),
+            (2, self._row),
+            (1, self._plot),
+        ]
+        self._steps = Deck([step for weight, step in steps for _ in range(weight)], self._random)
+        self.round = sum(weight for weight, _ in steps)
+        self.taken = 0
 
     def step(self) -> None:
-        self._random.choices(self._steps, self._weights)[0]()
+        self.taken += 1
+        self._steps.draw()()
         self.tab.page.wait_for_timeout(self._random.choice((0, 50, 300)))
 
-    def _press(self) -> None:
-        self._send(self.tab.button(self._random.choice(BUTTONS)), "click")
+    def missed(self, kind: str, cards: Iterable[str]) -> set[str]:
+        """What has not been done of these."""
+        return set(cards) - {what for one, what in self.done if one == kind}
+
+    def _one(self, deck: str, cards: Iterable[str]) -> str:
+        return self._decks.setdefault(deck, Deck(cards, self._random)).draw()
+
+    def _press(self, name: str) -> None:
+        button = self.tab.button("Resume" if name == "Run" and self.tab.button("Resume").count() else name)
+        self._click("button", name, button)
 
     def _open(self) -> None:
-        view = self._random.choice(list(TABS.values()))
-        self._send(self.tab.page.get_by_role("tab", name=view.title, exact=True), "click")
+        title = self._one("tab", [view.title for view in TABS.values()])
+        self._click("tab", title, self.tab.page.get_by_role("tab", name=title, exact=True))
 
-    def _choose(self) -> None:
-        self._pick(self._random.choice(list(MENUS)))
+    def _pick_from(self, kind: str, menus: Mapping[str, Sequence[str]]) -> None:
+        label = self._one(kind, menus)
+        self._pick(kind, label, self._one(label, menus[label]))
 
-    def _pick(self, label: str) -> None:
-        option = self._random.choice(MENUS[label])
-        place = self.tab.page.get_by_role("combobox", name=label, exact=True).filter(visible=True)
-        if not place.count():
+    def _pick(self, kind: str, label: str, option: str) -> None:
+        page = self.tab.page
+        place = page.get_by_role("combobox", name=label)  # Panel fills some names up with characters
+        listed = page.get_by_role("listbox")
+        if not self._click("", label, place):
             return
-        place.first.click(force=True)
-        choice = self.tab.page.get_by_role("listbox").get_by_text(option, exact=True)
         try:
-            choice.first.wait_for(timeout=3000)
+            listed.wait_for(timeout=3000)
         except PlaywrightTimeout:  # the page has moved below the pointer
-            self.tab.page.keyboard.press("Escape")
             return
-        self.said.append(f"{label}: {option}")
-        choice.first.dispatch_event("click")
-        self.tab.page.get_by_role("listbox").wait_for(state="detached")
+        if self._click("", option, listed.get_by_text(option, exact=True)):
+            self.done.append((kind, label))
+        page.keyboard.press("Escape")
+        listed.wait_for(state="detached")
 
-    def _send(self, place: Locator, event: str) -> None:
-        """Straight to the element, if there is one: the pointer's way to it on a page that changes all the
-        time would take most of the walk."""
+    def _type(self) -> None:
+        field = self.tab.page.get_by_role("textbox", name="λ", exact=True)
+        if self._click("field", "λ", field):
+            self.tab.page.keyboard.press("Control+a")
+            self.tab.page.keyboard.type(self._one("typed", TYPED))
+            self.tab.page.keyboard.press("Enter")
+
+    def _tick(self) -> None:
+        boxes = self.tab.page.locator(".solvers input[type=checkbox]:enabled")
+        if count := boxes.count():
+            self._click("box", "solver", boxes.nth(self._random.randrange(count)))
+
+    def _hit(self) -> None:
+        key = self._one("key", KEYS)
+        self.tab.page.keyboard.press(key)
+        self.done.append(("key", key))
+
+    def _row(self) -> None:
+        buttons = self.tab.page.locator(".row.run button:enabled")
+        if count := buttons.count():
+            self._click("row", "button", buttons.nth(self._random.randrange(count)))
+
+    def _plot(self) -> None:
+        plots = self.tab.page.locator(".bk-Canvas").filter(visible=True)
+        if count := plots.count():
+            self._click("plot", "click", plots.nth(self._random.randrange(count)))
+
+    def _click(self, kind: str, what: str, place: Locator) -> bool:
+        """By the pointer, wherever the element lies at that moment: Playwright's own click waits until
+        nothing moves, which on a busy page would take most of the walk. False if it cannot be used."""
         place = place.filter(visible=True)
-        if not place.count():
-            return
-        with contextlib.suppress(PlaywrightTimeout):  # Resume, say, has just become Run
-            place.first.dispatch_event(event, {"button": 0}, timeout=3000)
-            self.said.append(f"{event} {place}".partition("selector=")[2])
+        try:
+            if not place.count():
+                return False
+            box = place.first.evaluate(WHERE, timeout=3000)
+        except PlaywrightTimeout:  # Resume, say, has just become Run
+            return False
+        if box is None:
+            return False
+        self.tab.page.mouse.click(*box)
+        if kind:
+            self.done.append((kind, what))
+        return True
 
 
 @pytest.mark.parametrize("seconds", [SHORT, pytest.param(LONG, marks=pytest.mark.bench)])
@@ -101,22 +196,30 @@ def test_nothing_breaks_whatever_is_pressed_and_another_visitor_is_not_disturbed
     visit, server, busy_machine, seconds
 ):
     before = len(server.log.read_text())
-    walker, other = Walker(visit(), seed=10), visit(**QUERY)
+    walker, other = Walker(visit(), SEED), visit(**QUERY)
     walker.tab.page.set_default_timeout(60_000)
     other.wait_until(lambda: other.button("Trace the path").is_enabled(), "the data", 60)
-    other.button("Trace the path").dispatch_event("click")
+    other.button("Trace the path").click()
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    while time.monotonic() < until or walker.taken < walker.round:
         walker.step()
-        assert walker.tab.errors == [], walker.said[-5:]
-    assert len(walker.said) > seconds / 2
-    assert any(said.startswith("Story") for said in walker.said)
+        assert walker.tab.errors == [], f"{SEED} {walker.done[-8:]} {walker.tab.errors}"
+    kinds = Counter(kind for kind, _ in walker.done)
+    assert {"button", "tab", "key"} <= kinds.keys(), kinds
+    assert {"menu", "story", "sidebar"} & kinds.keys(), kinds
+    if seconds == LONG:
+        assert {"story", "sidebar", "field", "box", "row", "plot"} <= kinds.keys(), kinds
+        wanted = {"button": BUTTONS, "tab": [view.title for view in TABS.values()], "menu": MENUS}
+        wanted |= {"sidebar": SIDEBAR, "key": KEYS}
+        missed = {kind: walker.missed(kind, cards) for kind, cards in wanted.items()}
+        assert not any(missed.values()), missed
+    print(f"seed {SEED}: {len(walker.done)} things done,", dict(kinds))
 
     other.page.get_by_text("20 solutions in").wait_for(timeout=120_000)
     for figure in ("path-accuracy", "path-nnz", "path-seconds"):
         other.wait_until(lambda figure=figure: points(other, figure) == [10, 10], f"two paths in {figure}")
     assert other.page.get_by_text("cannot be drawn").count() == 0
-    assert other.errors == []
+    assert other.errors == [], "\n".join(other.errors)
 
     tab = walker.tab
     tab.page.set_default_timeout(60_000)
@@ -131,4 +234,5 @@ def test_nothing_breaks_whatever_is_pressed_and_another_visitor_is_not_disturbed
     tab.button("Run").click()
     tab.wait_until(lambda: tab.points("convergence") > 3, "points", 60)
     assert tab.errors == []
-    assert complaints(server.log.read_text()[before:]) == []
+    log = server.log.read_text()[before:]
+    assert complaints(log) == [], log

@@ -7,11 +7,36 @@ the runs end earlier and the pictures are thrown away.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
+#: Difference of the largest and the smallest channel from which a pixel has a colour of its own.
+VIVID = 60
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a picture shows: how light most of it is, and how many pixels of each plot are coloured."""
+
+    background: float
+    colored: list[int]
+
+    @classmethod
+    def of(cls, path: Path, plots: Sequence[Mapping[str, float]]) -> Seen:
+        pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
+        colored = []
+        for box in plots:
+            left, top, width, height = (int(box[name]) for name in ("x", "y", "width", "height"))
+            # inside the axes, left of the tools
+            plot = pixels[top + 8 : top + height - 60, left + 70 : left + width - 50]
+            colored.append(int((np.ptp(plot, axis=2) > VIVID).sum()))
+        return cls(float(np.median(pixels)), colored)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -20,24 +45,30 @@ def test_the_default_story_is_photographed(visit, tmp_path, theme):
     folder, query = (ASSETS, {}) if kept else (tmp_path, {"tol": "1e-3"})
     tab = visit(**query)
 
-    def shoot(name: str) -> int:
+    def shoot(name: str) -> Seen:
         path = folder / f"screenshot-{theme}{name}.png"
         tab.page.wait_for_timeout(800)
         tab.page.screenshot(path=path)
-        return path.stat().st_size
+        places = [plot.bounding_box() for plot in tab.page.locator(".bk-Canvas").all()[:2]]
+        return Seen.of(path, places)
 
     if theme == "dark":
         tab.button("Toggle theme").click()
     tab.page.mouse.move(700, 20)
-    sizes = [shoot("-start")]
+    seen = [shoot("-start")]
     tab.button("Run").click()
     tab.wait_until(lambda: tab.points("convergence") > 0 and tab.iteration("prox-qn") > 45, "the way", 120)
     tab.button("Pause").click()
     tab.wait_until(lambda: "paused" in tab.states() and "running" not in tab.states(), "a pause")
-    sizes.append(shoot(""))
+    seen.append(shoot(""))
     tab.button("Resume").click()
     tab.wait_until(lambda: tab.row("prox-qn")["state"] == "finished", "the end of prox-qn", 180)
     tab.button("Stop").click()
     tab.wait_until(lambda: "running" not in tab.states(), "the end")
-    sizes.append(shoot("-end"))
-    assert min(sizes) > 30_000, "an empty page is smaller"
+    seen.append(shoot("-end"))
+    for picture in seen:
+        assert (picture.background > 200) == (theme == "light")
+    start, way, end = (picture.colored for picture in seen)
+    for plot in range(2):
+        assert start[plot] < 20, "no run yet"
+        assert min(way[plot], end[plot]) > 300, "curves"

@@ -1,16 +1,19 @@
-"""Stories follow each other on one page, whatever is open and whatever runs."""
+"""Stories follow each other on one page, whatever is open and whatever runs, and no other page feels it."""
 
 from __future__ import annotations
 
 from app.stories import stories
 from app.views import TABS
 from tests.browser.conftest import complaints
+from tests.browser.test_path import QUERY, points
 
 #: Seconds between two stories.
 APART = 1.5
 
 
-def test_stories_follow_each_other_three_times_with_all_tabs_opened(visit, server):
+def test_stories_follow_each_other_three_times_with_all_tabs_opened_and_another_visitor_traces_a_path(
+    visit, server
+):
     before = len(server.log.read_text())
     tab = visit()
     tab.button("Run").click()
@@ -33,4 +36,12 @@ def test_stories_follow_each_other_three_times_with_all_tabs_opened(visit, serve
         assert not {"compiling", "queued", "loading"} & set(tab.states())
         assert tab.errors == []
         assert figures <= tab.figures(), "no figure was made anew"
-    assert complaints(server.log.read_text()[before:]) == []
+
+    other = visit(**QUERY)
+    other.wait_until(lambda: other.button("Trace the path").is_enabled(), "the data", 60)
+    other.button("Trace the path").click()
+    other.page.get_by_text("20 solutions in").wait_for(timeout=120_000)
+    for figure in ("path-accuracy", "path-nnz", "path-seconds"):
+        other.wait_until(lambda figure=figure: points(other, figure) == [10, 10], f"two paths in {figure}")
+    assert other.page.get_by_text("cannot be drawn").count() == 0
+    assert complaints(server.log.read_text()[before:]) == [], server.log.read_text()[before:]

@@ -132,9 +132,20 @@ def test_a_failing_solver_fails_its_own_run_alone(share, small_problem, registri
     assert other.state == "finished"
 
 
-@pytest.mark.parametrize("status", ["converged", "max-iter", "max-seconds", "stalled", "unbounded"])
-def test_every_regular_ending_is_called_finished(status, share, small_problem):
+ENDINGS = {
+    "converged": ("finished", "converged"),
+    "max-iter": ("finished", "iteration limit"),
+    "max-seconds": ("finished", "out of time"),
+    "stalled": ("finished", "stalled"),
+    "unbounded": ("finished", "unbounded"),
+    "stopped": ("stopped", "stopped"),
+    "failed": ("failed", "failed"),
+}
+
+
+@pytest.mark.parametrize("status", ENDINGS)
+def test_an_ending_is_worded_as_what_it_is(status, share, small_problem):
     run = live(share, small_problem, stopping=lambda problem: Stopping(max_iter=1))
     assert run.worker.join(60)
     run.trace.finish(status)
-    assert run.state == "finished"
+    assert (run.state, run.word) == ENDINGS[status]

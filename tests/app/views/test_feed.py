@@ -24,7 +24,6 @@ class Counted(Feed):
     def __init__(self) -> None:
         super().__init__(("x", "y"))
         self.sent = 0
-        self.source.on_change("data", lambda attr, old, new: None)
 
     def update(self, trace, columns, key=None):
         def counting(rows):

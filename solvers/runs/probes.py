@@ -54,14 +54,15 @@ def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _active(it: Iterate) -> dict[str, np.ndarray] | None:
-    if it.active is None or it.w is None:
+    active, point = it.live.get("active"), it.live.get("point")
+    if active is None or it.w is None:
         return None
     size = it.w.size
-    if not it.active.full:
-        inside = it.active.coordinates
-        support = inside[it.active.take(it.w) != 0.0]
-    elif it.point is not None:
-        inside, support = None, it.point.problem.support(it.w).coordinates
+    if not active.full:
+        inside = active.coordinates
+        support = inside[active.take(it.w) != 0.0]
+    elif point is not None:
+        inside, support = None, point.problem.support(it.w).coordinates
     else:
         inside, support = None, np.flatnonzero(it.w)
     sets = {"inside": packed(inside, size), "support": packed(support, size)}
@@ -70,28 +71,30 @@ def _active(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _line(it: Iterate) -> dict[str, np.ndarray] | None:
-    if it.line is None:
+    line = it.live.get("line")
+    if line is None:
         return None
-    trials = np.array(it.line.trials, dtype=float).reshape(-1, 2)
+    trials = np.array(line.trials, dtype=float).reshape(-1, 2)
     return {
         "t": trials[:, 0],
         "phi": trials[:, 1],
-        "allowed": np.array(it.line.allowed, dtype=float),
-        "start": np.array([it.line.objective, it.line.reference]),
-        "block": np.array(it.line.block),
+        "allowed": np.array(line.allowed, dtype=float),
+        "start": np.array([line.objective, line.reference]),
+        "block": np.array(line.block),
     }
 
 
 def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
-    if it.memory is None:
+    memory = it.live.get("memory")
+    if memory is None:
         return None
-    seen = {name: np.array(value) for name, value in it.memory.matrices().items()}
-    gram = it.memory.gram()
+    seen = {name: np.array(value) for name, value in memory.matrices().items()}
+    gram = memory.gram()
     return seen if gram is None else seen | {"gram": gram}
 
 
 def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
-    test = it.shrinking
+    test, active = it.live.get("shrinking"), it.live.get("active")
     if test is None:
         return None
     asked, full = test.asked, test.asked.full
@@ -101,8 +104,8 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
     else:
         members, share = sampled(asked.coordinates, SAMPLED)
     stayed = np.empty(0, dtype=np.int64)
-    if share < 1.0 and it.active is not None and not it.active.full:
-        stayed, _ = sampled(it.active.coordinates, SAMPLED)
+    if share < 1.0 and active is not None and not active.full:
+        stayed, _ = sampled(active.coordinates, SAMPLED)
 
     def gradient(weights: np.ndarray) -> np.ndarray:
         return test.gradient[weights if full else np.searchsorted(asked.coordinates, weights)]
@@ -123,24 +126,26 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
-    if it.point is None or it.point.scores.Z.size > MOST_SCORES:
+    point = it.live.get("point")
+    if point is None or point.scores.Z.size > MOST_SCORES:
         return None
-    scores = it.point.scores
+    scores = point.scores
     return {"z": np.concatenate([scores.Z.ravel(), scores.tail])}
 
 
 def _rows(it: Iterate) -> dict[str, np.ndarray] | None:
-    if it.point is None or it.w is None or it.w.size > MOST_WEIGHTS:
+    point, active = it.live.get("point"), it.live.get("active")
+    if point is None or it.w is None or it.w.size > MOST_WEIGHTS:
         return None
-    W, _ = it.point.problem.unpack(it.w)
+    W, _ = point.problem.unpack(it.w)
     features = None
-    if it.active is not None and not it.active.full:  # the others are zero
-        features = np.unique(it.active.coordinates[: it.active.n_body] // W.shape[1])
+    if active is not None and not active.full:  # the others are zero
+        features = np.unique(active.coordinates[: active.n_body] // W.shape[1])
         W = W[features]
     norms = np.sqrt(np.einsum("jc,jc->j", W, W))
     order = np.argsort(-norms, kind="stable")[: np.count_nonzero(norms)]
     rows = order if features is None else features[order]
-    support = np.zeros(it.point.problem.design.n_features, dtype=bool)
+    support = np.zeros(point.problem.design.n_features, dtype=bool)
     support[rows] = True
     return {
         "support": np.packbits(support),

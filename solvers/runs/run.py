@@ -198,7 +198,7 @@ class Run:
         self._pulse()
         iterate.cpu_seconds, iterate.wall_seconds = self._cpu, self._wall
         iterate.passes = self.problem.passes
-        if iterate.point is None and iterate.w is not None:
+        if "point" not in iterate.live and iterate.w is not None:
             seen = self._observe(iterate.w)
             iterate.live = {**iterate.live, "point": seen}
             iterate.objective, iterate.loss, iterate.penalty = seen.objective, seen.loss, seen.penalty

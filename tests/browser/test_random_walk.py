@@ -47,7 +47,7 @@ TYPED = ("0.01", "1", "-1", "x", "1e9", "")
 #: The middle of an element, brought into sight; null if it cannot be used, or something lies over it.
 WHERE = """(el) => {
   if (el.disabled || el.ariaDisabled === "true") { return null }
-  el.scrollIntoView({block: "nearest", inline: "nearest"})
+  el.scrollIntoView({block: "center", inline: "nearest"})
   const {left, top, width, height} = el.getBoundingClientRect()
   const [x, y] = [left + width / 2, top + height / 2]
   let hit = document.elementFromPoint(x, y)

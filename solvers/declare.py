@@ -16,13 +16,13 @@ class Trait(enum.Flag):
     """What a loss and a penalty offer, and what a solver may need. ``PHRASES`` words each."""
 
     SMOOTH = enum.auto()
-    ENTRYWISE = enum.auto()
-    ROWWISE = enum.auto()
+    SEPARABLE = enum.auto()
+    GROUP_SEPARABLE = enum.auto()
     PROX = enum.auto()
     SAMPLES = enum.auto()
-    DIAGONAL = enum.auto()
+    DIAGONAL_HESSIAN = enum.auto()
     ROWS = enum.auto()
-    BOUNDED = enum.auto()
+    LIPSCHITZ = enum.auto()
     NO_RIDGE = enum.auto()
     RIDGE = enum.auto()
     CONJUGATE = enum.auto()
@@ -30,12 +30,12 @@ class Trait(enum.Flag):
 
 PHRASES = {
     Trait.SMOOTH: "a smooth loss",
-    Trait.ENTRYWISE: "a penalty that separates into single weights",
-    Trait.ROWWISE: "a penalty that separates into rows of weights",
+    Trait.SEPARABLE: "a penalty that separates into single weights",
+    Trait.GROUP_SEPARABLE: "a penalty that separates into rows of weights",
     Trait.SAMPLES: "a loss whose instances can be taken one at a time",
-    Trait.DIAGONAL: "a loss with second derivatives by single scores",
+    Trait.DIAGONAL_HESSIAN: "a loss with the diagonal of its Hessian",
     Trait.ROWS: "a loss that is a sum over single rows of scores",
-    Trait.BOUNDED: "a loss of bounded curvature",
+    Trait.LIPSCHITZ: "a loss whose gradient is Lipschitz",
     Trait.NO_RIDGE: "a penalty without ridge",
     Trait.RIDGE: "a ridge as penalty",
     Trait.CONJUGATE: "a loss whose conjugate is known",

@@ -14,7 +14,7 @@ import solvers
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DATA = (ROOT / "datasets" / "README.md").read_text(encoding="utf-8")
+DATA = (ROOT / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
 SETUP = "python -m venv .venv && . .venv/bin/activate && python -m pip install -e"
 
 

@@ -226,7 +226,7 @@ class BCDLS(BlockCoordinateDescent):
     id = "bcd-ls"
     name = "BCD (LS)"
     summary = "one feature at a time, with a line search"
-    needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE
+    needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE
     presets = as_printed(order="cyclic", lengthen=1.0, revisit=0.0, rule="paper")
     sums = True
 
@@ -256,7 +256,7 @@ class BCDCST(BlockCoordinateDescent):
     id = "bcd-cst"
     name = "BCD (CST)"
     summary = "one random feature at a time, with steps of constant length"
-    needs = Trait.SMOOTH | Trait.ROWS | Trait.ROWWISE | Trait.BOUNDED
+    needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
     presets = as_printed(constant="paper", revisit=0.0, rule="paper")
     sums = False
 

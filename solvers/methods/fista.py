@@ -101,7 +101,7 @@ class FISTACST(FISTA):
     id = "fista-cst"
     name = "FISTA (CST)"
     summary = "accelerated proximal gradient steps of constant length"
-    needs = Trait.SMOOTH | Trait.PROX | Trait.BOUNDED
+    needs = Trait.SMOOTH | Trait.PROX | Trait.LIPSCHITZ
     presets = as_printed(constant="paper")
 
     constant: str = constant_param()

@@ -44,7 +44,7 @@ class FOBOS(Solver):
     name = "FOBOS"
     summary = "stochastic gradient steps, each followed by a proximal step"
     paper = "Duchi and Singer 2009; Blondel et al. 2013, section 5.2"
-    needs = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWWISE
+    needs = Trait.SMOOTH | Trait.SAMPLES | Trait.GROUP_SEPARABLE
     knows = Knows(violation=False, dual_gap=False)
 
     eta0: float = param(0.0, "first step η0; 0 chooses it on held-out data", low=0.0)

@@ -31,7 +31,7 @@ class OWLQN(Solver):
     name = "OWL-QN"
     summary = "L-BFGS projected on orthants"
     paper = "Andrew and Gao 2007; Zhong et al. 2014, section 6"
-    needs = Trait.SMOOTH | Trait.ENTRYWISE
+    needs = Trait.SMOOTH | Trait.SEPARABLE
 
     memory: int = param(10, "pairs (s, y) kept", low=1, high=1000)
     beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)

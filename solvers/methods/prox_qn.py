@@ -45,7 +45,7 @@ class ProxQN(Solver):
     name = "Prox-QN"
     summary = "proximal quasi-Newton on a working set that shrinks in epochs"
     paper = "Zhong et al. 2014, Algorithm 2"
-    needs = Trait.SMOOTH | Trait.ENTRYWISE
+    needs = Trait.SMOOTH | Trait.SEPARABLE
     presets = as_printed(memory=10, max_inner=10, gamma="ys/ss", gamma0=1.0, shrink_first="off")
 
     memory: int | str = param(30, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",))

@@ -41,7 +41,7 @@ class SGDL1(Solver):
     name = "SGD-ℓ1"
     summary = "stochastic gradient steps with cumulative ℓ1 penalty"
     paper = "Tsuruoka et al. 2009; Zhong et al. 2014, section 6"
-    needs = Trait.SMOOTH | Trait.SAMPLES | Trait.ENTRYWISE | Trait.NO_RIDGE
+    needs = Trait.SMOOTH | Trait.SAMPLES | Trait.SEPARABLE | Trait.NO_RIDGE
     knows = Knows(violation=False, dual_gap=False)
     presets = as_printed(schedule="exponential", stale=True)
 

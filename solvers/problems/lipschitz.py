@@ -28,7 +28,7 @@ def constant_param() -> str:
 
 
 def block_constants(problem: Problem, constant: str) -> np.ndarray:
-    """K_j of the weights of each feature, shape (n_features,); with ``Trait.BOUNDED``.
+    """K_j of the weights of each feature, shape (n_features,); with ``Trait.LIPSCHITZ``.
 
     Blondel et al. 2013, appendix A, for ``constant="paper"``.
     """

@@ -26,7 +26,7 @@ class Penalty(Declared):
     name: ClassVar[str]
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
-    traits: ClassVar[Trait] = Trait.ENTRYWISE | Trait.ROWWISE | Trait.PROX
+    traits: ClassVar[Trait] = Trait.SEPARABLE | Trait.GROUP_SEPARABLE | Trait.PROX
     sparse: ClassVar[bool]
     takes_lam: ClassVar[bool] = True
 
@@ -46,7 +46,7 @@ class Penalty(Declared):
 
     @property
     def row_norms(self) -> tuple[float, float, float]:
-        """The part with kinks on a row v: strengths of ‖v‖₁, ‖v‖₂ and ‖v‖_∞ (with ``Trait.ROWWISE``)."""
+        """The part with kinks on a row: strengths of ‖v‖₁, ‖v‖₂ and ‖v‖_∞; with ``Trait.GROUP_SEPARABLE``."""
         return self.l1, 0.0, 0.0
 
     def at(self, lam: float) -> Self:
@@ -160,7 +160,7 @@ class RowPenalty(Penalty):
     ``w`` and ``g`` are flat, and hold whole rows.
     """
 
-    traits = Trait.ROWWISE | Trait.PROX | Trait.NO_RIDGE
+    traits = Trait.GROUP_SEPARABLE | Trait.PROX | Trait.NO_RIDGE
     sparse = True
 
     def value(self, w: np.ndarray) -> float:

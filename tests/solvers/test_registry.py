@@ -48,13 +48,13 @@ def test_compatibility_is_what_traits_say():
 
 
 def test_the_sentence_names_exactly_what_is_missing():
-    demanding = register(declared(Solver, needs=Trait.SMOOTH | Trait.ENTRYWISE | Trait.PROX))
+    demanding = register(declared(Solver, needs=Trait.SMOOTH | Trait.SEPARABLE | Trait.PROX))
     rough = register(declared(solvers.Loss, "rough", kinds=("binary",), traits=Trait(0), average=True))
     grouped = register(declared(solvers.Penalty, "grouped", traits=Trait.PROX, sparse=True))
     assert solvers.why_not_solver(demanding.id, "logistic", "l1") is None
     assert solvers.why_not_solver(demanding.id, rough.id, "l1") == f"needs {PHRASES[Trait.SMOOTH]}"
     both = solvers.why_not_solver(demanding.id, rough.id, grouped.id)
-    assert both == f"needs {PHRASES[Trait.SMOOTH]} and {PHRASES[Trait.ENTRYWISE]}"
+    assert both == f"needs {PHRASES[Trait.SMOOTH]} and {PHRASES[Trait.SEPARABLE]}"
     assert set(PHRASES) == set(Trait)
 
 

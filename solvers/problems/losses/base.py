@@ -25,11 +25,11 @@ class Loss(Declared):
     of its own) with ``values``, ``residual`` and ``predict``: with ``Trait.SMOOTH`` it works with every
     solver that goes by gradients. A loss with kinks leaves ``Trait.SMOOTH`` out, and its ``residual`` is any
     one subgradient; for solvers that walk from kink to kink it defines ``subgradient_sup`` and
-    ``breakpoints`` as well. ``Trait.DIAGONAL``, ``Trait.BOUNDED`` and ``Trait.CONJUGATE`` promise the methods
-    ``diagonal``, ``curvature`` and ``dual_value``. What a plug-in cannot have is a ``sample_code``: the loss
-    inside a compiled kernel is chosen by this number, for a kernel that takes another as argument is compiled
-    anew in every process. So ``Trait.SAMPLES`` and ``Trait.ROWS`` (single instances, single columns of X) are
-    for the losses of this package.
+    ``breakpoints`` as well. ``Trait.DIAGONAL_HESSIAN``, ``Trait.LIPSCHITZ`` and ``Trait.CONJUGATE``
+    promise the methods ``diagonal``, ``curvature`` and ``dual_value``. What a plug-in cannot have is a
+    ``sample_code``: the loss inside a compiled kernel is chosen by this number, for a kernel that takes
+    another as argument is compiled anew in every process. So ``Trait.SAMPLES`` and ``Trait.ROWS`` (single
+    instances, single columns of X) are for the losses of this package.
     """
 
     id: ClassVar[str]
@@ -178,12 +178,12 @@ class BoundLoss:
         raise TypeError(f"{type(self).__name__} does not define dual_value")
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """∂²L/∂z² of single scores at the rows whose residual is ``G``; with ``Trait.DIAGONAL``."""
+        """∂²L/∂z² of single scores at the rows whose residual is ``G``; with ``Trait.DIAGONAL_HESSIAN``."""
         raise TypeError(f"{type(self).__name__} does not define diagonal")
 
     def curvature(self, tight: bool) -> np.ndarray:
         """Upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row, as low as is known, or the paper's;
-        with ``Trait.BOUNDED``."""
+        with ``Trait.LIPSCHITZ``."""
         raise TypeError(f"{type(self).__name__} does not define curvature")
 
     def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:

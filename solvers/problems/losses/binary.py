@@ -24,7 +24,9 @@ class Logistic(Loss):
     summary = "negative log-likelihood of a binary label"
     paper = "Zhong et al. 2014; Yu et al. 2010; Mathur and Chakrabarti 2006, eq. (3)"
     kinds = ("binary",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.ROWS | Trait.BOUNDED | Trait.CONJUGATE
+    traits = (
+        Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE
+    )
     sample_code = LOGISTIC
     average = True
 

@@ -18,7 +18,7 @@ from .row_loss import CodedRowLoss
 from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE
 
 #: What all squared hinges offer.
-TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.BOUNDED | Trait.CONJUGATE
+TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class MulticlassSquaredHinge(Loss):
     summary = "the true class against each other class, by a margin of 1"
     paper = "Blondel et al. 2013, eq. (2)"
     kinds = ("multiclass",)
-    traits = TRAITS | Trait.DIAGONAL
+    traits = TRAITS | Trait.DIAGONAL_HESSIAN
     average = True
     sample_code = MULTICLASS_HINGE
 
@@ -88,7 +88,7 @@ class MultitaskSquaredHinge(Loss):
     summary = "each label for itself, one against the rest"
     paper = "Blondel et al. 2013, eq. (11)"
     kinds = ("multiclass", "multilabel")
-    traits = TRAITS | Trait.DIAGONAL
+    traits = TRAITS | Trait.DIAGONAL_HESSIAN
     average = True
     sample_code = MULTITASK_HINGE
 

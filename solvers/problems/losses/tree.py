@@ -33,7 +33,7 @@ class TreeSoftmax(Loss):
     summary = "negative log-likelihood of a leaf in a tree of classes"
     paper = "Zhong et al. 2014, section 6.2 and appendix D.2"
     kinds = ("tree",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL | Trait.BOUNDED | Trait.CONJUGATE
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.LIPSCHITZ | Trait.CONJUGATE
     sample_code = TREE
     average = False
 

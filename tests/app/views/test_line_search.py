@@ -14,7 +14,7 @@ from solvers import LINE, Run, Stopping, Trace
 from tests.solvers.helpers import MAKERS
 
 #: Solvers whose searches are those of single rows of W, many in an iterate.
-ROWWISE = {"bcd-ls", "crf-bcd"}
+BY_ROWS = {"bcd-ls", "crf-bcd"}
 
 
 @functools.cache
@@ -43,14 +43,14 @@ def test_whoever_records_trials_shows_them(id):
         data = view._trials.data
         row = int(np.searchsorted(trace.iteration, k))
         shown, counted = len(data["t"]), int(trace.ls_trials[row])
-        assert shown <= counted if id in ROWWISE else shown == counted
+        assert shown <= counted if id in BY_ROWS else shown == counted
         assert (np.diff(data["t"]) < 0).all(), "a search tries shorter and shorter steps"
         allowed = view._rule.data["phi"][1:]
         order = np.argsort(data["t"])
         rounding = 1e-9 * max(1.0, abs(float(trace.objective[row])))
         refused = data["phi"][order] > np.asarray(allowed) + rounding
         assert not refused[np.argmax(data["alpha"][order])], "the one taken is below the rule"
-        if id not in ROWWISE:
+        if id not in BY_ROWS:
             assert data["t"][-1] == pytest.approx(trace.step[row])
             seen = trace.probes.at("line", int(k))[1]
             assert trace.objective[row] == pytest.approx(float(seen["phi"][-1]), rel=1e-12)
@@ -61,7 +61,7 @@ def test_the_registry_has_solvers_that_search_along_every_kind_of_path():
     assert searching >= {"prox-qn", "owl-qn", "prox-gd", "fista-ls", "sparsa", "bcd-ls", "crf-bcd"}
 
 
-@pytest.mark.parametrize("id", sorted(ROWWISE))
+@pytest.mark.parametrize("id", sorted(BY_ROWS))
 def test_of_the_searches_of_a_pass_the_longest_is_shown_and_its_row_named(id):
     trace = run(id)
     k = int(trace.iteration[np.argmax(trace.ls_trials)])

@@ -14,7 +14,7 @@ from tests.solvers.oracles import LOSSES
 
 PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
 ROWS = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.ROWS]
-BOUNDED = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.BOUNDED]
+BOUNDED = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.LIPSCHITZ]
 
 
 def problem_of(kind, loss, storage="dense", penalty="l1", **options):
@@ -54,7 +54,9 @@ def test_derivatives_of_a_row_are_differences_of_its_value(kind, loss):
             assert h[c] == pytest.approx((after - 2 * here + before) / step**2, abs=1e-3)
 
 
-@pytest.mark.parametrize(("kind", "loss"), [p for p in ROWS if solvers.LOSSES[p[1]].traits & Trait.DIAGONAL])
+@pytest.mark.parametrize(
+    ("kind", "loss"), [p for p in ROWS if solvers.LOSSES[p[1]].traits & Trait.DIAGONAL_HESSIAN]
+)
 def test_second_derivatives_from_the_residual_are_those_of_the_rows(kind, loss):
     _, problem = problem_of(kind, loss)
     scores, rows = some_scores(problem), np.arange(problem.loss.n_instances)

@@ -8,7 +8,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Scores:
+class EntityScores:
     """Of the entities of a type: how many there are, were found, and were found exactly."""
 
     true: int
@@ -30,7 +30,7 @@ class Scores:
 
 def entity_scores(
     label_names: tuple[str, ...], y_true: np.ndarray, y_pred: np.ndarray, offsets: np.ndarray
-) -> dict[str, Scores]:
+) -> dict[str, EntityScores]:
     """Scores of each entity type and of "all": an entity counts where both ends and the type are right.
 
     Labels are O, B-type and I-type; as in CoNLL's conlleval an I- that does not continue an entity of its
@@ -50,8 +50,8 @@ def entity_scores(
     twin = found[np.searchsorted(found[:, 0], correct[:, 0])] if len(correct) else correct
     correct = correct[(correct == twin).all(axis=1)]
     counts = [np.bincount(part[:, 2], minlength=len(types)) for part in (true, found, correct)]
-    scores = {name: Scores(*(int(count[k]) for count in counts)) for k, name in enumerate(types)}
-    return {"all": Scores(*(int(count.sum()) for count in counts)), **scores}
+    scores = {name: EntityScores(*(int(count[k]) for count in counts)) for k, name in enumerate(types)}
+    return {"all": EntityScores(*(int(count.sum()) for count in counts)), **scores}
 
 
 def _entities(kind: np.ndarray, begins: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 
-class Names(Sequence):
+class LazyNames(Sequence):
     """`count` names, the i-th of which is `name(i)`."""
 
     def __init__(self, count: int, name: Callable[[int], str]):
@@ -22,12 +22,12 @@ class Names(Sequence):
         return self._name(int(i) % self._count)
 
     @classmethod
-    def numbered(cls, count: int, prefix: str = "x", first: int = 1) -> Names:
+    def numbered(cls, count: int, prefix: str = "x", first: int = 1) -> LazyNames:
         """prefix1, prefix2, ..."""
         return cls(count, lambda i: f"{prefix}{i + first}")
 
     @classmethod
-    def pixels(cls, height: int, width: int) -> Names:
+    def pixels(cls, height: int, width: int) -> LazyNames:
         """ "row 3, column 5", row by row, counted from 1."""
         return cls(height * width, lambda i: f"row {i // width + 1}, column {i % width + 1}")
 
@@ -45,7 +45,7 @@ def with_products(names: Sequence[str], degree: int, bias: bool) -> Sequence[str
         first, second = pair(i - d, d)
         return f"{names[first]} × {names[second]}"
 
-    return Names(d + pairs + bias, name)
+    return LazyNames(d + pairs + bias, name)
 
 
 def pair(p: int, d: int) -> tuple[int, int]:

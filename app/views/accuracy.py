@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
-from app.views.feed import POINTS, Feed, Rows, known
+from app.views.feed import POINTS, Feed, Records, known
 from app.views.plot import RunPlot
 from solvers import LOSSES, Trace
 
@@ -38,7 +38,7 @@ class Accuracy(RunPlot):
         # a run that goes on may have measured iterates since its rows were read
         measured = [(k, value) for k, _, value in list(trace.test_metric) if k <= newest]
 
-        def columns() -> Rows:
+        def columns() -> Records:
             at, y = np.array(measured[:: max(len(measured) // POINTS, 1)]).reshape(-1, 2).T
             return {"x": np.interp(at, rows["iteration"], known(rows[self.x])), "iteration": at, "y": y}
 
@@ -47,7 +47,7 @@ class Accuracy(RunPlot):
         else:
             feed.clear()
 
-    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         measured = list(trace.test_metric)
         if not measured:
             return {"y": np.full(len(rows["iteration"]), np.nan)}

@@ -8,7 +8,7 @@ import numpy as np
 import panel as pn
 import param
 
-from app.views.feed import Rows, known
+from app.views.feed import Records, known
 from app.views.plot import SCALES, RunPlot, menu
 from solvers import Trace
 
@@ -75,7 +75,7 @@ class Convergence(RunPlot):
     def key(self, trace: Trace) -> object:
         return None if self.measure == "objective" else self.reference(trace)
 
-    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         f = known(rows["objective"])
         if self.measure == "objective":
             return {"y": self.drawable(f)}

@@ -12,7 +12,7 @@ from solvers import Trace
 #: Points of a curve after it was sent whole; as many again may be added before it is thinned once more.
 POINTS = 500
 
-Rows = Mapping[str, np.ndarray]
+Records = Mapping[str, np.ndarray]
 
 
 class Feed:
@@ -32,9 +32,9 @@ class Feed:
     def update(
         self,
         trace: Trace,
-        columns: Callable[[Rows], Rows],
+        columns: Callable[[Records], Records],
         key: object = None,
-        kept: Callable[[Rows], np.ndarray | None] = lambda rows: None,
+        kept: Callable[[Records], np.ndarray | None] = lambda rows: None,
     ) -> bool:
         """Send what is new of the rows that ``kept`` tells (None: all); all of it again when ``key`` (what
         ``columns`` depends on) has changed."""
@@ -61,7 +61,7 @@ class Feed:
         self._extra = len(due) < len(sent)
         return True
 
-    def replace(self, columns: Callable[[], Rows], key: object) -> None:
+    def replace(self, columns: Callable[[], Records], key: object) -> None:
         """Send columns that are not made row by row, unless those of this ``key`` are there already."""
         if key != self._key:
             self._key = key
@@ -74,7 +74,10 @@ class Feed:
             self.source.data = {name: np.empty(0, np.float32) for name in self.source.data}
 
     def _send_whole(
-        self, trace: Trace, columns: Callable[[Rows], Rows], kept: Callable[[Rows], np.ndarray | None]
+        self,
+        trace: Trace,
+        columns: Callable[[Records], Records],
+        kept: Callable[[Records], np.ndarray | None],
     ) -> bool:
         rows, self._cursor, _ = trace.since(None)
         rows = _only(rows, kept(rows))
@@ -90,11 +93,11 @@ class Feed:
         return True
 
 
-def _only(rows: Rows, kept: np.ndarray | None) -> Rows:
+def _only(rows: Records, kept: np.ndarray | None) -> Records:
     return rows if kept is None else {name: column[kept] for name, column in rows.items()}
 
 
-def _light(columns: Rows) -> dict[str, np.ndarray]:
+def _light(columns: Records) -> dict[str, np.ndarray]:
     """Half the bytes on the wire: no screen shows more than float32."""
     with np.errstate(over="ignore"):
         return {name: np.asarray(column, dtype=np.float32) for name, column in columns.items()}

@@ -11,7 +11,7 @@ from bokeh.models import ColorBar, ColumnDataSource, HoverTool, LinearColorMappe
 from bokeh.plotting import figure
 
 from app import theme
-from app.views.feed import Rows, known
+from app.views.feed import Records, known
 from app.views.plot import X_AXES, RunPlot
 from app.views.probe_view import ProbeView, Seen
 from solvers import MEMORY, Trace
@@ -39,7 +39,7 @@ class Pairs(RunPlot):
             self.figure.scatter("x", "refused", source=source, color=color, **marker),
         ]
 
-    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         pairs = known(rows["memory_pairs"])
         refused = np.array(["curvature-skipped" in events for events in rows["events"]], dtype=bool)
         return {"y": pairs, "refused": np.where(refused, pairs, np.nan)}
@@ -52,7 +52,7 @@ class Scaling(RunPlot):
     title = "Scaling γ"
     y_label = "γ of B₀ = γI"
 
-    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"y": self.drawable(known(rows["gamma"]))}
 
 
@@ -69,7 +69,7 @@ class Bytes(RunPlot):
         thin = theme.curve(self.figure, source, "whole", color=color, dash=dash, width=1, alpha=0.7)
         return [*super().glyphs(source, color, dash), thin]
 
-    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         size = trace.info.get("problem", {}).get("n_params", np.nan)
         columns = 2.0 * WORD / 1e6 * known(rows["memory_pairs"])
         return {

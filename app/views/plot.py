@@ -17,7 +17,7 @@ from app import theme
 from app.menu import Menu
 from app.views.base import View
 from app.views.cursor import Cursor
-from app.views.feed import Feed, Rows, known, positive
+from app.views.feed import Feed, Records, known, positive
 from solvers import FIELDS, Trace
 
 #: How a unit is called in a menu.
@@ -115,7 +115,7 @@ class RunPlot(View):
         """What is drawn, in a few words."""
         return self.title
 
-    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         """The columns ``names`` but "x" of these rows."""
         raise TypeError(f"{type(self).__name__} does not define values")
 
@@ -178,7 +178,7 @@ class RunPlot(View):
         """Bring the curve of one run up to date."""
         feed.update(trace, lambda rows: self._columns(trace, rows), self._shown(trace), self.kept)
 
-    def kept(self, rows: Rows) -> np.ndarray | None:
+    def kept(self, rows: Records) -> np.ndarray | None:
         """Which rows have something to draw; None for all of them."""
         return None
 
@@ -186,7 +186,7 @@ class RunPlot(View):
         """All that the columns of a run depend on beside its rows."""
         return ref(trace), self.key(trace), *(getattr(self, name) for name in self.axis_params())
 
-    def _columns(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def _columns(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"x": known(rows[self.x]), "iteration": rows["iteration"], **self.values(trace, rows)}
 
     def _match_curves(self) -> list[tuple[Feed, Trace]]:

@@ -29,7 +29,9 @@ class ProbeView(View):
 
     def seen(self) -> tuple[int, Seen] | None:
         """At which iteration the probe saw something last, and what; None where it saw nothing."""
-        return None if self.chosen is None else self.chosen.probes.at(self.probe.name, self.cursor.iteration)
+        return (
+            None if self.chosen is None else self.chosen.probes.last(self.probe.name, self.cursor.iteration)
+        )
 
     def iterations(self) -> list[int]:
         """All iterations of the run at which the probe saw something."""

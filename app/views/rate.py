@@ -10,7 +10,7 @@ import param
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app.views.convergence import same_problem
-from app.views.feed import Rows
+from app.views.feed import Records
 from app.views.plot import X_AXES, RunPlot, menu
 from solvers import SCORES, Trace
 
@@ -77,7 +77,7 @@ class Rate(RunPlot):
         ended = [t for t in self.traces if t.result and same_problem(t, trace) and len(_scored(t)) > 1]
         return min(ended, key=_violation, default=None)
 
-    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         if self.measure == "objective":
             at, away = self._above(trace)
         else:

@@ -7,7 +7,7 @@ import panel as pn
 import param
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
-from app.views.feed import Rows, known
+from app.views.feed import Records, known
 from app.views.plot import RunPlot, menu
 from solvers import FIELDS, Trace
 
@@ -70,9 +70,9 @@ class Record(RunPlot):
         values = known(trace.column(self.field))
         return bool(np.isfinite(values).mean() < SELDOM) if len(values) else False
 
-    def kept(self, rows: Rows) -> np.ndarray:
+    def kept(self, rows: Records) -> np.ndarray:
         return np.isfinite(known(rows[self.field]))
 
-    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         y = self.drawable(known(rows[self.field]))
         return {"y": y, "dot": np.full(len(y), float(self.key(trace)))}

@@ -22,8 +22,7 @@ from bokeh.plotting import figure
 
 from app import theme
 from app.views.base import View
-from app.views.feed import Rows as Records
-from app.views.feed import known
+from app.views.feed import Records, known
 from app.views.memory import PALETTE
 from app.views.plot import X_AXES, RunPlot
 from app.views.probe_view import Seen
@@ -162,9 +161,9 @@ class RowSparsity(View):
         shown += [t for t in self.traces if t is not self.cursor.run][: SHOWN - len(shown)]
         at = sys.maxsize if self.cursor.follow else self.cursor.iteration
         runs = [
-            Run(trace, *theme.style(trace, place)[:1], *found)
+            Shown(trace, *theme.style(trace, place)[:1], *found)
             for place, trace in enumerate(self.traces)
-            if any(t is trace for t in shown) and (found := trace.probes.at(ROWS.name, at)) is not None
+            if any(t is trace for t in shown) and (found := trace.probes.last(ROWS.name, at)) is not None
         ]
         mark = [(run.trace, run.iteration, run.trace is self.cursor.run) for run in runs]
         if not runs or not self._drawn.changed("rows", mark):
@@ -181,13 +180,13 @@ class RowSparsity(View):
         if len(self._matrices) != len(panes):
             self._matrices.objects = panes
 
-    def _show_patterns(self, runs: list[Run]) -> None:
+    def _show_patterns(self, runs: list[Shown]) -> None:
         rows = max(int(run.trace.nnz_rows.max(initial=1)) for run in runs)
         self._patterns.data = _patterns(runs)
         self._frames["patterns"].data = _frames(runs, 1, rows)
         _label(self.patterns, runs, 1)
 
-    def _show_pictures(self, runs: list[Run], shape: tuple[int, int]) -> None:
+    def _show_pictures(self, runs: list[Shown], shape: tuple[int, int]) -> None:
         self._pictures.data = _pictures(runs)
         self._frames["pictures"].data = _frames(runs, shape[1], shape[0])
         _label(self.pictures, runs, shape[1])
@@ -202,7 +201,7 @@ class RowSparsity(View):
 
 
 @dataclass(frozen=True)
-class Run:
+class Shown:
     """A run with its colour, and what the probe saw last, and when."""
 
     trace: Trace
@@ -215,7 +214,7 @@ class Run:
         return f"{self.trace.info['label']}\n{theme.number(count)} of {theme.number(size)}"
 
 
-def _sentences(run: Run, moves: Moves) -> str:
+def _sentences(run: Shown, moves: Moves) -> str:
     names, number = run.trace.names, theme.number
     count, size = int(run.seen["count"]), int(run.seen["size"])
     said = [
@@ -243,14 +242,14 @@ def _left(place: int, width: float) -> float:
     return place * width * (1.0 + ROOM)
 
 
-def _label(plot: figure, runs: list[Run], width: float) -> None:
+def _label(plot: figure, runs: list[Shown], width: float) -> None:
     ticks = [_left(place, width) + 0.5 * width for place in range(len(runs))]
     axis = plot.xaxis[0]
     axis.formatter.args = {"texts": {tick: run.label() for tick, run in zip(ticks, runs, strict=True)}}
     axis.ticker.ticks = ticks
 
 
-def _frames(runs: list[Run], width: float, height: float) -> dict[str, list]:
+def _frames(runs: list[Shown], width: float, height: float) -> dict[str, list]:
     left = [_left(place, width) for place in range(len(runs))]
     return {
         "left": left,
@@ -261,7 +260,7 @@ def _frames(runs: list[Run], width: float, height: float) -> dict[str, list]:
     }
 
 
-def _patterns(runs: list[Run]) -> dict[str, list]:
+def _patterns(runs: list[Shown]) -> dict[str, list]:
     """Where there is nothing yet an image of one zero stands in: one without entries cannot be drawn."""
     weights = [run.seen["pattern"] if run.seen["pattern"].size else np.zeros((1, 1)) for run in runs]
     return {
@@ -282,7 +281,7 @@ def _shaded(W: np.ndarray) -> np.ndarray:
     return np.where(size > 0.0, np.copysign(shade, W), 0.0).astype(np.float32)
 
 
-def _features(run: Run) -> list[str]:
+def _features(run: Shown) -> list[str]:
     """What each row of a pattern is called."""
     rows, names = run.seen["rows"], run.trace.names
     edges = np.linspace(0, int(run.seen["count"]), len(run.seen["pattern"]) + 1).astype(int)
@@ -293,13 +292,13 @@ def _features(run: Run) -> list[str]:
     return said
 
 
-def _outputs(run: Run, columns: int) -> list[str]:
+def _outputs(run: Shown, columns: int) -> list[str]:
     """What each column of a pattern is called."""
     m = run.trace.info.get("problem", {}).get("n_outputs", columns)
     return [run.trace.names.output(int(c)) for c in np.linspace(0, m, columns + 1).astype(int)[:-1]]
 
 
-def _pictures(runs: list[Run]) -> dict[str, list]:
+def _pictures(runs: list[Shown]) -> dict[str, list]:
     norms = [_picture(run) for run in runs]
     shapes = [picture.shape for picture in norms]
     return {
@@ -312,7 +311,7 @@ def _pictures(runs: list[Run]) -> dict[str, list]:
     }
 
 
-def _picture(run: Run) -> np.ndarray:
+def _picture(run: Shown) -> np.ndarray:
     """Norms of the rows of pixels, the picture's first row last: images are drawn upwards."""
     height, width = run.trace.names.picture_shape
     rows, norms = run.seen["rows"], run.seen["norms"]

@@ -172,9 +172,9 @@ def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     number, bound = theme.number, float(seen["bound"])
     said = f"Iteration {number(iteration)}: "
     if np.isfinite(bound):
-        asked = int(seen["asked"])
-        left = asked - int(subset(trace.probes.at(ACTIVE.name, iteration)[1], "inside")["count"])
-        said += f"{number(left)} of {number(asked)} weights looked at were zero with |g| up to "
+        tested = int(seen["tested"])
+        left = tested - int(subset(trace.probes.last(ACTIVE.name, iteration)[1], "inside")["count"])
+        said += f"{number(left)} of {number(tested)} weights looked at were zero with |g| up to "
         said += f"{strength(trace, seen)[0]} − M̂/N = {number(bound)} and left."
     else:
         said += "M̂ is not known yet, nothing leaves."

@@ -8,7 +8,7 @@ import param
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app import theme
-from app.views.feed import Rows, known, shaded
+from app.views.feed import Records, known, shaded
 from app.views.plot import RunPlot, menu
 from solvers import FIELDS, Trace
 
@@ -63,7 +63,7 @@ class Sparsity(RunPlot):
     def hover(self) -> list[tuple[str, str]]:
         return [*super().hover(), ("working set", "working_set")]
 
-    def values(self, trace: Trace, rows: Rows) -> dict[str, np.ndarray]:
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {
             "y": self.drawable(known(rows[self.count])),
             "working_set": self.drawable(known(rows["working_set"])),

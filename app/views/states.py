@@ -30,11 +30,11 @@ def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
 
 def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
     """What these weights were, as observed last up to an iteration: codes in the order of ``STATES``."""
-    _, seen = trace.probes.at(ACTIVE.name, iteration)
+    _, seen = trace.probes.last(ACTIVE.name, iteration)
     inside, nonzero = (contains(subset(seen, name), weights) for name in ("inside", "support"))
     found = np.where(nonzero == INSIDE, NONZERO, np.where(inside == INSIDE, ZERO, SHRUNK)).astype(np.uint8)
     found[(nonzero != INSIDE) & ((inside == UNKNOWN) | (inside == INSIDE) & (nonzero == UNKNOWN))] = UNSEEN
-    if (test := trace.probes.at(SHRINKING.name, iteration)) is not None:
+    if (test := trace.probes.last(SHRINKING.name, iteration)) is not None:
         found[np.isin(weights, test[1]["returned"])] = RETURNED
     return found
 

@@ -87,7 +87,7 @@ class WhyLeft(ProbeView):
             "gradient": told["gradient"][moved],
             "fill": inside[moved].astype(float),
         }
-        symbol, _ = strength(trace, trace.probes.at(SHRINKING.name, 0)[1])
+        symbol, _ = strength(trace, trace.probes.last(SHRINKING.name, 0)[1])
         if self.figure.yaxis[0].axis_label != LABEL.format(l1=symbol):
             self.figure.yaxis[0].axis_label = LABEL.format(l1=symbol)
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(told, moved, symbol)}.</p>"
@@ -96,7 +96,7 @@ class WhyLeft(ProbeView):
 
     def _watched(self, trace: Trace) -> int:
         """The weight asked for, or the last one there is."""
-        return min(self.weight, int(trace.probes.at(ACTIVE.name, 0)[1]["size"]) - 1)
+        return min(self.weight, int(trace.probes.last(ACTIVE.name, 0)[1]["size"]) - 1)
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:

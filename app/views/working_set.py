@@ -39,7 +39,7 @@ from solvers import ACTIVE, SHRINKING, Trace
 from solvers.runs.subsets import INSIDE, contains, packed, rank, sampled
 
 #: Lines and columns of the picture, at most: no more lines than it has pixels.
-ROWS, COLUMNS = 280, 512
+LINES, COLUMNS = 280, 512
 #: Weights looked at one by one, at most, but for those that came back.
 SAMPLED = 16_384
 #: Height of the band of all other weights, and of the room above it, in heights of the picture.
@@ -180,7 +180,7 @@ class WorkingSetMap(ProbeView):
         if drawn[-1] != entries[-1]:
             drawn.append(entries[-1])
         self._sorted_until, self._strangers = entries[-1], 0
-        size = int(trace.probes.at(ACTIVE.name, 0)[1]["size"])
+        size = int(trace.probes.last(ACTIVE.name, 0)[1]["size"])
         everything = used(trace)
         self._used, self._n_others = packed(everything, size), size - everything.size
         shown, share = sampled(everything, SAMPLED)
@@ -248,7 +248,7 @@ class WorkingSetMap(ProbeView):
             return
         first = (self._iterations[-1] + 1) // self._width
         for k in new:
-            _, seen = trace.probes.at(ACTIVE.name, k)
+            _, seen = trace.probes.last(ACTIVE.name, k)
             self._strangers += int((contains(self._used, picked(seen)) != INSIDE).sum())
             self._paint(trace, k, states(trace, k, self._shown))
         block, until = slice(first, new[-1] // self._width + 1), self._iterations[-1]
@@ -263,7 +263,7 @@ class WorkingSetMap(ProbeView):
         columns = slice(start, k // self._width + 1)
         if codes.size:
             self._image[:, columns] = _grouped(codes, self._edges)[:, None]
-        _, seen = trace.probes.at(ACTIVE.name, k)
+        _, seen = trace.probes.last(ACTIVE.name, k)
         inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])  # of the others, at least
         self._others_image[:, columns] = ZERO if 2 * inside >= self._n_others else SHRUNK
         self._iterations.append(k)
@@ -290,14 +290,14 @@ def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
 def _lines(count: int) -> np.ndarray:
     """Where the lines begin and end that ``count`` weights share: one each, or, of too many, the first m, and
     from there each line has a part 1/m more weights below it than the one before."""
-    if count <= ROWS:
+    if count <= LINES:
         return np.arange(count + 1)
-    low, high = 1.0, float(ROWS)
+    low, high = 1.0, float(LINES)
     for _ in range(40):  # m + ln(count/m)/ln(1 + 1/m) grows with m
         m = 0.5 * (low + high)
-        low, high = (low, m) if m + np.log(count / m) / np.log1p(1.0 / m) > ROWS else (m, high)
-    singles = min(int(low), ROWS - 1)
-    groups = np.geomspace(singles + 1, count + 1, ROWS - singles + 1).round().astype(int) - 1
+        low, high = (low, m) if m + np.log(count / m) / np.log1p(1.0 / m) > LINES else (m, high)
+    singles = min(int(low), LINES - 1)
+    groups = np.geomspace(singles + 1, count + 1, LINES - singles + 1).round().astype(int) - 1
     return np.unique(np.append(np.arange(singles), groups))
 
 

@@ -12,7 +12,7 @@ import scipy.sparse
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..names import Names
+from ..names import LazyNames
 from ..readers.columns import Sentences, read
 from ..store import sha256
 from .labels import encode
@@ -119,7 +119,7 @@ def _words(parts: list[Sentences], i: int) -> str:
 
 def _features(
     kinds: list[Template], parts: list[Sentences], min_count: int
-) -> tuple[list[scipy.sparse.csr_matrix], Names]:
+) -> tuple[list[scipy.sparse.csr_matrix], LazyNames]:
     """0/1 matrices in the features that training, the first part, has min_count times; and names."""
     columns: list[list[np.ndarray]] = [[] for _ in parts]
     names: list[tuple[Template, str]] = []
@@ -150,7 +150,7 @@ def _features(
         kind, value = names[i]
         return f"{kind.name}{f'[{kind.offset:+d}]' if kind.offset else ''}={value}"
 
-    return matrices, Names(len(names), name)
+    return matrices, LazyNames(len(names), name)
 
 
 def _codes(kind: Template, part: Sentences, numbers: dict[str, int]) -> np.ndarray:

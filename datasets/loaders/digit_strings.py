@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dataset import Content, Part
 from ..entry import Request
-from ..names import Names
+from ..names import LazyNames
 from ..transforms import stratified
 from .digests import digest_of
 from .markov import draw_labels, sequence_offsets
@@ -54,7 +54,7 @@ def digit_strings(request: Request) -> Content:
     return Content(
         train,
         tuple("0123456789"),
-        Names.pixels(8, 8),
+        LazyNames.pixels(8, 8),
         digest_of(train.X, train.y, train.offsets, test.X, test.y, test.offsets),
         test=test,
         picture_shape=(8, 8),

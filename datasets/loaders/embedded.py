@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dataset import Content, Part
 from ..entry import Request
-from ..names import Names
+from ..names import LazyNames
 from .digests import digest_of
 
 
@@ -19,7 +19,7 @@ def digits(request: Request) -> Content:
     return Content(
         Part(np.ascontiguousarray(data.data, dtype=np.float64), y),
         tuple("0123456789"),
-        Names.pixels(8, 8),
+        LazyNames.pixels(8, 8),
         digest_of(data.data, y),
         picture_shape=(8, 8),
     )

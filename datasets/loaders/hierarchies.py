@@ -10,7 +10,7 @@ import scipy.sparse
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..names import Names
+from ..names import LazyNames
 from ..readers import arff, hierarchy, svmlight
 from ..store import sha256
 from ..trees import Tree, leaves
@@ -126,7 +126,7 @@ def _documents_of_tree(request: Request, documents: list[Path], above: Path) -> 
     return Content(
         parts[0],
         tree.names,
-        Names(len(words), lambda j: f"word {words[j]}"),
+        LazyNames(len(words), lambda j: f"word {words[j]}"),
         sha256(*documents, above),
         test=parts[1] if len(parts) == 2 else None,
         parents=tree.parents,

@@ -11,7 +11,7 @@ import scipy.sparse
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..names import Names
+from ..names import LazyNames
 from ..readers import svmlight
 from ..readers.files import line_blocks
 from ..store import sha256
@@ -47,7 +47,7 @@ def usps(request: Request) -> Content:
             f"{request.paths[0].name}: usps has 256 features and the labels 1 to 10; this file has others."
         )
     names = tuple("0123456789")
-    return replace(loaded, label_names=names, feature_names=Names.pixels(16, 16), picture_shape=(16, 16))
+    return replace(loaded, label_names=names, feature_names=LazyNames.pixels(16, 16), picture_shape=(16, 16))
 
 
 def content(
@@ -74,7 +74,7 @@ def content(
         raise DataError(
             f"{paths[0].name} has {found:,} features, not {n_features:,}: give n_features={found}."
         )
-    d, names_of_features = n_features or found, Names.numbered(n_features or found, first=first_index)
+    d, names_of_features = n_features or found, LazyNames.numbered(n_features or found, first=first_index)
     matrices = [_columns(path, rows.X, first_index, d) for path, rows in zip(paths, files, strict=True)]
     if d > MANY and not n_features:
         matrices, names_of_features = _occurring(matrices, first_index)
@@ -95,7 +95,7 @@ def content(
     )
 
 
-def _kind(paths: list[Path], files: list[svmlight.Rows], kind: str) -> str:
+def _kind(paths: list[Path], files: list[svmlight.Samples], kind: str) -> str:
     single = all((np.diff(rows.offsets) == 1).all() for rows in files)
     if kind == "auto":
         kind = (
@@ -126,14 +126,14 @@ def _columns(path: Path, X: scipy.sparse.csr_matrix, first_index: int, d: int) -
 
 def _occurring(
     matrices: list[scipy.sparse.csr_matrix], first_index: int
-) -> tuple[list[scipy.sparse.csr_matrix], Names]:
+) -> tuple[list[scipy.sparse.csr_matrix], LazyNames]:
     """The matrices with the columns that occur in one of them, and the names of these."""
     used = np.unique(np.concatenate([X.indices for X in matrices]))
     narrow = [
         scipy.sparse.csr_matrix((X.data, np.searchsorted(used, X.indices), X.indptr), (X.shape[0], len(used)))
         for X in matrices
     ]
-    return narrow, Names(len(used), lambda i: f"x{used[i] + first_index}")
+    return narrow, LazyNames(len(used), lambda i: f"x{used[i] + first_index}")
 
 
 def rcv1(request: Request) -> Content:
@@ -150,7 +150,7 @@ def rcv1(request: Request) -> Content:
     if len(parts) > 1:
         X = scipy.sparse.vstack([part.X for part in parts[1:]], format="csr")
         pooled = Part(X, scipy.sparse.vstack([part.y for part in parts[1:]], format="csr"))
-    return Content(parts[0], names, Names.numbered(d, "word "), sha256(*request.paths), test=pooled)
+    return Content(parts[0], names, LazyNames.numbered(d, "word "), sha256(*request.paths), test=pooled)
 
 
 def _topics(path: Path, request: Request) -> tuple[dict[int, list[int]], tuple[str, ...]]:

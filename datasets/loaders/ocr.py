@@ -9,7 +9,7 @@ import numpy as np
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..names import Names
+from ..names import LazyNames
 from ..readers.files import read_bytes
 from ..store import sha256
 
@@ -38,7 +38,7 @@ def ocr(request: Request) -> Content:
     return Content(
         whole.take(train),
         tuple("abcdefghijklmnopqrstuvwxyz"),
-        Names.pixels(HEIGHT, WIDTH),
+        LazyNames.pixels(HEIGHT, WIDTH),
         sha256(path),
         test=whole.take(test),
         picture_shape=(HEIGHT, WIDTH),

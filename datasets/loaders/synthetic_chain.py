@@ -8,7 +8,7 @@ import scipy.sparse
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..names import Names
+from ..names import LazyNames
 from .digests import digest_of_parameters
 from .markov import draw_labels
 
@@ -53,7 +53,7 @@ def synthetic_chain(request: Request) -> Content:
     return Content(
         train,
         tuple(f"t{k + 1}" for k in range(K)),
-        Names.numbered(d),
+        LazyNames.numbered(d),
         digest_of_parameters(request),
         test=test,
     )

@@ -7,7 +7,7 @@ import numpy as np
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..names import Names
+from ..names import LazyNames
 from ..trees import leaves
 from .digests import digest_of_parameters
 from .documents import Language, draw_counts
@@ -42,7 +42,7 @@ def synthetic_tree(request: Request) -> Content:
     return Content(
         train,
         tuple(f"node {k}" for k in range(len(parents))),
-        Names.numbered(d, "word "),
+        LazyNames.numbered(d, "word "),
         digest_of_parameters(request),
         test=test,
         parents=parents,

@@ -10,7 +10,7 @@ import scipy.sparse
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..names import Names
+from ..names import LazyNames
 from ..readers import idx, npz, table
 from ..store import Progress, sha256
 from .labels import encode
@@ -69,7 +69,7 @@ def _multilabel(request: Request, labels: tuple[str, ...]) -> Content:
         raise DataError(
             f"{request.paths[1].name} has another number of columns than {request.paths[0].name}."
         )
-    names = Names.numbered(parts[0].X.shape[1])
+    names = LazyNames.numbered(parts[0].X.shape[1])
     return Content(parts[0], labels, names, sha256(*request.paths), test=parts[1])
 
 
@@ -84,7 +84,7 @@ def tmc2007(request: Request) -> Content:
         )
     names = tuple(f"class{k:02d}" for k in range(1, Y.shape[1] + 1))
     part = Part(X, scipy.sparse.csr_matrix(Y.astype(np.int8)))
-    return Content(part, names, Names.numbered(X.shape[1], "word "), sha256(path))
+    return Content(part, names, LazyNames.numbered(X.shape[1], "word "), sha256(path))
 
 
 def leukemia(request: Request) -> Content:
@@ -117,7 +117,7 @@ def covtype(request: Request) -> Content:
     if values.shape[1] != 55 or not np.isin(classes, np.arange(1, 8)).all():
         raise DataError(f"{path.name}: a line is 54 numbers and a class from 1 to 7: get the file again.")
     X = scipy.sparse.csr_matrix(values[:, :-1])
-    return Content(Part(X, classes.astype(np.int32) - 1), COVERS, Names.numbered(54), sha256(path))
+    return Content(Part(X, classes.astype(np.int32) - 1), COVERS, LazyNames.numbered(54), sha256(path))
 
 
 def mnist(request: Request) -> Content:
@@ -127,9 +127,9 @@ def mnist(request: Request) -> Content:
     names = tuple("0123456789")
     digest = sha256(*request.paths)
     if len(parts) == 1:
-        return Content(parts[0], names, Names.pixels(28, 28), digest, picture_shape=(28, 28))
+        return Content(parts[0], names, LazyNames.pixels(28, 28), digest, picture_shape=(28, 28))
     test, train = parts
-    return Content(train, names, Names.pixels(28, 28), digest, test=test, picture_shape=(28, 28))
+    return Content(train, names, LazyNames.pixels(28, 28), digest, test=test, picture_shape=(28, 28))
 
 
 def _digits(images: Path, labels: Path, progress: Progress) -> Part:

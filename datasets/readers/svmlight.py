@@ -27,7 +27,7 @@ REASONS = {
 
 
 @dataclass(frozen=True)
-class Rows:
+class Samples:
     """Rows of a file.
 
     X        (n, largest index + 1) CSR, columns are the indices as they stand in the file
@@ -54,7 +54,7 @@ class _Block:
     n_lines: int
 
 
-def read(path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None) -> Rows:
+def read(path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None) -> Samples:
     """Read a file, compressed or not, piece by piece.
 
     Blank lines and comments are skipped, a byte order mark, CRLF, tabs and `qid:` are accepted, indices may
@@ -79,7 +79,7 @@ def read(path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None
     columns = max(int(block.indices.max(initial=-1)) for block in blocks) + 1
     X = scipy.sparse.csr_matrix((whole("values"), whole("indices"), indptr), (len(indptr) - 1, columns))
     offsets = np.concatenate([[0], np.cumsum(whole("label_counts"))])
-    return Rows(X, whole("labels"), offsets, whole("lines"))
+    return Samples(X, whole("labels"), offsets, whole("lines"))
 
 
 def _parse(path: Path, text: bytes, line: int) -> _Block:

@@ -29,12 +29,12 @@ REFRESH = 50
 
 
 def shrinking_param() -> bool:
-    """The hyper-parameter ``shrinking``."""
+    """Declare ``shrinking``, for both solvers."""
     return param(True, "leave out rows that stay at zero, until the rest has converged")
 
 
 def revisit_param() -> float:
-    """The hyper-parameter ``revisit``."""
+    """Declare ``revisit``, for both solvers."""
     return param(
         0.1,
         "share of an epoch's first violations at which the rows left out come back; 0 waits until the rest "
@@ -45,7 +45,7 @@ def revisit_param() -> float:
 
 
 def rule_param() -> str:
-    """The hyper-parameter ``rule``."""
+    """Declare ``rule``, for both solvers."""
     return param(
         "min-norm",
         "violation of a row: distance to optimality, or the paper's (9), which ignores direction",
@@ -54,7 +54,7 @@ def rule_param() -> str:
 
 
 def tol_param() -> float:
-    """The hyper-parameter ``tol``."""
+    """Declare ``tol``, for both solvers."""
     return param(1e-9, "τ: violation relative to the first pass at which it ends", low=0.0, high=1.0)
 
 
@@ -116,8 +116,8 @@ class BlockCoordinateDescent(Solver):
                 passes.shrink()
 
     def first(self, problem: Problem, w0: np.ndarray | None) -> float:
-        """Sum or maximum of the violations at w = 0 (after a warm start the first pass meets smaller ones); 0
-        where they are those that the first pass will meet."""
+        """Return the sum or maximum of the violations at w = 0, against which ``tol`` is measured; 0 where
+        the first pass will meet just these (after a warm start it meets smaller ones)."""
         if self.rule == "paper" or (self.sums and w0 is None):
             return 0.0
         if not self.sums:
@@ -128,11 +128,11 @@ class BlockCoordinateDescent(Solver):
         return float(each.sum())
 
     def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
-        """The features of pass n, in order."""
+        """Return the features of pass n, in the order of their visits."""
         raise TypeError(f"{type(self).__name__} does not define sequence")
 
     def constants(self, problem: Problem) -> np.ndarray:
-        """K_j; empty where a search takes its place."""
+        """Return K_j of each feature; an empty array where a search takes their place."""
         return np.zeros(0)
 
 
@@ -151,18 +151,18 @@ class _Passes:
         self.activate()
 
     def activate(self) -> None:
-        """All features are active."""
+        """Make all features active."""
         self.active = np.arange(self.problem.design.n_features)
         self.keep = np.ones(self.active.size, dtype=np.bool_)
         self.working_set = self.problem.design.working_set()
 
     @property
     def whole(self) -> bool:
-        """Whether no feature is left out."""
+        """Tell whether no feature is left out."""
         return self.active.size == self.keep.size
 
     def shrink(self) -> None:
-        """Features marked by the last pass are left out."""
+        """Leave out the features that the last pass marked."""
         kept = self.keep[self.active]
         if not kept.all():
             self.active, m = self.active[kept], self.W.shape[1]
@@ -170,7 +170,8 @@ class _Passes:
             self.working_set = self.problem.design.working_set(coordinates)
 
     def run(self, order: np.ndarray, v_max: float) -> tuple[float, float, Found[Point]]:
-        """A pass; sum and largest of the violations met, and what its searches came to."""
+        """Make a pass; return the sum and the largest of the violations met, and the outcome of its
+        searches."""
         solver, problem, design = self.solver, self.problem, self.problem.design
         scores, penalty, search = self.point.scores, problem.penalty, self.K.size == 0
         kinks = sum(penalty.row_norms)
@@ -200,7 +201,7 @@ class _Passes:
 
 
 def _noted(longest: np.ndarray) -> Search | None:
-    """The longest search of a pass as the kernel took it down, None if there was none."""
+    """Turn what the kernel wrote of the longest search of a pass into a log; None if there was no search."""
     count, before, row = longest[0]
     if count == 0:
         return None
@@ -213,6 +214,8 @@ def _noted(longest: np.ndarray) -> Search | None:
 @dataclass(frozen=True)
 class BCDLS(BlockCoordinateDescent):
     """𝓛_j from the second derivatives h_j of equation (6), and an Armijo search (7): Tseng and Yun 2009.
+
+    h_j is computed in :mod:`..problems.losses.columns`, the search is in :func:`.bcd_kernels.update_rows`.
 
     Two things go beyond the paper, whose method is ``order="cyclic"`` with ``lengthen=1`` and ``revisit=0``.
     A pass takes every active row once, in a new random order each time, as the authors' program lightning

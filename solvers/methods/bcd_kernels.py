@@ -17,7 +17,7 @@ LEAST = 0.1
 
 
 class Blocks(NamedTuple):
-    """What is kept of each feature: whether it stays active, its K_j (empty with a search), and with a search
+    """State of each feature: whether it stays active, its K_j (empty with a search), and with a search
     the least 𝓛_j and the share s_j of the second derivatives."""
 
     keep: np.ndarray
@@ -37,7 +37,8 @@ class Strengths(NamedTuple):
 
 
 class Searching(NamedTuple):
-    """How a row is searched along: factor of the steps, share of the promised decrease, factor of s_j."""
+    """Settings of the search along a row: factor of the steps, share of the promised decrease, factor of
+    s_j."""
 
     omega: float
     sigma: float
@@ -46,8 +47,8 @@ class Searching(NamedTuple):
 
 @kernel
 def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_direction, longest):
-    """Algorithm 2 for the features of ``order``; Z = X W moves with W. ``data`` is what
-    :mod:`..problems.losses.columns` reads.
+    """Update the rows of W of the features in ``order``, one after the other (Blondel et al. 2013, Algorithm
+    2); Z = X W moves with W. ``data`` is what :mod:`..problems.losses.columns` reads.
 
     𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search where K is empty; where it is zero
     only the penalty sees the row. Shares s_j fall by the factor ``lengthen`` where the first trial is taken,
@@ -133,7 +134,7 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
             if trial + 1 > longest[0, 0]:
                 longest[0, 0], longest[0, 1], longest[0, 2] = trial + 1, start, j
                 longest[1 : trial + 2] = tried[: trial + 1]
-            if change <= sigma * t * promised + rounding:
+            if change <= sigma * t * promised + rounding:  # equation (7)
                 for c in range(m):
                     w[c] = V[c]
                 break
@@ -146,7 +147,7 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
 
 @kernel
 def move_scores(data, Z, j, change):
-    """Z += x_j change."""
+    """Add x_j changeᵀ to the scores Z."""
     for b in range(data.starts.shape[0]):
         edge = np.uint64(data.edges[b])
         for p in range(np.uint64(data.starts[b, j]), np.uint64(data.starts[b, j + 1])):
@@ -157,8 +158,9 @@ def move_scores(data, Z, j, change):
 
 @kernel
 def block_violation(w, g, l1, l2, sup, out, ignore_direction):
-    """Norm of the minimum-norm subgradient of a row: ‖·‖₂ where the row has a norm of its own, else the
-    largest entry. ``ignore_direction``: |‖G‖₂ - λ| for λ‖·‖₂ alone, equation (9) of a row not at zero."""
+    """Return the norm of the minimum-norm subgradient of a row: ‖·‖₂ where the row has a norm of its own,
+    else the largest entry. With ``ignore_direction`` and λ‖·‖₂ alone it is |‖G‖₂ - λ|, equation (9) of a row
+    that is not zero."""
     if ignore_direction and l1 == 0.0 and sup == 0.0:
         return abs(norm(g) - l2)
     row_subgradient(w, g, l1, l2, sup, out)

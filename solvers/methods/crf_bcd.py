@@ -115,7 +115,7 @@ class _State:
         self.handled = 0
 
     def recompute(self, scores: Scores | None = None) -> None:
-        """Scores from the weights, against drift, and all that follows from them."""
+        """Compute scores afresh from the weights, against drift, and all that follows from them."""
         loss = self.problem.loss
         self.scores = self.problem.design.scores(self.w) if scores is None else scores
         self.values, self.residual = loss.values(self.scores), loss.residual(self.scores)
@@ -123,7 +123,7 @@ class _State:
         self.stale = np.zeros(loss.n_instances, dtype=bool)
 
     def iterate(self, n: int, **known: Any) -> Iterate:
-        """The iterate reached, with what came of the searches since the last one."""
+        """Describe iterate n, with the searches since the one before it."""
         loss = self.problem.scale * float(np.sum(self.values))
         point = Point(self.problem, self.w, self.scores, loss=loss)
         found = Found(point, NAN, self.longest, self.trials, "none" if self.solver.damping else "armijo")
@@ -131,7 +131,7 @@ class _State:
         return Iterate.at(point, n, found=found, **known)
 
     def update(self, block: int, slack: float) -> float:
-        """One step in a block; returns the largest violation of its active weights."""
+        """Take one step in a block; return the largest violation of its active weights."""
         design, penalty, scale = self.problem.design, self.problem.penalty, self.problem.scale
         m, tail = design.n_outputs, block == design.n_features
         at = slice(block * m, block * m + (design.n_tail if tail else m))
@@ -166,7 +166,7 @@ class _State:
         return violation
 
     def _refresh(self, instances: np.ndarray) -> None:
-        """Residuals of those instances whose scores have moved since they were computed."""
+        """Compute the residuals of those instances whose scores have moved since."""
         stale = instances[self.stale[instances]]
         if not stale.size:
             return
@@ -177,7 +177,7 @@ class _State:
         self.stale[stale] = False
 
     def _tail_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """g and h of the tail, of the sum over instances."""
+        """Return g and h of the tail, of the sum over instances."""
         self.handled += self.scores.Z.size
         self.residual, self.stale[:] = self.problem.loss.residual(self.scores), False
         return self.residual.tail, self.problem.loss.tail_diagonal(self.scores)
@@ -185,14 +185,15 @@ class _State:
     def _derivatives(
         self, instances: np.ndarray, rows: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """g and h of the weights of one feature, of the sum over instances."""
+        """Return g and h of the weights of one feature, of the sum over instances."""
         self._refresh(instances)
         self.problem.design.touched += rows.size
         G = self.residual.Z[rows]
         return x @ G, (x * x) @ self.problem.loss.diagonal(G, rows)
 
     def _move(self, block, tail, keep, step, g, rows, x, instances) -> None:
-        """Armijo along the step (or the whole of it), then weights, scores and losses move."""
+        """Search along the step by Armijo's rule (or take all of it), then move weights, scores and
+        losses."""
         problem, penalty = self.problem, self.problem.penalty
         m = problem.design.n_outputs
         old = self.w[block * m + keep]

@@ -32,9 +32,9 @@ HELD_OUT = 1_000
 class FOBOS(Solver):
     """V = W - η_t ∇ℓ_i(W), W = prox_{η_t λR}(V), η_t = η0/√t; an iterate is a pass over a random permutation.
 
-    Rows of features that an instance does not have only shrink: they are brought up to date when one of
-    their instances comes, in one prox of the summed steps where that is exact (ℓ1, ℓ1/ℓ2, ℓ1/ℓ∞), and step
-    by step otherwise. η0 = 0 chooses it among 10^-3 ... 10^3: a pass over 4/5 of the instances each, the
+    Rows of features that an instance does not have only take proximal steps: they are brought up to date when
+    one of their instances comes, in one prox of the summed steps where that is exact (ℓ1, ℓ1/ℓ2, ℓ1/ℓ∞), and
+    step by step otherwise. η0 = 0 chooses it among 10^-3 ... 10^3: a pass over 4/5 of the instances each, the
     lowest objective on the others; the time for it is set-up time. Where the first or the last is best, as
     with features of another unit, powers of ten beyond are tried until none is better. What is best after a
     pass is often too short, by up to a factor of 10, for runs of hundreds of passes.
@@ -70,7 +70,7 @@ class FOBOS(Solver):
 
 
 class _State:
-    """Weights, and per feature how many steps and how much step length it has been shrunk for."""
+    """Weights, and the proximal steps that the row of each feature has taken (``settled``)."""
 
     def __init__(self, problem: Problem, w: np.ndarray, eta0: float) -> None:
         loss = problem.loss
@@ -81,11 +81,11 @@ class _State:
         self.rows = problem.design.by_rows()
         self.instances = loss.instances()
         n_features = problem.design.n_features
-        self.shrunk = Shrunk(strengths, np.zeros(n_features, dtype=np.int64), np.zeros(n_features))
+        self.settled = Settled(strengths, np.zeros(n_features, dtype=np.int64), np.zeros(n_features))
         self.place = np.full(problem.design.n_features, -1, dtype=np.int64)
 
     def steps(self, order: np.ndarray) -> None:
-        """One step for each instance of ``order``; afterwards all rows are up to date."""
+        """Take one step for each instance of ``order``; afterwards all rows are up to date."""
         problem, design = self.problem, self.problem.design
         W, tail = design.split(self.w)
         per_instance = max(1, design.nnz * design.n_outputs // max(problem.loss.n_instances, 1))
@@ -93,17 +93,18 @@ class _State:
         for lo in range(0, order.size, size):
             part = order[lo : lo + size]
             self.length, touched = fobos_steps(
-                self.rows, self.instances, W, tail, part, self.t, self.eta0, self.length, self.shrunk,
+                self.rows, self.instances, W, tail, part, self.t, self.eta0, self.length, self.settled,
                 self.place,
             )  # fmt: skip
             self.t += part.size
             design.touched += touched
             problem.pulse()
-        settle(W, self.t, self.eta0, self.length, self.shrunk)
+        settle(W, self.t, self.eta0, self.length, self.settled)
 
 
 def choose(problem: Problem, seed: int) -> float:
-    """η0, a power of ten with the lowest objective on a fifth of the instances after a pass over the others.
+    """Choose η0, the power of ten with the lowest objective on a fifth of the instances after a pass over the
+    others.
 
     Small sets hold out each fifth in turn, until ``HELD_OUT`` instances have been: a few dozen labels are so
     noisy that now and then the shortest of all steps looks best.
@@ -135,9 +136,9 @@ def choose(problem: Problem, seed: int) -> float:
         return 10.0**best
 
 
-class Shrunk(NamedTuple):
-    """Strengths of the penalty (ℓ1, ℓ2, ℓ∞ of a row, ridge), and of each feature how many steps, and what
-    sum of their lengths, its row has been shrunk for."""
+class Settled(NamedTuple):
+    """Strengths of the penalty (ℓ1, ℓ2, ℓ∞ of a row, ridge); for each feature the number of proximal steps
+    that its row has taken, and the sum of their lengths."""
 
     strengths: np.ndarray
     steps: np.ndarray
@@ -145,22 +146,22 @@ class Shrunk(NamedTuple):
 
 
 @kernel
-def shrink(W, j, t, eta0, length, shrunk):
-    """Row j after the proximal steps up to t, whose lengths sum to ``length``."""
-    w, (l1, l2, sup, ridge) = W[j], shrunk.strengths
+def settle_row(W, j, t, eta0, length, settled):
+    """Take the proximal steps that row j still owes, up to step t; ``length`` is the sum of all lengths."""
+    w, (l1, l2, sup, ridge) = W[j], settled.strengths
     if ridge == 0.0 and (l1 == 0.0 or l2 == 0.0):
-        step = length - shrunk.length[j]
+        step = length - settled.length[j]
         row_prox(w, step * l1, step * l2, step * sup)
         return
-    for s in range(shrunk.steps[j] + 1, t + 1):
+    for s in range(settled.steps[j] + 1, t + 1):
         if not np.any(w != 0.0):
             break
-        proximal_step(w, eta0 / np.sqrt(s), shrunk.strengths)
+        proximal_step(w, eta0 / np.sqrt(s), settled.strengths)
 
 
 @kernel
 def proximal_step(w, step, strengths):
-    """prox of the penalty, ridge included."""
+    """Replace a row w by the prox of the whole penalty, ridge included."""
     l1, l2, sup, ridge = strengths
     row_prox(w, step * l1, step * l2, step * sup)
     if ridge > 0.0:
@@ -168,8 +169,8 @@ def proximal_step(w, step, strengths):
 
 
 @kernel
-def fobos_steps(rows, instances, W, tail, order, t, eta0, length, shrunk, place):
-    """Steps t + 1, t + 2, ... for the instances of ``order``; returns the sum of all lengths, and the
+def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place):
+    """Take steps t + 1, t + 2, ... for the instances of ``order``; return the sum of all lengths, and the
     entries of X touched. ``place`` (all -1) is work space."""
     starts, features, values = rows
     code, offsets, y, parents, leaves = instances
@@ -187,7 +188,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, shrunk, place)
                 if place[j] < 0:
                     place[j], mine[n] = n, j
                     n += 1
-                    shrink(W, j, t, eta0, length, shrunk)
+                    settle_row(W, j, t, eta0, length, settled)
                 for c in range(m):
                     Z[row - lo, c] += x * W[j, c]
         residual_of(code, Z, tail, y[lo * width : hi * width], parents, leaves, G, G_tail)
@@ -201,19 +202,19 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, shrunk, place)
                     W[j, c] -= eta * x * G[row - lo, c]
         for q in range(n):
             j = mine[q]
-            proximal_step(W[j], eta, shrunk.strengths)
-            shrunk.steps[j], shrunk.length[j], place[j] = t, length, -1
+            proximal_step(W[j], eta, settled.strengths)
+            settled.steps[j], settled.length[j], place[j] = t, length, -1
         for c in range(tail.size):
             tail[c] -= eta * G_tail[c]
         for k in range(transitions.shape[0]):
-            proximal_step(transitions[k], eta, shrunk.strengths)
+            proximal_step(transitions[k], eta, settled.strengths)
         touched += 2 * (starts[hi] - starts[lo])
     return length, touched
 
 
 @kernel
-def settle(W, t, eta0, length, shrunk):
-    """Every row is brought up to date."""
+def settle(W, t, eta0, length, settled):
+    """Bring every row up to date."""
     for j in range(W.shape[0]):
-        shrink(W, j, t, eta0, length, shrunk)
-        shrunk.steps[j], shrunk.length[j] = t, length
+        settle_row(W, j, t, eta0, length, settled)
+        settled.steps[j], settled.length[j] = t, length

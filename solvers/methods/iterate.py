@@ -1,4 +1,4 @@
-"""What a solver yields after every outer iteration."""
+"""The iterate that a solver yields after every outer iteration."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 #: Names of live references that the probes here know. A solver may give others, for probes of its own.
 LIVE = {
     "point": "Point at w, with what the solver has computed there",
-    "active": "WorkingSet that the weights were confined to; not there where it is all of them, untold",
+    "active": "WorkingSet that the weights were confined to; left out by solvers that have none",
     "gradient": "gradient of the smooth part, an entry a member of the working set",
     "memory": "PairMemory: the pairs (s, y)",
     "line": "Search that led here, or of many the longest",
-    "shrinking": "ShrinkTest: who was asked to leave the working set, and why",
+    "shrinking": "ShrinkTest: which weights were tested, and the bound they were held against",
 }
 
 
@@ -35,9 +35,8 @@ LIVE = {
 class Iterate:
     """One iterate: the record's fields, in their order, and live references into the solver's state.
 
-    What the solver does not know for free it leaves out: the recorder writes null, but for the objective and
-    the sparsity, which it then computes itself at ``w``, off the clock. Times and passes are filled in by
-    whoever advances the solver.
+    A solver leaves out what it does not know for free. The :class:`Run` that advances it fills in times and
+    passes and, off the clock, an objective and a sparsity that are missing; other missing fields are null.
 
     ``w`` and the references in ``live``, by name (:data:`LIVE` lists the usual ones), are valid until the
     generator is advanced again: an observer copies what it wants to keep, and never asks the point for a
@@ -88,8 +87,8 @@ class Iterate:
         live: Mapping[str, Any] = NONE,
         **known: Any,
     ) -> Iterate:
-        """The iterate at ``point``, with all that a record says of it: objective, its two parts and sparsity
-        are taken from there, the step from what the search ``found``, the number of pairs from ``memory``.
+        """Make the iterate at ``point``: objective, its two parts and sparsity are taken from there, the step
+        from what the search ``found``, the number of pairs from ``memory``.
 
         ``active`` is the working set the weights were confined to (None: all of them). ``live`` are further
         references, ``known`` further fields of the record, which go before what is taken from elsewhere.
@@ -119,7 +118,7 @@ class Iterate:
         raise AttributeError(f"an iterate has no {name!r}: it has the record's fields, w and what is in live")
 
     def record(self) -> dict[str, Any]:
-        """The record's fields by name."""
+        """Return the record's fields by name."""
         return {name: getattr(self, name) for name in FIELDS}
 
 
@@ -129,7 +128,7 @@ FIELDS: dict[str, Field] = declared(Iterate)
 
 @dataclass(frozen=True)
 class Ending:
-    """Why a generator ended: its return value. ``status`` is one of the contract's words."""
+    """Return value of a solver's generator: why it ended, with ``status`` one of the words of a result."""
 
     status: str
     message: str = ""

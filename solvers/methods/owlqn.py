@@ -47,7 +47,7 @@ class OWLQN(Solver):
         found, known, n = None, {}, 0
         while True:
             w, g = point.w, point.gradient()
-            v = problem.vector(penalty.subgradient, w, g)
+            v = problem.vector(penalty.subgradient, w, g)  # the pseudo-gradient ◇ of f
             violation = point.violation()
             seen = {"found": found, "memory": memory, "live": {"gradient": g}}
             yield Iterate.at(point, n, violation=violation, **seen, **known)
@@ -75,7 +75,7 @@ class OWLQN(Solver):
     def _search(
         self, problem: Problem, point: Point, memory: PairMemory, v: np.ndarray, orthant: np.ndarray
     ) -> Found[Point]:
-        """Backtracking along the projected path w(t) = P(w + t d), d = -H v aligned with -v.
+        """Backtrack along the projected path w(t) = P(w + t d), d = -H v aligned with -v.
 
         Without an ℓ1 part there are no kinks, hence no orthants: it is the path of L-BFGS.
         """

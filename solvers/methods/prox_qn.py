@@ -76,7 +76,7 @@ class ProxQN(Solver):
         return 4
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        # line 10 is asked of a part of the weights, which ends an epoch, line 11 of all, which ends the run
+        # line 10 on a part of the weights ends an epoch, line 11 on all of them ends the run
         state, found, n, fresh = _State(self, problem, w0), None, 0, True  # line 1
         while True:
             test = state.shrink()  # lines 3 to 9
@@ -86,8 +86,7 @@ class ProxQN(Solver):
             if fresh:
                 yield state.iterate(n, test, found)
             if test.whole and state.aim >= test.largest:  # lines 11 and 12
-                said = f"violation {test.largest:.3g} is at most {state.aim:.3g}"
-                return Ending("converged", said)
+                return Ending("converged", f"violation {test.largest:.3g} is at most {state.aim:.3g}")
             found = state.search()  # lines 19 to 33
             fresh = found.t > 0.0
             if fresh:
@@ -101,15 +100,15 @@ class ProxQN(Solver):
 
 @dataclass(frozen=True)
 class ShrinkTest:
-    """Who stays in a working set: members of ``asked`` with w_j ≠ 0 or |g_j| > ``bound``.
+    """Outcome of the shrinking test: the members of ``tested`` with w_j ≠ 0 or |g_j| > ``bound`` stay.
 
-    ``gradient`` holds g on ``asked``; the bound tends to ``l1``, the strength of ‖w‖₁. ``largest`` is the
-    largest violation M among those who stay; the working set is done when that is at most ``target``.
+    ``gradient`` holds g on ``tested``; the bound tends to ``l1``, the strength of ‖w‖₁. ``largest`` is the
+    largest violation M of the weights that stay; the working set is done when that is at most ``target``.
     ``returned`` lists the weights that are not zero although they were outside the working set when the epoch
     before ended.
     """
 
-    asked: WorkingSet
+    tested: WorkingSet
     gradient: np.ndarray
     l1: float
     bound: float
@@ -119,13 +118,15 @@ class ShrinkTest:
 
     @property
     def whole(self) -> bool:
-        """Whether all weights were asked."""
-        return self.asked.full
+        """Tell whether all weights were tested."""
+        return self.tested.full
 
 
 class _State:
-    """What Algorithm 2 keeps from one iteration to the next, by its letters: w (a point), A, g on A, M̂, the
-    pairs and γ. Made as in line 1."""
+    """State of Algorithm 2 between iterations, by its letters: w (a point), A, g on A, M̂, the pairs and γ.
+
+    The constructor is line 1.
+    """
 
     def __init__(self, solver: ProxQN, problem: Problem, w0: np.ndarray | None) -> None:
         self.solver, self.problem = solver, problem
@@ -146,30 +147,31 @@ class _State:
         self.events: tuple[str, ...] = ("epoch-start",)
 
     def _first_threshold(self) -> float:
-        """M̂ before the first iteration: ∞ as in line 1, or the violation at w0 (for a huge d)."""
+        """Return M̂ before the first iteration: ∞ as in line 1, or the violation at w0 (for a huge d)."""
         when = self.solver.shrink_first
         first = when == "on" or (when == "auto" and self.problem.size > HUGE)
         return self.point.violation() if first else np.inf
 
     def shrink(self) -> ShrinkTest:
-        """Lines 3 to 9: A and all that lives on it keep who passes the test; M̂ becomes M."""
-        asked, g, slack = self.A, self.g, self.M_hat / self.N
+        """Shrink A, g and the pairs to the weights that pass the test, and set M̂ to M (lines 3 to 9)."""
+        tested, g, slack = self.A, self.g, self.M_hat / self.N
         self.problem.pulse()
-        keep, M = shrink(asked.take(self.point.w), g, self.lam, slack)
+        keep, M = shrink(tested.take(self.point.w), g, self.lam, slack)
         self.problem.pulse()
         if self.solver.shrinking and not keep.all():
-            self.A, self.g = asked.restrict(keep), g[keep]
+            self.A, self.g = tested.restrict(keep), g[keep]
             self.memory.restrict(keep)
         self.M_hat = M
         returned = _returned(self.point, self.dropped_from)
-        return ShrinkTest(asked, g, self.lam, self.lam - slack, M, self.eps_s * self.V0, returned)
+        return ShrinkTest(tested, g, self.lam, self.lam - slack, M, self.eps_s * self.V0, returned)
 
     def epoch_is_over(self, test: ShrinkTest) -> bool:
-        """Line 10: violations on a part of the weights are small enough, or no step goes on from there."""
+        """Tell whether an epoch ends (line 10): violations on a part of the weights are at most the target,
+        or no step decreases f on it."""
         return not test.whole and (self.exhausted or test.target >= test.largest)
 
     def begin_epoch(self) -> None:
-        """Lines 15 and 16: all weights come back, the pairs go, and the next epoch is to end at less."""
+        """Take all weights back, clear the pairs and lower ε_s for the next epoch (lines 15 and 16)."""
         solver = self.solver
         self.dropped_from, self.exhausted, self.epoch = self.A, False, self.epoch + 1
         self.A, self.g = self.problem.design.working_set(), self.point.gradient()
@@ -178,7 +180,8 @@ class _State:
         self.events += ("epoch-start", "memory-cleared")
 
     def search(self) -> Found[Point]:
-        """Lines 19 to 33, and where no step along d decreases f once more without the pairs."""
+        """Search along the solution d of the inner problem (lines 19 to 33); where no step decreases f, clear
+        the pairs and search once more."""
         if self.gamma == 0.0:
             self.gamma = self._first_curvature()
         w = self.A.take(self.point.w)
@@ -190,12 +193,13 @@ class _State:
         return found
 
     def _direction(self, w: np.ndarray) -> np.ndarray:
-        """Lines 19 to 28: d on A, where ``w`` are the weights."""
+        """Solve the inner problem on A at ``w``, the weights there, for d (lines 19 to 28)."""
         d, self.sweeps = self.inner.solve(w, self.g, self.lam, self.memory, self.gamma)
         return d
 
     def _search_along(self, d: np.ndarray, w: np.ndarray) -> Found[Point]:
-        """Lines 29 to 33: Armijo's rule along d, unless that promises no more than rounding."""
+        """Backtrack along d until Armijo's rule holds (lines 29 to 33), unless d promises no more than
+        rounding."""
         decrease = promised(w, self.g, d, self.lam)
         if not decrease < -NO_DECREASE * abs(self.point.objective):
             return Found(self.point, 0.0, None, 0)
@@ -203,7 +207,8 @@ class _State:
         return line.armijo(decrease, beta=self.solver.beta, sigma=self.solver.sigma)
 
     def update(self, found: Found[Point]) -> None:
-        """Lines 34 to 39: g on A at the new point, the pair (s, y), γ. Q and Q̂ are made from the pairs."""
+        """Move to the new point: g on A there, the pair (s, y) and γ (lines 34 to 39). Q and Q̂ are made from
+        the pairs, when the next direction needs them."""
         self.point = found.point
         g = self.point.gradient(self.A)
         self.curvature = self.memory.push(found.t * found.search.d, g - self.g)
@@ -214,12 +219,12 @@ class _State:
             self.gamma = self.memory.scaling(self.solver.gamma)
 
     def give_up(self) -> None:
-        """No step decreases f on this working set: its epoch is over."""
+        """End the epoch: no step decreases f on this working set."""
         self.exhausted = True
         self.events += ("stalled-on-working-set",)
 
     def iterate(self, n: int, test: ShrinkTest, found: Found[Point] | None) -> Iterate:
-        """Iterate n, to which the step ``found`` led; ``test`` was made at it."""
+        """Describe iterate n, to which the step ``found`` led, and the shrinking ``test`` made there."""
         live = {"gradient": self.g, "shrinking": test if self.solver.shrinking else None}
         known = {"epoch": self.epoch, "returned": test.returned.size, "events": self.events}
         known["violation"] = test.largest if test.whole else NAN
@@ -231,7 +236,7 @@ class _State:
         return Iterate.at(self.point, n, active=self.A, found=found, memory=self.memory, live=live, **known)
 
     def _first_curvature(self) -> float:
-        """pᵀ∇²F p / pᵀp along p = S(w - g, λ) - w, the direction that B = I gives."""
+        """Measure γ as pᵀ∇²F p / pᵀp along p = S(w - g, λ) - w, the direction that B = I gives."""
         w = self.A.take(self.point.w)
         p = self.problem.penalty.prox(w - self.g, 1.0) - w
         length = float(p @ p)
@@ -249,7 +254,7 @@ class _InnerProblem:
     def solve(
         self, w: np.ndarray, g: np.ndarray, lam: float, memory: PairMemory, gamma: float
     ) -> tuple[np.ndarray, int]:
-        """Lines 19 to 28: d, and the sweeps it took: min(max_inner, ⌊d/|A|⌋), at least one."""
+        """Return d and the sweeps it took (lines 19 to 28): at most min(max_inner, ⌊d/|A|⌋), at least one."""
         B = memory.compact(gamma)
         if B.rank == 0:  # B = γI separates: one closed-form step is exact
             return self.problem.penalty.prox(w - g / gamma, 1.0 / gamma) - w, 1
@@ -272,7 +277,7 @@ class _InnerProblem:
 
 
 def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:
-    """Non-zero weights that were outside the working set when the last epoch ended."""
+    """List non-zero weights that were outside the working set when the last epoch ended."""
     if dropped_from is None:
         return np.empty(0, dtype=np.int64)
     active = point.active
@@ -283,7 +288,10 @@ def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:
 
 
 def shrink(w: np.ndarray, g: np.ndarray, lam: float, slack: float) -> tuple[np.ndarray, float]:
-    """Lines 3 to 9 of Algorithm 2: who stays (w_j ≠ 0 or |g_j| > λ - M̂/N), and M by eq. (16)."""
+    """Mark the weights that stay, w_j ≠ 0 or |g_j| > λ - ``slack``, and return M too (lines 3 to 9).
+
+    ``slack`` is M̂/N; M is the largest |∂_j f| of eq. (16) among those that stay.
+    """
     keep = np.empty(w.size, dtype=np.bool_)
     return keep, _shrink(w, g, lam, slack, keep)
 
@@ -315,7 +323,11 @@ def promised(w, g, d, lam):
 
 @kernel
 def sweep(order, w, g, lam, gamma, diagonal, Q, Q_hat, d, d_hat):
-    """Lines 22 to 27: one pass of coordinate descent; d and d̂ = Q̂ d move in place. Returns max |z|."""
+    """Make one pass of coordinate descent in place of d and d̂ = Q̂ d (lines 22 to 27); return max |z|.
+
+    A j of ``order`` is the j-th member of the working set, as are entries j of w, g and d; it is not weight
+    j.
+    """
     rank = d_hat.size
     moved = 0.0
     for j in order:

@@ -28,16 +28,16 @@ class Field:
 
     @property
     def axis(self) -> str:
-        """The label with its unit."""
+        """Return the label with its unit, for an axis."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
     @property
     def dtype(self) -> type:
-        """What a column of values is made of."""
+        """Return the NumPy type of a column of values."""
         return {int: np.int64, float: np.float64}.get(self.type, object)
 
     def is_known(self, value: Any) -> bool:
-        """Whether a value says something."""
+        """Tell whether a value is known, that is, other than ``unknown``."""
         return value is not None and value == value and not (self.numeric and value == self.unknown)
 
 
@@ -70,7 +70,7 @@ def _declared(
 
 
 def declared(cls: type) -> dict[str, Field]:
-    """The fields of the record that a dataclass declares, by name, in their order."""
+    """Collect the fields of the record that a dataclass declares, by name, in their order."""
     found = {}
     for field in dataclasses.fields(cls):
         if about := field.metadata.get("record"):

@@ -78,12 +78,13 @@ class SGDL1(Solver):
             iteration += 1
 
     def eta(self, passes: float) -> float:
-        """The step after so many passes."""
+        """Return the length η of a step after so many passes."""
         return self.eta0 * 0.85**passes if self.schedule == "exponential" else self.eta0 / (1.0 + passes)
 
 
 class _State:
-    """w, and what each weight has paid (q) and could have paid (u), with the arrays the kernel walks over."""
+    """Weights w, the penalty that each has paid (q) and could have paid (u), and the arrays that kernels
+    read."""
 
     def __init__(self, problem: Problem, w: np.ndarray, N: int) -> None:
         design, loss = problem.design, problem.loss
@@ -97,7 +98,8 @@ class _State:
         self.seen = np.zeros(design.n_features, dtype=np.bool_)
 
     def steps(self, solver: SGDL1, order: np.ndarray, eta0: float | None = None) -> None:
-        """One step for each instance of ``order``; ``loss`` becomes the sum of their losses on the way."""
+        """Take one step for each instance of ``order``, and set ``loss`` to the sum of their losses on the
+        way."""
         design = self.problem.design
         weights, paid = Weights(*design.split(self.w)), Weights(*design.split(self.q))
         decay = 0.85 if solver.schedule == "exponential" else 0.0
@@ -117,13 +119,13 @@ class _State:
             self.problem.pulse()
 
     def settle(self, w: np.ndarray, q: np.ndarray) -> None:
-        """All weights pay what they owe."""
+        """Let all weights of ``w`` pay the penalty they owe; ``q`` is what they have paid."""
         split = self.problem.design.split
         settle(Weights(*split(w)), Weights(*split(q)), self.u, self.seen)
 
 
 def tune(solver: SGDL1, problem: Problem) -> float:
-    """η0 by trial passes over a subsample."""
+    """Choose η0 by trial passes over a subsample."""
     rng = np.random.default_rng(solver.seed)
     N = min(SUBSAMPLE, problem.loss.n_instances)
     chosen = rng.choice(problem.loss.n_instances, N, replace=False)
@@ -172,7 +174,8 @@ class Schedule(NamedTuple):
 
 @kernel
 def _pay(w, q, u):
-    """The weight after paying u + q (or u - q) towards zero, and what it has paid then."""
+    """Move a weight towards zero by the penalty it owes, u + q or u - q, but not beyond; return it and the
+    new q (APPLYPENALTY of Tsuruoka et al. 2009)."""
     new = w
     if w > 0.0:
         new = max(0.0, w - (u + q))
@@ -183,8 +186,8 @@ def _pay(w, q, u):
 
 @kernel
 def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, place, seen):
-    """Steps k, k + 1, ... for the instances of ``order``; returns u, the sum of their losses, and the entries
-    of X touched. ``place`` (all -1) is work space, ``seen`` marks features met so far."""
+    """Take steps k, k + 1, ... for the instances of ``order``; return u, the sum of their losses, and the
+    entries of X touched. ``place`` (all -1) is work space, ``seen`` marks features met so far."""
     starts, features, values = rows
     code, offsets, y, parents, leaves = instances
     W, tail = weights
@@ -241,7 +244,7 @@ def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, plac
 
 @kernel
 def settle(weights, paid, u, seen):
-    """Every weight of a feature met so far, and of the tail, pays what it owes."""
+    """Let every weight of a feature met so far, and of the tail, pay the penalty it owes."""
     W, tail = weights
     Q, q_tail = paid
     for j in range(W.shape[0]):

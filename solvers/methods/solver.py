@@ -1,4 +1,4 @@
-"""What all solvers share."""
+"""Base class of all solvers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Solver(Declared):
 
     @property
     def dense_vectors(self) -> int:
-        """Vectors over all weights that the solver holds at a time."""
+        """Number of vectors over all weights that the solver holds at a time."""
         return 6
 
     def iterate(
@@ -53,11 +53,11 @@ class Solver(Declared):
         raise TypeError(f"{type(self).__name__} does not define iterate(problem, w0)")
 
     def prepare(self, problem: Problem) -> Solver:
-        """This solver with what it tunes on the problem filled in; the time for it counts as set-up."""
+        """Return this solver with hyper-parameters tuned on the problem; the time for it counts as set-up."""
         return self
 
     def refuses(self, problem: Problem) -> str | None:
-        """A sentence that says why this problem does not fit into memory with this solver, or None."""
+        """Say in a sentence why this problem does not fit into memory with this solver; None if it does."""
         needed, free = self.dense_vectors * 8 * problem.size, available_memory()
         if needed <= free:
             return None
@@ -68,7 +68,7 @@ class Solver(Declared):
         )
 
     def towards(self, tol: float | None) -> Solver:
-        """This solver aiming at a relative violation ``tol``, if its steps depend on the aim."""
+        """Return this solver with its default ``tol`` replaced by the run's, if it has a ``tol`` at all."""
         declared = {p.name: p for p in parameters(type(self))}
         if tol and "tol" in declared and self.tol == declared["tol"].default:
             return replace(self, tol=tol)
@@ -76,7 +76,7 @@ class Solver(Declared):
 
 
 def available_memory() -> float:
-    """Bytes the machine can still give, infinite where it does not say."""
+    """Return the bytes of memory that are free on this machine, infinite where the system does not tell."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:

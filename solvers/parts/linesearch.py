@@ -16,7 +16,7 @@ Place = TypeVar("Place")
 
 
 class Search:
-    """A search along a path w(t) from w(0) = w, for whoever looks at it afterwards.
+    """Log of a search along a path w(t) from w(0) = w, for views and records.
 
     ``objective`` is f(w). ``trials`` lists what was tried, (t, f(w(t))), in order, and ``allowed`` the most
     that the rule let f be there, which tends to ``reference`` with t: f(w) but for a search that may rise.
@@ -38,7 +38,7 @@ class Search:
         self.allowed: list[float] = []
 
     def note(self, t: float, value: float, allowed: float) -> None:
-        """Take down a trial."""
+        """Add a trial to the log."""
         self.trials.append((t, value))
         self.allowed.append(allowed)
 
@@ -53,8 +53,8 @@ class Trial(NamedTuple, Generic[Place]):
 
 
 class Found(NamedTuple, Generic[Place]):
-    """What came of a search: where the accepted step ``t`` leads, what was looked at, and the trials it took,
-    with those of searches that failed before it.
+    """Outcome of a search: the ``point`` that the accepted step ``t`` leads to, the log of the ``search``,
+    and the number of ``trials``, those of searches that failed before it included.
 
     t is 0 where no step was accepted; the point is then None, or where the search began. A pass over blocks,
     with a search in each, has no t (nan): ``search`` is its longest, and ``trials`` counts those of all.
@@ -69,12 +69,12 @@ class Found(NamedTuple, Generic[Place]):
 
     @property
     def backtracked(self) -> bool:
-        """Whether a step was accepted, but not the first one tried."""
+        """Tell whether a step was accepted, but not the first one tried."""
         return self.search is not None and 0.0 < self.t != self.search.trials[0][0]
 
 
 def unsearched(point: Place, t: float = float("nan")) -> Found[Place]:
-    """A step, or a pass of steps, that was taken without a search."""
+    """Return the outcome of a step, or of a pass of steps, that was taken without a search."""
     return Found(point, t, None, -1, "none")
 
 
@@ -86,7 +86,7 @@ def backtrack(
     beta: float = 0.5,
     max_trials: int = 30,
 ) -> Found[Place]:
-    """The first of t, βt, β²t, ... that is accepted. Every attempt is noted in ``search``."""
+    """Try t, βt, β²t, ... until one is accepted. Every attempt is added to the log ``search``."""
     for _ in range(max_trials):
         trial = attempt(t)
         search.note(t, trial.value, trial.allowed)
@@ -97,7 +97,7 @@ def backtrack(
 
 
 def decreases(new: float, old: float, bound: float) -> bool:
-    """new <= old + bound up to rounding; bound is σ times the decrease promised, negative."""
+    """Test new <= old + bound up to rounding; bound is σ times the promised decrease, negative."""
     return new <= old + bound + ROUNDING * abs(old)
 
 
@@ -110,7 +110,7 @@ def armijo(
     sigma: float,
     max_trials: int = 30,
 ) -> Found[Place]:
-    """Backtracking until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0; ``phi`` says where t leads, and
+    """Backtrack until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0; ``phi(t)`` returns where t leads, and
     φ(t)."""
     f = search.objective
 

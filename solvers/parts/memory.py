@@ -63,7 +63,7 @@ class PairMemory:
         return len(self.S)
 
     def push(self, s: np.ndarray, y: np.ndarray) -> float | None:
-        """Take in a pair; returns sᵀy, or None if the pair was refused for want of curvature."""
+        """Add a pair and return sᵀy; return None and add nothing where sᵀy is too small."""
         curvature = float(s @ y)
         if not curvature > CURVATURE * np.sqrt((s @ s) * (y @ y)):
             return None
@@ -92,8 +92,8 @@ class PairMemory:
         self.Y = [y[mask] for y in self.Y]
 
     def scaling(self, form: str) -> float:
-        """γ of B₀ = γI from the newest pair: ``ys/ss`` (Zhong et al.), ``yy/sy`` (Nocedal and Wright), or
-        their geometric mean ‖y‖/‖s‖, ``y/s``."""
+        """Return γ of B₀ = γI from the newest pair: ``ys/ss`` (Zhong et al.), ``yy/sy`` (Nocedal and Wright),
+        or their geometric mean ‖y‖/‖s‖, ``y/s``."""
         if form == "y/s":
             return float(np.sqrt(self.YY[-1] / self.SS[-1, -1]))
         if form == "ys/ss":
@@ -101,11 +101,11 @@ class PairMemory:
         return float(self.YY[-1] / self.SY[-1, -1])
 
     def middle(self, gamma: float) -> np.ndarray:
-        """[γSᵀS, L; Lᵀ, -D], whose inverse is R: L the part of SᵀY below the diagonal, D its diagonal."""
+        """Return the inverse of R, [γSᵀS, L; Lᵀ, -D], at γ; see the function :func:`middle`."""
         return middle(self.SS, self.SY, gamma)
 
     def compact(self, gamma: float) -> Compact:
-        """B on the rows held. A pair that makes it numerically singular is dropped, the oldest first."""
+        """Return B on the rows held; drop pairs, the oldest first, while B is numerically singular."""
         while len(self):
             Q = np.stack([gamma * s for s in self.S] + self.Y, axis=1)
             M = self.middle(gamma)
@@ -122,7 +122,8 @@ class PairMemory:
         return Compact.scaled_identity(gamma)
 
     def inverse_product(self, v: np.ndarray) -> np.ndarray:
-        """H v by the two-loop recursion (Algorithm 7.4), H₀ = I sᵀy/yᵀy of the newest pair."""
+        """Return H v by the two-loop recursion (Nocedal and Wright, Algorithm 7.4), H₀ = I sᵀy/yᵀy of the
+        newest pair."""
         q = v.copy()
         if not self.S:
             return q
@@ -138,11 +139,11 @@ class PairMemory:
         return q
 
     def matrices(self) -> dict[str, np.ndarray]:
-        """SᵀS, SᵀY and the squared norms of y, for whoever looks at the memory."""
+        """Return SᵀS, SᵀY and the squared norms of y, by name."""
         return {"SS": self.SS, "SY": self.SY, "YY": self.YY}
 
     def gram(self) -> np.ndarray | None:
-        """[S Y]ᵀ[S Y] on the rows held, (2k, 2k); None for pairs too many or too long to do in passing."""
+        """Return [S Y]ᵀ[S Y] on the rows held, (2k, 2k); None where that would take long (``GRAM_LIMIT``)."""
         pairs = [*self.S, *self.Y]
         if len(self) > GRAM_PAIRS or sum(v.size for v in pairs) > GRAM_LIMIT:
             return None
@@ -151,13 +152,14 @@ class PairMemory:
 
 
 def middle(SS: np.ndarray, SY: np.ndarray, gamma: float) -> np.ndarray:
-    """[γSᵀS, L; Lᵀ, -D], (2k, 2k): L the part of SᵀY below the diagonal, D its diagonal."""
+    """Return [γSᵀS, L; Lᵀ, -D], (2k, 2k), the inverse of R: L is the part of SᵀY below the diagonal, D its
+    diagonal."""
     L = np.tril(SY, -1)
     return np.block([[gamma * SS, L], [L.T, -np.diag(np.diag(SY))]])
 
 
 def spectrum(SS: np.ndarray, SY: np.ndarray, gram: np.ndarray, gamma: float) -> np.ndarray:
-    """Eigenvalues of B = γI - Q R Qᵀ on the span of the k pairs, ascending; elsewhere B is γI.
+    """Compute the eigenvalues of B = γI - Q R Qᵀ on the span of the k pairs, ascending; elsewhere B is γI.
 
     With U = [S Y], Q = U C for C = diag(γI, I), and B U = U(γI - C R C UᵀU): ``gram`` = UᵀU is on the rows
     that B is on. Directions in which the pairs repeat each other up to rounding are left out.

@@ -1,4 +1,4 @@
-"""What the rows and columns of W are called, for whoever looks at weights."""
+"""Names of the rows and columns of W, and of single weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Names:
 
     @classmethod
     def of(cls, data: Any, n_outputs: int) -> Self:
-        """Those of a data set, as far as it has any. One output of two classes is named after the second."""
+        """Take the names that a data set has. A single output for two classes is named after the second."""
         return cls(
             getattr(data, "feature_names", ()),
             tuple(getattr(data, "label_names", ())[-n_outputs:]),
@@ -28,15 +28,15 @@ class Names:
         )
 
     def feature(self, j: int) -> str:
-        """Of row ``j`` of W."""
+        """Name feature ``j``, row j of W."""
         return str(self.features[j]) if j < len(self.features) else f"feature {j + 1}"
 
     def output(self, c: int) -> str:
-        """Of column ``c`` of W."""
+        """Name output ``c``, column c of W."""
         return str(self.outputs[c]) if c < len(self.outputs) else f"output {c + 1}"
 
     def weight(self, k: int, n_features: int, n_outputs: int) -> str:
-        """Of entry ``k`` of w: a feature for an output or, behind the rows of W, a transition."""
+        """Name weight ``k`` of w: a feature for an output or, behind the rows of W, a transition."""
         j, c = divmod(k, n_outputs)
         if j < n_features:
             return f"{self.feature(j)} for {self.output(c)}" if n_outputs > 1 else self.feature(j)

@@ -9,7 +9,14 @@ import numpy as np
 
 from ..compute.jit import kernel
 from ..declare import Declared, Trait, param
-from .row_norms import rows_prox, rows_subgradient, rows_value, rows_violation, shrunk, sparse_group_dual
+from .row_norms import (
+    rows_prox,
+    rows_subgradient,
+    rows_value,
+    rows_violation,
+    soft_thresholded,
+    sparse_group_dual,
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Penalty(Declared):
         """The part with kinks on a row: strengths of ‖v‖₁, ‖v‖₂ and ‖v‖_∞; with ``Trait.GROUP_SEPARABLE``."""
         return self.l1, 0.0, 0.0
 
-    def at(self, lam: float) -> Self:
+    def at_lam(self, lam: float) -> Self:
         """The same penalty at another strength."""
         return self._holding(lam=lam)
 
@@ -260,7 +267,7 @@ def _entry(w, g, l1):
         return g + l1
     if w < 0.0:
         return g - l1
-    return shrunk(g, l1)
+    return soft_thresholded(g, l1)
 
 
 @kernel

@@ -41,8 +41,8 @@ KEPT = 10_000_000
 class Problem:
     """Design, loss and penalty together; ``scale`` is 1 (sum over instances) or 1/n (average).
 
-    Whoever runs a solver hands it a copy with a pulse of its own (``with_pulse``): the products and the
-    inference call it every 50 ms or so, and it may block (pause) or raise (stop). ``passes`` counts this
+    A run gives its solver a copy with a pulse of its own (``with_pulse``): the products and the inference
+    call it every 50 ms or so, and it may block (pause) or raise (stop). ``passes`` counts this
     copy's products with X and Xᵀ, half a pass each.
     """
 
@@ -65,7 +65,7 @@ class Problem:
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
         self.penalty = penalty.over(design.n_outputs)
-        self._start, self._zero = _Found(), _Found()
+        self._start, self._zero = _Shared(), _Shared()
 
     @property
     def smooth(self) -> bool:
@@ -84,22 +84,22 @@ class Problem:
 
     @property
     def _here(self) -> _Zero:
-        """What holds at w = 0, made when first asked for."""
-        if self._zero.found is None:
-            self._zero.found = self._look_at_zero()
-        return self._zero.found
+        """Return what holds at w = 0, computed at the first use."""
+        if self._zero.value is None:
+            self._zero.value = self._look_at_zero()
+        return self._zero.value
 
     def _look_at_zero(self) -> _Zero:
         if not self.smooth:
             return _Zero(math.nan, 0.0, None)
-        g0 = self._start.found
+        g0 = self._start.value
         if g0 is None:
             began, touched = (time.thread_time(), compile_clock.spent()[1]), self.design.touched
             g0 = self.at().gradient()  # ridges have no part in it
             self.design.touched = touched
             self._start.seconds += time.thread_time() - began[0] - (compile_clock.spent()[1] - began[1])
             if self.size <= KEPT:
-                self._start.found = g0
+                self._start.value = g0
         at_zero = (self.penalty.violation(np.zeros(g0[part].size), g0[part]) for part in self.pieces())
         noise = NOISE * max(sup_norm(g0[part]) for part in self.pieces())
         return _Zero(max(at_zero), noise, self.dual_norm(g0))
@@ -115,7 +115,7 @@ class Problem:
         return self._setup_seconds + self._start.seconds
 
     def took(self, seconds: float) -> None:
-        """Take down what it took to make the problem so far, the gradient at w = 0 included."""
+        """Set the CPU seconds that making the problem took so far, the gradient at w = 0 included."""
         self._setup_seconds = seconds - self._start.seconds
 
     @property
@@ -134,18 +134,20 @@ class Problem:
 
     @property
     def key(self) -> str:
-        """Hash of everything that determines the optimum, and of no text that only describes."""
+        """Hash everything that determines the optimum, and no text that only describes."""
         text = json.dumps(self.identity(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @property
     def lasting(self) -> bool:
-        """Whether the key will mean this problem in another process too: loss and penalty have sources."""
+        """Tell whether the key will mean this problem in another process too: loss and penalty have
+        sources."""
         things = self.loss.declared, self.loss, self.penalty
         return all(source_digest(type(thing)) is not None for thing in things)
 
     def identity(self) -> dict[str, Any]:
-        """Data, seed and scale; loss and penalty with hyper-parameters and digests of their sources; λ."""
+        """Collect what the key hashes: data, seed and scale; loss and penalty with hyper-parameters and
+        digests of their sources; λ."""
         return {
             **{k: self._about.get(k) for k in ("dataset", "options", "digest", "seed")},
             "loss": _meaning(self.loss.declared, self.loss),
@@ -154,7 +156,7 @@ class Problem:
         }
 
     def describe(self) -> dict[str, Any]:
-        """The problem record of the command line's contract."""
+        """Return the line of type "problem" that ``--json`` prints and traces carry."""
         return {
             "type": "problem",
             "version": 1,
@@ -175,8 +177,8 @@ class Problem:
         }
 
     def with_pulse(self, pulse: Callable[[], None]) -> Problem:
-        """A shallow copy with its own pulse, pass count and account of helper threads; data and labels are
-        shared."""
+        """Return a shallow copy with its own pulse, pass count and account of helper threads; data and labels
+        are shared."""
         other = copy.copy(self)
         other.design = self.design.attached(pulse)
         other.design.team = self.team.attached()
@@ -184,21 +186,22 @@ class Problem:
         return other
 
     def pulse(self) -> None:
-        """To be called by a solver between chunks of its own long loops."""
+        """Let the run pause or stop here: solvers call it between chunks of their own long loops."""
         self.design.pulse()
 
     def at_lam(self, lam: float) -> Problem:
-        """The same problem at another λ (data and products shared)."""
-        return self.with_penalty(self.penalty.at(lam))
+        """Return a copy of the problem at another λ (data and products shared)."""
+        return self.with_penalty(self.penalty.at_lam(lam))
 
     def with_penalty(self, penalty: Penalty) -> Problem:
-        """The same data and loss with another penalty (data and products shared)."""
+        """Return a copy of the problem with another penalty (data and products shared)."""
         other = copy.copy(self)
-        other.penalty, other._zero = penalty.over(self.design.n_outputs), _Found()
+        other.penalty, other._zero = penalty.over(self.design.n_outputs), _Shared()
         return other
 
     def tiny(self) -> Problem:
-        """The first two instances, with the same data types: enough to compile every kernel."""
+        """Make a problem of the first two instances, with the same data types: enough to compile every
+        kernel."""
         loss, rows = self.loss.first(2, int(self.design.edges[1]))
         design = self.design.head(rows)
         tiny = Problem(design, loss, self.penalty, average=self.average)
@@ -211,23 +214,24 @@ class Problem:
         return self._here.violation
 
     def aim(self, tol: float) -> float:
-        """The violation that counts as none: ``tol`` times that at w = 0, or what rounding alone makes of it
-        where that is more (near λ_max, where w = 0 is violated by next to nothing)."""
+        """Return the violation that counts as none: ``tol`` times that at w = 0, or what rounding alone makes
+        of it where that is more (near λ_max, where the violation at w = 0 is next to nothing)."""
         return max(tol * self._here.violation, self.noise)
 
     def dual_norm(self, g: np.ndarray) -> float | None:
-        """The smallest λ at which w = 0 is optimal for the gradient ``g`` there; None if there is none."""
+        """Return the smallest λ at which w = 0 is optimal for the gradient ``g`` there; None if there is
+        none."""
         parts = (self.penalty.lam_max(g[part]) for part in self.pieces())
         found = next(parts)
         return None if found is None else max([found, *parts])
 
     def unpack(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Views of flat weights: W (n_features x n_outputs), and the rest (transitions, from x to)."""
+        """Return views of flat weights: W (n_features x n_outputs), and the rest (transitions, from x to)."""
         W, tail = self.design.split(w)
         return W, tail.reshape(self.loss.n_outputs, -1) if tail.size else tail
 
     def at(self, w: np.ndarray | None = None) -> Point:
-        """The point at ``w`` (None: zero); the point owns a copy."""
+        """Return the point at ``w`` (None: zero), which owns a copy of it."""
         if w is None:  # nothing of a vector that may be huge is looked at
             none = self.design.working_set(np.zeros(0, dtype=np.int64))
             scores = self.design.scores(np.zeros(0), none)
@@ -238,7 +242,8 @@ class Problem:
         return Point(self, w, self.design.scores(w))
 
     def moved(self, point: Point, w: np.ndarray) -> Point:
-        """The point at ``w``; its scores start from those of ``point`` where that touches less of X."""
+        """Return the point at ``w``, its scores updated from those of ``point`` where that touches less of
+        X."""
         changed, nonzero = self.where(np.not_equal, w, point.w), self.support(w)
         if point.age < REFRESH and self.design.cost(changed) < self.design.cost(nonzero):
             change = changed.take(w) - changed.take(point.w)
@@ -247,8 +252,8 @@ class Problem:
         return Point(self, w, self.design.scores(nonzero.take(w), nonzero))
 
     def pieces(self) -> Iterator[slice]:
-        """Slices that cover all weights, of whole rows, with a pulse between one and the next: a vector that
-        is made or read in pieces holds nobody up, however long, and its temporaries stay in the cache."""
+        """Cut all weights into slices of whole rows, with a pulse between one and the next: so a run can
+        pause or stop within a long vector, and temporaries stay in the cache."""
         width = self.design.n_outputs
         length = max(PIECE // width, 1) * width
         for lo in range(0, self.size, length):
@@ -257,32 +262,34 @@ class Problem:
             yield slice(lo, min(lo + length, self.size))
 
     def vector(self, entries: Callable[..., np.ndarray], *of: np.ndarray) -> np.ndarray:
-        """The vector over all weights that ``entries`` makes of such vectors, a piece at a time."""
+        """Apply ``entries`` to vectors over all weights, a piece at a time, and return the resulting
+        vector."""
         out = np.empty(self.size)
         for part in self.pieces():
             out[part] = entries(*(v[part] for v in of))
         return out
 
     def total(self, term: Callable[..., float], *of: np.ndarray) -> float:
-        """Sum over the pieces of what ``term`` makes of these vectors."""
+        """Apply ``term`` to vectors over all weights, a piece at a time, and return the sum."""
         return float(sum(term(*(v[part] for v in of)) for part in self.pieces()))
 
     def where(self, holds: Callable[..., np.ndarray], *of: np.ndarray) -> WorkingSet:
-        """The weights for which ``holds`` of these vectors, asked for a piece at a time."""
+        """Apply ``holds`` to vectors over all weights, a piece at a time, and return the weights where it is
+        true."""
         found = [part.start + np.flatnonzero(holds(*(v[part] for v in of))) for part in self.pieces()]
         coordinates = np.concatenate(found)
         return self.design.working_set(coordinates if coordinates.size < self.size else None)
 
     def support(self, w: np.ndarray) -> WorkingSet:
-        """The weights that are not zero."""
+        """Return the set of weights that are not zero."""
         return self.where(lambda w: w != 0.0, w)
 
     def prox_step(self, w: np.ndarray, g: np.ndarray, step: float) -> np.ndarray:
-        """prox_{step·λR}(w - step·g), of all weights."""
+        """Return prox_{step·λR}(w - step·g), of all weights."""
         return self.vector(lambda w, g: self.penalty.prox(w - step * g, step), w, g)
 
     def line(self, point: Point, d: np.ndarray, active: WorkingSet | None = None) -> Line:
-        """f along w + t d, where ``d`` has one entry a member of ``active`` (None: all weights)."""
+        """Return f along w + t d, where ``d`` has one entry a member of ``active`` (None: all weights)."""
         return Line(point, d, active or self.design.working_set())
 
     @property
@@ -290,17 +297,17 @@ class Problem:
         return self._test is not None
 
     def test_scores(self, w: np.ndarray) -> tuple[BoundLoss, Scores]:
-        """The loss that holds the labels of the test part, and the scores of weights ``w`` there."""
+        """Return the loss that holds the labels of the test part, and the scores of weights ``w`` there."""
         design, loss = self._test()
         return loss, design.scores(w)
 
     def test_metric(self, w: np.ndarray) -> float:
-        """The loss's metric (higher is better) of weights ``w`` on the test part."""
+        """Return the loss's metric (higher is better) of weights ``w`` on the test part."""
         loss, scores = self.test_scores(w)
         return loss.metric(scores)
 
     def train_metric(self, point: Point) -> float:
-        """The same on the training part."""
+        """Return the loss's metric (higher is better) of a point on the training part."""
         return self.loss.metric(point.scores)
 
 
@@ -339,20 +346,20 @@ class Point:
 
     @property
     def residual(self) -> Scores:
-        """∂L/∂(scores) of the sum over instances."""
+        """Return the derivative of the loss, summed over instances, by the scores."""
         if self._residual is None:
             self._residual = self.problem.loss.residual(self.scores)
         return self._residual
 
     @property
     def smooth(self) -> float:
-        """The smooth part s L(A w) + ½ ridge ‖w‖²."""
+        """Return the smooth part s L(A w) + ½ ridge ‖w‖²."""
         ridge = self.problem.penalty.ridge
         return self.loss + 0.5 * ridge * float(self.w @ self.w) if ridge else self.loss
 
     def gradient(self, active: WorkingSet | None = None) -> np.ndarray:
-        """Gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights (kept). Where
-        the loss has kinks it is one subgradient."""
+        """Return the gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights
+        (kept). Where the loss has kinks it is one subgradient."""
         if active is not None and not active.full:
             g = self.problem.design.adjoint(self.residual, active)
         elif self._gradient is None:
@@ -366,15 +373,15 @@ class Point:
         return g
 
     def violation(self) -> float:
-        """Largest entry (or block norm) of the minimum-norm subgradient, over all weights; nan where the loss
-        has no gradient, since one subgradient does not tell it."""
+        """Return the largest entry (or block norm) of the minimum-norm subgradient over all weights; nan
+        where the loss has no gradient, since one subgradient does not tell it."""
         if not self.problem.smooth:
             return math.nan
         w, g, problem = self.w, self.gradient(), self.problem
         return max(problem.penalty.violation(w[part], g[part]) for part in problem.pieces())
 
     def sparsity(self) -> tuple[int, int]:
-        """Number of non-zero weights, and of features with one."""
+        """Count non-zero weights, and features with one."""
         design, w = self.problem.design, self.w
         if self._dense:
             support = self.problem.support(w).coordinates
@@ -395,11 +402,11 @@ class Line:
         self._w = active.take(point.w)
 
     def __call__(self, t: float) -> float:
-        """φ(t)."""
+        """Return φ(t)."""
         return self._evaluate(t)[1]
 
     def _evaluate(self, t: float) -> tuple[float, float]:
-        """The loss at w + t d, and φ(t)."""
+        """Return the loss at w + t d, and φ(t)."""
         loss = self.problem.scale * self.problem.loss.value(self.point.scores, self.delta, t)
         return loss, loss + self.problem.penalty.value(self._w + t * self.d)
 
@@ -411,7 +418,8 @@ class Line:
         return found._replace(point=self.move(found.t, found.point) if found.t else self.point)
 
     def curvature(self) -> float:
-        """dᵀ∇²F(w)d of the smooth part F, by a secant of the residual in score space (no product with X)."""
+        """Return dᵀ∇²F(w)d of the smooth part F, by a secant of the residual in score space (no product with
+        X)."""
         reach = max(np.abs(self.delta.Z).max(initial=0.0), np.abs(self.delta.tail).max(initial=0.0))
         if reach == 0.0:
             return 0.0
@@ -421,8 +429,8 @@ class Line:
         return self.problem.scale * float(rise) / h + self.problem.penalty.ridge * float(self.d @ self.d)
 
     def move(self, t: float, loss: float | None = None) -> Point:
-        """The point at w + t d, whose loss may be known. Weights and scores move in place: the old point is
-        spent."""
+        """Move to w + t d and return the point there; ``loss`` is its loss, if known. Weights and scores move
+        in place, so the old point must not be used again."""
         old, self._w = self.point, self._w + t * self.d
         if self.active.full:
             old.w[:] = self._w
@@ -440,26 +448,27 @@ class Line:
 
 
 class _Zero(NamedTuple):
-    """What holds at w = 0: the violation, that which rounding may make, the smallest λ that keeps w there."""
+    """Facts at w = 0: the violation, how much of it rounding may make, and the smallest λ with w = 0
+    optimal."""
 
     violation: float
     noise: float
     lam_max: float | None
 
 
-class _Found:
+class _Shared:
     """A value that copies of a problem share once one of them has made it, and the CPU seconds it took.
 
-    Two that ask at once both make it: a lock would let one that is paused hold up the other.
+    Two runs that need it at the same time both compute it: with a lock, a paused run would hold up the other.
     """
 
     def __init__(self) -> None:
-        self.found: Any = None
+        self.value: Any = None
         self.seconds = 0.0
 
 
 class _Once:
-    """A value made at its first use, by whichever thread comes first."""
+    """A value made at its first use, in the thread that uses it first."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make, self._lock = make, threading.Lock()
@@ -473,6 +482,7 @@ class _Once:
 
 
 def _meaning(declared: Any, computing: Any) -> list[Any]:
-    """Id and hyper-parameters of a loss or a penalty, and the source of what computes it."""
+    """Collect the id and hyper-parameters of a loss or a penalty, and digests of the source that computes
+    it."""
     given = {p.name: getattr(declared, p.name) for p in parameters(type(declared))}
     return [declared.id, given, source_digest(type(declared)), source_digest(type(computing))]

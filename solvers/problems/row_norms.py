@@ -40,7 +40,7 @@ def row_prox(v, l1, l2, sup):
     """v ← argmin_u ½‖u - v‖² + penalty(u): ℓ1 first, then the norm of the row (the other order is wrong)."""
     if l1 > 0.0:
         for c in range(v.size):
-            v[c] = shrunk(v[c], l1)
+            v[c] = soft_thresholded(v[c], l1)
     if l2 > 0.0:
         length = norm(v)
         factor = 1.0 - l2 / length if length > l2 else 0.0
@@ -54,7 +54,7 @@ def row_prox(v, l1, l2, sup):
 
 
 @kernel
-def shrunk(v, l1):
+def soft_thresholded(v, l1):
     """S(v, l1), without -0."""
     return max(v - l1, 0.0) + min(v + l1, 0.0)
 
@@ -95,7 +95,7 @@ def row_subgradient(w, g, l1, l2, sup, out):
         if w[c] != 0.0:
             out[c] += l1 * np.sign(w[c])
         elif l1 > 0.0:
-            out[c] = shrunk(out[c], l1)
+            out[c] = soft_thresholded(out[c], l1)
     if sup > 0.0:
         # on the largest entries u = sup q sign(w), q any convex weights: project -g sign(w) on them
         wanted, count = np.empty(w.size), 0

@@ -97,24 +97,24 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
     test, active = it.live.get("shrinking"), it.live.get("active")
     if test is None:
         return None
-    asked, full = test.asked, test.asked.full
+    tested, full = test.tested, test.tested.full
     if full:
-        stride = -(-asked.size // SAMPLED)
-        members, share = np.arange(0, asked.size, stride), 1.0 / stride
+        stride = -(-tested.size // SAMPLED)
+        members, share = np.arange(0, tested.size, stride), 1.0 / stride
     else:
-        members, share = sampled(asked.coordinates, SAMPLED)
+        members, share = sampled(tested.coordinates, SAMPLED)
     stayed = np.empty(0, dtype=np.int64)
     if share < 1.0 and active is not None and not active.full:
         stayed, _ = sampled(active.coordinates, SAMPLED)
 
     def gradient(weights: np.ndarray) -> np.ndarray:
-        return test.gradient[weights if full else np.searchsorted(asked.coordinates, weights)]
+        return test.gradient[weights if full else np.searchsorted(tested.coordinates, weights)]
 
     return {
         "members": members.astype(np.int32),
         "gradient": gradient(members),
         "share": np.array(share),
-        "asked": np.array(len(asked)),
+        "tested": np.array(len(tested)),
         "stayed": stayed.astype(np.int32),
         "stayed_gradient": gradient(stayed),
         "l1": np.array(test.l1),
@@ -241,7 +241,7 @@ class ProbeStore:
         """Whether it is an entry's turn to be kept, or a probe's first."""
         return entry[0] % self.cadence == 0 or entry[0] in self._firsts.values()
 
-    def at(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
+    def last(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
         """What probe ``name`` saw last up to ``iteration``, and at which iteration that was."""
         entries = self._entries[:]
         k = bisect_right(entries, iteration, key=lambda entry: entry[0])

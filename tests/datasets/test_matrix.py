@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse
 
 from datasets import DataError, Products
-from datasets.names import Names, pair, with_products
+from datasets.names import LazyNames, pair, with_products
 
 
 def explicit(base, degree, bias):
@@ -87,7 +87,7 @@ def test_pairs_are_numbered_in_lexicographic_order(d):
 
 
 def test_names_of_products_follow_the_columns():
-    names = with_products(Names.numbered(3), 2, True)
+    names = with_products(LazyNames.numbered(3), 2, True)
     assert list(names) == ["x1", "x2", "x3", "x1 × x2", "x1 × x3", "x2 × x3", "bias"]
     assert names[-1] == "bias"
     assert names[3:5] == ["x1 × x2", "x1 × x3"]

@@ -34,7 +34,7 @@ def ratios():
             tol=1e-15,
         )
         trace = solvers.solve(problem, solver, max_iter=400, max_seconds=20, probes=(SCORES,))
-        z = [trace.probes.at("scores", k)[1]["z"] for k in trace.probes.iterations("scores")]
+        z = [trace.probes.last("scores", k)[1]["z"] for k in trace.probes.iterations("scores")]
         away = np.array([np.linalg.norm(v - star) for v in z])
         known = np.flatnonzero(away < 1e-7 * np.linalg.norm(star))
         end = known[0] + 1 if known.size else away.size

@@ -27,31 +27,31 @@ SAFE = 200.0
 
 
 class Block(NamedTuple):
-    """Sequences side by side; step t is ``rows[at[t]:at[t + 1]]``, in the order of ``members``."""
+    """Sequences side by side; step t is ``rows[starts[t]:starts[t + 1]]``, in the order of ``members``."""
 
     members: np.ndarray  # sequences, the longest first
     rows: np.ndarray  # tokens, step by step
-    at: np.ndarray  # where each step begins, and the last one ends
+    starts: np.ndarray  # where each step begins, and the last one ends
     labels: np.ndarray  # of these tokens
     order: np.ndarray  # their places such that tokens ascend: to visit scores as they lie in memory
 
     def calls(self) -> list[tuple[int, int]]:
         """Runs of steps of at most some ``CALL_TOKENS`` tokens."""
         cuts = [0]
-        while cuts[-1] < self.at.size - 1:
-            nxt = int(np.searchsorted(self.at, self.at[cuts[-1]] + CALL_TOKENS, side="right")) - 1
+        while cuts[-1] < self.starts.size - 1:
+            nxt = int(np.searchsorted(self.starts, self.starts[cuts[-1]] + CALL_TOKENS, side="right")) - 1
             cuts.append(max(nxt, cuts[-1] + 1))
         return list(pairwise(cuts))
 
     def rows_of(self, place: int) -> np.ndarray:
         """Where in the block the tokens of one member lie."""
-        running = np.diff(self.at) > place
-        return self.at[:-1][running] + place
+        running = np.diff(self.starts) > place
+        return self.starts[:-1][running] + place
 
     def before(self) -> np.ndarray:
         """Where the token before lies, of each token from the second step on."""
-        running = np.diff(self.at)
-        return np.arange(self.at[1], self.at[-1]) - np.repeat(running[:-1], running[1:])
+        running = np.diff(self.starts)
+        return np.arange(self.starts[1], self.starts[-1]) - np.repeat(running[:-1], running[1:])
 
 
 def pack(offsets: np.ndarray, y: np.ndarray) -> list[Block]:
@@ -66,10 +66,10 @@ def pack(offsets: np.ndarray, y: np.ndarray) -> list[Block]:
         members = order[lo:hi]
         steps = np.arange(lengths[members[0]])
         running = members.size - np.searchsorted(lengths[members][::-1], steps, side="right")
-        at = np.concatenate([[0], np.cumsum(running)])
-        place = np.arange(at[-1]) - np.repeat(at[:-1], running)
+        starts = np.concatenate([[0], np.cumsum(running)])
+        place = np.arange(starts[-1]) - np.repeat(starts[:-1], running)
         rows = offsets[members[place]] + np.repeat(steps, running)
-        blocks.append(Block(members, rows, at, y[rows], np.argsort(rows)))
+        blocks.append(Block(members, rows, starts, y[rows], np.argsort(rows)))
         lo = hi
     return blocks
 
@@ -115,21 +115,23 @@ class Messages:
         np.exp(self.E, out=self.E)
         self.sums = np.empty(n)
         for begin, end in block.calls():
-            forward(self.E, block.at, transitions.forth, self.alpha, self.sums, begin, end)
+            forward(self.E, block.starts, transitions.forth, self.alpha, self.sums, begin, end)
             pulse()
         logs = np.log(self.sums)
         self.losses = np.zeros(block.members.size)
-        add_losses(logs, self.tops, own, block.at, block.labels, transitions.Λ, transitions.top, self.losses)
+        add_losses(
+            logs, self.tops, own, block.starts, block.labels, transitions.Λ, transitions.top, self.losses
+        )
         for place in self.wide:  # log Z(x) of scores of zero, taken back
-            at = block.rows_of(place)
-            self.losses[place] -= logs[at].sum() + transitions.top * (at.size - 1)
+            rows = block.rows_of(place)
+            self.losses[place] -= logs[rows].sum() + transitions.top * (rows.size - 1)
 
     def _set_aside(self, spread: np.ndarray) -> np.ndarray:
-        step = np.searchsorted(self.block.at, np.flatnonzero(spread), side="right") - 1
-        places = np.unique(np.flatnonzero(spread) - self.block.at[step])
+        step = np.searchsorted(self.block.starts, np.flatnonzero(spread), side="right") - 1
+        places = np.unique(np.flatnonzero(spread) - self.block.starts[step])
         for place in places:
-            at = self.block.rows_of(place)
-            self.E[at], self.tops[at] = 0.0, 0.0
+            rows = self.block.rows_of(place)
+            self.E[rows], self.tops[rows] = 0.0, 0.0
         return places
 
     def marginals(self, G: np.ndarray) -> np.ndarray:
@@ -140,11 +142,11 @@ class Messages:
         β, P, b = scratch("beta", n, m), scratch("marginals", n, m), scratch("ahead", block.members.size, m)
         self.E /= self.sums[:, None]
         for begin, end in reversed(block.calls()):
-            backward(self.E, self.alpha, block.at, self.transitions.back, β, b, P, begin, end)
+            backward(self.E, self.alpha, block.starts, self.transitions.back, β, b, P, begin, end)
             self.pulse()
         for place in self.wide:
-            at = block.rows_of(place)
-            β[at], P[at] = 0.0, 0.0
+            rows = block.rows_of(place)
+            β[rows], P[rows] = 0.0, 0.0
         scatter_residual(P, block.rows, block.labels, block.order, G)
         return β
 
@@ -152,7 +154,7 @@ class Messages:
         """Marginal of the pair of labels that each token from the second step on makes with the one before
         it; ``β`` is that of :meth:`marginals`."""
         before, y = self.block.before(), self.block.labels
-        k, c = y[before], y[self.block.at[1] :]
+        k, c = y[before], y[self.block.starts[1] :]
         return self.alpha[before, k] * self.transitions.forth[k, c] * β[before, c]
 
 
@@ -190,14 +192,14 @@ def row_sum(a):
 
 
 @kernel
-def forward(E, at, forth, alpha, sums, begin, end):
+def forward(E, starts, forth, alpha, sums, begin, end):
     """Forward messages of steps ``begin`` to ``end``, and the ``sums`` that they were divided by."""
     for t in range(begin, end):
-        lo, hi = at[t], at[t + 1]
+        lo, hi = starts[t], starts[t + 1]
         if t == 0:
             alpha[lo:hi] = 1.0
         else:
-            np.dot(alpha[at[t - 1] : at[t - 1] + hi - lo], forth, alpha[lo:hi])
+            np.dot(alpha[starts[t - 1] : starts[t - 1] + hi - lo], forth, alpha[lo:hi])
         a, e = alpha[lo:hi].reshape(-1), E[lo:hi].reshape(-1)
         for q in range(a.size):
             a[q] *= e[q]
@@ -209,33 +211,33 @@ def forward(E, at, forth, alpha, sums, begin, end):
 
 
 @kernel
-def add_losses(logs, tops, own, at, labels, transitions, top, losses):
+def add_losses(logs, tops, own, starts, labels, transitions, top, losses):
     """losses += log Z(x) - score(y) of each sequence, from the logarithms of the sums of its messages."""
-    for t in range(at.size - 1):
-        for s in range(at[t + 1] - at[t]):
-            i = at[t] + s
+    for t in range(starts.size - 1):
+        for s in range(starts[t + 1] - starts[t]):
+            i = starts[t] + s
             losses[s] += logs[i] + tops[i] - own[i]
             if t > 0:
-                losses[s] += top - transitions[labels[at[t - 1] + s], labels[i]]
+                losses[s] += top - transitions[labels[starts[t - 1] + s], labels[i]]
 
 
 @kernel
-def backward(E, alpha, at, back, beta, b, P, begin, end):
+def backward(E, alpha, starts, back, beta, b, P, begin, end):
     """Node marginals P of steps ``end`` - 1 down to ``begin``, and at each token the β that pairs it with the
     next one of its sequence, zero at its end; E has been divided by the sums of the forward messages, so that
     alphaᵀb = 1 at each token. Steps are worked on as one long array: rows are too short for good loops."""
     m = E.shape[1]
     e, a, β, ahead, p = E.reshape(-1), alpha.reshape(-1), beta.reshape(-1), b.reshape(-1), P.reshape(-1)
     for t in range(end - 1, begin - 1, -1):
-        lo, hi = m * at[t], m * at[t + 1]
-        going = at[t + 2] - at[t + 1] if t + 2 < at.size else 0
+        lo, hi = m * starts[t], m * starts[t + 1]
+        going = starts[t + 2] - starts[t + 1] if t + 2 < starts.size else 0
         if going:
-            np.dot(beta[at[t] : at[t] + going], back, b[:going])
+            np.dot(beta[starts[t] : starts[t] + going], back, b[:going])
         ahead[m * going : hi - lo] = 1.0
         β[lo + m * going : hi] = 0.0
         multiply(a[lo:hi], ahead, p[lo:hi])
         if t > 0:
-            multiply(e[lo:hi], ahead, β[m * at[t - 1] :])
+            multiply(e[lo:hi], ahead, β[m * starts[t - 1] :])
 
 
 @kernel

@@ -153,7 +153,7 @@ class BoundChains(BoundLoss):
             messages = Messages(block, transitions, scores, None, 0.0, self.pulse)
             found[k] = messages.true_pairs(messages.marginals(G))
             for place, tokens in self._wide(messages):
-                later = block.rows_of(place)[1:] - block.at[1]
+                later = block.rows_of(place)[1:] - block.starts[1]
                 found[k][later] = log_true_pairs(scores.Z[tokens], transitions.Λ, self.y[tokens], self.pulse)
 
         self.team.each(task, range(len(self.blocks)), self.pulse)

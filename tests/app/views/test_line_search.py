@@ -52,7 +52,7 @@ def test_whoever_records_trials_shows_them(id):
         assert not refused[np.argmax(data["alpha"][order])], "the one taken is below the rule"
         if id not in BY_ROWS:
             assert data["t"][-1] == pytest.approx(trace.step[row])
-            seen = trace.probes.at("line", int(k))[1]
+            seen = trace.probes.last("line", int(k))[1]
             assert trace.objective[row] == pytest.approx(float(seen["phi"][-1]), rel=1e-12)
 
 
@@ -66,7 +66,7 @@ def test_of_the_searches_of_a_pass_the_longest_is_shown_and_its_row_named(id):
     trace = run(id)
     k = int(trace.iteration[np.argmax(trace.ls_trials)])
     view = LineSearch(trace, Cursor(run=trace, iteration=k, follow=False))
-    row = int(trace.probes.at("line", k)[1]["block"])
+    row = int(trace.probes.last("line", k)[1]["block"])
     assert 0 <= row <= trace.info["problem"]["n_features"]
     name = "transitions" if row == trace.info["problem"]["n_features"] else trace.names.feature(row)
     assert name in view._said.object

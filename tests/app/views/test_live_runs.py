@@ -74,9 +74,9 @@ class Restless(ProbeStore):
         if (k := next(self._coming, None)) is not None:
             self.observe(Iterate(k))
 
-    def at(self, name, iteration):
+    def last(self, name, iteration):
         self._go_on()
-        return super().at(name, iteration)
+        return super().last(name, iteration)
 
     def entries(self, name):
         self._go_on()

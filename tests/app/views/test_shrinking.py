@@ -10,7 +10,7 @@ import solvers
 from app.views import Shrinking
 from app.views.cursor import Cursor
 from app.views.states import NONZERO, RETURNED, SHRUNK, UNSEEN, ZERO, states, used
-from app.views.working_set import ROWS, _lines
+from app.views.working_set import LINES, _lines
 from solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
 from solvers.methods.prox_qn import ShrinkTest
 from solvers.problems.working_set import WorkingSet
@@ -155,7 +155,7 @@ def test_a_huge_problem_is_mapped_without_a_vector_of_its_length():
 
 
 def test_a_group_of_weights_shows_a_returned_member_and_else_what_most_are(trace, monkeypatch):
-    monkeypatch.setattr("app.views.working_set.ROWS", 2)
+    monkeypatch.setattr("app.views.working_set.LINES", 2)
     view = at(trace, 4).map
     assert view._image.shape[0] == 2
     assert RETURNED in view._image[:, 4]
@@ -163,7 +163,7 @@ def test_a_group_of_weights_shows_a_returned_member_and_else_what_most_are(trace
 
 
 def test_a_click_on_a_group_picks_a_weight_of_the_colour_that_was_clicked(trace, monkeypatch):
-    monkeypatch.setattr("app.views.working_set.ROWS", 1)
+    monkeypatch.setattr("app.views.working_set.LINES", 1)
     view = at(trace, 4)
     view.map._tapped(type("Click", (), {"x": 4.5, "y": 0.5}))
     assert view.why.weight == 5, "painted as back, and it is the one that came back"
@@ -183,8 +183,8 @@ def test_lines_are_single_at_the_bottom_and_share_all_weights(count):
     sizes = np.diff(edges)
     assert edges[0] == 0
     assert edges[-1] == count
-    assert len(sizes) <= ROWS
-    assert count <= ROWS or len(sizes) > 0.9 * ROWS
+    assert len(sizes) <= LINES
+    assert count <= LINES or len(sizes) > 0.9 * LINES
     assert (sizes > 0).all()
     assert (np.diff(np.log(edges[edges > 40])) < 0.06).all(), "no group is much thicker than its neighbours"
     assert (sizes[:20] == 1).all()
@@ -286,7 +286,7 @@ def test_rows_of_the_map_are_named_by_their_first_weight(trace, monkeypatch):
     view = at(trace, 4).map
     assert view._source.data["names"] == [["abcdefgh"[j] for j in view._shown]]
     assert view._source.data["until"] == [4]
-    monkeypatch.setattr("app.views.working_set.ROWS", 2)
+    monkeypatch.setattr("app.views.working_set.LINES", 2)
     assert at(trace, 4).map._source.data["names"] == [
         ["abcdefgh"[view._shown[0]], f"{'abcdefgh'[view._shown[1]]} and 2 more"]
     ]

@@ -28,7 +28,7 @@ def test_late_proximal_steps_equal_an_eager_loop(kind, penalty):
     late = [next(iterates).w.copy() for _ in range(2)]
 
     n, rng, w, t = problem.loss.n_instances, np.random.default_rng(3), np.zeros(problem.size), 0
-    penalty = problem.penalty.at((problem.lam or 0.0) / (problem.scale * n))
+    penalty = problem.penalty.at_lam((problem.lam or 0.0) / (problem.scale * n))
     for found in late:
         for i in rng.permutation(n):
             t += 1

@@ -62,8 +62,8 @@ def test_violation_of_no_weights_is_zero():
 def test_zero_is_optimal_at_lam_max_and_not_below(penalty):
     g0 = np.array([0.3, -1.7, 0.9])
     lam_max = penalty.lam_max(g0)
-    assert penalty.at(lam_max).violation(np.zeros(3), g0) == pytest.approx(0.0, abs=1e-15)
-    assert penalty.at(0.99 * lam_max).violation(np.zeros(3), g0) > 0.0
+    assert penalty.at_lam(lam_max).violation(np.zeros(3), g0) == pytest.approx(0.0, abs=1e-15)
+    assert penalty.at_lam(0.99 * lam_max).violation(np.zeros(3), g0) > 0.0
 
 
 @pytest.mark.parametrize("penalty", [NoPenalty(), L2(1.0)], ids=lambda p: p.id)
@@ -72,7 +72,7 @@ def test_smooth_penalties_have_no_lam_max(penalty):
 
 
 def test_another_strength_keeps_the_other_parameters():
-    penalty = ElasticNet(1.0, rho=0.25).at(8.0)
+    penalty = ElasticNet(1.0, rho=0.25).at_lam(8.0)
     assert (penalty.l1, penalty.ridge) == (2.0, 6.0)
 
 

@@ -109,8 +109,8 @@ def test_zero_is_optimal_at_lam_max_and_not_below(penalty):
     penalty = penalty.over(4)
     g0 = np.random.default_rng(5).normal(size=24)
     lam_max = penalty.lam_max(g0)
-    assert penalty.at(lam_max).violation(np.zeros(24), g0) <= 1e-14
-    assert penalty.at(0.999 * lam_max).violation(np.zeros(24), g0) > 0.0
+    assert penalty.at_lam(lam_max).violation(np.zeros(24), g0) <= 1e-14
+    assert penalty.at_lam(0.999 * lam_max).violation(np.zeros(24), g0) > 0.0
     assert penalty.lam_max(np.zeros(24)) == 0.0
 
 
@@ -121,7 +121,7 @@ def test_sparse_group_ends_in_its_two_parts():
 
 
 def test_rows_keep_their_width_at_another_strength():
-    penalty = SparseGroup(1.0, rho=0.25).over(3).at(8.0)
+    penalty = SparseGroup(1.0, rho=0.25).over(3).at_lam(8.0)
     assert penalty.width == 3
     assert penalty.row_norms == (2.0, 6.0, 0.0)
 

@@ -32,20 +32,20 @@ def test_a_run_is_observed_through_its_live_references():
     assert store.iterations("weights") == list(range(7))
     assert store.iterations("line") == list(range(1, 7))
     for k in range(7):
-        _, seen = store.at("weights", k)
+        _, seen = store.last("weights", k)
         assert seen["indices"].size == trace.nnz[k]
         assert seen["size"] == problem.size
-        _, active = store.at("active", k)
+        _, active = store.last("active", k)
         mask = mask_of(active, "inside")
         assert mask.sum() == trace.working_set[k] == active["inside_count"]
         assert mask[seen["indices"]].all()
-    np.testing.assert_array_equal(np.flatnonzero(trace.w), store.at("weights", 6)[1]["indices"])
+    np.testing.assert_array_equal(np.flatnonzero(trace.w), store.last("weights", 6)[1]["indices"])
     for k in range(1, 7):
-        _, line = store.at("line", k)
+        _, line = store.last("line", k)
         assert line["t"].size == trace.ls_trials[k]
         assert line["t"][-1] == trace.step[k]
         assert line["start"][0] == pytest.approx(trace.objective[k - 1])
-        assert store.at("memory", k)[1]["YY"].size == trace.memory_pairs[k]
+        assert store.last("memory", k)[1]["YY"].size == trace.memory_pairs[k]
 
 
 def test_a_reader_finds_a_row_for_all_that_probes_and_metrics_have_seen(monkeypatch):
@@ -78,7 +78,7 @@ def test_what_a_probe_has_seen_once_is_never_all_gone(monkeypatch):
     store = ProbeStore([WEIGHTS, rare])
     for k in range(200):
         observe(store, [k])
-        assert (store.at("rare", 0) is not None) == (k >= 73)
+        assert (store.last("rare", 0) is not None) == (k >= 73)
         assert store.iterations("weights")[-1] == k
     assert store.cadence > 4
     assert store.bytes < 10_000 + 2_000, "the limit, and one entry more"
@@ -94,12 +94,12 @@ def test_the_shrinking_test_tells_who_stays_and_why():
     store, largest = trace.probes, np.inf
     assert trace.working_set.min() < problem.size
     for k in store.iterations("shrinking"):
-        test, active = store.at("shrinking", k)[1], store.at("active", k)[1]
+        test, active = store.last("shrinking", k)[1], store.last("active", k)[1]
         if "epoch-start" not in trace.events[k]:  # M̂ is then that of the test before, which ended the epoch
             assert test["bound"] == lam - largest / N
         largest = float(test["largest"])
         w = np.zeros(problem.size)
-        weights = store.at("weights", k)[1]
+        weights = store.last("weights", k)[1]
         w[weights["indices"]] = weights["values"]
         stay = (np.abs(test["gradient"]) > test["bound"]) | (w[test["members"]] != 0.0)
         np.testing.assert_array_equal(test["members"][stay], np.flatnonzero(mask_of(active, "inside")))
@@ -118,10 +118,10 @@ def test_of_very_many_weights_the_test_is_seen_at_a_sample_and_the_working_set_w
     monkeypatch.undo()
     exact = solvers.solve(problem, solver, max_iter=20, probes=(SHRINKING,)).probes
     for k in trace.probes.iterations("shrinking"):
-        seen, full = trace.probes.at("shrinking", k)[1], exact.at("shrinking", k)[1]
-        assert seen["asked"] == full["members"].size
+        seen, full = trace.probes.last("shrinking", k)[1], exact.last("shrinking", k)[1]
+        assert seen["tested"] == full["members"].size
         assert seen["members"].size <= 20
-        assert seen["share"] == 1.0 or seen["share"] * seen["asked"] <= 10
+        assert seen["share"] == 1.0 or seen["share"] * seen["tested"] <= 10
         for members, gradient in (("members", "gradient"), ("stayed", "stayed_gradient")):
             places = np.searchsorted(full["members"], seen[members])
             np.testing.assert_array_equal(full["members"][places], seen[members])
@@ -142,12 +142,12 @@ def test_scores_are_kept_of_small_problems_only(monkeypatch):
     problem = solvers.make_problem(chains(), lam_ratio=0.1)
     solver = solvers.make_solver("prox-qn")
     trace = solvers.solve(problem, solver, max_iter=5, probes=(SCORES, WEIGHTS))
-    weights = trace.probes.at("weights", 5)[1]
+    weights = trace.probes.last("weights", 5)[1]
     w = np.zeros(problem.size)
     w[weights["indices"]] = weights["values"]
     scores = problem.at(w).scores
     expected = np.concatenate([scores.Z.ravel(), scores.tail])
-    np.testing.assert_allclose(trace.probes.at("scores", 5)[1]["z"], expected, atol=1e-12)
+    np.testing.assert_allclose(trace.probes.last("scores", 5)[1]["z"], expected, atol=1e-12)
     monkeypatch.setattr(module, "MOST_SCORES", 10)
     assert solvers.solve(problem, solver, max_iter=2, probes=(SCORES,)).probes.iterations("scores") == []
 
@@ -171,7 +171,9 @@ def test_rows_are_seen_in_the_order_of_their_norms(id, monkeypatch):
         np.testing.assert_allclose(seen["norms"], norms[seen["rows"]], rtol=1e-6)
         np.testing.assert_allclose(seen["pattern"], W[seen["rows"]], rtol=1e-6)
     monkeypatch.setattr(module, "MOST_ROWS", 2)
-    kept = solvers.solve(problem, solvers.make_solver(id), max_iter=8, probes=(ROWS,)).probes.at("rows", 8)[1]
+    kept = solvers.solve(problem, solvers.make_solver(id), max_iter=8, probes=(ROWS,)).probes.last("rows", 8)[
+        1
+    ]
     assert kept["rows"].tolist() == seen["rows"].tolist()[:2]
     assert kept["count"] == seen["count"]
     monkeypatch.setattr(module, "MOST_WEIGHTS", problem.size - 1)
@@ -201,15 +203,15 @@ def test_what_was_seen_is_a_copy():
     store = ProbeStore([WEIGHTS])
     store.observe(Iterate(0, objective=1.0, w=w))
     w[:] = 5.0
-    np.testing.assert_array_equal(store.at("weights", 0)[1]["values"], np.ones(3))
+    np.testing.assert_array_equal(store.last("weights", 0)[1]["values"], np.ones(3))
 
 
 def test_the_nearest_earlier_observation_is_shown():
     store = ProbeStore([WEIGHTS])
-    assert store.at("weights", 3) is None
+    assert store.last("weights", 3) is None
     observe(store, [0, 2, 5])
-    assert [store.at("weights", k)[0] for k in (0, 1, 2, 4, 5, 99)] == [0, 0, 2, 2, 5, 5]
-    assert store.at("line", 2) is None
+    assert [store.last("weights", k)[0] for k in (0, 1, 2, 4, 5, 99)] == [0, 0, 2, 2, 5, 5]
+    assert store.last("line", 2) is None
 
 
 def test_a_full_store_halves_its_cadence_and_keeps_the_first_and_the_newest(monkeypatch):

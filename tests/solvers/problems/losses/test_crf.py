@@ -149,7 +149,7 @@ def test_blocks_hold_every_token_once_step_by_step():
     (block,) = module.pack(offsets, np.arange(16) % 5)
     np.testing.assert_array_equal(np.sort(block.rows), np.arange(16))
     np.testing.assert_array_equal(lengths[block.members], [7, 3, 3, 2, 1])
-    np.testing.assert_array_equal(np.diff(block.at), [5, 4, 3, 1, 1, 1, 1])
+    np.testing.assert_array_equal(np.diff(block.starts), [5, 4, 3, 1, 1, 1, 1])
     np.testing.assert_array_equal(block.labels, block.rows % 5)
     for place, s in enumerate(block.members):
         np.testing.assert_array_equal(block.rows[block.rows_of(place)], np.arange(offsets[s], offsets[s + 1]))

@@ -1,4 +1,4 @@
-"""X row by row, and what is added up over its columns, from its blocks of columns."""
+"""X row by row, made from its blocks of columns, and the sums of squares of its columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Rows(NamedTuple):
     values: np.ndarray
 
     def squared_norms(self) -> np.ndarray:
-        """‖x_i‖² of each row."""
+        """Return ‖x_i‖² of each row."""
         if self.values.size == 0:
             return np.diff(self.starts).astype(float)
         sums = np.concatenate([[0.0], np.cumsum(self.values**2)])
@@ -26,7 +26,7 @@ class Rows(NamedTuple):
 
 @kernel
 def column_squares(starts, values):
-    """Σ x² of each column; ``values`` is empty for a matrix of ones."""
+    """Return Σ x² of each column; ``values`` is empty for a matrix of ones."""
     out = np.zeros(starts.shape[1] - 1)
     for b in range(starts.shape[0]):
         for j in range(out.size):
@@ -37,7 +37,7 @@ def column_squares(starts, values):
 
 @kernel
 def transpose(edges, starts, rows, values):
-    """Blocks by columns to rows; features ascend within a row."""
+    """Turn blocks of columns into rows, in which features ascend."""
     place = np.zeros(edges[-1] + 1, np.int64)
     for b in range(starts.shape[0]):
         for p in range(starts[b, 0], starts[b, -1]):

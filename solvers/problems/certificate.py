@@ -9,7 +9,7 @@ from .problem import Point, Problem
 
 
 def duality_gap(problem: Problem, point: Point) -> float | None:
-    """An upper bound of f(w) - f* at ``point``, in units of f; None where none is known.
+    """Return an upper bound of f(w) - f* at ``point``, in units of f; None where none is known.
 
     A penalty with a ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ), v the minimum-norm
     subgradient, or any other where the loss has kinks. For a norm λΩ the residual G of the loss, shrunk by
@@ -33,7 +33,7 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
 
 
 def can_be_certified(problem: Problem) -> bool:
-    """Whether :func:`duality_gap` knows a bound for this loss and penalty."""
+    """Tell whether :func:`duality_gap` knows a bound for this loss and penalty."""
     penalty = problem.penalty
     by_dual = penalty.sparse and problem.smooth and Trait.CONJUGATE in problem.loss.traits
     return penalty.ridge > 0.0 or by_dual

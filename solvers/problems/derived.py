@@ -1,4 +1,4 @@
-"""What is made of the data once, at its first use, and shared by all runs."""
+"""Arrays made of the data once, at their first use, and shared by all runs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..compute.jit import compile_clock
 
 
 class Derived:
-    """Things made at their first use by whoever comes first. Their making is nobody's solving: each user, the
-    first and the later ones alike, is charged for it as set-up.
+    """Arrays made of the data at their first use. Each run that uses one counts the time it took as set-up,
+    whether it was the first to use it or not.
 
     ``setup_seconds``: CPU seconds that the things used here took. ``spent``: wall and CPU seconds that this
     user has spent here on making them, or waiting for them, compiling left out.
@@ -29,13 +29,13 @@ class Derived:
         self._used: set[str] = set()
 
     def attached(self) -> Self:
-        """The same things for another user, with an account of its own."""
+        """Share the arrays with another user, which gets an account of its own."""
         other = copy.copy(self)
         other._forget()
         return other
 
     def __call__(self, name: str, make: Callable[[], Any]) -> Any:
-        """The thing called ``name``, which ``make`` makes."""
+        """Return the array called ``name``, made by ``make`` if it is not there yet."""
         if name not in self._used:
             wall, cpu, compiled = time.perf_counter(), time.thread_time(), compile_clock.spent()
             with self._lock:

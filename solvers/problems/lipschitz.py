@@ -19,7 +19,7 @@ TOL, MARGIN = 1e-4, 1.01
 
 
 def constant_param() -> str:
-    """The hyper-parameter of solvers that take these constants as step."""
+    """Declare ``constant``, for solvers whose steps are one over these constants."""
     return param(
         "tight",
         "Lipschitz constants: as low as is known, or the larger ones of the paper",
@@ -28,16 +28,17 @@ def constant_param() -> str:
 
 
 def block_constants(problem: Problem, constant: str) -> np.ndarray:
-    """K_j of the weights of each feature, shape (n_features,); with ``Trait.LIPSCHITZ``.
+    """Return K_j of the weights of each feature, shape (n_features,); with ``Trait.LIPSCHITZ``.
 
-    Blondel et al. 2013, appendix A, for ``constant="paper"``.
+    Blondel et al. 2013, appendix A, for ``constant="paper"``; the factor of Σ_i x_ij² there is the loss's
+    ``curvature``.
     """
     bounds = problem.loss.block_curvature(lambda C: squared_sums(problem, C), constant == "tight")
     return problem.scale * bounds + problem.penalty.ridge
 
 
 def overall_constant(problem: Problem, constant: str) -> float:
-    """K of all weights: 1.01 times the largest eigenvalue of s Xᵀ diag(c) X by Lanczos, c the
+    """Return K of all weights: 1.01 times the largest eigenvalue of s Xᵀ diag(c) X by Lanczos, c the
     curvature of the loss of each row; Σ_j K_j, with ‖X‖_F² for ‖X‖₂², for ``constant="paper"``."""
     ridge = problem.penalty.ridge
     if constant == "paper":
@@ -59,7 +60,7 @@ def overall_constant(problem: Problem, constant: str) -> float:
 
 
 def squared_sums(problem: Problem, C: np.ndarray) -> np.ndarray:
-    """Σ_i x_ij² C_ik, shape (n_features, k)."""
+    """Return Σ_i x_ij² C_ik, shape (n_features, k)."""
     design = problem.design
     out = np.zeros((design.n_features, C.shape[1]))
     for b in range(design.n_blocks):

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Knows(NamedTuple):
-    """Which of the two measures the iterates of a solver carry themselves, all or some of them."""
+    """Tells which of the two measures a solver computes itself, for all or some of its iterates."""
 
     violation: bool
     dual_gap: bool
 
 
 def met(problem: Problem, record: Mapping[str, object], tol: float) -> str | None:
-    """Why the iterate of a record is optimal to ``tol``, in a sentence; None if that is not known.
+    """Say in a sentence why the iterate of a record is optimal to ``tol``; None if that is not known.
 
     A violation is compared with that at w = 0 and with rounding, a gap with |f|.
     """
@@ -44,14 +44,14 @@ def met(problem: Problem, record: Mapping[str, object], tol: float) -> str | Non
 
 
 def missing(problem: Problem, knows: Knows) -> str | None:
-    """Name of the record's field to measure for a solver that does not know it; None if there is none."""
+    """Name the field of the record to measure for a solver that does not know it; None if there is none."""
     if problem.smooth:
         return None if knows.violation else "violation"
     return None if knows.dual_gap or not can_be_certified(problem) else "dual_gap"
 
 
 def measured(field: str, point: Point) -> float:
-    """The violation or the proved gap at a point; nan where it is not known."""
+    """Compute the violation or the proved gap at a point; nan where there is no way to."""
     if field == "violation":
         return point.violation()
     gap = duality_gap(point.problem, point)
@@ -59,7 +59,7 @@ def measured(field: str, point: Point) -> float:
 
 
 def why_no_tol(problem: Problem, knows: Knows) -> str | None:
-    """Why a tolerance could never end a run of a solver on this problem, in a sentence; None if it can."""
+    """Say in a sentence why a tolerance could never end a run of a solver on this problem; None if it can."""
     if problem.smooth or knows.dual_gap or can_be_certified(problem):
         return None
     return (

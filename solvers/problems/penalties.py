@@ -43,29 +43,30 @@ class Penalty(Declared):
 
     @property
     def l1(self) -> float:
-        """Strength of ‖w‖₁."""
+        """Return the strength of ‖w‖₁."""
         return 0.0
 
     @property
     def ridge(self) -> float:
-        """Strength of ½‖w‖²."""
+        """Return the strength of ½‖w‖²."""
         return 0.0
 
     @property
     def row_norms(self) -> tuple[float, float, float]:
-        """The part with kinks on a row: strengths of ‖v‖₁, ‖v‖₂ and ‖v‖_∞; with ``Trait.GROUP_SEPARABLE``."""
+        """Return the part with kinks on a row: strengths of ‖v‖₁, ‖v‖₂ and ‖v‖_∞; with
+        ``Trait.GROUP_SEPARABLE``."""
         return self.l1, 0.0, 0.0
 
     def at_lam(self, lam: float) -> Self:
-        """The same penalty at another strength."""
+        """Return a copy of the penalty at another λ."""
         return self._holding(lam=lam)
 
     def over(self, width: int) -> Self:
-        """The same penalty on weights that come in rows of ``width``."""
+        """Return a copy of the penalty for weights in rows of ``width``."""
         return self._holding(width=width)
 
     def value(self, w: np.ndarray) -> float:
-        """λR(w)."""
+        """Return λR(w)."""
         value = 0.0
         if self.l1:
             value += self.l1 * float(np.abs(w[w != 0.0]).sum())
@@ -74,20 +75,21 @@ class Penalty(Declared):
         return value
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
-        """argmin_w ½‖w - v‖² + step·(part with kinks)(w): soft-thresholding."""
+        """Return argmin_w ½‖w - v‖² + step·(part with kinks)(w): soft-thresholding."""
         return soft_threshold(v, step * self.l1)
 
     def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """Minimum-norm subgradient of the objective where its smooth part has gradient ``g``; eq. (16) of
-        Zhong et al. 2014, the pseudo-gradient of Andrew and Gao 2007."""
+        """Return the minimum-norm subgradient of the objective where its smooth part has gradient ``g``; eq.
+        (16) of Zhong et al. 2014, the pseudo-gradient of Andrew and Gao 2007."""
         return min_norm_subgradient(w, g, self.l1)
 
     def violation(self, w: np.ndarray, g: np.ndarray) -> float:
-        """Largest absolute entry of the minimum-norm subgradient."""
+        """Return the largest absolute entry of the minimum-norm subgradient."""
         return largest_violation(w, g, self.l1)
 
     def lam_max(self, g0: np.ndarray) -> float | None:
-        """Smallest λ at which w = 0 is optimal, for the loss gradient ``g0`` there; None if there is none."""
+        """Return the smallest λ at which w = 0 is optimal, for the loss gradient ``g0`` there; None if there
+        is none."""
         return None
 
 
@@ -184,7 +186,7 @@ class RowPenalty(Penalty):
         return out
 
     def violation(self, w: np.ndarray, g: np.ndarray) -> float:
-        """Largest norm ‖·‖₂ of a row of the minimum-norm subgradient."""
+        """Return the largest norm ‖·‖₂ of a row of the minimum-norm subgradient."""
         return float(rows_violation(self._rows(w), self._rows(g), *self.row_norms))
 
     def _rows(self, w: np.ndarray) -> np.ndarray:
@@ -245,17 +247,17 @@ class SparseGroup(RowPenalty):
 
 
 def sup_norm(g: np.ndarray) -> float:
-    """‖g‖_∞."""
+    """Return ‖g‖_∞."""
     return float(max(g.max(initial=0.0), -g.min(initial=0.0)))
 
 
 def soft_threshold(v: np.ndarray, threshold: float) -> np.ndarray:
-    """S(v, τ) = sign(v) max(|v| - τ, 0), entry by entry."""
+    """Return S(v, τ) = sign(v) max(|v| - τ, 0), entry by entry."""
     return v - np.clip(v, -threshold, threshold) if threshold else v.copy()
 
 
 def min_norm_subgradient(w: np.ndarray, g: np.ndarray, l1: float) -> np.ndarray:
-    """g + l1 sign(w) where w ≠ 0, S(g, l1) where w = 0."""
+    """Return g + l1 sign(w) where w ≠ 0, S(g, l1) where w = 0."""
     out = np.empty_like(g)
     _min_norm_subgradient(w, g, l1, out)
     return out
@@ -278,7 +280,7 @@ def _min_norm_subgradient(w, g, l1, out):
 
 @kernel
 def largest_violation(w, g, l1):
-    """Largest absolute entry of the minimum-norm subgradient, without a vector of them."""
+    """Return the largest absolute entry of the minimum-norm subgradient, without a vector of its entries."""
     largest = 0.0
     for j in range(w.size):
         largest = max(largest, abs(_entry(w[j], g[j], l1)))

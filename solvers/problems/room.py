@@ -1,4 +1,4 @@
-"""Whether there is room for a problem, asked before anything is allocated."""
+"""Check of the room in memory for a problem, before anything is allocated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_room(data: Any) -> None:
 
 
 def physical_memory() -> int | None:
-    """Bytes of memory of this machine; None where the system does not tell."""
+    """Return the bytes of memory of this machine; None where the system does not tell."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -16,7 +16,7 @@ TIE = 1e-12
 
 @kernel
 def norm(v):
-    """‖v‖₂, by a loop: array expressions take longer to compile than all the rest here."""
+    """Return ‖v‖₂, by a loop: array expressions take longer to compile than all the rest here."""
     squares = 0.0
     for c in range(v.size):
         squares += v[c] * v[c]
@@ -25,7 +25,7 @@ def norm(v):
 
 @kernel
 def row_value(v, l1, l2, sup):
-    """The penalty of a row."""
+    """Return the penalty of a row."""
     total, squares, top = 0.0, 0.0, 0.0
     for c in range(v.size):
         a = abs(v[c])
@@ -37,7 +37,8 @@ def row_value(v, l1, l2, sup):
 
 @kernel
 def row_prox(v, l1, l2, sup):
-    """v ← argmin_u ½‖u - v‖² + penalty(u): ℓ1 first, then the norm of the row (the other order is wrong)."""
+    """Replace v by argmin_u ½‖u - v‖² + penalty(u): ℓ1 first, then the norm of the row (the other order is
+    wrong)."""
     if l1 > 0.0:
         for c in range(v.size):
             v[c] = soft_thresholded(v[c], l1)
@@ -55,13 +56,13 @@ def row_prox(v, l1, l2, sup):
 
 @kernel
 def soft_thresholded(v, l1):
-    """S(v, l1), without -0."""
+    """Return S(v, l1) of a number, without -0."""
     return max(v - l1, 0.0) + min(v + l1, 0.0)
 
 
 @kernel
 def simplex_threshold(u, total):
-    """θ with Σ max(u - θ, 0) = total > 0; negative where Σ|u| < total and u >= 0.
+    """Find θ with Σ max(u - θ, 0) = total > 0; negative where Σ|u| < total and u >= 0.
 
     Michelot 1986: θ over all entries, then over those above it, until none is left out.
     """
@@ -79,7 +80,7 @@ def simplex_threshold(u, total):
 
 @kernel
 def row_subgradient(w, g, l1, l2, sup, out):
-    """The shortest g + u, u a subgradient of the penalty at w, into ``out``."""
+    """Write the shortest g + u to ``out``, u a subgradient of the penalty at w."""
     top, squares = 0.0, 0.0
     for c in range(w.size):
         top = max(top, abs(w[c]))
@@ -112,7 +113,7 @@ def row_subgradient(w, g, l1, l2, sup, out):
 
 @kernel
 def rows_value(W, l1, l2, sup):
-    """Sum of the penalty over rows."""
+    """Sum the penalty over rows."""
     total = 0.0
     for j in range(W.shape[0]):
         total += row_value(W[j], l1, l2, sup)
@@ -121,21 +122,21 @@ def rows_value(W, l1, l2, sup):
 
 @kernel
 def rows_prox(V, l1, l2, sup):
-    """The prox of each row, in place."""
+    """Replace each row by its prox."""
     for j in range(V.shape[0]):
         row_prox(V[j], l1, l2, sup)
 
 
 @kernel
 def rows_subgradient(W, G, l1, l2, sup, out):
-    """The minimum-norm subgradient of each row."""
+    """Write the minimum-norm subgradient of each row to ``out``."""
     for j in range(W.shape[0]):
         row_subgradient(W[j], G[j], l1, l2, sup, out[j])
 
 
 @kernel
 def rows_violation(W, G, l1, l2, sup):
-    """Largest ℓ2 norm of a row of the minimum-norm subgradient."""
+    """Return the largest ℓ2 norm of a row of the minimum-norm subgradient."""
     largest, out = 0.0, np.empty(W.shape[1])
     for j in range(W.shape[0]):
         row_subgradient(W[j], G[j], l1, l2, sup, out)
@@ -145,7 +146,7 @@ def rows_violation(W, G, l1, l2, sup):
 
 @kernel
 def sparse_group_dual(G, rho):
-    """The smallest t with ‖S(G_j, ρt)‖₂ <= (1 - ρ)t for all rows j: the dual norm of
+    """Find the smallest t with ‖S(G_j, ρt)‖₂ <= (1 - ρ)t for all rows j: the dual norm of
     ρ‖·‖₁ + (1 - ρ)Σ‖·‖₂, by bisection in the rows that are not satisfied yet."""
     t = 0.0
     for j in range(G.shape[0]):

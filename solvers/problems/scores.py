@@ -1,4 +1,4 @@
-"""Scores A w: what a design makes of weights, and a loss is a function of."""
+"""Scores A w, which a design computes from weights and a loss is a function of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..compute.jit import kernel
 class Scores:
     """A w: one row of Z a sample (token), and the tail of the weights passed through beside it.
 
-    Opaque to solvers, which only hand them around: only Design, Loss and Line look inside.
+    Solvers only pass them on: Design, Loss and Line alone look inside.
     """
 
     __slots__ = ("Z", "tail")
@@ -20,11 +20,11 @@ class Scores:
         self.tail = tail  # (n_tail,)
 
     def plus(self, t: float, delta: Scores) -> Scores:
-        """These scores moved by ``t`` times ``delta``, as new ones."""
+        """Return new scores, these plus ``t`` times ``delta``."""
         return Scores(self.Z + t * delta.Z, self.tail + t * delta.tail)
 
     def dot(self, other: Scores) -> float:
-        """Sum of the products of entries, those of the tail included."""
+        """Sum the products of entries, those of the tail included."""
         return float(np.vdot(self.Z, other.Z) + self.tail @ other.tail)
 
     def __neg__(self) -> Scores:
@@ -38,6 +38,6 @@ class Scores:
 
 @kernel
 def add_scaled(z, t, delta):
-    """z += t delta, without a temporary."""
+    """Add t delta to z, without a temporary."""
     for i in range(z.size):
         z[i] += t * delta[i]

@@ -1,4 +1,4 @@
-"""A set of weights a solver confines itself to, and the order in which the data is walked for it."""
+"""Set of weights that a solver confines itself to, and the order in which products visit the data for it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Columns(NamedTuple):
 
 
 class Lineage:
-    """What a working set shares with the sets it was restricted from: columns of X side by side."""
+    """Columns of X copied side by side, shared by a working set and the sets it was restricted from."""
 
     def __init__(self) -> None:
-        #: how often a partial gradient was asked for
+        #: number of partial gradients computed so far
         self.gradients = 0
         #: the set whose columns were gathered, how many entries they have, and the columns
         self.base: WorkingSet | None = None
@@ -46,7 +46,7 @@ class WorkingSet:
         size: int,
         lineage: Lineage | None = None,
     ) -> None:
-        """``coordinates`` None means all ``size`` of them, which are not written down until asked for."""
+        """``coordinates`` None means all ``size`` of them, which are listed when first needed."""
         self.n_features, self.n_outputs, self.size = n_features, n_outputs, size
         self._coordinates = coordinates
         body = n_features * n_outputs
@@ -57,7 +57,7 @@ class WorkingSet:
 
     @property
     def coordinates(self) -> np.ndarray:
-        """The members, int64, ascending."""
+        """List the members, int64, ascending."""
         if self._coordinates is None:
             self._coordinates = np.arange(self.size)
         return self._coordinates
@@ -67,15 +67,16 @@ class WorkingSet:
 
     @property
     def full(self) -> bool:
-        """Whether every weight is in the set."""
+        """Tell whether every weight is in the set."""
         return len(self) == self.size
 
     def take(self, w: np.ndarray) -> np.ndarray:
-        """The members' entries of a vector over all weights (the vector itself when all are members)."""
+        """Return the members' entries of a vector over all weights (the vector itself when all are
+        members)."""
         return w if self.full else w[self.coordinates]
 
     def restrict(self, mask: np.ndarray) -> WorkingSet:
-        """The members where ``mask`` (one boolean a member) holds."""
+        """Return the set of the members for which ``mask`` (one boolean a member) is true."""
         if mask.all():
             return self
         kept = np.flatnonzero(mask) if self.full else self.coordinates[mask]
@@ -83,25 +84,27 @@ class WorkingSet:
 
     @property
     def tail(self) -> np.ndarray:
-        """Positions in the tail of its members."""
+        """List the members in the tail by their position in it."""
         return self.coordinates[self.n_body :] - self.n_features * self.n_outputs
 
     def by_output(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``starts`` (n_outputs + 1), ``features`` and ``order``: member ``order[q]`` is weight
+        """Return ``starts`` (n_outputs + 1), ``features`` and ``order``: member ``order[q]`` is weight
         (``features[q]``, c) for starts[c] <= q < starts[c + 1]; features ascend within an output."""
         if self._grouped is None:
             self._grouped = group_by_output(self.coordinates[: self.n_body], self.n_outputs)
         return self._grouped
 
     def places_in(self, base: WorkingSet) -> np.ndarray:
-        """Where the members, taken by output, stand in the ``by_output`` order of a set that has them all."""
+        """Return, for the members in ``by_output`` order, their positions in that of ``base``, which has them
+        all."""
         rank = np.empty(base.n_body, dtype=np.int64)
         rank[base.by_output()[2]] = np.arange(base.n_body)
         members = np.searchsorted(base.coordinates[: base.n_body], self.coordinates[: self.n_body])
         return rank[members[self.by_output()[2]]]
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Features with a member, ascending, and for each member of the body the position of its feature."""
+        """Return the features that have a member, ascending, and for each member of the body the position of
+        its feature among them."""
         if self._rows is None:
             features = self.coordinates[: self.n_body] // self.n_outputs
             starts = np.ones(features.size, dtype=bool)
@@ -112,7 +115,7 @@ class WorkingSet:
 
 @kernel
 def group_by_output(coordinates, n_outputs):
-    """Counting sort of body coordinates by output; see :meth:`WorkingSet.by_output`."""
+    """Sort body coordinates by output, by counting; see :meth:`WorkingSet.by_output`."""
     starts = np.zeros(n_outputs + 1, np.int64)
     for q in range(coordinates.size):
         starts[coordinates[q] % n_outputs + 1] += 1

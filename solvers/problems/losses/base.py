@@ -1,4 +1,4 @@
-"""What a loss is: a function of the scores alone, chosen by name, then bound to labels."""
+"""Base classes of losses: functions of the scores alone, chosen by name, then bound to labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .instances import Instances
 
 
 class Loss(Declared):
-    """A loss to choose: what it is called, what it offers, and its hyper-parameters; it holds no data.
+    """Base of losses as they are chosen: names, traits and hyper-parameters, without data.
 
     A subclass declares ``id``, ``name``, ``summary``, ``paper``, the ``kinds`` of labels it takes, what it
     offers (``traits``), its paper's convention (``average``: mean or sum over instances), hyper-parameters by
@@ -44,14 +44,14 @@ class Loss(Declared):
     sample_code: ClassVar[int] = -1
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundLoss:
-        """The loss for the labels of ``part`` (with ``y`` and ``offsets``); ``parents`` is the tree of
+        """Return the loss for the labels of ``part`` (with ``y`` and ``offsets``); ``parents`` is the tree of
         classes, where there is one."""
         raise TypeError(f"{type(self).__name__} does not define bind")
 
 
 @dataclass(frozen=True, eq=False)
 class BoundLoss:
-    """L(Z, tail) summed over instances, for the labels it holds: a value of its own.
+    """Base of losses with their labels: L(Z, tail), summed over instances.
 
     ``declared`` is the loss it was made by, with the hyper-parameters. Two are equal if they are of one class
     and their declared loss and data are equal; with arrays inside they cannot be hashed. A subclass is a
@@ -91,80 +91,83 @@ class BoundLoss:
 
     @property
     def n_instances(self) -> int:
-        """Number of instances: samples, or sequences."""
+        """Count the instances: samples, or sequences."""
         raise TypeError(f"{type(self).__name__} does not define n_instances")
 
     @property
     def n_tail(self) -> int:
-        """Number of weights that are passed through beside the scores."""
+        """Count the weights of the tail, which are passed through beside the scores."""
         return 0
 
     def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
-        """The same loss that works with this team and pulse."""
+        """Return a copy of the loss that works with this team and pulse."""
         return replace(self, team=team, pulse=pulse)
 
     def first(self, n: int, most: int) -> tuple[Self, int]:
-        """The loss of the first ``n`` instances, cut off after ``most`` rows of X, and the rows they take."""
+        """Return the loss of the first ``n`` instances, cut off after ``most`` rows of X, and the rows they
+        take."""
         raise TypeError(f"{type(self).__name__} does not define first")
 
     def instances_of(self, rows: np.ndarray) -> np.ndarray:
-        """The instances that these rows of X (ascending) belong to, ascending."""
+        """Return the instances that these rows of X (ascending) belong to, ascending."""
         return rows
 
     def subset(self, instances: np.ndarray) -> tuple[Self, np.ndarray]:
-        """The loss of these instances (ascending), and the rows of X they take."""
+        """Return the loss of these instances (ascending), and the rows of X they take."""
         raise TypeError(f"{type(self).__name__} does not define subset")
 
     @property
     def labels(self) -> np.ndarray:
-        """All labels in one int64 array, the same number of them for each row of scores."""
+        """Return all labels in one int64 array, the same number of them for each row of scores."""
         return np.ascontiguousarray(self.y, dtype=np.int64).reshape(-1)
 
     def instances(self) -> Instances:
-        """What kernels read that take one instance at a time; with ``Trait.SAMPLES``."""
+        """Return what kernels read that take one instance at a time; with ``Trait.SAMPLES``."""
         offsets, none = np.arange(self.n_instances + 1), np.zeros(0, dtype=np.int64)
         return Instances(self.sample_code, offsets, self.labels, none, none)
 
     @property
     def label_sets(self) -> np.ndarray | None:
-        """Where instances have sets of labels: 1 for those they have and 0 for the others, (n, m)."""
+        """Return 1 for the labels that an instance has and 0 for the others, (n, m); None where each has
+        one."""
         return None
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
-        """Loss of each instance at ``scores + t delta``, shape (n_instances,)."""
+        """Return the loss of each instance at ``scores + t delta``, shape (n_instances,)."""
         raise TypeError(f"{type(self).__name__} does not define values")
 
     def residual(self, scores: Scores) -> Scores:
-        """∂L/∂Z and ∂L/∂tail at ``scores``, of the sum over instances; any one subgradient at a kink."""
+        """Return ∂L/∂Z and ∂L/∂tail at ``scores``, of the sum over instances; any one subgradient at a
+        kink."""
         raise TypeError(f"{type(self).__name__} does not define residual")
 
     def predict(self, scores: Scores) -> np.ndarray:
-        """Labels that the model would give, in the coding of the data set."""
+        """Return the labels that the model gives, in the coding of the data set."""
         raise TypeError(f"{type(self).__name__} does not define predict")
 
     def value(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> float:
-        """Sum over instances, added pairwise in a fixed order whatever the number of threads."""
+        """Sum the loss over instances, pairwise in a fixed order whatever the number of threads."""
         return float(np.sum(self.values(scores, delta, t)))
 
     def metric(self, scores: Scores) -> float:
-        """Share of labels predicted right."""
+        """Return the share of labels predicted right."""
         return float(np.mean(self.predict(scores) == self.y))
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
-        """The subgradient G at ``scores`` with the largest ‹G, delta› (Yu et al. 2010, eq. (15)); of a smooth
-        loss, the residual."""
+        """Return the subgradient G at ``scores`` with the largest ‹G, delta› (Yu et al. 2010, eq. (15)); of a
+        smooth loss, the residual."""
         self._check_smooth("subgradient_sup")
         return self.residual(scores)
 
     def slope(self, scores: Scores, delta: Scores, t: float = 0.0, side: int = 1) -> float:
-        """Derivative of t -> L(scores + t delta) from the right (``side`` 1) or from the left (-1); a smooth
-        loss has one for both. It is the sup of ‹G, ±delta› over subgradients G."""
+        """Return the derivative of t -> L(scores + t delta) from the right (``side`` 1) or from the left
+        (-1); a smooth loss has one for both. It is the sup of ‹G, ±delta› over subgradients G."""
         ahead = delta if side > 0 else -delta
         return side * self.subgradient_sup(scores.plus(t, delta), ahead).dot(ahead)
 
     def breakpoints(self, scores: Scores, delta: Scores) -> np.ndarray:
-        """Steps t > 0, ascending, at which the slope along ``scores + t delta`` jumps; none where the loss is
-        smooth."""
+        """Return the steps t > 0, ascending, at which the slope along ``scores + t delta`` jumps; none where
+        the loss is smooth."""
         self._check_smooth("breakpoints")
         return np.zeros(0)
 
@@ -173,20 +176,22 @@ class BoundLoss:
             raise TypeError(f"{self.id} has kinks: {type(self).__name__} must define {method} to be used so")
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """-L*(αG) for the ``residual`` G at ``scores`` and 0 < α <= 1, L* the convex conjugate: the minimum
-        of L(Z) - α‹G, Z› over all Z, or a lower bound of it, tight at α = 1; with ``Trait.CONJUGATE``."""
+        """Return -L*(αG) for the ``residual`` G at ``scores`` and 0 < α <= 1, L* the convex conjugate: the
+        minimum of L(Z) - α‹G, Z› over all Z, or a lower bound of it, tight at α = 1; with
+        ``Trait.CONJUGATE``."""
         raise TypeError(f"{type(self).__name__} does not define dual_value")
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """∂²L/∂z² of single scores at the rows whose residual is ``G``; with ``Trait.DIAGONAL_HESSIAN``."""
+        """Return ∂²L/∂z² of single scores at the rows whose residual is ``G``; with
+        ``Trait.DIAGONAL_HESSIAN``."""
         raise TypeError(f"{type(self).__name__} does not define diagonal")
 
     def curvature(self, tight: bool) -> np.ndarray:
-        """Upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row, as low as is known, or the paper's;
-        with ``Trait.LIPSCHITZ``."""
+        """Return upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row: as low as is known if
+        ``tight``, else the paper's; with ``Trait.LIPSCHITZ``."""
         raise TypeError(f"{type(self).__name__} does not define curvature")
 
     def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
-        """Upper bounds of the largest eigenvalue of the Hessian by the weights of each feature j;
+        """Return upper bounds of the largest eigenvalue of the Hessian by the weights of each feature j;
         ``sums(C)`` gives Σ_i x_ij² C_ik for any C (rows, k)."""
         return sums(self.curvature(tight)[:, None])[:, 0]

@@ -17,21 +17,21 @@ CHUNK = 2_000_000
 
 
 def log_partition(Z: np.ndarray, transitions: np.ndarray, pulse: Callable[[], None]) -> float:
-    """log Z(x) for scores Z (tokens, labels)."""
+    """Return log Z(x) for scores Z (tokens, labels)."""
     return _messages(Z, transitions, pulse)[0]
 
 
 def add_log_marginals(
     Z: np.ndarray, transitions: np.ndarray, G: np.ndarray, pairs: np.ndarray, pulse: Callable[[], None]
 ) -> None:
-    """G += node marginals, ``pairs`` += the sum of the pair marginals."""
+    """Add node marginals to G, and the sum of the pair marginals to ``pairs``."""
     _backward(Z, transitions, G, pairs, None, None, pulse)
 
 
 def log_true_pairs(
     Z: np.ndarray, transitions: np.ndarray, y: np.ndarray, pulse: Callable[[], None]
 ) -> np.ndarray:
-    """Marginals of the pairs (y_i-1, y_i), of all tokens but the first."""
+    """Return the marginals of the pairs (y_i-1, y_i), of all tokens but the first."""
     own = np.zeros(Z.shape[0])
     _backward(Z, transitions, np.zeros(Z.shape), np.zeros(transitions.shape), y, own, pulse)
     return own[1:]
@@ -68,7 +68,7 @@ def _runs(Z: np.ndarray) -> list[tuple[int, int]]:
 
 @kernel
 def log_dot(a, b):
-    """log Σ_k exp(a[k] + b[k]), for any finite entries."""
+    """Return log Σ_k exp(a[k] + b[k]), for any finite entries."""
     high = a[0] + b[0]
     for k in range(1, a.size):
         high = max(high, a[k] + b[k])
@@ -80,7 +80,7 @@ def log_dot(a, b):
 
 @kernel
 def log_forward_run(Z, into, alpha, lo, hi):
-    """Messages of tokens lo to hi, each shifted to a maximum of zero; returns the sum of the shifts.
+    """Write the messages of tokens lo to hi, each shifted to a maximum of zero; return the sum of the shifts.
     ``into`` holds the transitions by the label they lead to."""
     m = Z.shape[1]
     shifts = 0.0
@@ -98,7 +98,7 @@ def log_forward_run(Z, into, alpha, lo, hi):
 
 @kernel
 def log_forward(Z, transitions, alpha):
-    """All forward messages; returns log Z(x)."""
+    """Write all forward messages to alpha; return log Z(x)."""
     n, m = Z.shape
     log_z = log_forward_run(Z, transitions.T.copy(), alpha, 0, n)
     total = 0.0
@@ -109,7 +109,7 @@ def log_forward(Z, transitions, alpha):
 
 @kernel
 def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
-    """Marginals of tokens hi - 1 down to lo, added to G and ``pairs``; ``beta`` is the message that comes in
+    """Add marginals of tokens hi - 1 down to lo to G and ``pairs``; ``beta`` is the message that comes in
     and, then, the one that goes out. With labels ``y``, ``own[i]`` takes the marginal of the pair of labels
     that ends at i."""
     m = Z.shape[1]
@@ -139,7 +139,7 @@ def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
 
 @kernel
 def log_chain(Z, transitions, G, pairs):
-    """Returns log Z(x); node marginals are added to G, pair marginals to ``pairs``."""
+    """Add node marginals to G and pair marginals to ``pairs``; return log Z(x)."""
     alpha = np.empty(Z.shape)
     log_z = log_forward(Z, transitions, alpha)
     log_backward(Z, transitions, alpha, np.zeros(Z.shape[1]), 0, Z.shape[0], G, pairs, None, None)

@@ -1,4 +1,4 @@
-"""Forward-backward of many chains side by side, with scaled messages.
+"""Forward-backward of many chains side by side, with scaled messages: Zhong et al. 2014, appendix D.1.
 
 Sequences of similar length form a block, stored step by step: all first tokens, then the second tokens of
 those that have one, and so on. The longest come first, so the sequences that go on at a step are the first of
@@ -36,7 +36,7 @@ class Block(NamedTuple):
     order: np.ndarray  # their places such that tokens ascend: to visit scores as they lie in memory
 
     def calls(self) -> list[tuple[int, int]]:
-        """Runs of steps of at most some ``CALL_TOKENS`` tokens."""
+        """Cut the steps into runs of at most some ``CALL_TOKENS`` tokens."""
         cuts = [0]
         while cuts[-1] < self.starts.size - 1:
             nxt = int(np.searchsorted(self.starts, self.starts[cuts[-1]] + CALL_TOKENS, side="right")) - 1
@@ -44,18 +44,18 @@ class Block(NamedTuple):
         return list(pairwise(cuts))
 
     def rows_of(self, place: int) -> np.ndarray:
-        """Where in the block the tokens of one member lie."""
+        """Return where in the block the tokens of one member lie."""
         running = np.diff(self.starts) > place
         return self.starts[:-1][running] + place
 
     def before(self) -> np.ndarray:
-        """Where the token before lies, of each token from the second step on."""
+        """Return, for each token from the second step on, where the token before it lies."""
         running = np.diff(self.starts)
         return np.arange(self.starts[1], self.starts[-1]) - np.repeat(running[:-1], running[1:])
 
 
 def pack(offsets: np.ndarray, y: np.ndarray) -> list[Block]:
-    """Blocks of whole sequences, of similar length in each, of some ``BLOCK_TOKENS`` tokens."""
+    """Cut sequences into blocks of some ``BLOCK_TOKENS`` tokens, whole and of similar length in each."""
     lengths = np.diff(offsets)
     order = np.argsort(-lengths, kind="stable")
     filled = np.cumsum(lengths[order])
@@ -135,9 +135,9 @@ class Messages:
         return places
 
     def marginals(self, G: np.ndarray) -> np.ndarray:
-        """Write node marginals minus the truth (20) to the rows of G, and return β: the pair marginals of the
-        token at i of the block and the next one are ``alpha[i] β[i]ᵀ`` times exp(Λ). Of wide members G gets
-        minus the truth, and β is zero. To be called once: E is divided by the sums."""
+        """Write node marginals minus the truth (eq. (20)) to the rows of G, and return β: the pair marginals
+        of the token at i of the block and the next one are ``alpha[i] β[i]ᵀ`` times exp(Λ). Of wide members G
+        gets minus the truth, and β is zero. To be called once: E is divided by the sums."""
         block, (n, m) = self.block, self.alpha.shape
         β, P, b = scratch("beta", n, m), scratch("marginals", n, m), scratch("ahead", block.members.size, m)
         self.E /= self.sums[:, None]
@@ -151,8 +151,8 @@ class Messages:
         return β
 
     def true_pairs(self, β: np.ndarray) -> np.ndarray:
-        """Marginal of the pair of labels that each token from the second step on makes with the one before
-        it; ``β`` is that of :meth:`marginals`."""
+        """Return the marginal of the pair of labels that each token from the second step on makes with the
+        one before it; ``β`` is that of :meth:`marginals`."""
         before, y = self.block.before(), self.block.labels
         k, c = y[before], y[self.block.starts[1] :]
         return self.alpha[before, k] * self.transitions.forth[k, c] * β[before, c]
@@ -160,8 +160,8 @@ class Messages:
 
 @kernel
 def gather(Z, delta, t, rows, labels, order, safe, E, tops, own, spread):
-    """E = Z + t delta minus its row maxima ``tops``, at ``rows``; ``own`` is the score of the label, and
-    ``spread`` tells which rows spread beyond ``safe``."""
+    """Write Z + t delta at ``rows`` to E, minus its row maxima, which go to ``tops``; ``own`` is the score of
+    the label, and ``spread`` tells which rows spread beyond ``safe``."""
     m = Z.shape[1]
     for i in order:
         z, dz = Z[rows[i]], delta[rows[i]]
@@ -178,7 +178,7 @@ def gather(Z, delta, t, rows, labels, order, safe, E, tops, own, spread):
 
 @kernel
 def row_sum(a):
-    """Σ_c a[c], in four parts that do not wait for each other."""
+    """Return Σ_c a[c], in four parts that do not wait for each other."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     fours = a.size // 4 * 4
     for c in range(0, fours, 4):
@@ -193,7 +193,8 @@ def row_sum(a):
 
 @kernel
 def forward(E, starts, forth, alpha, sums, begin, end):
-    """Forward messages of steps ``begin`` to ``end``, and the ``sums`` that they were divided by."""
+    """Write forward messages of steps ``begin`` to ``end`` to alpha, and the numbers they were divided by to
+    ``sums``."""
     for t in range(begin, end):
         lo, hi = starts[t], starts[t + 1]
         if t == 0:
@@ -212,7 +213,8 @@ def forward(E, starts, forth, alpha, sums, begin, end):
 
 @kernel
 def add_losses(logs, tops, own, starts, labels, transitions, top, losses):
-    """losses += log Z(x) - score(y) of each sequence, from the logarithms of the sums of its messages."""
+    """Add log Z(x) - score(y) of each sequence to ``losses``, from the logarithms of the sums of its
+    messages."""
     for t in range(starts.size - 1):
         for s in range(starts[t + 1] - starts[t]):
             i = starts[t] + s
@@ -223,9 +225,10 @@ def add_losses(logs, tops, own, starts, labels, transitions, top, losses):
 
 @kernel
 def backward(E, alpha, starts, back, beta, b, P, begin, end):
-    """Node marginals P of steps ``end`` - 1 down to ``begin``, and at each token the β that pairs it with the
-    next one of its sequence, zero at its end; E has been divided by the sums of the forward messages, so that
-    alphaᵀb = 1 at each token. Steps are worked on as one long array: rows are too short for good loops."""
+    """Write node marginals P of steps ``end`` - 1 down to ``begin``, and at each token the β that pairs it
+    with the next one of its sequence, zero at its end; E has been divided by the sums of the forward
+    messages, so that alphaᵀb = 1 at each token. Steps are worked on as one long array: rows are too short for
+    good loops."""
     m = E.shape[1]
     e, a, β, ahead, p = E.reshape(-1), alpha.reshape(-1), beta.reshape(-1), b.reshape(-1), P.reshape(-1)
     for t in range(end - 1, begin - 1, -1):
@@ -242,14 +245,14 @@ def backward(E, alpha, starts, back, beta, b, P, begin, end):
 
 @kernel
 def multiply(x, y, out):
-    """out = x y, as far as x reaches."""
+    """Write the products x y to ``out``, as far as x reaches."""
     for q in range(x.size):
         out[q] = x[q] * y[q]
 
 
 @kernel
 def scatter_residual(P, rows, labels, order, G):
-    """Rows of G: marginals P minus the truth (20)."""
+    """Write marginals P minus the truth (eq. (20)) to the rows of G."""
     for i in order:
         g, p = G[rows[i]], P[i]
         for c in range(p.size):

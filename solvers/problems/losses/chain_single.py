@@ -10,7 +10,8 @@ from .chain_packed import SAFE
 
 @kernel
 def shift_rows(Z, wide, E, tops, spread):
-    """Row maxima, Z minus them in E (padded with -inf), which rows spread beyond SAFE (all if ``wide``)."""
+    """Write row maxima of Z to ``tops``, Z minus them to E (padded with -inf), and which rows spread beyond
+    SAFE (all if ``wide``) to ``spread``."""
     m = Z.shape[1]
     for i in range(Z.shape[0]):
         high, low = Z[i, 0], Z[i, 0]
@@ -25,7 +26,7 @@ def shift_rows(Z, wide, E, tops, spread):
 
 @kernel
 def _sum(a):
-    """Sum over padded columns, in four parts that do not wait for each other."""
+    """Sum padded columns, in four parts that do not wait for each other."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for c in range(0, a.size, 4):
         s0 += a[c]
@@ -37,7 +38,7 @@ def _sum(a):
 
 @kernel
 def _dot(a, b):
-    """aᵀb over padded columns, likewise."""
+    """Return aᵀb over padded columns, in four parts that do not wait for each other."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for c in range(0, a.size, 4):
         s0 += a[c] * b[c]
@@ -49,7 +50,7 @@ def _dot(a, b):
 
 @kernel
 def _advance(a, E, out):
-    """out = Σ_k a[k] E[k], over padded columns; four rows at a time keep the sums in registers."""
+    """Write Σ_k a[k] E[k] to ``out``, over padded columns; four rows at a time keep the sums in registers."""
     m = E.shape[0]
     out[:] = 0.0
     k = 0
@@ -67,7 +68,7 @@ def _advance(a, E, out):
 
 @kernel
 def marginals(Z, E, tops, transitions, forth, back, top, y, alpha, beta, G):
-    """Writes node marginals minus the truth (20) to G, and returns log Z(x) - score(y).
+    """Write node marginals minus the truth (Zhong et al. 2014, eq. (20)) to G; return log Z(x) - score(y).
 
     ``E`` and ``tops`` are those of :func:`shift_rows`, E after exp; ``forth`` and ``back`` are exp(Λ - top)
     in both orders, padded like E. The pair marginals of tokens i and i + 1 are alpha[i] beta[i + 1]ᵀ times

@@ -18,9 +18,9 @@ from .rows import MULTICLASS_HINGE, MULTITASK_HINGE, row_derivatives, row_loss, 
 
 
 class ColumnData(NamedTuple):
-    """What kernels along columns read: which loss, the labels of all samples, and X in blocks of rows. Column
-    j of block b is ``values[starts[b, j]:starts[b, j + 1]]`` (empty for ones) at ``rows``, counted from
-    ``edges[b]``."""
+    """Arrays that kernels along columns read: which loss, the labels of all samples, and X in blocks of rows.
+    Column j of block b is ``values[starts[b, j]:starts[b, j + 1]]`` (empty for ones) at ``rows``, counted
+    from ``edges[b]``."""
 
     code: int
     y: np.ndarray
@@ -32,13 +32,13 @@ class ColumnData(NamedTuple):
 
 @kernel
 def scratch_for(m):
-    """The argument ``work`` of the kernels below."""
+    """Allocate the argument ``work`` of the kernels below."""
     return np.empty((2 * m + 2, m))
 
 
 @kernel
 def column_entries(starts, j):
-    """Number of samples with feature j."""
+    """Count the samples with feature j."""
     total = 0
     for b in range(starts.shape[0]):
         total += starts[b, j + 1] - starts[b, j]
@@ -47,7 +47,8 @@ def column_entries(starts, j):
 
 @kernel
 def column_derivatives(data, Z, j, G, H, work):
-    """Loss of the samples with feature j; G and H (m,) take Σ_i x_ij ∂ℓ_i/∂z and Σ_i x_ij² ∂²ℓ_i/∂z²."""
+    """Write Σ_i x_ij ∂ℓ_i/∂z to G (m,) and Σ_i x_ij² ∂²ℓ_i/∂z² to H (m,), over the samples with feature j;
+    return their loss."""
     G[:] = 0.0
     H[:] = 0.0
     if data.code == MULTICLASS_HINGE:
@@ -70,7 +71,7 @@ def column_derivatives(data, Z, j, G, H, work):
 
 @kernel
 def column_move(data, Z, j, change, work):
-    """Z += x_j change; returns the loss of the samples with feature j after it."""
+    """Add x_j changeᵀ to Z; return the loss of the samples with feature j after it."""
     if data.code == MULTICLASS_HINGE:
         return _multiclass_move(data, Z, j, change, work)
     if data.code == MULTITASK_HINGE:
@@ -89,9 +90,10 @@ def column_move(data, Z, j, change, work):
 
 @kernel
 def _multiclass_derivatives(data, Z, j, G, H, work):
-    """Algorithm 3, with sums P_kc = Σ x 2 max(A_ic, 0) and Q_kc = Σ x² 2 [A_ic > 0] over samples i of class
-    k: G_c = Σ_k≠c (P_kc - P_ck) and H_c = Σ_k≠c (Q_kc + Q_ck). A_ic is 1 where c is the class of i: that adds
-    one to the loss of each sample, which is taken off at the end."""
+    """Compute equations (5) and (6) of Blondel et al. 2013 by their Algorithm 3, with sums P_kc = Σ x 2
+    max(A_ic, 0) and Q_kc = Σ x² 2 [A_ic > 0] over samples i of class k: G_c = Σ_k≠c (P_kc - P_ck) and H_c =
+    Σ_k≠c (Q_kc + Q_ck). A_ic is 1 where c is the class of i: that adds one to the loss of each sample, which
+    is taken off at the end."""
     m = Z.shape[1]
     losses, seen = work[2 * m], work[2 * m + 1]
     losses[:] = 0.0
@@ -149,7 +151,7 @@ def _multiclass_move(data, Z, j, change, work):
 
 @kernel
 def _multitask_derivatives(data, Z, j, G, H, work):
-    """Equation (13)."""
+    """Compute equation (13) of Blondel et al. 2013, and the second derivatives, of the multitask hinge."""
     m = Z.shape[1]
     losses = work[2 * m]
     losses[:] = 0.0

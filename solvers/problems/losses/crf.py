@@ -25,7 +25,7 @@ from .rows import CHAIN
 
 @dataclass(frozen=True)
 class ChainCRF(Loss):
-    """Σ_i log Z(x_i) - score(y_i), score(y) = Σ_t z_t(y_t) + Σ_t Λ(y_t, y_t+1); eqs. (7), (20), (21)."""
+    """Σ_i log Z(x_i) - score(y_i), score(y) = Σ_t z_t(y_t) + Σ_t Λ(y_t, y_t+1); the loss in eq. (7)."""
 
     id = "chain-crf"
     name = "Chain CRF"
@@ -63,7 +63,7 @@ class BoundChains(BoundLoss):
         return self.n_outputs**2
 
     def _of(self, y: np.ndarray, offsets: np.ndarray) -> Self:
-        """The loss of other sequences."""
+        """Return the loss of other sequences."""
         pairs = count_pairs(y, offsets, self.n_outputs)
         return replace(self, y=y, offsets=offsets, blocks=pack(offsets, y), true_pairs=pairs)
 
@@ -101,6 +101,8 @@ class BoundChains(BoundLoss):
         return out
 
     def residual(self, scores: Scores) -> Scores:
+        """Return marginals minus the truth: of labels by token (eq. (20)), and of pairs, summed (eq.
+        (21))."""
         transitions = Transitions(scores.tail, self.n_outputs)
         G = np.empty_like(scores.Z)
         pairs = np.zeros((len(self.blocks), self.n_outputs, self.n_outputs))
@@ -116,9 +118,10 @@ class BoundChains(BoundLoss):
         return Scores(G, (pairs.sum(axis=0) - self.true_pairs).reshape(-1))
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """The entropy of the chain with marginals (1 - α) times the truth + α times the model's: Σ H(pairs) -
-        Σ H(inner tokens), a token being a chain of its own where a sequence has no other. Where α < 1 it is
-        below -L*(αG), which would allow each pair other marginals as long as their sum over pairs stays.
+        """Return the entropy of the chain with marginals (1 - α) times the truth + α times the model's: Σ
+        H(pairs) - Σ H(inner tokens), a token being a chain of its own where a sequence has no other. Where α
+        < 1 it is below -L*(αG), which would allow each pair other marginals as long as their sum over pairs
+        stays.
 
         No pair marginals are needed but those of the truth, p_t: of the model Σ H(pairs) follows from its
         whole entropy, which is L - ‹G, scores›, and mixing changes the entropy of a pair from H(p) to
@@ -143,8 +146,8 @@ class BoundChains(BoundLoss):
         return tokens(alpha) + alpha * (model - tokens(1.0)) + float(mixed)
 
     def true_pair_marginals(self, scores: Scores) -> np.ndarray:
-        """Marginals of the pairs that the labels of neighbours make, block by block; one for each token but
-        the first of its sequence."""
+        """Return the marginals of the pairs that the labels of neighbours make, block by block; one for each
+        token but the first of its sequence."""
         transitions = Transitions(scores.tail, self.n_outputs)
         G, found = np.empty_like(scores.Z), [np.zeros(0)] * len(self.blocks)
 
@@ -165,7 +168,7 @@ class BoundChains(BoundLoss):
         return μ * (1.0 - μ)
 
     def tail_diagonal(self, scores: Scores) -> np.ndarray:
-        """Σ_t p_t(1 - p_t) over pair marginals p_t, one a transition."""
+        """Return Σ_t p_t(1 - p_t) over pair marginals p_t, one a transition."""
         transitions = Transitions(scores.tail, self.n_outputs)
         out = np.zeros((len(self.blocks), self.n_outputs, self.n_outputs))
 
@@ -184,13 +187,13 @@ class BoundChains(BoundLoss):
         return out.sum(axis=0).reshape(-1)
 
     def _wide(self, messages: Messages) -> Iterator[tuple[int, slice]]:
-        """Members of a block whose scores spread too far: their places in it, and their tokens."""
+        """List the members of a block whose scores spread too far: their places in it, and their tokens."""
         for place in messages.wide:
             s = messages.block.members[place]
             yield place, slice(self.offsets[s], self.offsets[s + 1])
 
     def predict(self, scores: Scores) -> np.ndarray:
-        """Most likely label sequences (Viterbi)."""
+        """Return the most likely label sequences (Viterbi)."""
         labels = np.empty(int(self.offsets[-1]), dtype=np.int64)
         Λ = scores.tail.reshape(self.n_outputs, self.n_outputs)
         viterbi(scores.Z, Λ, self.offsets, labels)
@@ -198,7 +201,7 @@ class BoundChains(BoundLoss):
 
 
 def count_pairs(y: np.ndarray, offsets: np.ndarray, m: int) -> np.ndarray:
-    """How often label k is followed by label c in its sequence, (m, m)."""
+    """Count how often label k is followed by label c in its sequence, (m, m)."""
     pairs = np.zeros((m, m))
     inner = np.ones(y.size, dtype=bool)
     inner[offsets[:-1]] = False  # the first tokens have none before them
@@ -208,7 +211,7 @@ def count_pairs(y: np.ndarray, offsets: np.ndarray, m: int) -> np.ndarray:
 
 @kernel
 def viterbi(Z, transitions, offsets, labels):
-    """The highest-scoring label sequence of each sequence; ties go to the first label."""
+    """Write the highest-scoring labels of each sequence to ``labels``; ties go to the first label."""
     m = transitions.shape[0]
     best, new = np.empty(m), np.empty(m)
     for s in range(offsets.size - 1):

@@ -127,8 +127,8 @@ def multilabel_hinge_row(z, y, g, h):
 
 @kernel
 def row_derivatives(code, z, y, g, h):
-    """Loss of scores z (outputs,); g and h take its first and (generalized) second derivatives by single
-    scores."""
+    """Return the loss of scores z (outputs,); write its first and (generalized) second derivatives by single
+    scores to g and h."""
     if code == LOGISTIC:
         return logistic_row(z, y[0], g, h)
     if code == SOFTMAX:
@@ -142,14 +142,16 @@ def row_derivatives(code, z, y, g, h):
 
 @kernel
 def row_loss(code, z, y):
-    """Loss of scores z alone."""
+    """Return the loss of scores z, without derivatives."""
     return row_derivatives(code, z, y, None, None)
 
 
 @kernel
 def values_of(code, Z, y, out):
-    """Loss of each row of Z, whose labels are equal shares of y. The loss is chosen outside of the loops: a
-    choice at each row makes hinges three times as slow."""
+    """Write the loss of each row of Z to ``out``; y holds the labels, as many for each row.
+
+    The loss is chosen outside of the loops: a choice at each row makes hinges three times as slow.
+    """
     n = Z.shape[0]
     if code == LOGISTIC:
         z = Z.reshape(-1)
@@ -173,7 +175,7 @@ def values_of(code, Z, y, out):
 
 @kernel
 def residuals_of(code, Z, y, G):
-    """∂/∂Z of the sum over rows."""
+    """Write the derivatives of the loss by Z, summed over rows, to G."""
     n = Z.shape[0]
     if code == LOGISTIC:
         z, g = Z.reshape(-1), G.reshape(-1)

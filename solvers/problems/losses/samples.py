@@ -18,13 +18,13 @@ from .tree import downward, upward
 
 @kernel
 def residual_of(code, Z, tail, y, parents, leaves, G, G_tail):
-    """Loss of one instance with scores Z (tokens, outputs) and its labels y (one or more a token); G and
-    G_tail take its derivatives by Z and by the tail. Z may be used up."""
+    """Return the loss of one instance with scores Z (tokens, outputs) and labels y (one or more a token);
+    write its derivatives by Z and by the tail to G and G_tail. Z may be overwritten."""
     if code == TREE:
         return _tree(Z, y[0], parents, leaves, G)
     if code != CHAIN:
         return row_derivatives(code, Z[0], y, G[0], np.empty(Z.shape[1]))
-    # in one piece: each kernel called is optimized again in whoever calls it, and this is the largest
+    # in one piece: each kernel is optimized again inside every kernel that calls it, and this is the largest
     n, m = Z.shape
     padded = (m + 7) // 8 * 8
     transitions, pairs = tail.reshape((m, m)), G_tail.reshape((m, m))

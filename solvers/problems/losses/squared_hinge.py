@@ -26,11 +26,12 @@ class BoundSquaredHinge(CodedRowLoss):
     """Base: a sum of max(a, 0)² over margins a, each a difference of two scores or a single one."""
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Σ 2αa - α²a² over the active terms a, where Σ a² is the loss."""
+        """Return Σ 2αa - α²a² over the active terms a, where Σ a² is the loss."""
         return alpha * self._twice_active(residual) - alpha**2 * self.value(scores)
 
     def _twice_active(self, residual: Scores) -> float:
-        """Σ 2a over the active terms, from the residual: each adds 2a to the score that should be lower."""
+        """Return Σ 2a over the active terms, from the residual: each adds 2a to the score that should be
+        lower."""
         return over_rows(self, residual.Z, lambda G, part: float(G[G > 0.0].sum()))
 
 
@@ -56,19 +57,20 @@ class BoundMulticlassHinge(BoundSquaredHinge):
     """The multiclass squared hinge for labels ``y`` from 0 to m - 1."""
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Equation (6): 2 for each active other class, and their sum for the true one."""
+        """Return 2 for each active other class, and their sum for the true one (equation (6))."""
         h = 2.0 * (G > 0.0)
         h[np.arange(rows.size), self.y[rows]] = h.sum(axis=1)
         return h
 
     def curvature(self, tight: bool) -> np.ndarray:
-        """2m: a star of m nodes has m as largest eigenvalue of its Laplacian; 4(m - 1) in appendix A."""
+        """Return 2m, as a star of m nodes has m as largest eigenvalue of its Laplacian, or 4(m - 1), as in
+        appendix A."""
         m = self.n_outputs
         return np.full(self.n_instances, 2.0 * m if tight else 4.0 * (m - 1))
 
     def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
-        """min(2m s_j, 2(m max_c s_jc + s_j)) if tight, s_jc = Σ x_ij² over samples of class c: sums over
-        classes are far below the bound for samples that are all of one class."""
+        """Return min(2m s_j, 2(m max_c s_jc + s_j)) if tight, s_jc = Σ x_ij² over samples of class c: sums
+        over classes are far below the bound for samples that are all of one class."""
         if not tight:
             return super().block_curvature(sums, tight)
         by_class = sums(np.eye(self.n_outputs)[self.y])
@@ -117,7 +119,8 @@ class BoundMultitaskHinge(BoundSquaredHinge):
         return None if self.single else self.y
 
     def predict(self, scores: Scores) -> np.ndarray:
-        """The class with the highest score, or, where samples have several labels, 1 for scores above 0."""
+        """Return the class with the highest score, or, where samples have several labels, 1 for scores above
+        0."""
         return scores.Z.argmax(axis=1) if self.single else (scores.Z > 0.0).astype(np.int64)
 
     def metric(self, scores: Scores) -> float:
@@ -147,8 +150,8 @@ class BoundMultilabelHinge(BoundSquaredHinge):
     """The multilabel squared hinge for labels ``y`` of 0 and 1, (n, m)."""
 
     def curvature(self, tight: bool) -> np.ndarray:
-        """2m where there are labels of both sorts (a complete bipartite graph); appendix A's way gives
-        4|Y_i|(m - |Y_i|)."""
+        """Return 2m where there are labels of both sorts (a complete bipartite graph), or 4|Y_i|(m - |Y_i|),
+        as appendix A's way gives."""
         labels, m = self.y.sum(axis=1), self.n_outputs
         pairs = labels * (m - labels)
         return 2.0 * m * (pairs > 0) if tight else 4.0 * pairs
@@ -158,17 +161,17 @@ class BoundMultilabelHinge(BoundSquaredHinge):
         return self.y
 
     def predict(self, scores: Scores) -> np.ndarray:
-        """Ranks of the labels, 0 for the highest score."""
+        """Return the ranks of the labels, 0 for the highest score."""
         return np.argsort(np.argsort(-scores.Z, axis=1, kind="stable"), axis=1)
 
     def metric(self, scores: Scores) -> float:
-        """Share of pairs (label of the sample, other label) in the right order, mean over the samples that
-        have such pairs: 1 minus the ranking loss."""
+        """Return the share of pairs (label of the sample, other label) in the right order, mean over the
+        samples that have such pairs: 1 minus the ranking loss."""
         return 1.0 - ranking_loss(scores.Z, self.y)
 
 
 def indicators(y: Any, m: int) -> np.ndarray:
-    """Labels as 0 and 1, int64 (n, m), from classes (n,) or a sparse matrix of ones (n, m)."""
+    """Return labels as 0 and 1, int64 (n, m), from classes (n,) or a sparse matrix of ones (n, m)."""
     if sp.issparse(y):
         return np.ascontiguousarray(y.toarray() != 0, dtype=np.int64)
     return (np.arange(m) == np.asarray(y)[:, None]).astype(np.int64)

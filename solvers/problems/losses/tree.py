@@ -74,13 +74,14 @@ class BoundTree(RowLoss):
         upward(P, self.leaves, self.parents, G)
 
     def _leaf_scores(self, Z: np.ndarray) -> np.ndarray:
-        """α of the leaves, (rows, leaves), in scratch memory; Z is used up."""
+        """Return α of the leaves, (rows, leaves), in scratch memory; Z is overwritten."""
         P = scratch("leaves", Z.shape[0], self.leaves.size)
         downward(Z, self.parents, self.leaves, P)
         return P
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Entropies over the leaves of (1 - α) times the truth + α times the model's probabilities."""
+        """Sum the entropies over the leaves of (1 - α) times the truth + α times the model's
+        probabilities."""
 
         def term(G: np.ndarray, part: slice) -> float:
             P = alpha * G[:, self.leaves]
@@ -99,11 +100,11 @@ class BoundTree(RowLoss):
         return β * (1.0 - β)
 
     def curvature(self, tight: bool) -> np.ndarray:
-        """D/2, D the largest depth: the root's score changes nothing, each leaf sums D others."""
+        """Return D/2, D the largest depth: the root's score changes nothing, each leaf sums D others."""
         return np.full(self.n_instances, 0.5 * self._depths().max(initial=0))
 
     def predict(self, scores: Scores) -> np.ndarray:
-        """The leaf with the highest α."""
+        """Return the leaf with the highest α of each sample."""
         labels = np.empty(scores.Z.shape[0], dtype=np.int64)
         for lo, hi in row_chunks(labels.size, self.n_outputs):
             labels[lo:hi] = self.leaves[
@@ -112,20 +113,20 @@ class BoundTree(RowLoss):
         return labels
 
     def level_metrics(self, scores: Scores) -> list[float]:
-        """Share of samples whose predicted ancestor at depth 1, 2, ... is the true one (a leaf above that
-        depth stands for itself)."""
+        """Return the share of samples whose predicted ancestor at depth 1, 2, ... is the true one (a leaf
+        above that depth stands for itself)."""
         guess, truth = self._paths(self.predict(scores)), self._paths(self.y)
         return np.mean(guess == truth, axis=0).tolist()
 
     def _depths(self) -> np.ndarray:
-        """Number of nodes above each node."""
+        """Count the nodes above each node."""
         depth = np.zeros(self.n_outputs, dtype=np.int64)
         for k in range(1, self.n_outputs):
             depth[k] = depth[self.parents[k]] + 1
         return depth
 
     def _paths(self, leaf: np.ndarray) -> np.ndarray:
-        """Ancestors by depth, (samples, depths), the leaf itself below its own depth; -1 stays -1."""
+        """List ancestors by depth, (samples, depths), the leaf itself below its own depth; -1 stays -1."""
         depth = self._depths()
         paths = np.empty((leaf.size, int(depth.max(initial=0))), dtype=np.int64)
         node = leaf.copy()
@@ -138,7 +139,7 @@ class BoundTree(RowLoss):
 
 @kernel
 def downward(Z, parents, leaves, P):
-    """α(k) = α(parent) + z_k in place of Z; P takes the leaves'."""
+    """Pass messages down the tree: α(k) = α(parent) + z_k, in place of Z; P takes α of the leaves."""
     for i in range(Z.shape[0]):
         z = Z[i]
         for k in range(1, z.size):
@@ -149,7 +150,10 @@ def downward(Z, parents, leaves, P):
 
 @kernel
 def upward(P, leaves, parents, G):
-    """β(k) = the sum of P over the leaves below k; with P the probabilities minus the truth, eq. (22)."""
+    """Pass messages up the tree: write to G(k) the sum of P over the leaves below k.
+
+    With P the probabilities minus the truth this is β(k) - 1[k in Path(y)] of Zhong et al. 2014, eq. (22).
+    """
     for i in range(P.shape[0]):
         g = G[i]
         g[:] = 0.0

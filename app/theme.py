@@ -41,17 +41,17 @@ LEAST_PLAIN, MOST_PLAIN = 1e-3, 1e7
 
 @cache
 def asset(*names: str) -> str:
-    """The text of files in the assets folder, one after the other."""
+    """Return the text of files in the assets folder, one after the other."""
     return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
 
 
 def html(text: str = "", **layout: Any) -> pn.pane.HTML:
-    """A pane of HTML in the page's style."""
+    """Make a pane of HTML in the page's style."""
     return pn.pane.HTML(text, stylesheets=[asset("html.css")], **({"margin": 0} | layout))
 
 
 def column(*objects: Any, kind: str) -> pn.Column:
-    """A part of the page's frame, laid out as ``layout.css`` says."""
+    """Return a part of the page's frame, laid out as ``layout.css`` says."""
     made = pn.Column(
         *objects, css_classes=[kind], stylesheets=[asset("layout.css")], sizing_mode="stretch_width", margin=0
     )
@@ -64,26 +64,28 @@ def column(*objects: Any, kind: str) -> pn.Column:
 
 
 def seen(shown: bool) -> dict[str, str]:
-    """Styles that show something, or hide it and keep its place: the page need not be laid out anew.
-    Opacity because panes of HTML insist on being visible, visibility lest what is hidden takes the focus."""
+    """Return the styles that show something, or hide it and keep its place: the page need not be laid out
+    anew. Opacity because panes of HTML insist on being visible, visibility lest what is hidden takes the
+    focus."""
     if shown:
         return {"opacity": "1", "visibility": "inherit", "pointer-events": "auto"}
     return {"opacity": "0", "visibility": "hidden", "pointer-events": "none"}
 
 
 def dash(k: int) -> str:
-    """Dash of the run with number ``k``, unlike that of the next run and of the next of its colour."""
+    """Return the dash of the run with number ``k``, unlike that of the next run and of the next of its
+    colour."""
     return DASHES[(k % len(COLORS) + k // len(COLORS)) % len(DASHES)]
 
 
 def style(trace: Trace, place: int) -> tuple[str, str]:
-    """Colour and dash of a run: by the number it was given, else by its place among those shown."""
+    """Return colour and dash of a run: by the number it was given, else by its place among those shown."""
     k = trace.info.get("style", place)
     return COLORS[k % len(COLORS)], dash(k)
 
 
 def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: int = 280, **more) -> figure:
-    """An empty figure in the page's style; ``name`` is what a saved picture is called."""
+    """Make an empty figure in the page's style; ``name`` is what a saved picture is called."""
     fig = figure(
         height=height,
         sizing_mode="stretch_width",
@@ -103,7 +105,7 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
 
 
 def styled(fig: figure, name: str) -> figure:
-    """A figure, whoever made it, in the page's style; ``name`` is what a saved picture is called."""
+    """Put a figure into the page's style and return it; ``name`` is what a saved picture is called."""
     fig.add_tools(SaveTool(filename=name))
     fig.toolbar.logo = None
     fig.toolbar.autohide = True
@@ -123,8 +125,8 @@ def styled(fig: figure, name: str) -> figure:
 def curve(
     fig: figure, source: ColumnDataSource, y: str, *, color: str, dash: str, width: float, alpha: float = 1.0
 ) -> GlyphRenderer:
-    """A line of the column ``y`` over "x". Bokeh's own method makes two more glyphs, for what is selected and
-    for what is muted, which nothing here ever is, and takes twice the time."""
+    """Draw a line of the column ``y`` over "x". Bokeh's own method makes two more glyphs, for what is
+    selected and for what is muted, which nothing here ever is, and takes twice the time."""
     looks = {"line_color": color, "line_dash": dash, "line_width": width, "line_alpha": alpha}
     bare = {"nonselection_glyph": None, "muted_glyph": None}
     drawn = GlyphRenderer(data_source=source, glyph=Line(x="x", y=y, **looks), **bare)
@@ -157,7 +159,7 @@ def point_out(fig: figure) -> CustomJS:
     """Let a figure say of each run near the pointer which iterate is nearest, one line a run.
 
     Curves are lines of a column "y" with a column "iteration" beside it; the argument ``said`` of what is
-    returned holds what else is told of a point, [name, column] each."""
+    returned lists further values to show of a point, [name, column] each."""
     told = CustomJS(args={"said": []}, code=asset("pointer.js"))
     fig.js_on_event("mousemove", told)
     fig.js_on_event("mouseleave", told)
@@ -165,13 +167,13 @@ def point_out(fig: figure) -> CustomJS:
 
 
 def number(value: float | int | None, digits: int = 4) -> str:
-    """At most ``digits`` significant digits, thin spaces in thousands, exponents only where needed. An
-    integer counts or numbers something: it has all its digits."""
+    """Write a number with at most ``digits`` significant digits, thin spaces in thousands, exponents only
+    where needed. An integer counts or numbers something: it has all its digits."""
     return _plain(value, digits).replace("-", "−")
 
 
 def aligned(values: Sequence[float | None], digits: int = 6) -> list[str]:
-    """Numbers of one column: with as many decimals each as give ``digits`` significant digits to the
+    """Write numbers of one column: with as many decimals each as give ``digits`` significant digits to the
     smallest, so that the points of right-aligned texts stand below each other; all with exponents if one of
     them needs it or if the largest would be long."""
     sizes = [abs(v) for v in values if v is not None and math.isfinite(v) and v != 0]
@@ -212,14 +214,14 @@ def _plain(value: float | int | None, digits: int) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A time with its unit."""
+    """Write a time with its unit."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s".replace(",", "\u2009")
 
 
 def cell(field: Field, value: Any, digits: int = 4) -> str:
-    """A value of the record in a table: with its unit, and a dash where it is not known."""
+    """Write a value of the record for a table: with its unit, and a dash where it is not known."""
     if not field.is_known(value):
         return "–"
     if field.unit == "s":
@@ -228,12 +230,12 @@ def cell(field: Field, value: Any, digits: int = 4) -> str:
 
 
 def capital(text: str) -> str:
-    """A text that begins with a capital letter."""
+    """Make a text begin with a capital letter."""
     return text[:1].upper() + text[1:]
 
 
 def mui(mode: str) -> dict:
-    """Material UI's theme: one accent colour, calm surfaces, plain axes."""
+    """Return Material UI's theme: one accent colour, calm surfaces, plain axes."""
     dark = mode == "dark"
     return {
         "chart_style": "standard",

@@ -39,7 +39,7 @@ class Part:
         return self.X.shape[0] if self.offsets is None else len(self.offsets) - 1
 
     def take(self, samples: np.ndarray) -> Part:
-        """The part with these samples (sequences, where there are any), in this order."""
+        """Return the part with these samples (sequences, where there are any), in this order."""
         if self.offsets is None:
             return Part(_rows(self.X, samples), self.y[samples])
         lengths = np.diff(self.offsets)[samples]
@@ -129,12 +129,12 @@ class Dataset:
         return len(self.label_names)
 
     def examples(self, k: int = 6) -> list[Example]:
-        """Up to k training samples as a card shows them, spread over the labels."""
+        """Return up to k training samples as a card shows them, spread over the labels."""
         return examples(self, k)
 
 
 def check(dataset: Dataset) -> Dataset:
-    """The one place where loaded data are found unusable.
+    """Raise DataError where loaded data are unusable; no other function does.
 
     Raises DataError for an empty set, features that are NaN or infinite, one class only, a sequence of length
     0, and labels that do not line up with rows.

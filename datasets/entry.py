@@ -44,7 +44,7 @@ class Request:
 
     @property
     def test_file(self) -> tuple[Path, ...]:
-        """The file of the test part, where the user named one beside an own file."""
+        """Return the file of the test part, where the user named one beside an own file."""
         name = self.options.get("test")
         return (store.own_path(name),) if name else ()
 
@@ -119,12 +119,12 @@ class DataSetInfo:
 
     @property
     def file(self) -> str | None:
-        """The file looked for (the first of several), or None."""
+        """Return the file looked for (the first of several), or None."""
         return self.files[0].path if self.files else None
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """The set's own options and those common to all sets, as far as they make sense for it."""
+        """Return the set's own options and those common to all sets, as far as they make sense for it."""
         common = []
         if self.presets:
             names = tuple(self.presets)
@@ -149,7 +149,7 @@ class DataSetInfo:
         return (*self.own, *common)
 
     def parse(self, given: dict[str, Any]) -> dict[str, Any]:
-        """All options with the given values checked and the others at their defaults."""
+        """Return all options with the given values checked and the others at their defaults."""
         known = {option.name: option for option in self.options}
         for name in given:
             if name not in known:
@@ -160,12 +160,12 @@ class DataSetInfo:
         return {name: option.parse(given.get(name, values[name])) for name, option in known.items()}
 
     def kind_of(self, **options: Any) -> str:
-        """The kind of labels with these options, the others being at their defaults."""
+        """Return the kind of labels with these options, the others being at their defaults."""
         effective = self.parse(options)
         return "binary" if effective.get("positive") is not None else self.kind_before(effective)
 
     def kind_before(self, effective: Mapping[str, Any]) -> str:
-        """The kind of labels with these effective options before one class is set against the rest."""
+        """Return the kind of labels with these effective options before one class is set against the rest."""
         return next((kind for when, kind in self.kinds if holds(when, effective)), self.kind)
 
     def lam_for(self, effective: Mapping[str, Any]) -> Lam | None:
@@ -177,12 +177,13 @@ class DataSetInfo:
         return all(effective[name] == value for name, value in chosen.items() if name not in CHOOSING)
 
     def needed(self, **options: Any) -> tuple[DataFile, ...]:
-        """The files needed with these options, the others being at their defaults."""
+        """Return the files needed with these options, the others being at their defaults."""
         effective = self.parse(options)
         return tuple(file for file in self.files if holds(file.when, effective))
 
     def available(self, **options: Any) -> tuple[bool, str | None]:
-        """Whether the files needed with these options are at hand, and what to do if not; loads nothing."""
+        """Tell whether the files needed with these options are at hand, and what to do if not; loads
+        nothing."""
         for file in self.needed(**options):
             if store.find(file.path) is None:
                 return False, store.advice(file, self.source)

@@ -22,7 +22,7 @@ class Example:
 
 
 def examples(dataset: Dataset, k: int) -> list[Example]:
-    """Up to k training samples, one label after the other."""
+    """Return up to k training samples, one label after the other."""
     return [_example(dataset, int(i)) for i in _spread(dataset, k)]
 
 
@@ -60,7 +60,7 @@ def _example(dataset: Dataset, i: int) -> Example:
 
 
 def _features(dataset: Dataset, rows: np.ndarray) -> np.ndarray:
-    """The rows, dense, without products."""
+    """Return the rows, dense, without products."""
     X = dataset.X
     X = X.base(rows) if hasattr(X, "csc_rows") else X[rows]
     return X.toarray().astype(float) if scipy.sparse.issparse(X) else X

@@ -62,7 +62,7 @@ class Products:
         )
 
     def take(self, rows: np.ndarray) -> Products:
-        """The matrix of these rows, in this order."""
+        """Return the matrix of these rows, in this order."""
         other = object.__new__(Products)
         base = self.base(rows)
         other._set(
@@ -77,13 +77,13 @@ class Products:
         return other
 
     def base(self, rows: np.ndarray | slice = slice(None)) -> scipy.sparse.csr_matrix:
-        """The features without products and constant, (n, d0)."""
+        """Return the features without products and constant, (n, d0)."""
         data = np.ones(len(self._indices), np.int8) if self.binary else self._values
         whole = scipy.sparse.csr_matrix((data, self._indices, self._indptr), (self.shape[0], self.n_base))
         return whole[rows]
 
     def csc_rows(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Rows lo .. hi by columns, see the protocol above; releases the GIL."""
+        """Return rows lo .. hi by columns, see the protocol above; releases the GIL."""
         indptr = np.zeros(self.shape[1] + 1, np.int64)
         _count(self._indptr, self._indices, self.n_base, self.degree, self.bias, lo, hi, indptr)
         np.cumsum(indptr, out=indptr)

@@ -33,7 +33,7 @@ class LazyNames(Sequence):
 
 
 def with_products(names: Sequence[str], degree: int, bias: bool) -> Sequence[str]:
-    """Names of the columns of `Products` of features called `names`."""
+    """Return the names of the columns of `Products` of features called `names`."""
     d = len(names)
     pairs = d * (d - 1) // 2 if degree == 2 else 0
 
@@ -49,7 +49,7 @@ def with_products(names: Sequence[str], degree: int, bias: bool) -> Sequence[str
 
 
 def pair(p: int, d: int) -> tuple[int, int]:
-    """The p-th pair (i, j), 0 <= i < j < d, in lexicographic order."""
+    """Return the p-th pair (i, j), 0 <= i < j < d, in lexicographic order."""
     lo, hi = 0, d - 1
     while hi - lo > 1:
         middle = (lo + hi) // 2

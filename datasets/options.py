@@ -11,7 +11,7 @@ from .errors import DataError
 
 
 def holds(when: str, options: Mapping[str, Any]) -> bool:
-    """Whether options are as `when` says, for example "task=multilabel,split=given"; "" always holds."""
+    """Tell whether options are as `when` says, for example "task=multilabel,split=given"; "" always holds."""
     terms = (term.partition("=") for term in when.split(",") if term)
     return all(str(options[name]) == value for name, _, value in terms)
 
@@ -33,7 +33,7 @@ class Option:
 
     @property
     def numeric(self) -> type | None:
-        """The number type of the option, or None where only texts are accepted."""
+        """Return the number type of the option, or None where only texts are accepted."""
         if isinstance(self.default, int):
             return int
         if isinstance(self.default, float) or self.low is not None or self.high is not None:
@@ -42,7 +42,7 @@ class Option:
 
     @property
     def allowed(self) -> str:
-        """The admissible values in words."""
+        """Return the admissible values in words."""
         parts = [", ".join(self.choices)] if self.choices else []
         if self.numeric:
             kind = "a whole number" if self.numeric is int else "a number"

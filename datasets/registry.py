@@ -36,7 +36,7 @@ def register(entry: DataSetInfo) -> DataSetInfo:
 
 
 def describe(id: str) -> DataSetInfo:
-    """The entry of a data set, or of the user's own file given as FORMAT:PATH[,PATH].
+    """Return the entry of a data set, or of the user's own file given as FORMAT:PATH[,PATH].
 
     Raises DataError with the ids that exist.
     """

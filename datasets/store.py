@@ -56,7 +56,8 @@ def home() -> Path:
 
 
 def find(path: str) -> Path | None:
-    """The file at `path` below a data folder, compressed as named or otherwise; None if there is none."""
+    """Return the file at `path` below a data folder, compressed as named or otherwise; None if there is
+    none."""
     stem = path
     for suffix in SUFFIXES:
         stem = stem.removesuffix(suffix)
@@ -68,14 +69,16 @@ def find(path: str) -> Path | None:
 
 
 def own_path(name: str) -> Path:
-    """The path of a user's own file; ~ is the home folder. Raises DataError for what no path can be."""
+    """Return the path of a user's own file; ~ is the home folder. Raises DataError for what no path can
+    be."""
     if "\0" in name:
         raise DataError(f"{name[:80]!r} cannot be the name of a file: leave the NUL character out.")
     return Path(os.path.expanduser(name))
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A file, open for reading. Raises DataError for a pipe or a device, which may never end, and OSError."""
+    """Return a file, open for reading. Raises DataError for a pipe or a device, which may never end, and
+    OSError."""
     # a pipe that nobody writes to would hold up the opening already
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
@@ -95,7 +98,7 @@ def advice(file: DataFile, source: str) -> str:
 
 
 def fetch(file: DataFile, source: str, progress: Progress) -> Path:
-    """The path of `file`, downloaded if it is not at hand and its address is known.
+    """Return the path of `file`, downloaded if it is not at hand and its address is known.
 
     Raises DataError that says which file to put where.
     """

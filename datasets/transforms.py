@@ -18,7 +18,7 @@ MAX_DENSE = 100_000_000
 
 
 def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
-    """The Dataset of what a loader returned; raises DataError for unusable data."""
+    """Return the Dataset of what a loader returned; raises DataError for unusable data."""
     options = request.options
     kind = content.kind or entry.kind_before(options)
     if len(entry.splits) > 1:
@@ -102,7 +102,7 @@ def split(content: Content, kind: str, how: str, seed: int) -> Content:
 
 
 def stratified(y: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted sample numbers of both parts.
+    """Return sorted sample numbers of both parts.
 
     Of each class `fraction`, rounded, goes to the second part, and at least one sample stays in the first.
     """
@@ -231,7 +231,7 @@ def expand(X: Any, degree: int, bias: bool) -> Any:
 def one_against_rest(
     labels: list[Any], names: tuple[str, ...], kind: str, positive: str, parents: np.ndarray | None
 ) -> tuple[list[np.ndarray], tuple[str, str]]:
-    """Labels +1 for the class called `positive` and -1 for the others; and the two names.
+    """Return labels +1 for the class called `positive` and -1 for the others; and the two names.
 
     "even" and "odd" stand for several classes where all are numbers.
     """

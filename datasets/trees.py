@@ -21,7 +21,7 @@ class Tree:
 
     @classmethod
     def of(cls, parent: Mapping[str, str], tops: Iterable[str], source: str = "The tree") -> Tree:
-        """The tree with the given parents of nodes and a common root above `tops`, level by level.
+        """Return the tree with the given parents of nodes and a common root above `tops`, level by level.
 
         Raises DataError, with the name of its source, where nodes cannot be reached from the root.
         """
@@ -43,7 +43,7 @@ class Tree:
 
     @classmethod
     def of_paths(cls, paths: Iterable[str]) -> Tree:
-        """The tree of nodes written as paths from the top, 2/1/3, with all that lies above them."""
+        """Return the tree of nodes written as paths from the top, 2/1/3, with all that lies above them."""
         parent: dict[str, str] = {}
         tops: dict[str, None] = {}
         for path in paths:
@@ -59,14 +59,14 @@ class Tree:
 
 
 def leaves(parents: np.ndarray) -> np.ndarray:
-    """Nodes without children."""
+    """Return nodes without children."""
     inner = np.zeros(len(parents), bool)
     inner[parents[parents >= 0]] = True
     return np.flatnonzero(~inner)
 
 
 def below(parents: np.ndarray, node: int) -> np.ndarray:
-    """Mask of the node and all its descendants; parents come before their children."""
+    """Return mask of the node and all its descendants; parents come before their children."""
     mask = np.zeros(len(parents), bool)
     mask[node] = True
     for i in range(node + 1, len(parents)):

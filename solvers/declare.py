@@ -63,7 +63,8 @@ def param(
 
 
 def as_printed(**params: Any) -> Mapping[str, Mapping[str, Any]]:
-    """The ``presets`` of a solver with one, ``paper``: what the paper prints where the defaults differ."""
+    """Return the ``presets`` of a solver with one, ``paper``: what the paper prints where the defaults
+    differ."""
     return {"paper": params}
 
 
@@ -86,7 +87,7 @@ class Parameter:
 
     @property
     def range(self) -> str:
-        """The values allowed, in words."""
+        """Return the values allowed, in words."""
         if self.choices is not None:
             return "one of " + ", ".join(_text(c) for c in self.choices)
         if self.kind is bool:
@@ -132,7 +133,7 @@ def _text(value: Any) -> str:
 
 
 def parameters(cls: type) -> tuple[Parameter, ...]:
-    """The hyper-parameters a class declares with :func:`param`."""
+    """Return the hyper-parameters a class declares with :func:`param`."""
     return tuple(
         Parameter(f.name, f.default, **f.metadata)
         for f in fields(cls)
@@ -149,7 +150,7 @@ class Declared:
             object.__setattr__(self, parameter.name, value)
 
     def _holding(self, **held: Any) -> Self:
-        """A copy that also holds these values (the hyper-parameters stay frozen)."""
+        """Return a copy that also holds these values (the hyper-parameters stay frozen)."""
         other = copy.copy(self)
         for name, value in held.items():
             object.__setattr__(other, name, value)
@@ -157,7 +158,7 @@ class Declared:
 
 
 def why_not(needs: Trait, offered: Trait) -> str | None:
-    """The sentence shown beside a solver that does not fit; None when it does."""
+    """Return the sentence shown beside a solver that does not fit; None when it does."""
     missing = needs & ~offered
     if not missing:
         return None

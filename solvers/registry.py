@@ -99,7 +99,7 @@ def register(thing: Thing) -> Thing:
 
 
 def why_no_code(loss: type[Loss]) -> str | None:
-    """Why a loss cannot be chosen inside compiled kernels, as its traits promise; None if it can, or need
+    """Say why a loss cannot be chosen inside compiled kernels, as its traits promise; None if it can, or need
     not."""
     in_kernels, code = Trait.SAMPLES | Trait.ROWS, loss.sample_code
     taken = any(other.sample_code == code for other in LOSSES.values() if other is not loss)
@@ -112,14 +112,14 @@ def why_no_code(loss: type[Loss]) -> str | None:
 
 
 def lookup(table: Mapping[str, Any], noun: str, id: str) -> Any:
-    """The entry ``id``; ValueError that lists the ids there are."""
+    """Return the entry ``id``; ValueError that lists the ids there are."""
     if id not in table:
         raise ValueError(f"there is no {noun} {id!r}: choose one of {', '.join(table)}")
     return table[id]
 
 
 def make(cls: type, noun: str, params: Mapping[str, Any]) -> Any:
-    """An instance of ``cls`` from declared parameters given as text or typed."""
+    """Return an instance of ``cls`` from declared parameters given as text or typed."""
     declared = {p.name: p for p in parameters(cls)}
     for name in params:
         if name not in declared:
@@ -129,13 +129,13 @@ def make(cls: type, noun: str, params: Mapping[str, Any]) -> Any:
 
 
 def make_solver(id: str, preset: str | None = None, **params: Any) -> Solver:
-    """The solver ``id`` with hyper-parameters ``params``, on top of those of a ``preset`` ("paper": as the
-    paper prints them)."""
+    """Return the solver ``id`` with hyper-parameters ``params``, on top of those of a ``preset`` ("paper": as
+    the paper prints them)."""
     return make(lookup(SOLVERS, "solver", id), "solver", preset_params(id, preset) | params)
 
 
 def preset_params(id: str, preset: str | None) -> dict[str, Any]:
-    """The hyper-parameters of a preset of the solver ``id``; ValueError that names those it has."""
+    """Return the hyper-parameters of a preset of the solver ``id``; ValueError that names those it has."""
     presets = lookup(SOLVERS, "solver", id).presets
     if preset is None:
         return {}
@@ -146,19 +146,19 @@ def preset_params(id: str, preset: str | None) -> dict[str, Any]:
 
 
 def why_not_loss(loss: str, kind: str) -> str | None:
-    """Why data of this kind of labels cannot have this loss; None if it can."""
+    """Say why data of this kind of labels cannot have this loss; None if it can."""
     kinds = lookup(LOSSES, "loss", loss).kinds
     return None if kind in kinds else f"needs {' or '.join(kinds)} labels, and these are {kind}"
 
 
 def why_not_solver(solver: str, loss: str, penalty: str) -> str | None:
-    """Why a solver cannot take this loss and penalty; None if it can."""
+    """Say why a solver cannot take this loss and penalty; None if it can."""
     offered = lookup(LOSSES, "loss", loss).traits | lookup(PENALTIES, "penalty", penalty).traits
     return why_not(lookup(SOLVERS, "solver", solver).needs, offered)
 
 
 def compatible(loss: str, penalty: str) -> list[str]:
-    """Ids of the solvers that accept this loss and penalty."""
+    """Return ids of the solvers that accept this loss and penalty."""
     return [id for id in SOLVERS if why_not_solver(id, loss, penalty) is None]
 
 
@@ -250,7 +250,7 @@ def _without_lam_max(problem: Problem) -> str:
 
 
 def losses_for(kind: str) -> list[str]:
-    """Ids of the losses for this kind of labels."""
+    """Return ids of the losses for this kind of labels."""
     return [id for id, cls in LOSSES.items() if kind in cls.kinds]
 
 

@@ -310,7 +310,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _legible(arguments: Sequence[str]) -> list[str]:
-    """The arguments; ValueError for one with a control character, which no name, number or path needs."""
+    """Return the arguments; ValueError for one with a control character, which no name, number or path
+    needs."""
     for argument in arguments:
         if any(unicodedata.category(letter) == "Cc" for letter in argument):
             raise ValueError(f"the argument {argument!r} holds a control character: leave that out")

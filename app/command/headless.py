@@ -142,8 +142,8 @@ def follow_all(
 
 
 def problems(task: Task, progress: Progress) -> list[solvers.Problem]:
-    """The task's problems, on the same data. ValueError if they are not possible, or one of the solvers does
-    not take them all."""
+    """Return the task's problems, on the same data. ValueError if they are not possible, or one of the
+    solvers does not take them all."""
     datasets.describe(task.dataset).parse(task.options)  # before they become keywords of load
     with progress.working(f"loading {task.dataset}") as show:
         data = datasets.load(task.dataset, seed=task.seed, progress=show, **task.options)
@@ -192,7 +192,7 @@ def limits(task: Task, known: Reference | None) -> solvers.Stopping:
 
 
 def below_f_star(run: solvers.Run) -> bool:
-    """Whether an iterate got below the run's f*, which so is not the minimum."""
+    """Tell whether an iterate got below the run's f*, which so is not the minimum."""
     f_star, objectives = run.stopping.f_star, run.trace.objective
     return f_star is not None and any(solvers.undercuts(f, f_star) for f in objectives)
 
@@ -221,7 +221,7 @@ def _follow(run: solvers.Run, emit: Emit, progress: Progress, finish: Callable[[
 
 
 def sentence(problem: solvers.Problem) -> str:
-    """The problem in a line."""
+    """Return the problem in a line."""
     about = problem.describe()
     strength = "" if about["lam"] is None else f", λ = {about['lam']:.6g}"
     return (

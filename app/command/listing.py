@@ -64,7 +64,7 @@ KINDS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """All entries of one of ``KINDS``, with the fields of the command line's contract.
+    """Return all entries of one of ``KINDS``, with the fields of the command line's contract.
 
     Raises ValueError for another kind. Loads no data, and solvers only where they are asked for.
     """

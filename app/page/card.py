@@ -26,7 +26,7 @@ TEXT, LABEL = 90, 24
 
 
 def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
-    """HTML of the card."""
+    """Return the HTML of the card."""
     n_train, rows = data.n_samples, data.train.X.shape[0]
     size = (
         f"{number(n_train)} sequences, {number(rows)} tokens"
@@ -51,7 +51,7 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
 
 
 def opening(data: datasets.Dataset, problem: solvers.Problem) -> str:
-    """What a run shows at the λ that the set opens at; "" where its entry does not say, or where loss or
+    """Say what a run shows at the λ that the set opens at; "" where its entry does not say, or where loss or
     penalty are not its own."""
     own = (problem.loss.id, problem.penalty.id) == (data.loss, data.penalty)
     lam = datasets.describe(data.id).lam_for(data.options) if own else None
@@ -62,7 +62,7 @@ def opening(data: datasets.Dataset, problem: solvers.Problem) -> str:
 
 
 def density(data: datasets.Dataset, problem: solvers.Problem) -> float:
-    """Share of the data matrix that is not zero."""
+    """Return the share of the data matrix that is not zero."""
     X = data.train.X
     entries = (
         np.count_nonzero(X)
@@ -75,7 +75,8 @@ def density(data: datasets.Dataset, problem: solvers.Problem) -> float:
 
 
 def _example(example: datasets.Example, listed: bool) -> str:
-    """One sample; ``listed`` if its text is a list of features, of which a line breaks between two."""
+    """Return the HTML of one sample; ``listed`` if its text is a list of features, of which a line breaks
+    between two."""
     label = html.escape(shortened(example.label, LABEL))
     if example.pictures is not None:
         pictures = example.pictures[:8]
@@ -95,7 +96,8 @@ def _example(example: datasets.Example, listed: bool) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many letters: whole words, then an ellipsis; of one long word its beginning."""
+    """Return a text of at most so many letters: whole words, then an ellipsis; of one long word its
+    beginning."""
     if len(text) <= most:
         return text
     room = most - 2
@@ -106,7 +108,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def _png(strip: np.ndarray) -> str:
-    """Values in [0, 1] as the opacity of a picture, in base64: the page inks it in its text colour."""
+    """Return values in [0, 1] as the opacity of a picture, in base64: the page inks it in its text colour."""
     from PIL import Image
 
     alpha = (255 * np.clip(strip, 0.0, 1.0)).astype(np.uint8)

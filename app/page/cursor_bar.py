@@ -93,7 +93,7 @@ class CursorBar(JSComponent):
 
 
 def said(rows: Mapping[str, np.ndarray], row: int) -> str:
-    """What one recorded iterate did, in a line."""
+    """Say in a line what one recorded iterate did."""
     record = {name: column[row] for name, column in rows.items()}
     parts = [
         f"iteration {theme.number(int(record['iteration']))}",
@@ -112,7 +112,7 @@ def said(rows: Mapping[str, np.ndarray], row: int) -> str:
 
 
 def marks(rows: Mapping[str, np.ndarray]) -> list[list[Any]]:
-    """Epoch starts, returned variables and failed steps of a run."""
+    """Collect epoch starts, returned variables and failed steps of a run."""
     found: list[list[Any]] = []
     seen = 0
     for iteration, epoch, returned, events in zip(

@@ -20,11 +20,11 @@ class Declaration(Protocol):
     choices: tuple[Any, ...] | None
 
     def parse(self, value: Any) -> Any:
-        """The value as it is meant; ValueError, one sentence, if it cannot be."""
+        """Return the value as it is meant; ValueError, one sentence, if it cannot be."""
 
 
 def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, Any]:
-    """What a form needs to know of one field."""
+    """Collect what a form needs to know of one field."""
     choices = declared.choices
     if isinstance(declared.default, bool):
         kind = "switch"
@@ -45,7 +45,7 @@ def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, An
 
 
 def shown(value: Any) -> str:
-    """A value as text in a field."""
+    """Return a value as text in a field."""
     if value is None:
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -71,7 +71,7 @@ class Form(JSComponent):
 
     @property
     def obstacle(self) -> str | None:
-        """What is wrong in the first field that is, in a sentence; None if nothing is."""
+        """Say in a sentence what is wrong in the first field with an error; None if all are right."""
         return next(iter(self._errors.values()), None)
 
     def set(self, declared: Sequence[Declaration], values: Mapping[str, Any]) -> None:

@@ -75,7 +75,7 @@ class LegendRows(JSComponent):
 
 
 def certified(run: LiveRun) -> tuple[str, str]:
-    """What a dual point proves of the objective at the end, in few words and in a sentence; empty where
+    """Say what a dual point proves of the objective at the end, in few words and in a sentence; empty where
     nothing is proved."""
     gap = run.trace.result.get("dual_gap") if run.trace is not None else None
     if gap is None:
@@ -87,7 +87,7 @@ def certified(run: LiveRun) -> tuple[str, str]:
 
 
 def row(run: LiveRun, session: Session) -> dict[str, Any]:
-    """What one row shows, but for the objective."""
+    """Collect what one row shows, but for the objective."""
     last = run.trace.last if run.trace is not None else {}
     shown = {name: theme.cell(FIELDS[name], last.get(name)) for name in COLUMNS}
     if last and run.problem is not None and last["working_set"] == run.problem.size:

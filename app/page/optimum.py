@@ -45,7 +45,7 @@ class Optimum:
         self.update()
 
     def of(self, problem: Problem, story: float | None) -> float | None:
-        """f* if it is known without solving; called in a run's thread."""
+        """Return f* if it is known without solving; called in a run's thread."""
         if story is not None:
             return story
         known = cached(problem)
@@ -76,7 +76,7 @@ class Optimum:
         if self._worker is None:
             self._find_next(ended | self._asked)
         elif not (self._at_work or any(run.alive and run.trace is None for run in self._session.runs)):
-            self._worker.stop()  # nobody wants it any more
+            self._worker.stop()  # no run is left that needs it
         self._show()
 
     def _doubt(self, below: LiveRun, f_star: float, runs: list[LiveRun]) -> None:
@@ -91,7 +91,7 @@ class Optimum:
 
     @property
     def _at_work(self) -> bool:
-        """Whether a wanted f* is being solved for."""
+        """Tell whether a wanted f* is being solved for."""
         return self._worker is not None and self._solving in self._runs
 
     @property

@@ -112,7 +112,8 @@ class Page:
         self._show(setting)
 
     def view(self) -> pmui.Page:
-        """The page itself. Nothing is loaded for it before somebody looks at it: the first tick does that."""
+        """Return the page itself. Nothing is loaded for it before somebody looks at it: the first tick does
+        that."""
         for view in self.session.views:
             view.awaits = self.session.awaits
         plots = theme.column(self.convergence, self.sparsity, kind="plots")
@@ -195,7 +196,8 @@ class Page:
         self.limits.set(LIMITS, {p.name: given[p.name] for p in LIMITS if given[p.name] != p.default})
 
     def _look(self, query: Mapping[str, str]) -> None:
-        """Axes, tab and speed from an address or a story; what is not possible is left out, and said."""
+        """Set axes, tab and speed as an address or a story says; leave out, and report, what is not
+        possible."""
         view = self.convergence
         choices = {
             "x": (X_AXES, lambda value: setattr(view, "x", value)),
@@ -216,7 +218,7 @@ class Page:
 
     @property
     def setting(self) -> Setting:
-        """What the next Run would run."""
+        """Return what the next Run would run."""
         limits = {p.name: self.limits.values.get(p.name, p.default) for p in LIMITS}
         return Setting(self.problem.setting, self.solvers.chosen, **limits)
 
@@ -225,7 +227,7 @@ class Page:
         self._changed()
 
     def _changed(self) -> None:
-        """After any change by the user: the address and what waits for the next Run."""
+        """Bring the address and the hints up to date after any change by the user."""
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
         self.controls.loading = bool(self.problem.loading)
         self.controls.obstacle = self.legend.obstacle = self._obstacle
@@ -239,7 +241,7 @@ class Page:
 
     @property
     def _obstacle(self) -> str | None:
-        """Why nothing can be started now, in a sentence."""
+        """Say why nothing can be started now, in a sentence."""
         return self.problem.obstacle or self.solvers.obstacle or self.limits.obstacle
 
     def write_address(self) -> None:
@@ -248,7 +250,7 @@ class Page:
             pn.state.location.update_query(**self.query())
 
     def query(self) -> dict[str, str]:
-        """Everything needed to come back to this page."""
+        """Return the parameters of an address that leads back to this page."""
         view, controls = self.convergence, self.controls
         look = {"x": view.x, "y": view.measure, "scale": view.scale, "tab": list(TABS)[self.tab_bar.active]}
         look["speed"] = next(name for name, value in PACES.items() if value == controls.pace.value)

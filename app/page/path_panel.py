@@ -62,7 +62,7 @@ class Tracing:
             self.found.append(self._brief(trace))
 
     def _brief(self, trace: Trace) -> Trace:
-        """The result without the iterates, and with the weights if there is room for them."""
+        """Return the result without the iterates, and with the weights if there is room for them."""
         brief = Trace({**trace.info, "style": self._chosen.style})
         brief.result, brief.names = trace.result, trace.names
         if trace.w is not None and trace.w.nbytes <= self._room:
@@ -73,7 +73,7 @@ class Tracing:
 
     @property
     def progress(self) -> str:
-        """Where it is, in a few words."""
+        """Say in a few words how far the path is."""
         if self._run is None:
             return f"{self.label}: waiting"
         iteration = self._run.trace.last.get("iteration", 0)
@@ -105,7 +105,7 @@ class PathPanel:
 
     @property
     def alive(self) -> bool:
-        """Whether a path is being traced."""
+        """Tell whether a path is being traced."""
         return any(not worker.done.is_set() for worker in self._workers)
 
     def press(self) -> None:

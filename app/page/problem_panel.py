@@ -115,18 +115,18 @@ class ProblemPanel:
 
     @property
     def loading(self) -> str:
-        """What is being loaded, in words; empty if nothing is."""
+        """Say what is being loaded; empty if nothing is."""
         busy = self._waiting or self._loading is not None
         return f"loading {datasets.DATASETS[self.setting.data].name}" if busy else ""
 
     @property
     def ready(self) -> bool:
-        """Whether the data are there."""
+        """Tell whether the data are there."""
         return self.problem is not None
 
     @property
     def obstacle(self) -> str | None:
-        """Why this problem cannot be run, in a sentence; None if it can."""
+        """Say why this problem cannot be run, in a sentence; None if it can."""
         name = datasets.DATASETS[self.setting.data].name
         wrong = self.options.obstacle or self.penalty_form.obstacle
         if wrong is None and self.error:
@@ -267,7 +267,7 @@ class ProblemPanel:
             self.card.object = f'<p class="note">{self.loading} …</p>'
 
     def _take(self, shown: str, problem: solvers.Problem) -> None:
-        """What was loaded is there; a λ typed meanwhile stays."""
+        """Take over what was loaded; a λ typed meanwhile stays."""
         self.card.object, self.problem = shown, problem
         self._set_lam(problem.lam if self.setting.lam is None else self.setting.lam)
 

@@ -20,7 +20,7 @@ GOES, WAITS = "play_arrow", "hourglass_empty"
 
 
 class RunControls:
-    """The buttons. ``start(step)`` is asked to launch new runs when none is alive and there is no
+    """The buttons. ``start(step)`` is called to launch new runs when none is alive and there is no
     ``obstacle``, a sentence that says why not; ``on_change()`` is called when a speed has been chosen."""
 
     def __init__(
@@ -59,7 +59,7 @@ class RunControls:
         self._start_or(self._session.resume, step=False)
 
     def toggle(self) -> None:
-        """What the space bar does: run or pause."""
+        """Run or pause, as the space bar does."""
         if self._session.state == "running":
             self._then(self._session.pause)
         elif not self.run.disabled:
@@ -80,7 +80,7 @@ class RunControls:
         self._session.tick()
 
     def update(self) -> None:
-        """Which buttons make sense now."""
+        """Enable the buttons that make sense now."""
         state = self._session.state
         cannot_start = state == "idle" and self.obstacle is not None
         wanted = {

@@ -23,7 +23,7 @@ from solvers import Trace
 
 log = logging.getLogger(__name__)
 
-#: Said in place of a plot while runs are under way.
+#: Hint in place of a plot while runs are under way.
 WAITING = "No run that is shown has an iterate yet."
 #: Seconds without a connection after which what a session computes ends.
 GRACE = 0.5
@@ -33,7 +33,7 @@ class Watcher(Protocol):
     """Something on the page that follows the runs."""
 
     def update(self) -> None:
-        """Bring it up to date."""
+        """Bring what it shows up to date."""
 
 
 class Session:
@@ -81,7 +81,7 @@ class Session:
 
     @property
     def state(self) -> str:
-        """``idle`` (nothing alive), ``paused`` (all that live are) or ``running``."""
+        """Return ``idle`` (no run alive), ``paused`` (all that are alive are) or ``running``."""
         if not self.alive:
             return "idle"
         return "paused" if all(run.state == "paused" for run in self.alive) else "running"
@@ -114,7 +114,7 @@ class Session:
         self.runs.remove(run)
 
     def set_pace(self, per_second: float) -> None:
-        """At most so many iterates a second in every run; 0 means full speed."""
+        """Allow at most so many iterates a second in every run; 0 means full speed."""
         self.pace = per_second
         for run in self.alive:
             run.worker.set_pace(per_second)
@@ -140,7 +140,7 @@ class Session:
 
     @property
     def traces(self) -> list[Trace]:
-        """Of the runs that are drawn."""
+        """Return the traces of the runs that are drawn."""
         return [run.trace for run in self.runs if run.trace is not None and not self.hidden(run)]
 
     # other work off the page's thread
@@ -160,7 +160,7 @@ class Session:
         view.show(self.traces)
 
     def _attempt(self, work: Callable[[], None], who: object) -> None:
-        """Do it; an error is logged, and keeps nothing else from being done."""
+        """Call ``work``; an error is logged, and keeps nothing else from being done."""
         try:
             work()
         except Exception as error:
@@ -185,7 +185,7 @@ class Session:
 
     @property
     def ticking(self) -> bool:
-        """Whether a browser shows the page."""
+        """Tell whether a browser shows the page."""
         return self._timer is not None
 
     def _on_time(self) -> None:
@@ -217,7 +217,7 @@ class Session:
             self._timer.period = period
 
     def _seconds_away(self) -> float:
-        """Since when no browser is connected, after there was one; 0 while there is."""
+        """Return the seconds since the last browser left; 0 while one is connected, or before the first."""
         now = time.monotonic()
         if self._connected() > 0:
             self._ever_connected, self._seen_connected = True, now

@@ -32,7 +32,7 @@ class Entry:
 
     @property
     def setting(self) -> SolverSetting:
-        """What would run."""
+        """Return what would run."""
         return SolverSetting(self.id, self.label, dict(self.params), self.penalty, self.style)
 
 
@@ -74,12 +74,12 @@ class SolverPanel(JSComponent):
 
     @property
     def chosen(self) -> tuple[SolverSetting, ...]:
-        """The solvers that race on the next Run."""
+        """Return the solvers that race on the next Run."""
         return tuple(entry.setting for entry in self._racing)
 
     @property
     def obstacle(self) -> str | None:
-        """Why these solvers cannot be run, in a sentence; None if they can."""
+        """Say why these solvers cannot be run, in a sentence; None if they can."""
         if not self._racing:
             return "choose at least one solver"
         return next((f"{e.label}: {error}" for e in self._racing for error in e.errors.values()), None)

@@ -1,4 +1,4 @@
-"""Light or dark: the button in the header, and what the page knows of the choice when it is asked for."""
+"""Light or dark: the button in the header, and the choice that a browser sends with its first request."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ class ThemeToggle(JSComponent):
 
 
 def wanted(cookies: Mapping[str, str]) -> str:
-    """Panel's name for the theme that a browser asked for."""
+    """Return Panel's name for the theme that a browser asked for."""
     return "dark" if cookies.get(COOKIE) == "dark" else "default"

@@ -33,7 +33,7 @@ class Budget:
 
     @property
     def kept(self) -> int:
-        """Bytes to keep for the next visitor."""
+        """Return the bytes to keep for the next visitor."""
         return int(self.memory * KEPT)
 
     def check(self, name: str, size: Size) -> None:
@@ -71,13 +71,13 @@ class Budget:
 
 
 def cost(size: Size) -> int:
-    """Bytes that making a problem of this size, and a run on it, take at most at a time."""
+    """Estimate the bytes that making a problem of this size, and a run on it, take at most at a time."""
     weights = 8 * VECTORS * size.features * size.outputs
     return ENTRY * size.nonzeros + weights + 8 * SCORES * size.rows * size.outputs
 
 
 def size_of(data: datasets.Dataset) -> Size:
-    """The size of a data set that is there."""
+    """Return the size of a loaded data set."""
     outputs = 1 if data.kind == "binary" else data.n_classes
     parts = [part for part in (data.train, data.test) if part is not None]
     nonzeros = sum(part.X.nnz if hasattr(part.X, "nnz") else part.X.size for part in parts)
@@ -86,7 +86,7 @@ def size_of(data: datasets.Dataset) -> Size:
 
 
 def size_in_words(size: Size) -> str:
-    """What makes it large."""
+    """Say what makes a data set large."""
     weights, scores = size.features * size.outputs, size.rows * size.outputs
     parts = [
         (VECTORS * 8 * weights, f"{weights:,} weights: {size.features:,} features times {size.outputs:,}"),
@@ -97,7 +97,7 @@ def size_in_words(size: Size) -> str:
 
 
 def advice(size: Size) -> str:
-    """What to change."""
+    """Say what to change for a smaller problem."""
     names = list(size.by[:3])
     if "degree" in names:
         return "take degree=1"
@@ -107,7 +107,7 @@ def advice(size: Size) -> str:
 
 
 def gib(nbytes: int) -> str:
-    """A size as a person reads it."""
+    """Return a size as a person reads it."""
     return f"{nbytes / 2**30:.1f} GiB" if nbytes >= 2**30 else f"{nbytes / 2**20:.0f} MiB"
 
 
@@ -116,7 +116,8 @@ _PROGRAM = (type, types.ModuleType, types.BuiltinFunctionType, threading.Thread,
 
 
 def footprint(*things: Any) -> int:
-    """Bytes of these things and of all they refer to, arrays that are views counted with what they show."""
+    """Count the bytes of these things and of all they refer to, arrays that are views counted with what they
+    show."""
     total, seen, todo = 0, set[int](), list(things)
     while todo:
         thing = todo.pop()

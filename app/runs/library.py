@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 
 class _Shelf:
-    """Values by key, each made once by whoever asks first. The least recently used are dropped when all
-    together take more bytes than ``room()``."""
+    """Values by key, each made once, by the first thread that needs it. The least recently used are dropped
+    when all together take more bytes than ``room()``."""
 
     def __init__(self, room: Callable[[], float], nbytes: Callable[[Any], int] = footprint) -> None:
         self._lock = threading.Lock()
@@ -45,16 +45,16 @@ class _Shelf:
                         self._values.popitem(last=False)
                 return value
             finally:
-                with self._lock:  # whoever waits for it has it; whoever comes now finds the value, if any
+                with self._lock:  # threads that wait hold the lock already; later ones find the value, if any
                     self._makers.pop(key, None)
 
     def peek(self, key: Hashable) -> Any:
-        """The value if it is there, else None; nothing is made, and nobody is waited for."""
+        """Return the value if it is there, else None; nothing is made, and no other thread is waited for."""
         with self._lock:
             return self._values.get(key, (None, 0))[0]
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Drop all values."""
         with self._lock:
             self._values.clear()
 
@@ -63,7 +63,7 @@ _shelf = _Shelf(lambda: budget.kept)
 
 
 def load(id: str, options: dict[str, Any], seed: int) -> datasets.Dataset:
-    """The data set, from memory if somebody had it lately. Raises ValueError, one sentence:
+    """Return the data set, from memory if it was used lately. Raises ValueError, one sentence:
     datasets.DataError, or that it is beyond the server's budget, in which case nothing has been made."""
 
     def make() -> datasets.Dataset:
@@ -78,8 +78,9 @@ def load(id: str, options: dict[str, Any], seed: int) -> datasets.Dataset:
 def problem(
     data: datasets.Dataset, setting: ProblemSetting, pulse: Callable[[], None] | None = None
 ) -> solvers.Problem:
-    """The problem of ``setting`` on ``data``; those that differ in λ alone share data and products. ``pulse``
-    as in :func:`variant`. Raises ValueError, one sentence, for a problem beyond the server's budget."""
+    """Return the problem of ``setting`` on ``data``; those that differ in λ alone share data and products.
+    ``pulse`` as in :func:`variant`. Raises ValueError, one sentence, for a problem beyond the server's
+    budget."""
 
     def make() -> solvers.Problem:
         name, size = datasets.DATASETS[setting.data].name, size_of(data)
@@ -103,7 +104,7 @@ def at_hand(setting: ProblemSetting) -> tuple[datasets.Dataset, solvers.Problem]
 
 
 def forget() -> None:
-    """Drop what is only kept; what is in use stays where it is used."""
+    """Drop data and problems that no page uses."""
     _shelf.clear()
 
 

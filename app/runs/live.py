@@ -67,7 +67,7 @@ class LiveRun:
 
     @property
     def state(self) -> str:
-        """Where the run is, in the page's words."""
+        """Return the state of the run, in the page's words."""
         worker, trace = self.worker, self.trace
         status = trace.status if trace is not None else "queued"
         if worker.done.is_set():
@@ -82,13 +82,14 @@ class LiveRun:
 
     @property
     def word(self) -> str:
-        """The state in a word or two; of a finished run, how it ended."""
+        """Return the state in a word or two; of a finished run, how it ended."""
         if self.state != "finished":
             return self.state
         return ENDINGS.get(self.trace.status, self.trace.status)
 
     def forget(self) -> None:
-        """Stop it, and give back the memory of its observations now: the page may refer to it for long."""
+        """Stop the run, and give back the memory of its observations now: the page may refer to it for
+        long."""
         self.worker.stop()
         if self.trace is not None:
             self.trace.probes.discard()
@@ -99,7 +100,7 @@ class LiveRun:
 
     @property
     def message(self) -> str:
-        """Why it ended, or what is wrong, in a sentence; empty while it lives."""
+        """Say why it ended, or what is wrong, in a sentence; empty while it lives."""
         if self.worker.error is not None:
             return self._message or f"{type(self.worker.error).__name__}: {self.worker.error}"
         return self.trace.message if self.trace is not None else ""

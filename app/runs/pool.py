@@ -78,7 +78,7 @@ class Worker:
         self._set(held=True)
 
     def resume(self) -> None:
-        """Go on."""
+        """Let it go on."""
         self._set(held=False)
 
     def step_once(self) -> None:
@@ -92,7 +92,7 @@ class Worker:
             self.turn.notify()
 
     def set_pace(self, per_second: float) -> None:
-        """At most so many iterates a second; 0 means no limit."""
+        """Allow at most so many iterates a second; 0 means no limit."""
         with self.pool.lock:
             self._pace, self._due = per_second, 0.0
             self.turn.notify()
@@ -107,7 +107,7 @@ class Worker:
 
     @property
     def paused(self) -> bool:
-        """Held, with no step left to do."""
+        """Tell whether it is held, with no step left to do."""
         return self._held and not self._allowance and not self._stopped and not self.done.is_set()
 
     # what the thread itself calls
@@ -121,7 +121,7 @@ class Worker:
             self._give_way()
 
     def step(self, run: object, iterate: object) -> None:
-        """After each iterate: use up one allowed step, keep the pace, and do as ``pulse``."""
+        """Use up one allowed step after an iterate, keep the pace, and do as ``pulse``."""
         with self.pool.lock:
             self._allowance = max(self._allowance - 1, 0)
             if self._pace:
@@ -139,7 +139,7 @@ class Worker:
             raise Interrupted
 
     def _wait_for_slot(self) -> None:
-        """With the pool's lock held: wait until there is a slot and nothing speaks against computing."""
+        """Wait until there is a slot and the worker is not held; called with the pool's lock held."""
         while not self._stopped:
             wait = self._due - time.perf_counter()
             if self.paused or wait > 0.0:
@@ -168,7 +168,7 @@ class Worker:
                 self._task(self)
         except Interrupted:
             pass
-        except BaseException as error:  # kept for whoever started it
+        except BaseException as error:  # kept for the thread that started it
             self.error = error
         finally:
             with self.pool.lock:
@@ -203,7 +203,7 @@ class RunPool:
         self._shares: list[Share] = []
 
     def share(self) -> Share:
-        """A new session's share."""
+        """Return a new session's share."""
         return Share(self)
 
     @contextmanager
@@ -221,17 +221,17 @@ class RunPool:
 
     @property
     def _kept_free(self) -> int:
-        """Slots that are not handed out."""
+        """Count the slots that are not handed out."""
         return 1 if self._pages and self.slots > 1 else 0
 
     @property
     def crowded(self) -> bool:
-        """Whether a slot that should be kept free is taken."""
+        """Tell whether a slot that should be kept free is taken."""
         return self._free < self._kept_free
 
     @property
     def workers(self) -> list[Worker]:
-        """All that are alive."""
+        """Return all workers that are alive."""
         with self.lock:
             return [worker for share in self._shares for worker in share.workers]
 
@@ -248,8 +248,8 @@ class RunPool:
         return worker
 
     def ask(self, worker: Worker) -> None:
-        """With the lock held: queue up for a slot after a pause. A session does not save up the time in which
-        it computed nothing: it joins the others at the level of the least of them."""
+        """Queue up (with the lock held) for a slot after a pause. A session does not save up the time in
+        which it computed nothing: it joins the others at the level of the least of them."""
         if not any(w.waiting or w.has_slot for w in worker.share.workers):
             busy = {w.share for w in self.workers if w.waiting or w.has_slot}
             worker.share.used = max([worker.share.used, *([min(s.used for s in busy)] if busy else [])])
@@ -257,7 +257,7 @@ class RunPool:
         self._hand_out()
 
     def release(self, worker: Worker) -> None:
-        """With the lock held, by the worker's own thread: give the slot back, if it has one."""
+        """Give the slot back, if the worker has one (called by its own thread, with the lock held)."""
         if worker.has_slot:
             worker.account()
             worker.has_slot = False
@@ -282,7 +282,7 @@ _shared_lock = threading.Lock()
 
 
 def shared() -> RunPool:
-    """The pool of this process."""
+    """Return the pool of this process."""
     global _shared
     with _shared_lock:
         if _shared is None:

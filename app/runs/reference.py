@@ -26,7 +26,7 @@ TARGET = 1e-9
 #: Most CPU seconds of the first solver; a later one may take twice what the first took, or this least.
 MOST_SECONDS = 3600.0
 LEAST_SECONDS = 5.0
-#: Solvers asked for an optimum, at most.
+#: Solvers tried for an optimum, at most.
 ATTEMPTS = 3
 #: The solvers to ask first, in this order, with their hyper-parameters for it; those that do not take the
 #: problem fall out. Where the penalty separates into weights Prox-QN is the fastest and stops where rounding
@@ -57,7 +57,7 @@ class Reference:
     cached: bool
 
     def describe(self) -> dict[str, Any]:
-        """The reference record, with the fields of the command line's contract and no other."""
+        """Return the reference record, with the fields of the command line's contract and no other."""
         values = {"f_star": self.f_star, "violation": self.violation}
         return {"type": "reference", **values, "solver": self.solver, "cached": self.cached}
 
@@ -73,7 +73,8 @@ class _Gate:
 
 
 def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None) -> Reference:
-    """The minimum of ``problem``: from the cache, or solved to a violation of 1e-9 relative and cached.
+    """Return the minimum of ``problem``: from the cache, or solved to a violation of 1e-9 relative and
+    cached.
 
     Where the first solver does not get that far (rounding, its limit) another one goes on from its weights,
     and the lower objective counts; ``violation`` tells what was reached. ``pulse`` is called every 50 ms or
@@ -107,7 +108,7 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
 
 
 def cached(problem: solvers.Problem) -> Reference | None:
-    """The minimum of ``problem`` if it is on disk; its key tells of edits of loss and penalty.
+    """Return the minimum of ``problem`` if it is on disk; its key tells of edits of loss and penalty.
 
     What is there but cannot be right is thrown away, with a notice.
     """
@@ -140,7 +141,8 @@ def _discard(path: Path) -> None:
 
 
 def _checked(text: bytes) -> dict[str, Any]:
-    """The entry that a file holds; raises ValueError and others where it is not one of ours, or not whole."""
+    """Read the entry that a file holds; raises ValueError and others where it is not one of ours, or not
+    whole."""
     if len(text) > LONGEST:
         raise ValueError("it is too long")
     entry = json.loads(text)
@@ -154,7 +156,8 @@ def _digest(entry: dict[str, Any]) -> str:
 
 
 def _consistent(problem: solvers.Problem, entry: dict[str, Any]) -> Reference:
-    """The reference of an entry; ValueError where its numbers cannot be those of the problem's minimum."""
+    """Return the reference of an entry; ValueError where its numbers cannot be those of the problem's
+    minimum."""
     f_star, violation, gap = (entry[name] for name in ("f_star", "violation", "gap"))
     numbers = (f_star, violation) if gap is None else (f_star, violation, gap)
     if not all(math.isfinite(number) for number in numbers) or min(numbers[1:]) < 0.0:
@@ -166,13 +169,13 @@ def _consistent(problem: solvers.Problem, entry: dict[str, Any]) -> Reference:
 
 
 def _better(f: float, violation: float, best: Reference) -> bool:
-    """Whether the objective is lower, or as low up to rounding at a smaller violation."""
+    """Tell whether the objective is lower, or as low up to rounding at a smaller violation."""
     rounding = ROUNDING * abs(best.f_star)
     return f < best.f_star - rounding or (f <= best.f_star + rounding and violation < best.violation)
 
 
 def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
-    """Up to ``ATTEMPTS`` solvers that take the problem, the precise ones first."""
+    """Return up to ``ATTEMPTS`` solvers that take the problem, the precise ones first."""
     fitting = solvers.compatible(problem.loss.id, problem.penalty.id)
     ids = [id for id in PRECISE if id in fitting]
     if problem.smooth:  # without a gradient those that are not precise would take for ever

@@ -13,7 +13,7 @@ OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 def refusal(peer: str | None, host: str | None, serving: Serving, origin: str | None = None) -> str | None:
-    """The sentence for a request that is not answered; None if it is.
+    """Return the sentence for a request that is not answered; None if it is.
 
     ``peer`` is the address it comes from, ``host`` what it calls this server (its ``Host``), and ``origin``,
     where it has one, the page that makes it.
@@ -45,6 +45,6 @@ def _is_here(peer: str | None) -> bool:
 
 
 def _name(host: str | None) -> str:
-    """A ``Host`` without its port, in lower case."""
+    """Return a ``Host`` without its port, in lower case."""
     name, colon, port = (host or "").lower().rpartition(":")
     return name if colon and port.isdigit() else (host or "").lower()

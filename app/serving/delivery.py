@@ -45,7 +45,7 @@ def forget_failed() -> None:
     """Let a callback that fails leave nothing behind. May be called again and again.
 
     Bokeh keeps the documents whose callbacks are at work on one list for all visitors, and takes off one only
-    if its callback ends well. After a failure whoever asks for the current document without having one, as
+    if its callback ends well. After a failure code that needs the current document without having one, as
     HoloViews does in a thread, gets that of the failed callback, even when its visitor has left.
     """
     current.patch_curdoc = _at_work

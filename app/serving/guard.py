@@ -1,4 +1,4 @@
-"""What stands before every answer of the server, whoever gives it: page, websocket, scripts, pictures."""
+"""Checks before every answer of the server: page, websocket, scripts, pictures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def install(context: ApplicationContext, serving: Serving) -> None:
 
 
 def server_of(context: ApplicationContext) -> BokehTornado:
-    """Bokeh's server; an application is not told by which one it is served."""
+    """Find the Bokeh server that serves an application, which has no reference to it."""
     servers = (thing for thing in gc.get_objects() if issubclass(type(thing), BokehTornado))
     return next(server for server in servers if context in server.applications.values())
 

@@ -47,7 +47,7 @@ class Serving:
 
 
 def size(text: str) -> int:
-    """Bytes from a number with K, M, G or T after it; ValueError, one sentence, for anything else."""
+    """Parse a number of bytes with K, M, G or T after it; ValueError, one sentence, for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     amount = float(match[1]) * UNITS[match[2].upper()] if match else 0.0
     if not 64 * UNITS["M"] <= amount <= 1024 * UNITS["T"]:
@@ -56,7 +56,7 @@ def size(text: str) -> int:
 
 
 def machine_memory() -> int:
-    """Bytes of memory the machine has; those of a server's usual share where it does not say."""
+    """Return the bytes of memory the machine has; those of a server's usual share where it does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):

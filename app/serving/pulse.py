@@ -30,12 +30,12 @@ class Pulse(JSComponent):
         self._sent_at = 0.0
 
     def beat(self) -> None:
-        """An update is being sent."""
+        """Count an update that is being sent."""
         self._sent_at = time.monotonic()
         self.sent += 1
 
     @property
     def behind(self) -> bool:
-        """Whether the browser should be given time for what it has got."""
+        """Tell whether the browser should be given time for what it has got."""
         waited = 1000.0 * (time.monotonic() - self._sent_at)
         return 0 < self.drawn < self.sent and waited < SLOWEST

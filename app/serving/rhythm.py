@@ -23,12 +23,12 @@ class Rhythm:
         self._spent: WeakKeyDictionary[object, float] = WeakKeyDictionary()
 
     def note(self, session: object, milliseconds: float) -> None:
-        """A tick of this session has taken so long."""
+        """Note how long a tick of this session has taken."""
         before = self._spent.get(session, 0.0)
         self._spent[session] = before + NEWEST * (milliseconds - before)
 
     def leave(self, session: object) -> None:
-        """This session does not tick."""
+        """Forget a session, which ticks no more."""
         self._spent.pop(session, None)
 
     def period(self, now: int, *, eager: bool = False) -> int:

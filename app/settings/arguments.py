@@ -19,7 +19,8 @@ def number(
     above: float = -math.inf,
     kind: type[float] | type[int] = float,
 ) -> Any:
-    """A finite number (``kind`` int: a whole one) from ``low`` and above ``above``; None stays None."""
+    """Return a finite number (``kind`` int: a whole one) from ``low`` and above ``above``; None stays
+    None."""
     if text is None:
         return None
     try:
@@ -55,7 +56,7 @@ class Choice:
 
 
 def choices(texts: Sequence[str]) -> list[Choice]:
-    """The solvers asked for; those without a label get their id, with a number from the second on."""
+    """Return the solvers asked for; those without a label get their id, with a number from the second on."""
     parsed = [_choice(text) for text in texts]
     taken = [choice.label for choice in parsed if choice.label]
     for label in taken:
@@ -83,7 +84,8 @@ def _choice(text: str) -> Choice:
 def make_solvers(
     chosen: Sequence[Choice], settings: Sequence[str], seed: int
 ) -> list[tuple[str, solvers.Solver]]:
-    """Labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` on top of what they were given.
+    """Return labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` on top of what they were
+    given.
 
     A setting without a label goes to every solver that has the parameter, unless the solver's own text or a
     setting with its label says otherwise; ``seed`` to every solver that has one and was not given any.
@@ -121,7 +123,7 @@ def lam_values(
     ratio_to: str | None,
     n_lams: str | None,
 ) -> Callable[[solvers.Problem], list[float]]:
-    """The λ that the options of ``solverscope path`` name, as a function of the problem."""
+    """Return the λ that the options of ``solverscope path`` name, as a function of the problem."""
     import solvers
 
     flags = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}

@@ -32,7 +32,8 @@ class ProblemSetting:
 
     @classmethod
     def of(cls, data: str) -> ProblemSetting:
-        """The data set with its own loss and penalty. ValueError if there is none, or no loss for it."""
+        """Return the data set with its own loss and penalty. ValueError if there is none, or no loss for
+        it."""
         if data not in datasets.DATASETS:
             raise ValueError(f"there is no data set {data!r}: choose one of {', '.join(datasets.DATASETS)}")
         info = datasets.DATASETS[data]
@@ -46,7 +47,7 @@ class ProblemSetting:
         return datasets.DATASETS[self.data].kind_of(**self.options)
 
     def with_fitting_loss(self) -> ProblemSetting:
-        """The same if its loss is one for its kind of labels, else with the usual one for them."""
+        """Return the same if its loss is one for its kind of labels, else with the usual one for them."""
         fitting, usual = solvers.losses_for(self.kind), USUAL_LOSSES[self.kind]
         if self.loss in fitting:
             return self
@@ -87,7 +88,7 @@ class SolverSetting:
         return replace(shared, penalty=self.penalty, penalty_params={})
 
     def make(self) -> solvers.Solver:
-        """The solver itself."""
+        """Return the solver itself."""
         return solvers.make_solver(self.id, **self.params)
 
     def __str__(self) -> str:
@@ -106,7 +107,8 @@ class Setting:
     max_seconds: float = 120.0
 
     def query(self) -> dict[str, str]:
-        """The set-up as parameters of a URL; every one of them is written, so that defaults may change."""
+        """Return the set-up as parameters of a URL; every one of them is written, so that defaults may
+        change."""
         p = self.problem
         return {
             "data": p.data,
@@ -121,7 +123,8 @@ class Setting:
         }
 
     def updated(self, query: Mapping[str, str]) -> tuple[Setting, list[str]]:
-        """This set-up changed by parameters of a URL, and a sentence for each that could not be used."""
+        """Return this set-up changed by parameters of a URL, and a sentence for each that could not be
+        used."""
         setting, notices = self, []
         for name, read in _READERS.items():
             text = query.get(name)
@@ -140,7 +143,7 @@ class Setting:
 
 
 def why_not_data(id: str) -> str | None:
-    """Why a data set cannot be used now; None if it can."""
+    """Say why a data set cannot be used now; None if it can."""
     info = datasets.DATASETS[id]
     if not solvers.losses_for(info.kind) and "positive" not in {o.name for o in info.options}:
         return f"no loss for {info.kind} labels is registered"
@@ -149,7 +152,8 @@ def why_not_data(id: str) -> str | None:
 
 
 def fits(solver: SolverSetting, problem: ProblemSetting) -> str | None:
-    """Why a solver cannot take the problem's loss and its own or the problem's penalty; None if it can."""
+    """Say why a solver cannot take the problem's loss and its own or the problem's penalty; None if it
+    can."""
     own = solver.problem(problem).penalty
     if PENALTIES[own].takes_lam and not PENALTIES[problem.penalty].takes_lam:
         return f"needs a λ for its penalty {own}, and the problem has none"
@@ -157,7 +161,7 @@ def fits(solver: SolverSetting, problem: ProblemSetting) -> str | None:
 
 
 def default_solvers(problem: ProblemSetting) -> tuple[SolverSetting, ...]:
-    """The first two solvers that fit."""
+    """Return the first two solvers that fit."""
     ids = solvers.compatible(problem.loss, problem.penalty)[:2]
     return tuple(SolverSetting(id, id) for id in ids)
 
@@ -170,7 +174,7 @@ def typed(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def positive(name: str, text: str) -> float:
-    """A number above 0; ValueError otherwise."""
+    """Return a number above 0; ValueError otherwise."""
     try:
         value = float(text)
     except ValueError:

@@ -36,7 +36,7 @@ class Story:
 
 
 def read(path: Path) -> Story:
-    """The story in a TOML file."""
+    """Return the story in a TOML file."""
     text = tomllib.loads(path.read_text(encoding="utf-8"))
     about = dict(text["problem"])
     given = {name: value for name, value in about.items() if name != "penalty_params"}
@@ -58,6 +58,6 @@ def read(path: Path) -> Story:
 
 @cache
 def stories() -> dict[str, Story]:
-    """All stories by id; the file names give the order, and the first is the page's default."""
+    """Return all stories by id; the file names give the order, and the first is the page's default."""
     found = [read(path) for path in sorted(Path(__file__).parent.glob("*.toml"))]
     return {story.id: story for story in found}

@@ -43,7 +43,7 @@ def register(view: type[View]) -> type[View]:
 
 
 def probes() -> tuple[Probe, ...]:
-    """All probes that the views ask for, each once."""
+    """Return all probes that the views ask for, each once."""
     return tuple(dict.fromkeys(probe for view in (*STANDING, *TABS.values()) for probe in view.probes))
 
 

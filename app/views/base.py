@@ -38,7 +38,7 @@ class View(Viewer):
     #: Views that this one is made of; they have the same runs, and are hidden with it.
     parts: Sequence[View] = ()
     _whole: View | None = None
-    #: Told of an error in drawing, which is then said in the view's place; without it the error is raised.
+    #: Called with an error in drawing, which is then shown in place of the view; else the error is raised.
     on_failure: Callable[[View, Exception], None] | None = None
 
     visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")
@@ -66,7 +66,7 @@ class View(Viewer):
         self._root = pn.Column(self._head, stage, sizing_mode="stretch_width", margin=0)
         self._root.visible = self.visible
         self.build()
-        self.traces = self._traces  # now the parts get them too
+        self.traces = self._traces  # build has made the parts: give them the traces too
         for piece in self.parts:
             piece._whole = self
         self._cover(True)
@@ -78,7 +78,7 @@ class View(Viewer):
 
     @property
     def traces(self) -> list[Trace]:
-        """The runs to draw."""
+        """Return the runs to draw."""
         return self._traces
 
     @traces.setter
@@ -89,7 +89,7 @@ class View(Viewer):
 
     @property
     def chosen(self) -> Trace | None:
-        """The run under the cursor, if it is one of those to draw."""
+        """Return the run under the cursor, if it is one of those to draw."""
         run = self.cursor.run
         return run if any(trace is run for trace in self.traces) else None
 
@@ -102,7 +102,7 @@ class View(Viewer):
         raise TypeError(f"{type(self).__name__} does not define draw")
 
     def has_content(self) -> bool:
-        """Whether there is anything to draw; else the hint is shown."""
+        """Tell whether there is anything to draw; else the hint is shown."""
         return any(len(trace) for trace in self.traces)
 
     def show(self, traces: Sequence[Trace]) -> None:
@@ -112,7 +112,7 @@ class View(Viewer):
 
     @property
     def in_sight(self) -> bool:
-        """Whether it is shown, and what it is a part of."""
+        """Tell whether the view, and the view that it is a part of, is shown."""
         return self.visible and (self._whole is None or self._whole.in_sight)
 
     def update(self) -> None:
@@ -128,8 +128,8 @@ class View(Viewer):
         self.draw()
 
     def _attempt(self, work: Callable[[], None]) -> None:
-        """Draw; an error is said in place of the panes and told to ``on_failure``, or raised if there is
-        none."""
+        """Call ``work``, which draws; show an error in place of the panes and pass it to ``on_failure``, or
+        raise it if there is none."""
         try:
             work()
         except Exception as error:
@@ -145,9 +145,9 @@ class View(Viewer):
         text = (
             self.hint if any(len(trace) for trace in self.traces) else html.escape(self.awaits) or self.hint
         )
-        said = f'<p class="hint">{text}</p>'
-        if self._hint.object != said:
-            self._hint.object = said
+        hint = f'<p class="hint">{text}</p>'
+        if self._hint.object != hint:
+            self._hint.object = hint
 
     def _awaits_other(self) -> None:
         for part in self.parts:
@@ -155,8 +155,8 @@ class View(Viewer):
         self._invite()
 
     def _cover(self, empty: bool) -> None:
-        """The hint in place of the panes, or the other way round. By styles alone once the panes have been
-        shown: Bokeh lays the whole page out anew for anything that becomes visible or not."""
+        """Show the hint in place of the panes, or the other way round. By styles alone once the panes have
+        been shown: Bokeh lays the whole page out anew for anything that becomes visible or not."""
         if empty == self._empty:
             return
         self._empty = empty

@@ -43,7 +43,7 @@ class Convergence(RunPlot):
         ]
 
     def reference(self, trace: Trace) -> tuple[float, bool]:
-        """f* of the run's problem and True, or the best objective so far and False."""
+        """Return f* of the run's problem and True, or the best objective so far and False."""
         alike = [t for t in self.traces if same_problem(t, trace)]
         stars = [t.info["f_star"] for t in alike if t.info.get("f_star") is not None]
         if stars:
@@ -53,7 +53,7 @@ class Convergence(RunPlot):
 
     @property
     def unbounded(self) -> bool:
-        """Whether a run found that there is no optimum to measure a distance from."""
+        """Tell whether a run found that there is no optimum to measure a distance from."""
         return any(t.status == "unbounded" for t in self.traces)
 
     @property
@@ -89,6 +89,6 @@ class Convergence(RunPlot):
 
 
 def same_problem(a: Trace, b: Trace) -> bool:
-    """Whether two runs have the same optimum."""
+    """Tell whether two runs have the same optimum."""
     keys = [trace.info.get("problem", {}).get("key") for trace in (a, b)]
     return a is b or (keys[0] is not None and keys[0] == keys[1])

@@ -17,7 +17,7 @@ class Cursor(param.Parameterized):
     iteration: int = param.Integer(default=0, bounds=(0, None), doc="the chosen iteration")
     follow: bool = param.Boolean(default=True, doc="stay at the newest iterate")
 
-    #: True while the cursor moves by itself: whoever makes it keep up then brings the views up to date.
+    #: True while ``keep_up`` moves the cursor: its caller brings the views up to date afterwards.
     keeping_up = False
     #: Whether the run was chosen by a person, who then keeps it.
     chosen = False
@@ -53,8 +53,9 @@ class Cursor(param.Parameterized):
                 self.keeping_up = False
 
     def row(self, rows: Mapping[str, np.ndarray]) -> int | None:
-        """Index of the one nearest to the cursor among rows of its run, None if there is none. A run that
-        goes on may add rows and drop rows at any time: an index is one into the rows given, and no others."""
+        """Return the index of the one nearest to the cursor among rows of its run, None if there is none. A
+        run that goes on may add rows and drop rows at any time: an index is one into the rows given, and no
+        others."""
         iterations = rows["iteration"]
         if not len(iterations):
             return None

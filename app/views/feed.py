@@ -98,13 +98,13 @@ def _only(rows: Records, kept: np.ndarray | None) -> Records:
 
 
 def _light(columns: Records) -> dict[str, np.ndarray]:
-    """Half the bytes on the wire: no screen shows more than float32."""
+    """Convert columns to float32, half the bytes on the wire: no screen shows more digits."""
     with np.errstate(over="ignore"):
         return {name: np.asarray(column, dtype=np.float32) for name, column in columns.items()}
 
 
 def known(column: np.ndarray) -> np.ndarray:
-    """A column of the trace as numbers: nan where it was not known."""
+    """Return a column of the trace as numbers: nan where it was not known."""
     values = column.astype(float)
     if np.issubdtype(column.dtype, np.integer):
         values[column < 0] = np.nan
@@ -112,7 +112,8 @@ def known(column: np.ndarray) -> np.ndarray:
 
 
 def shaded(x: np.ndarray, epoch: np.ndarray) -> dict[str, np.ndarray]:
-    """Where every second epoch begins and ends on an axis, of the rows of a run; nowhere if it has none."""
+    """Find where every second epoch begins and ends on an axis, of the rows of a run; nowhere if it has
+    none."""
     n, edges = len(epoch), np.flatnonzero(np.diff(epoch)) + 1
     starts, ends = np.append(0, edges)[:n], np.append(edges, n - 1)[:n]
     odd = (epoch[starts] >= 0) & (epoch[starts] % 2 == 1)
@@ -120,5 +121,5 @@ def shaded(x: np.ndarray, epoch: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def positive(values: np.ndarray) -> np.ndarray:
-    """As a log axis can draw them: nan where not above zero."""
+    """Replace values that a logarithmic axis cannot draw, those not above zero, by nan."""
     return np.where(values > 0.0, values, np.nan)

@@ -73,7 +73,7 @@ class LineSearch(ProbeView):
 
 
 def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
-    """How the search went."""
+    """Say how the search went."""
     number, f = theme.number, float(seen["start"][0])
     t, value, allowed = (float(seen[name][-1]) for name in ("t", "phi", "allowed"))
     trials, block = len(seen["t"]), int(seen["block"])
@@ -91,7 +91,7 @@ def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
 
 
 def _row(trace: Trace, row: int) -> str:
-    """A row of W by name, or the weights behind the last."""
+    """Return a row of W by name, or the weights behind the last."""
     if row >= trace.info.get("problem", {}).get("n_features", row + 1):
         return "the transitions"
     return f"the row of {html.escape(trace.names.feature(row))}"

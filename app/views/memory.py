@@ -193,13 +193,13 @@ class Memory(ProbeView):
 
 
 def _at(trace: Trace, iteration: int, field: str) -> float:
-    """A field of the record at an iteration, or at the one recorded before it."""
+    """Return a field of the record at an iteration, or at the one recorded before it."""
     rows, _, _ = trace.since(None)
     row = max(int(np.searchsorted(rows["iteration"], iteration, side="right")) - 1, 0)
     return float(rows[field][row])
 
 
 def _picture(values: np.ndarray) -> dict[str, list]:
-    """A matrix as an image, its first row at 0."""
+    """Return a matrix as an image, its first row at 0."""
     rows, columns = values.shape
     return {"image": [values], "x": [0], "y": [0], "dw": [columns], "dh": [rows]}

@@ -80,7 +80,7 @@ class Path(View):
             self.said.param.update(object=text, visible=bool(text))
 
     def ended(self) -> list[Trace]:
-        """The runs that can be drawn."""
+        """Return the runs that can be drawn."""
         return [trace for trace in self.traces if trace.result and lam_of(trace) is not None]
 
     def has_content(self) -> bool:
@@ -113,7 +113,8 @@ class Path(View):
 
 
 def grouped(traces: Sequence[Trace]) -> list[Solutions]:
-    """The paths that runs make; one label on several losses or penalties is told apart by them."""
+    """Collect the paths that runs make; equal labels on several losses or penalties are distinguished by
+    these."""
     found: dict[tuple[str, str, str], list[Trace]] = {}
     for trace in traces:
         about = trace.info["problem"]
@@ -130,7 +131,7 @@ def grouped(traces: Sequence[Trace]) -> list[Solutions]:
 
 
 def table(paths: Sequence[Solutions]) -> str:
-    """All results as HTML, without columns of which nothing is known."""
+    """Return all results as HTML, without columns of which nothing is known."""
     results = [trace.result for path in paths for trace in path.traces]
     shown = [c for c in COLUMNS if any(result.get(c[1]) is not None for result in results)]
     heads = ["path", "status", "λ", *(head.format(**results[0]) for head, _, _ in shown), "CPU"]

@@ -1,4 +1,4 @@
-"""The plots of λ paths, by HoloViews. Apart, because it takes long to import: whoever draws imports this."""
+"""Plots of λ paths, by HoloViews, which takes long to import: this module is imported where one is drawn."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ _lock = threading.Lock()
 
 
 def plot(name: str, paths: Sequence[Solutions], traced: Solutions) -> figure:
-    """One of the plots of :data:`app.views.path.PLOTS`; ``traced`` is the path whose weights are drawn."""
+    """Draw one of the plots of :data:`app.views.path.PLOTS`; ``traced`` is the path whose weights are
+    drawn."""
     with _lock:
         return _rendered(_MAKERS[name](paths, traced), name)
 
 
 def _accuracy(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
-    """How good the solutions are against how sparse."""
+    """Draw how good the solutions are against how sparse."""
     tested = any(np.isfinite(path.column("test_metric")).any() for path in paths)
     part = "test" if tested else "train"
     label = f"{paths[0].traces[0].result['metric_name']} on the {part} part"
@@ -43,7 +44,8 @@ def _accuracy(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
 
 
 def _worth(path: Solutions, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Sparsity and metric; where all weights are zero the metric says nothing, and would stretch its axis."""
+    """Return sparsity and metric; where all weights are zero the metric says nothing, and would stretch its
+    axis."""
     some = np.where(path.column("nnz") > 0, 1.0, np.nan)
     return some * path.row_share(), some * path.column(metric)
 
@@ -62,7 +64,7 @@ def _seconds(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
 
 
 def _weights(paths: Sequence[Solutions], traced: Solutions) -> hv.Contours:
-    """A line for each of the features with the largest weights."""
+    """Draw a line for each of the features with the largest weights."""
     names, lams, sizes = traced.rows(TRACED)
     lines = [{"x": lams, "y": values, "feature": name} for name, values in zip(names, sizes.T, strict=True)]
     label = ("weight" if traced.signed else "norm of the row ‖W_j‖") + f"  ·  {traced.label}"
@@ -83,7 +85,7 @@ _MAKERS = {
 def _curves(
     paths: Sequence[Solutions], x: str, y: str, points: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> hv.Overlay:
-    """A line and a point a λ for each path, in the path's colour and dash."""
+    """Draw a line and a point a λ for each path, in the path's colour and dash."""
     tips = {"run": "@{label}", x: "@{x}", "λ": "@{lam}", y: "@{y}", "gap at most": "@{gap}"}
     tips.pop(LAM, None)
     parts: list[hv.Element] = []
@@ -97,7 +99,7 @@ def _curves(
 
 
 def _around(values: np.ndarray) -> tuple[float, float]:
-    """Ends of a logarithmic axis for these values, also for a single one."""
+    """Return the ends of a logarithmic axis for these values, also for a single one."""
     shown = positive(values)
     if not np.isfinite(shown).any():
         return 0.1, 1.0
@@ -105,7 +107,7 @@ def _around(values: np.ndarray) -> tuple[float, float]:
 
 
 def _falling(paths: Sequence[Solutions]) -> dict[str, object]:
-    """The axis of λ, the same in all plots."""
+    """Return the axis of λ, the same in all plots."""
     lams = np.concatenate([path.lams for path in paths])
     return {"logx": True, "invert_xaxis": True, "xlim": _around(lams)}
 
@@ -117,7 +119,7 @@ def _frame(x: str, y: str) -> dict[str, object]:
 
 
 def _hover(tips: dict[str, str]) -> dict[str, object]:
-    """A tooltip with these fields."""
+    """Return a tooltip with these fields."""
     shown = [(name, f"{field}{{%.4g}}" if field in NUMBERS else field) for name, field in tips.items()]
     return {"tools": ["hover"], "hover_tooltips": shown}
 

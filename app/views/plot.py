@@ -89,12 +89,12 @@ class RunPlot(View):
             self.param.watch(lambda event: self._beside.param.update(x=event.new), "x")
 
     def axis_params(self) -> list[str]:
-        """Parameters that say what the axes show: with a change of one they get another label and scale, and
-        the curves other columns."""
+        """Name the parameters that say what the axes show: with a change of one they get another label and
+        scale, and the curves other columns."""
         return ["x", "scale"]
 
     def controls(self) -> list[pn.viewable.Viewable]:
-        """Widgets above the plot, beside the choice of the axis."""
+        """Make the widgets above the plot, beside the choice of the axis."""
         return []
 
     @property
@@ -103,7 +103,7 @@ class RunPlot(View):
 
     @property
     def heading(self) -> str:
-        """What stands above the plot."""
+        """Return what stands above the plot."""
         return self.title
 
     @property
@@ -112,15 +112,15 @@ class RunPlot(View):
 
     @property
     def y_name(self) -> str:
-        """What is drawn, in a few words."""
+        """Say in a few words what is drawn."""
         return self.title
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
-        """The columns ``names`` but "x" of these rows."""
+        """Compute the columns ``names``, other than "x", from these rows of the trace."""
         raise TypeError(f"{type(self).__name__} does not define values")
 
     def key(self, trace: Trace) -> object:
-        """What ``values`` depends on beside the rows: a change of it sends the curve again."""
+        """Return what ``values`` depends on beside the rows: a change of it sends the curve again."""
         return None
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
@@ -128,7 +128,7 @@ class RunPlot(View):
         return [theme.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
 
     def hover(self) -> list[tuple[str, str]]:
-        """What is said of the point below the pointer beside its run and iteration: what, and its column."""
+        """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""
         said = [] if self.x == "iteration" else [(X_AXES[self.x][0], "x")]
         return [*said, (self.y_name, "y")]
 
@@ -139,7 +139,7 @@ class RunPlot(View):
         )
 
     def axis_menu(self) -> pn.viewable.Viewable:
-        """The choice of the horizontal axis."""
+        """Return the choice of the horizontal axis."""
         return menu("Against", self.param.x, {label: field for field, (label, _) in X_AXES.items()})
 
     def _make_figure(self) -> figure:
@@ -160,7 +160,7 @@ class RunPlot(View):
             self._pointer.args = {**self._pointer.args, "said": said}
 
     def _fit_to(self, lines: list[GlyphRenderer]) -> None:
-        """The ranges cover these curves, the horizontal one also those of the plots that share it."""
+        """Let the ranges cover these curves, the horizontal one also those of the plots that share it."""
         x_range = self.figure.x_range
         x_range.renderers = [r for r in x_range.renderers if r not in self._lines] + lines
         self.figure.y_range.renderers = self._lines = lines
@@ -179,19 +179,20 @@ class RunPlot(View):
         feed.update(trace, lambda rows: self._columns(trace, rows), self._shown(trace), self.kept)
 
     def kept(self, rows: Records) -> np.ndarray | None:
-        """Which rows have something to draw; None for all of them."""
+        """Return the positions of the rows that have something to draw; None for all of them."""
         return None
 
     def _shown(self, trace: Trace) -> tuple[object, ...]:
-        """All that the columns of a run depend on beside its rows."""
+        """Return all that the columns of a run depend on beside its rows."""
         return ref(trace), self.key(trace), *(getattr(self, name) for name in self.axis_params())
 
     def _columns(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"x": known(rows[self.x]), "iteration": rows["iteration"], **self.values(trace, rows)}
 
     def _match_curves(self) -> list[tuple[Feed, Trace]]:
-        """A curve for every run: its feed, and the run. Curves of runs that are gone are emptied and kept for
-        the next of their look: to add one to a figure takes the browser much longer than to fill it."""
+        """Return a curve for every run: its feed, and the run. Curves of removed runs are emptied and
+        kept for the next of their look: to add one to a figure takes the browser much longer than to fill
+        it."""
         wanted: dict[tuple[str, str, int], Trace] = {}
         for place, trace in enumerate(self.traces):
             look = theme.style(trace, place)
@@ -244,10 +245,10 @@ class RunPlot(View):
             self.cursor.place(best[1], best[2])
 
     def drawable(self, values: np.ndarray) -> np.ndarray:
-        """Values as the vertical axis can show them."""
+        """Return values as the vertical axis can show them."""
         return positive(values) if self.logarithmic else values
 
 
 def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 130) -> Menu:
-    """A small labelled choice bound to a parameter of a view."""
+    """Return a small labelled choice bound to a parameter of a view."""
     return Menu.from_param(parameter, label=label, options=options, width=width, size="small", margin=(4, 4))

@@ -1,4 +1,4 @@
-"""Views of what a probe saw."""
+"""Base of the views that draw what a probe saw."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class ProbeView(View):
         cls.probes = tuple(dict.fromkeys((cls.probe, *cls.probes)))
 
     def seen(self) -> tuple[int, Seen] | None:
-        """At which iteration the probe saw something last, and what; None where it saw nothing."""
+        """Return the iteration at which the probe saw something last, and what; None where it saw nothing."""
         return (
             None if self.chosen is None else self.chosen.probes.last(self.probe.name, self.cursor.iteration)
         )
 
     def iterations(self) -> list[int]:
-        """All iterations of the run at which the probe saw something."""
+        """Return all iterations of the run at which the probe saw something."""
         return [] if self.chosen is None else self.chosen.probes.iterations(self.probe.name)
 
     def has_content(self) -> bool:
@@ -54,4 +54,4 @@ class ProbeView(View):
         raise TypeError(f"{type(self).__name__} does not define draw_seen")
 
     def draw_nothing(self) -> None:
-        """Take back what was drawn, where the view is not covered by its hint then."""
+        """Clear what was drawn, where the view is not covered by its hint then."""

@@ -71,7 +71,7 @@ class Rate(RunPlot):
         return ref(optimum) if isinstance(optimum, Trace) else optimum
 
     def _optimum(self, trace: Trace) -> float | Trace | None:
-        """f*, or the run whose last scores stand for z*."""
+        """Return f*, or the run whose last scores stand for z*."""
         if self.measure == "objective":
             return trace.info.get("f_star")
         ended = [t for t in self.traces if t.result and same_problem(t, trace) and len(_scored(t)) > 1]
@@ -91,7 +91,7 @@ class Rate(RunPlot):
         return {"y": self.drawable(y), "unit": (rows["step"] == 1.0).astype(float)}
 
     def _above(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        """Iterations, and f - f* there; nan where it is rounding."""
+        """Return iterations, and f - f* there; nan where it is rounding."""
         rows, _, _ = trace.since(None)
         f_star = self._optimum(trace)
         if f_star is None:
@@ -100,7 +100,7 @@ class Rate(RunPlot):
         return rows["iteration"], np.where(away > ROUNDING * abs(f_star), away, np.nan)
 
     def _scores_away(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        """Iterations, and ‖z - z*‖ there; nan where z* is not known well enough."""
+        """Return iterations, and ‖z - z*‖ there; nan where z* is not known well enough."""
         best = self._optimum(trace)
         if best is None:
             return np.empty(0), np.empty(0)
@@ -118,5 +118,5 @@ def _violation(trace: Trace) -> float:
 
 
 def _scored(trace: Trace) -> list[tuple[int, np.ndarray]]:
-    """The scores that were kept, with their iterations."""
+    """Return the scores that were kept, with their iterations."""
     return [(k, seen["z"]) for k, seen in trace.probes.entries(SCORES.name)]

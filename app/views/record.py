@@ -66,7 +66,7 @@ class Record(RunPlot):
         return [*super().glyphs(source, color, dash), dots]
 
     def key(self, trace: Trace) -> object:
-        """Whether the field is seldom known."""
+        """Tell whether the field is seldom known."""
         values = known(trace.column(self.field))
         return bool(np.isfinite(values).mean() < SELDOM) if len(values) else False
 

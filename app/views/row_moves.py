@@ -13,9 +13,10 @@ from solvers import ROWS, Trace
 
 @dataclass(frozen=True)
 class Moves:
-    """Features that came in (``entered``) and went out (``left``) from the observation ``before`` the one at
-    an iteration to that; and since the start: all that came in and stayed, and all that were in and are
-    ``gone``. Those in are in falling order of ‖W_j‖, those out begin with the last to leave."""
+    """Features that became non-zero (``entered``) or zero (``left``) between the observation at an iteration
+    and the one ``before`` it; and those that did so since the start and are still in (``since_start``), or
+    were in and are out again (``gone``). Those in are in falling order of ‖W_j‖, those out begin with the
+    last to leave."""
 
     before: int | None
     entered: list[int]
@@ -25,7 +26,7 @@ class Moves:
 
     @classmethod
     def of(cls, trace: Trace, iteration: int) -> Moves:
-        """Of a run with a ``rows`` probe, up to an iteration."""
+        """Find the moves of a run with a ``rows`` probe, up to an iteration."""
         entries = [entry for entry in trace.probes.entries(ROWS.name) if entry[0] <= iteration]
         seen = entries[-1][1]
         now, first = _support(seen), _support(entries[0][1])
@@ -47,8 +48,8 @@ def _support(seen: Seen) -> np.ndarray:
 
 
 def _ranked(entries: Iterable[Seen], wanted: np.ndarray) -> list[int]:
-    """The features wanted, in the order in which the entries name them; those that none names, because their
-    norms were too small to be kept, come last."""
+    """Return the features wanted, in the order in which the entries name them; those that none names, because
+    their norms were too small to be kept, come last."""
     wanted, found = wanted.copy(), []
     for seen in entries:
         if not wanted.any():

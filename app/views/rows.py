@@ -134,7 +134,7 @@ class RowSparsity(View):
     def _side_by_side(
         self, plot: figure, name: str, source: ColumnDataSource, palette: list[str], low: float
     ) -> object:
-        """Images of ``source`` in frames of the runs' colours, named below."""
+        """Draw the images of ``source`` in frames of the runs' colours, named below."""
         shades = LinearColorMapper(palette=palette, low=low, high=1.0)
         drawn = plot.image("image", "x", "y", "dw", "dh", source=source, color_mapper=shades, level="image")
         plot.quad(
@@ -202,7 +202,7 @@ class RowSparsity(View):
 
 @dataclass(frozen=True)
 class Shown:
-    """A run with its colour, and what the probe saw last, and when."""
+    """A run that is drawn: its colour, and what the probe saw last, and when."""
 
     trace: Trace
     color: str
@@ -231,7 +231,7 @@ def _sentences(run: Shown, moves: Moves) -> str:
 
 
 def _named(names: Names, features: list[int]) -> str:
-    """How many, and the first of them by name."""
+    """Say how many there are, and the first of them by name."""
     if not features:
         return "none."
     shown = " · ".join(f"<i>{html.escape(names.feature(j))}</i>" for j in features[:NAMED])
@@ -261,7 +261,7 @@ def _frames(runs: list[Shown], width: float, height: float) -> dict[str, list]:
 
 
 def _patterns(runs: list[Shown]) -> dict[str, list]:
-    """Where there is nothing yet an image of one zero stands in: one without entries cannot be drawn."""
+    """Make the images of W; an image of one zero stands for one without entries, which cannot be drawn."""
     weights = [run.seen["pattern"] if run.seen["pattern"].size else np.zeros((1, 1)) for run in runs]
     return {
         "image": [_shaded(W) for W in weights],
@@ -282,7 +282,7 @@ def _shaded(W: np.ndarray) -> np.ndarray:
 
 
 def _features(run: Shown) -> list[str]:
-    """What each row of a pattern is called."""
+    """Name each row of a pattern."""
     rows, names = run.seen["rows"], run.trace.names
     edges = np.linspace(0, int(run.seen["count"]), len(run.seen["pattern"]) + 1).astype(int)
     said = []
@@ -293,7 +293,7 @@ def _features(run: Shown) -> list[str]:
 
 
 def _outputs(run: Shown, columns: int) -> list[str]:
-    """What each column of a pattern is called."""
+    """Name each column of a pattern."""
     m = run.trace.info.get("problem", {}).get("n_outputs", columns)
     return [run.trace.names.output(int(c)) for c in np.linspace(0, m, columns + 1).astype(int)[:-1]]
 
@@ -312,7 +312,7 @@ def _pictures(runs: list[Shown]) -> dict[str, list]:
 
 
 def _picture(run: Shown) -> np.ndarray:
-    """Norms of the rows of pixels, the picture's first row last: images are drawn upwards."""
+    """Return the norms of the rows of pixels, the picture's first row last: images are drawn upwards."""
     height, width = run.trace.names.picture_shape
     rows, norms = run.seen["rows"], run.seen["norms"]
     flat = np.zeros(height * width)

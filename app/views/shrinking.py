@@ -29,7 +29,7 @@ NAMED = 8
 
 class Shrinking(ProbeView):
     """Of the run under the cursor: the map of its working set; at the cursor, the |g_j| of the weights that
-    were asked to leave against the bound λ - M̂/N (the elastic net has λρ in place of λ); over time M̂ and the
+    were tested against the bound λ - M̂/N (the elastic net has λρ in place of λ); over time M̂ and the
     violation at which the epoch ends; and the test of one weight, chosen by its number or by a click on the
     map."""
 
@@ -156,7 +156,8 @@ class Shrinking(ProbeView):
 
 
 def _bars(values: np.ndarray, edges: np.ndarray, share: float = 1.0) -> dict[str, np.ndarray]:
-    """Bars of a histogram on a logarithmic axis, none where there is nothing. The values are a share."""
+    """Make the bars of a histogram on a logarithmic axis, none where the count is zero; the values are a
+    ``share`` of all."""
     count, _ = np.histogram(values, edges) if values.size else (np.zeros(len(edges) - 1, int), None)
     full = np.flatnonzero(count)
     return {
@@ -168,7 +169,7 @@ def _bars(values: np.ndarray, edges: np.ndarray, share: float = 1.0) -> dict[str
 
 
 def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
-    """What the test did at an iteration, and which weights it had been wrong about before."""
+    """Say what the test did at an iteration, and which weights it had been wrong about before."""
     number, bound = theme.number, float(seen["bound"])
     said = f"Iteration {number(iteration)}: "
     if np.isfinite(bound):

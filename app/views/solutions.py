@@ -23,7 +23,7 @@ class Solutions:
         return np.array([lam_of(trace) for trace in self.traces], dtype=float)
 
     def column(self, field: str) -> np.ndarray:
-        """A field of the results; nan where it is not known."""
+        """Return a field of the results; nan where it is not known."""
         return np.array([trace.result.get(field) for trace in self.traces], dtype=float)
 
     def row_share(self) -> np.ndarray:
@@ -33,12 +33,12 @@ class Solutions:
 
     @property
     def signed(self) -> bool:
-        """Whether a row of W is a single weight, and is drawn as it is; else by its norm."""
+        """Tell whether a row of W is a single weight, and is drawn as it is; else by its norm."""
         return self.traces[0].info["problem"]["n_outputs"] == 1
 
     def rows(self, most: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """The ``most`` rows of W that get largest: names of the features, λ (k,), weights or norms of rows
-        (k, features); of the k traces that still have weights."""
+        """Return the ``most`` rows of W that get largest: names of the features, λ (k,), weights or norms of
+        rows (k, features); of the k traces that still have weights."""
         kept = [trace for trace in self.traces if trace.w is not None]
         if not kept:
             return [], np.empty(0), np.empty((0, 0))

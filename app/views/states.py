@@ -24,12 +24,13 @@ UNSEEN = len(STATES)
 
 
 def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
-    """The set ``inside`` or ``support`` of what the ``active`` probe saw."""
+    """Return the set ``inside`` or ``support`` of what the ``active`` probe saw."""
     return {key.removeprefix(name + "_"): kept for key, kept in seen.items() if key.startswith(name + "_")}
 
 
 def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
-    """What these weights were, as observed last up to an iteration: codes in the order of ``STATES``."""
+    """Return what these weights were, as observed last up to an iteration: codes in the order of
+    ``STATES``."""
     _, seen = trace.probes.last(ACTIVE.name, iteration)
     inside, nonzero = (contains(subset(seen, name), weights) for name in ("inside", "support"))
     found = np.where(nonzero == INSIDE, NONZERO, np.where(inside == INSIDE, ZERO, SHRUNK)).astype(np.uint8)
@@ -40,7 +41,8 @@ def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
 
 
 def picked(seen: Seen) -> np.ndarray:
-    """The working set, ascending; where it is all weights, or too large to be kept whole, those not zero."""
+    """Return the working set, ascending; where it is all weights, or too large to be kept whole, those not
+    zero."""
     members = known_members(subset(seen, "inside"))
     if members is None:
         members = known_members(subset(seen, "support"))
@@ -48,7 +50,8 @@ def picked(seen: Seen) -> np.ndarray:
 
 
 def used(trace: Trace) -> np.ndarray:
-    """Weights picked for a working set after iteration 1, ascending: before, the solver knows nothing yet."""
+    """Return weights picked for a working set after iteration 1, ascending: before, the solver knows nothing
+    yet."""
     entries = trace.probes.entries(ACTIVE.name)
     last = max(k for k, _ in entries)
     sets = [picked(seen) for k, seen in entries if k > min(1, last - 1)]
@@ -62,13 +65,13 @@ def used(trace: Trace) -> np.ndarray:
 
 
 def returned(trace: Trace) -> np.ndarray:
-    """Weights that were ever back after they had been dropped by mistake, ascending."""
+    """Return weights that were ever back after they had been dropped by mistake, ascending."""
     found = [seen["returned"] for _, seen in trace.probes.entries(SHRINKING.name)]
     return np.unique(np.concatenate(found)).astype(np.int64) if found else np.empty(0, dtype=np.int64)
 
 
 def name_of(trace: Trace, weight: int) -> str:
-    """What a weight is called, as far as the run says."""
+    """Name a weight, as far as the run has names."""
     about = trace.info.get("problem")
     if about is None:
         return f"weight {weight}"
@@ -76,7 +79,7 @@ def name_of(trace: Trace, weight: int) -> str:
 
 
 def legend(colors: Mapping[str, str]) -> str:
-    """What colours mean, as HTML."""
+    """Return what the colours mean, as HTML."""
     chip = "display:inline-block;width:12px;height:12px;margin:0 6px -1px 0;outline:1px solid #8886"
     chips = (
         f'<span style="white-space:nowrap"><span style="{chip};background:{color}"></span>{name}</span>'

@@ -76,7 +76,7 @@ class Table(View):
 
 
 def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts."""
+    """Return a table of texts."""
     body = "".join(f"<tr>{_line('td', row)}</tr>" for row in rows)
     return f"<table><thead><tr>{_line('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -97,8 +97,8 @@ def _cells(trace: Trace) -> list[str]:
 
 
 def seconds_to(trace: Trace, gap: float) -> float | None:
-    """CPU seconds after which the run was within a relative gap of f*; None if f* is not known or it never
-    was."""
+    """Return the CPU seconds after which the run was within a relative gap of f*; None if f* is not known or
+    it never was."""
     f_star = trace.info.get("f_star")
     if f_star is None:
         return None

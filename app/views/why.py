@@ -28,7 +28,7 @@ LABEL = "  ·  ".join(name for name, _, _ in LINES.values())
 class WhyLeft(ProbeView):
     """|g_j| of one weight wherever the shrinking test looked at it (of huge working sets only a sample of
     the gradients is kept), against the bound λ - M̂/N (the elastic
-    net has λρ in place of λ): a zero weight below the bound goes, one that is not zero stays whatever its
+    net has λρ in place of λ): a zero weight below the bound leaves, one that is not zero stays whatever its
     gradient."""
 
     id = "why-left"
@@ -78,50 +78,50 @@ class WhyLeft(ProbeView):
         if not tested or not self._drawn.changed("test", trace, tested[-1], self.weight):
             return
         weight = self._watched(trace)
-        told = tests(trace, weight)
-        self._source.data = {name: told[name] for name in self._source.data}
-        inside = told["inside"]
+        course = tests(trace, weight)
+        self._source.data = {name: course[name] for name in self._source.data}
+        inside = course["inside"]
         moved = np.flatnonzero(np.diff(inside.astype(int), prepend=1))
         self._moves.data = {
-            "iteration": told["iteration"][moved],
-            "gradient": told["gradient"][moved],
+            "iteration": course["iteration"][moved],
+            "gradient": course["gradient"][moved],
             "fill": inside[moved].astype(float),
         }
         symbol, _ = strength(trace, trace.probes.last(SHRINKING.name, 0)[1])
         if self.figure.yaxis[0].axis_label != LABEL.format(l1=symbol):
             self.figure.yaxis[0].axis_label = LABEL.format(l1=symbol)
-        self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(told, moved, symbol)}.</p>"
+        self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, symbol)}.</p>"
         if self._pane.object is None:
             self._pane.object = self.figure
 
     def _watched(self, trace: Trace) -> int:
-        """The weight asked for, or the last one there is."""
+        """Return the weight asked for, or the last one there is."""
         return min(self.weight, int(trace.probes.last(ACTIVE.name, 0)[1]["size"]) - 1)
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
-    """The shrinking test of one weight over iterations: |g| (nan where it was not asked), bound,
+    """Return the shrinking test of one weight over iterations: |g| (nan where it was not tested), bound,
     strength of ‖w‖₁, and whether it was in the working set afterwards."""
-    told: dict[str, list[float]] = {name: [] for name in ("iteration", "gradient", "bound", "l1", "inside")}
-    # read while the run goes on: what is in the first may be gone from the second, which was read later
-    asked_at, active = trace.probes.entries(SHRINKING.name), dict(trace.probes.entries(ACTIVE.name))
-    for k, seen in asked_at:
+    course: dict[str, list[float]] = {name: [] for name in ("iteration", "gradient", "bound", "l1", "inside")}
+    # read while the run goes on: an entry of the first may be missing in the second, which was read later
+    tested, active = trace.probes.entries(SHRINKING.name), dict(trace.probes.entries(ACTIVE.name))
+    for k, seen in tested:
         if k not in active:
             continue
         inside = int(contains(subset(active[k], "inside"), np.array([weight]))[0])
         if inside == UNKNOWN:
             continue
-        told["iteration"].append(k)
-        told["gradient"].append(_gradient(seen, weight))
+        course["iteration"].append(k)
+        course["gradient"].append(_gradient(seen, weight))
         bound = float(seen["bound"])
-        told["bound"].append(bound if np.isfinite(bound) else np.nan)
-        told["l1"].append(strength(trace, seen)[1])
-        told["inside"].append(inside == INSIDE)
-    return {name: np.array(values, dtype=float) for name, values in told.items()}
+        course["bound"].append(bound if np.isfinite(bound) else np.nan)
+        course["l1"].append(strength(trace, seen)[1])
+        course["inside"].append(inside == INSIDE)
+    return {name: np.array(values, dtype=float) for name, values in course.items()}
 
 
 def _gradient(seen: Seen, weight: int) -> float:
-    """|g| of a weight in a test, nan where it was not asked or not kept."""
+    """Return |g| of a weight in a test, nan where it was not tested or not kept."""
     for members, gradient in (("members", "gradient"), ("stayed", "stayed_gradient")):
         place = np.searchsorted(seen[members], weight)
         if place < seen[members].size and seen[members][place] == weight:
@@ -130,27 +130,27 @@ def _gradient(seen: Seen, weight: int) -> float:
 
 
 def strength(trace: Trace, seen: Seen) -> tuple[str, float]:
-    """What the strength of ‖w‖₁ in a shrinking test is called, and its value: all of λ, or for the elastic
-    net a share ρ of it."""
+    """Return the symbol of the strength of ‖w‖₁ in a shrinking test, and its value: all of λ, or for the
+    elastic net a share ρ of it."""
     lam = trace.info.get("problem", {}).get("lam")
     value = float(seen["l1"])
     return "λ" if lam is None or value == lam else "λρ", value
 
 
 def named(trace: Trace, weight: int) -> str:
-    """A weight by its number and its name, as HTML."""
+    """Return a weight by its number and its name, as HTML."""
     name = f" ({html.escape(name_of(trace, weight))})" if "problem" in trace.info else ""
     return theme.number(weight) + name
 
 
-def _sentence(told: dict[str, np.ndarray], moved: np.ndarray, symbol: str) -> str:
+def _sentence(course: dict[str, np.ndarray], moved: np.ndarray, symbol: str) -> str:
     number = theme.number
     parts = []
     for k in moved[:6]:
-        at, g, bound = (told[name][k] for name in ("iteration", "gradient", "bound"))
+        at, g, bound = (course[name][k] for name in ("iteration", "gradient", "bound"))
         if np.isnan(g):
-            parts.append(f"{'came back' if told['inside'][k] else 'left'} at iteration {number(int(at))}")
-        elif told["inside"][k]:
+            parts.append(f"{'came back' if course['inside'][k] else 'left'} at iteration {number(int(at))}")
+        elif course["inside"][k]:
             parts.append(f"came back at iteration {number(int(at))} (|g| = {number(float(g))})")
         else:
             parts.append(

@@ -101,7 +101,8 @@ class WorkingSetMap(ProbeView):
         self._body.extend([self._said, self._pane])
 
     def _fit(self) -> None:
-        """Axes that reach to the newest iterate, not to the end of the room, and count weights, not lines."""
+        """Set axes that reach to the newest iterate, not to the end of the room, and count weights, not
+        lines."""
         extent = self.figure.quad(
             "left", "right", "bottom", "top", source=self._extent, fill_alpha=0.0, line_alpha=0.0
         )
@@ -147,7 +148,7 @@ class WorkingSetMap(ProbeView):
             self._pane.object = self.figure
 
     def _is_due(self, trace: Trace, entries: list[int]) -> bool:
-        """Whether it is time to choose and sort the lines anew."""
+        """Tell whether it is time to choose and sort the lines anew."""
         if trace.result:
             return self._sorted_until < entries[-1]
         grown = (entries[-1] + 1) / (self._sorted_until + 1)
@@ -155,15 +156,15 @@ class WorkingSetMap(ProbeView):
 
     def _tapped(self, event: object) -> None:
         if self.cursor.run is None or not self._drawn.shows("run", self.cursor.run):
-            return  # a click on the picture of a run that is gone
+            return  # a click on the picture of a run that was removed
         line, iteration = int(np.floor(event.y)), int(event.x)
         if 0 <= line < len(self._image) and len(self._shown):
             self.pick(self._weight_at(line, iteration))
         self.cursor.place(self.cursor.run, iteration)
 
     def _weight_at(self, line: int, iteration: int) -> int:
-        """A weight of a line that is at an iteration what the line is painted as, if any; of these, one that
-        is in every sample of which any of them is."""
+        """Return a weight of a line that is at an iteration what the line is painted as, if any; of these,
+        one that is in every sample of which any of them is."""
         members = self._shown[self._edges[line] : self._edges[line + 1]]
         code = self._image[line, min(iteration // self._width, self._image.shape[1] - 1)]
         alike = members[states(self.cursor.run, iteration, members) == code]
@@ -204,7 +205,7 @@ class WorkingSetMap(ProbeView):
         self._send(trace, np.append(0.0, np.cumsum(stands_for[order]))[self._edges])
 
     def _send(self, trace: Trace, counts: np.ndarray) -> None:
-        """The whole picture; ``counts`` are the weights below each edge of a line."""
+        """Send the whole picture; ``counts`` are the weights below each edge of a line."""
         lines, others = len(self._image), self._n_others
         band, room = (BAND * lines, ROOM * lines) if others else (0.0, 0.0)
         place = {"x": [0], "dw": [self._room]}
@@ -236,12 +237,12 @@ class WorkingSetMap(ProbeView):
         )
 
     def _names(self, trace: Trace) -> list[str]:
-        """What each line is called: a group by its first weight."""
-        said = []
+        """Name each line, a group by its first weight."""
+        names = []
         for first, after in itertools.pairwise(self._edges):
             name = name_of(trace, int(self._shown[first]))
-            said.append(name if after - first == 1 else f"{name} and {after - first - 1} more")
-        return said
+            names.append(name if after - first == 1 else f"{name} and {after - first - 1} more")
+        return names
 
     def _add(self, trace: Trace, new: list[int]) -> None:
         if not new:
@@ -258,7 +259,8 @@ class WorkingSetMap(ProbeView):
         self._extent.patch({"right": [(0, until + 1)]})
 
     def _paint(self, trace: Trace, k: int, codes: np.ndarray) -> None:
-        """Fill the columns up to iteration ``k`` with what the weights, in their order, are then."""
+        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights there:
+        ``codes``, one a weight, in the order of the lines."""
         start = min((self._iterations[-1] + 1) // self._width, k // self._width)
         columns = slice(start, k // self._width + 1)
         if codes.size:
@@ -270,8 +272,8 @@ class WorkingSetMap(ProbeView):
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:
-    """Weights, of which ``codes`` has a row an iterate, ordered from those that never left to those that left
-    first, then by how long they stayed, then by how long they were not zero."""
+    """Order weights, of which ``codes`` has a row an iterate, from those that never left to those
+    that left first, then by how long they stayed, then by how long they were not zero."""
     inside = codes != SHRUNK
     left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
     nonzero = (codes == NONZERO) | (codes == RETURNED)
@@ -279,7 +281,7 @@ def _by_exit(codes: np.ndarray) -> np.ndarray:
 
 
 def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """One code a group of neighbours: that of most of those that were observed."""
+    """Return one code a group of neighbours: that of most of those that were observed."""
     counts = np.stack(
         [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(STATES))]
     )
@@ -288,8 +290,8 @@ def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def _lines(count: int) -> np.ndarray:
-    """Where the lines begin and end that ``count`` weights share: one each, or, of too many, the first m, and
-    from there each line has a part 1/m more weights below it than the one before."""
+    """Return the edges of the lines that ``count`` weights share: one line each, or, of too many, the first
+    m, and from there each line has a part 1/m more weights below it than the one before."""
     if count <= LINES:
         return np.arange(count + 1)
     low, high = 1.0, float(LINES)
@@ -302,8 +304,8 @@ def _lines(count: int) -> np.ndarray:
 
 
 def _ticks(counts: np.ndarray) -> dict[float, int]:
-    """Round numbers of weights and the lines where they stand, the largest first, some way from each other;
-    ``counts`` are the weights below each edge of a line."""
+    """Choose round numbers of weights and the lines where they stand, the largest first, some way from each
+    other; ``counts`` are the weights below each edge of a line."""
     if not counts[-1]:
         return {}
     powers = 10 ** np.arange(int(np.log10(counts[-1])) + 1)

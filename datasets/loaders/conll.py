@@ -108,7 +108,7 @@ def _content(request: Request, files: list[tuple[Path, str | None]]) -> Content:
 
 
 def _words(parts: list[Sentences], i: int) -> str:
-    """The words of sentence i, counted through all parts."""
+    """Return the words of sentence i, counted through all parts."""
     for part in parts:
         if i < len(part.offsets) - 1:
             words = part.columns[0]
@@ -154,7 +154,8 @@ def _features(
 
 
 def _codes(kind: Template, part: Sentences, numbers: dict[str, int]) -> np.ndarray:
-    """Number of the feature's value at each token, -1 for none; new values are added to `numbers`."""
+    """Return the number of the feature's value at each token, -1 for none; new values are added to
+    `numbers`."""
     column = part.columns[kind.column]
     values = [kind.of(value) for value in column.values]
     known = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]

@@ -106,7 +106,7 @@ def _block(rng, language: Language, offsets, topics, wanted, d: int) -> scipy.sp
 
 
 def _words(rng, language: Language, offsets, topics, documents: np.ndarray) -> np.ndarray:
-    """A word for each entry of `documents`."""
+    """Return a word for each entry of `documents`."""
     uniform = rng.random(len(documents))
     # inverse of the distribution function of ranks with density 1 / (rank + 1): log-uniform
     rank = np.floor(np.exp(rng.random(len(documents)) * np.log(len(language.words) + 1)) - 1).astype(np.int64)

@@ -21,7 +21,7 @@ DIGITS = {"round": "0689", "straight": "147", "open": "235"}
 
 
 def digits_tree(request: Request) -> Content:
-    """The digits below three shapes: with a closed loop, of straight strokes, of open bows."""
+    """Return the digits below three shapes: with a closed loop, of straight strokes, of open bows."""
     flat = digits(request)
     tree = Tree.of({digit: shape for shape, members in DIGITS.items() for digit in members}, DIGITS)
     ids = tree.ids()
@@ -81,7 +81,7 @@ def enron(request: Request) -> Content:
 
 
 def _ancestors(tree: Tree, node: int) -> list[int]:
-    """The node and those above it, without the root."""
+    """Return the node and those above it, without the root."""
     found = []
     while node > 0:
         found.append(node)
@@ -153,7 +153,7 @@ def _documents(path: Path, above: Path, tree: Tree, request: Request) -> Part:
 
 
 def _keep(X: scipy.sparse.csr_matrix, columns: np.ndarray, d: int) -> scipy.sparse.csr_matrix:
-    """The matrix with column j moved to columns[j], or left out where that is negative."""
+    """Return the matrix with column j moved to columns[j], or left out where that is negative."""
     moved = columns[X.indices]
     kept = moved >= 0
     indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr]

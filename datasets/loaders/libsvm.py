@@ -30,12 +30,12 @@ def own(request: Request) -> Content:
 
 
 def binary(request: Request) -> Content:
-    """A set of two classes: the training file and, where there is one, the test file."""
+    """Return a set of two classes: the training file and, where there is one, the test file."""
     return content(request, list(request.paths), "binary")
 
 
 def multiclass(request: Request) -> Content:
-    """A set of several classes: the training file and, where there is one, the test file."""
+    """Return a set of several classes: the training file and, where there is one, the test file."""
     return content(request, list(request.paths), "multiclass")
 
 
@@ -58,7 +58,7 @@ def content(
     first_index: int | None = 1,
     n_features: int = 0,
 ) -> Content:
-    """The content of a training file and perhaps a test file.
+    """Return the content of a training file and perhaps a test file.
 
     `kind` "auto": multilabel where a row has no or several labels, binary with two labels, multiclass
     otherwise; `first_index` None: 0 if that index occurs, else 1; `n_features` 0: up to the last that occurs,
@@ -118,7 +118,7 @@ def _kind(paths: list[Path], files: list[svmlight.Samples], kind: str) -> str:
 
 
 def _columns(path: Path, X: scipy.sparse.csr_matrix, first_index: int, d: int) -> scipy.sparse.csr_matrix:
-    """The matrix whose columns are counted from first_index in the file, with d columns."""
+    """Return the matrix whose columns are counted from first_index in the file, with d columns."""
     if X.nnz and X.indices.min() < first_index:
         raise DataError(f"{path.name} has a feature 0, but features are counted from 1: use first_index=0.")
     return scipy.sparse.csr_matrix((X.data, X.indices - first_index, X.indptr), (X.shape[0], d))
@@ -127,7 +127,7 @@ def _columns(path: Path, X: scipy.sparse.csr_matrix, first_index: int, d: int) -
 def _occurring(
     matrices: list[scipy.sparse.csr_matrix], first_index: int
 ) -> tuple[list[scipy.sparse.csr_matrix], LazyNames]:
-    """The matrices with the columns that occur in one of them, and the names of these."""
+    """Return the matrices with the columns that occur in one of them, and the names of these."""
     used = np.unique(np.concatenate([X.indices for X in matrices]))
     narrow = [
         scipy.sparse.csr_matrix((X.data, np.searchsorted(used, X.indices), X.indptr), (X.shape[0], len(used)))

@@ -8,14 +8,15 @@ import numpy as np
 
 
 def sequence_offsets(rng: np.random.Generator, count: int, shortest: int, longest: int) -> np.ndarray:
-    """Offsets (count + 1,) int64 of sequences whose lengths are uniform in shortest .. longest."""
+    """Return offsets (count + 1,) int64 of sequences whose lengths are uniform in shortest .. longest."""
     return np.concatenate([[0], np.cumsum(rng.integers(shortest, longest + 1, count))]).astype(np.int64)
 
 
 def draw_labels(
     rng: np.random.Generator, offsets: np.ndarray, first: np.ndarray, transitions: np.ndarray
 ) -> np.ndarray:
-    """Labels (offsets[-1],) int32 of chains with probabilities `first` (K,) and `transitions` (K, K)."""
+    """Return labels (offsets[-1],) int32 of chains with probabilities `first` (K,) and `transitions` (K,
+    K)."""
     cumulated = np.cumsum(np.vstack([transitions, first]), axis=1)
     cumulated[:, -1] = 1.0
     uniform = rng.random(int(offsets[-1]))

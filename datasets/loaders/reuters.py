@@ -19,7 +19,7 @@ SHOWN = 300
 
 
 def reuters(request: Request) -> Content:
-    """The ModApte documents that have a topic; words of title and body, topics that occur in training.
+    """Return the ModApte documents that have a topic; words of title and body, topics that occur in training.
 
     With `top_words` only those with the largest mutual information with the nine most frequent topics are
     kept (Mathur and Chakrabarti 2006, II-A-5).

@@ -50,7 +50,7 @@ def synthetic_tree(request: Request) -> Content:
 
 
 def _paths(parents: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets and nodes from each leaf up to the child of the root."""
+    """Return offsets and nodes from each leaf up to the child of the root."""
     levels = []
     nodes = classes
     while (nodes > 0).any():
@@ -108,6 +108,6 @@ def _inner_widths(inner: int, n_leaves: int, depth: int) -> list[int]:
 
 
 def _spread(rng: np.random.Generator, above: int, below: int) -> np.ndarray:
-    """A random parent, 0 .. above - 1, for each of `below` nodes; as many as possible have a child."""
+    """Return a random parent, 0 .. above - 1, for each of `below` nodes; as many as possible have a child."""
     first = rng.permutation(above)[:below]
     return np.concatenate([first, rng.integers(0, above, below - len(first))])

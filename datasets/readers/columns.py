@@ -68,7 +68,7 @@ def read(
 
 
 def _numbers() -> defaultdict[bytes, int]:
-    """A mapping that numbers its keys as they come."""
+    """Return a mapping that numbers its keys as they come."""
     numbers: defaultdict[bytes, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     return numbers
@@ -100,7 +100,7 @@ def _check_counts(path: Path, line: int, counts: np.ndarray, width: int) -> None
 
 
 def _fields_per_line(block: bytes) -> np.ndarray:
-    """Number of fields of each line of a block, as bytes.split finds them."""
+    """Return the number of fields of each line of a block, as bytes.split finds them."""
     raw = np.frombuffer(block, np.uint8)
     blank = (raw == 32) | ((raw >= 9) & (raw <= 13))
     starts = ~blank
@@ -112,7 +112,7 @@ def _fields_per_line(block: bytes) -> np.ndarray:
 
 
 def _first_and_last(fields: list[bytes], counts: np.ndarray, width: int) -> list[bytes]:
-    """The first width - 1 fields and the last one of each line."""
+    """Return the first width - 1 fields and the last one of each line."""
     if len(fields) == width * np.count_nonzero(counts):
         return fields
     last = np.repeat(np.cumsum(counts), counts) - 1
@@ -121,7 +121,7 @@ def _first_and_last(fields: list[bytes], counts: np.ndarray, width: int) -> list
 
 
 def _offsets(filled: np.ndarray) -> np.ndarray:
-    """Offsets of the runs of lines that hold a token."""
+    """Return offsets of the runs of lines that hold a token."""
     tokens = np.concatenate([[0], np.cumsum(filled)])
     ends = np.flatnonzero(filled & ~np.append(filled[1:], False))
     return np.concatenate([[0], tokens[ends + 1]]).astype(np.int64)

@@ -34,7 +34,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def chunks(
     path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> Iterator[bytes]:
-    """The decompressed content of a file in pieces of at most CHUNK bytes; gz, bz2, xz and zip by suffix.
+    """Return the decompressed content of a file in pieces of at most CHUNK bytes; gz, bz2, xz and zip by
+    suffix.
 
     `member` names the file inside a zip that holds several; `progress` is told the share of the file on disk
     that was read. Raises DataError for a file that cannot be opened, is damaged or has more than `limit`
@@ -86,14 +87,15 @@ def _decompressed(path: Path, raw: BinaryIO, member: str | None) -> BinaryIO:
 def read_bytes(
     path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> bytes:
-    """The whole decompressed content of a file; for sets known to be small. Errors as `chunks`."""
+    """Return the whole decompressed content of a file; for sets known to be small. Errors as `chunks`."""
     return b"".join(chunks(path, limit=limit, progress=progress, member=member))
 
 
 def line_blocks(
     path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> Iterator[bytes]:
-    """The content in pieces of whole lines, a byte order mark left out; the last line may lack its end.
+    """Return the content in pieces of whole lines, a byte order mark left out; the last line may lack its
+    end.
 
     Raises DataError as `chunks`, for a line that is too long, too many lines and NUL bytes, which no text
     has.
@@ -126,7 +128,7 @@ def line_blocks(
 def read_lines(
     path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None, member: str | None = None
 ) -> list[str]:
-    """The lines of a small text in UTF-8 without their ends. Errors as `line_blocks`."""
+    """Return the lines of a small text in UTF-8 without their ends. Errors as `line_blocks`."""
     lines: list[str] = []
     for block in line_blocks(path, limit=limit, progress=progress, member=member):
         try:

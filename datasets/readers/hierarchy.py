@@ -15,7 +15,7 @@ RIGHT = "a line is a path of nodes from the top down, or a parent and its child"
 
 
 def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None) -> Tree:
-    """The tree under a common root.
+    """Return the tree under a common root.
 
     Raises DataError with file, line and reason: a node has two parents, a line holds one node or a cycle.
     """

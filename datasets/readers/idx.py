@@ -16,7 +16,7 @@ MAX_DIMENSIONS = 8
 
 
 def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None) -> np.ndarray:
-    """The array, uint8.
+    """Return the array, uint8.
 
     Raises DataError for another type of entries or a length that does not fit the header.
 

@@ -19,7 +19,7 @@ from .files import DAMAGED
 
 
 def read(path: Path, *names: str, limit: int = MAX_SMALL_BYTES) -> tuple[np.ndarray, ...]:
-    """The arrays called `names`.
+    """Return the arrays called `names`.
 
     Raises DataError for a damaged file, a missing array, arrays of Python objects and more than `limit`
     bytes.
@@ -69,7 +69,7 @@ def _array(path: Path, name: str, data: bytes) -> np.ndarray:
 
 
 def read_labels(path: Path, name: str, n_classes: int) -> np.ndarray:
-    """The array as (n,) int32 codes 0 .. n_classes - 1. Raises DataError for anything else."""
+    """Return the array as (n,) int32 codes 0 .. n_classes - 1. Raises DataError for anything else."""
     (codes,) = read(path, name)
     if (
         codes.ndim != 1
@@ -83,7 +83,7 @@ def read_labels(path: Path, name: str, n_classes: int) -> np.ndarray:
 
 
 def read_names(path: Path, name: str) -> tuple[str, ...]:
-    """The array as texts. Raises DataError for anything else."""
+    """Return the array as texts. Raises DataError for anything else."""
     (texts,) = read(path, name)
     if texts.ndim != 1 or texts.dtype.kind != "U":
         raise DataError(f"{path.name}: {name} should be a row of texts; get the file again.")
@@ -91,7 +91,8 @@ def read_names(path: Path, name: str) -> tuple[str, ...]:
 
 
 def read_csr(path: Path, prefix: str = "", *, ones: bool = False) -> scipy.sparse.csr_matrix:
-    """The CSR matrix kept as data (unless all are `ones`), indices, indptr and shape, names with a prefix.
+    """Return the CSR matrix kept as data (unless all are `ones`), indices, indptr and shape, names with a
+    prefix.
 
     Raises DataError where these do not make a matrix.
     """

@@ -48,7 +48,7 @@ def _blank(c):
 
 @numba.njit(nogil=True, cache=True)
 def _is_qid(raw, p, stop):
-    """Whether `qid:` stands at p."""
+    """Tell whether `qid:` stands at p."""
     return (
         p + 4 <= stop and raw[p] == Q and raw[p + 1] == LETTER_I and raw[p + 2] == D and raw[p + 3] == COLON
     )
@@ -56,7 +56,7 @@ def _is_qid(raw, p, stop):
 
 @numba.njit(nogil=True, cache=True)
 def _not_finite(raw, p, length):
-    """Whether the word at p is nan, inf or infinity."""
+    """Tell whether the word at p is nan, inf or infinity."""
     if length != 3 and length != 8:
         return False
     first, second, third = raw[p] | LOWER, raw[p + 1] | LOWER, raw[p + 2] | LOWER

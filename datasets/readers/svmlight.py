@@ -83,7 +83,7 @@ def read(path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None
 
 
 def _parse(path: Path, text: bytes, line: int) -> _Block:
-    """The rows of whole lines, the first of which is `line`."""
+    """Return the rows of whole lines, the first of which is `line`."""
     raw = np.frombuffer(text, np.uint8)
     n_lines = text.count(b"\n") + 1
     n_values = text.count(b":")

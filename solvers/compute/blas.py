@@ -54,8 +54,8 @@ def _take_control(pools: ThreadpoolController) -> None:
 
 
 def _blas_pools() -> ThreadpoolController:
-    """The thread pools of this process. To find them takes a millisecond: they are looked for anew only after
-    an import, which alone may bring one."""
+    """Return the thread pools of this process. To find them takes a millisecond: they are looked for anew
+    only after an import, which alone may bring one."""
     global _pools, _modules
     if _pools is None or len(sys.modules) != _modules:
         _pools, _modules = ThreadpoolController(), len(sys.modules)

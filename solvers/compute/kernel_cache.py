@@ -90,7 +90,7 @@ class CheckedCache(caching.FunctionCache):
 
 
 def checked_cache(py_func: Callable[..., Any]) -> caching._Cache:
-    """The cache of a kernel; one that keeps nothing where no folder can be written."""
+    """Return the cache of a kernel; one that keeps nothing where no folder can be written."""
     try:
         return CheckedCache(py_func)
     except RuntimeError:  # so Numba says it

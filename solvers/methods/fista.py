@@ -58,16 +58,16 @@ class FISTA(Solver):
         return Ending("converged", f"no weight violated by more than {violation:.3g}")
 
     def _start(self, problem: Problem, x: Point) -> float:
-        """The first step 1/K."""
+        """Return the first step 1/K."""
         raise TypeError(f"{type(self).__name__} does not define _start")
 
     def _step(self, problem: Problem, y: Point, step: float) -> Found[Point]:
-        """The step taken from y, after one of length ``step``."""
+        """Return the step taken from y, after one of length ``step``."""
         raise TypeError(f"{type(self).__name__} does not define _step")
 
 
 def ahead(problem: Problem, x: Point, before: Point, momentum: float) -> Point:
-    """The point x + momentum (x - before); its scores cost no product."""
+    """Return the point x + momentum (x - before); its scores cost no product."""
     if momentum == 0.0:
         return x
     scores = x.scores.plus(momentum, x.scores.plus(-1.0, before.scores))

@@ -23,7 +23,7 @@ class Field:
 
     @property
     def numeric(self) -> bool:
-        """Whether values are numbers, and can be drawn."""
+        """Tell whether values are numbers, and can be drawn."""
         return self.type in (int, float)
 
     @property

@@ -44,7 +44,7 @@ class Solver(Declared):
 
     @property
     def dense_vectors(self) -> int:
-        """Number of vectors over all weights that the solver holds at a time."""
+        """Return the number of vectors over all weights that the solver holds at a time."""
         return 6
 
     def iterate(

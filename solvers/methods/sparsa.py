@@ -62,7 +62,7 @@ class SpaRSA(Solver):
             values.append(point.objective)
 
     def _search(self, problem: Problem, point: Point, step: float, reference: float) -> Found[Point]:
-        """The first of step, step/η, ... that leads low enough below the ``reference``."""
+        """Return the first of step, step/η, ... that leads low enough below the ``reference``."""
 
         def attempt(t: float) -> Trial[Point]:
             new = problem.moved(point, problem.prox_step(point.w, point.gradient(), t))

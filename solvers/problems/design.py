@@ -78,13 +78,14 @@ class Design:
         return len(self.edges) - 1
 
     def attached(self, pulse: Callable[[], None]) -> Design:
-        """A shallow copy with its own pulse, count of entries touched, and account of what is derived."""
+        """Return a shallow copy with its own pulse, count of entries touched, and account of what is
+        derived."""
         other = copy.copy(self)
         other.pulse, other.touched, other.derived = pulse, 0, self.derived.attached()
         return other
 
     def working_set(self, coordinates: np.ndarray | None = None) -> WorkingSet:
-        """The working set of the given coordinates (ascending), or of all weights."""
+        """Return the working set of the given coordinates (ascending), or of all weights."""
         return WorkingSet(coordinates, self.n_features, self.n_outputs, self.size)
 
     def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +98,8 @@ class Design:
         return self.nnz if active is None or active.full else int(self.column_nnz[active.rows()[0]].sum())
 
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
-        """A v for weights v, one value a member of ``active`` (None: all weights); zeros cost nothing."""
+        """Return A v for weights v, one value a member of ``active`` (None: all weights); zeros cost
+        nothing."""
         Z = np.zeros((self.n_rows, self.n_outputs))
         nonzero = v != 0.0
         active = (self.working_set() if active is None else active).restrict(nonzero)
@@ -131,7 +133,7 @@ class Design:
         return Scores(Z, tail)
 
     def column(self, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows with feature j, ascending, and its values there."""
+        """Return rows with feature j, ascending, and its values there."""
         spans = [(b, int(lo), int(hi)) for b, (lo, hi) in enumerate(self.starts[:, j : j + 2]) if lo < hi]
         if not spans:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -149,7 +151,7 @@ class Design:
         return self.derived("column squares", lambda: column_squares(self.starts, self.values))
 
     def head(self, n: int) -> Design:
-        """The first ``n`` rows, with only the features that occur in them."""
+        """Return the first ``n`` rows, with only the features that occur in them."""
         lo, hi = self.starts[0, 0], self.starts[0, -1]
         feature = np.repeat(np.arange(self.n_features), np.diff(self.starts[0]))
         kept = self.rows[lo:hi] < n
@@ -210,8 +212,8 @@ class Design:
             out += part
 
     def _by_rows(self, active: WorkingSet) -> bool:
-        """Whether to handle all outputs of a feature at once: pays when a sixth of them is wanted, and more
-        than one."""
+        """Tell whether to handle all outputs of a feature at once: pays when a sixth of them is wanted, and
+        more than one."""
         return self.n_outputs > 1 and active.n_body > active.rows()[0].size * max(self.n_outputs / 6, 1.5)
 
     def _columns(self, active: WorkingSet) -> tuple[Columns, np.ndarray]:
@@ -267,7 +269,7 @@ def _no_pulse() -> None:
 
 
 def _content(X: Any) -> tuple[int, bool]:
-    """Number of non-zero entries, and whether all of them are one."""
+    """Return the number of non-zero entries, and whether all of them are one."""
     if hasattr(X, "csc_rows"):
         return int(X.nnz), bool(X.binary)
     if isinstance(X, np.ndarray):
@@ -276,7 +278,8 @@ def _content(X: Any) -> tuple[int, bool]:
 
 
 def _block_rows(n: int, d: int, m: int, nnz: int) -> int:
-    """Rows a block: scores of a block fit the slab, and columns keep some 8 entries a block on average."""
+    """Choose the number of rows in a block: scores of a block fit the slab, and columns keep some 8 entries a
+    block on average."""
     rows = 1 << max(7, (SLAB // (8 * m)).bit_length() - 1)
     while rows < n and nnz * rows < 8 * n * d:
         rows *= 2
@@ -284,7 +287,7 @@ def _block_rows(n: int, d: int, m: int, nnz: int) -> int:
 
 
 def _columns(X: Any, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Rows lo to hi of X by columns: offsets, local row numbers, values (None when all are one)."""
+    """Return rows lo to hi of X by columns: offsets, local row numbers, values (None when all are one)."""
     if hasattr(X, "csc_rows"):
         return X.csc_rows(lo, hi)
     part = sp.csc_array(X[lo:hi])

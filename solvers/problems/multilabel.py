@@ -9,8 +9,8 @@ FOLDS = 2
 
 
 def ranking_loss(Z: np.ndarray, Y: np.ndarray) -> float:
-    """Share of pairs (label of the instance, other label) that scores Z (n, m) do not put in the right order,
-    mean over the instances that have such pairs; Y (n, m) is 0 and 1. 0.0 where none has."""
+    """Return the share of pairs (label of the instance, other label) that scores Z (n, m) do not put in the
+    right order, mean over the instances that have such pairs; Y (n, m) is 0 and 1. 0.0 where none has."""
     shares = []
     for z, y in zip(Z, Y != 0, strict=True):
         if y.any() and not y.all():
@@ -19,8 +19,8 @@ def ranking_loss(Z: np.ndarray, Y: np.ndarray) -> float:
 
 
 def fit_thresholds(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """A threshold for each label, shape (m,), so that the sets {r : z_ir > threshold_r} have the largest
-    micro-averaged F1 on Z, Y (n, m); thresholds lie half-way between scores.
+    """Return a threshold for each label, shape (m,), so that the sets {r : z_ir > threshold_r} have the
+    largest micro-averaged F1 on Z, Y (n, m); thresholds lie half-way between scores.
 
     F1 = 2 tp/(assigned + true) is a ratio of sums over labels: for a value F, maximize 2 tp_r - F assigned_r
     for each label on its own, take the F that this gives, and go on until F does not rise (Dinkelbach 1967).

@@ -69,17 +69,18 @@ class Problem:
 
     @property
     def smooth(self) -> bool:
-        """Whether the loss has a gradient; else its residual is that of one subgradient."""
+        """Tell whether the loss has a gradient; else its residual is that of one subgradient."""
         return Trait.SMOOTH in self.loss.traits
 
     @property
     def lam_max(self) -> float | None:
-        """The smallest λ at which w = 0 is optimal; None where there is none, or no gradient to tell it."""
+        """Return the smallest λ at which w = 0 is optimal; None where there is none, or no gradient to tell
+        it."""
         return self._here.lam_max
 
     @property
     def noise(self) -> float:
-        """The violation that rounding alone may make; 0 where the loss has no gradient."""
+        """Return the violation that rounding alone may make; 0 where the loss has no gradient."""
         return self._here.noise
 
     @property
@@ -106,7 +107,7 @@ class Problem:
 
     @property
     def size(self) -> int:
-        """Number of weights d."""
+        """Return the number of weights d."""
         return self.design.size
 
     @property

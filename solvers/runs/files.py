@@ -24,7 +24,7 @@ class NotWritten(OSError):
 
 
 def why(error: OSError) -> tuple[str, str]:
-    """Why something could not be written, and what to do about it."""
+    """Say why something could not be written, and what to do about it."""
     error = error.__cause__ if isinstance(error.__cause__, OSError) else error
     reason = (error.strerror or str(error) or type(error).__name__).lower()
     return _REASONS.get(error.errno, (reason, "choose another place"))
@@ -32,7 +32,8 @@ def why(error: OSError) -> tuple[str, str]:
 
 @contextmanager
 def replacing(path: Path, mode: str = "w", **options: Any) -> Iterator[IO]:
-    """A file to write to, which then takes the place of ``path``: ``mode`` "w" or "wb", ``options`` of open.
+    """Return a file to write to, which then takes the place of ``path``: ``mode`` "w" or "wb", ``options`` of
+    open.
 
     It stands beside ``path`` until all of it is on the disk. Whatever goes wrong leaves ``path`` as it was
     and nothing beside it; errors of the disk are raised as :class:`NotWritten`. A link is followed.

@@ -49,7 +49,7 @@ def path_runs(
     probes: Sequence[Probe] = (),
     gate: Gate | None = None,
 ) -> Iterator[Run]:
-    """A run for each λ, in the order given, to be executed by the caller before it asks for the next.
+    """Return a run for each λ, in the order given, to be executed by the caller before it asks for the next.
 
     Data, products and labels are shared by all; a run starts from the weights that the run before it left,
     unless that failed. ``stopping(problem)`` gives the limits at one λ.
@@ -79,7 +79,8 @@ def solve_path(
     probes: Sequence[Probe] = (),
     gate: Gate | None = None,
 ) -> Iterator[Trace]:
-    """The finished trace at each λ (default :func:`log_spaced`), every one started from the one before.
+    """Return the finished trace at each λ (default :func:`log_spaced`), every one started from the one
+    before.
 
     ``trace.w`` are the weights and ``trace.result`` says what they are worth, with the fields of
     :func:`measured`. The limits hold at each λ, and are those of :func:`solvers.solve`. Where ``gate`` stops

@@ -158,7 +158,7 @@ def _rows(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def binned(W: np.ndarray) -> np.ndarray:
-    """A matrix of at most ``PATTERN`` bins: means of |W| under the sign of the mean of W."""
+    """Return a matrix of at most ``PATTERN`` bins: means of |W| under the sign of the mean of W."""
     if 0 in W.shape or all(n <= most for n, most in zip(W.shape, PATTERN, strict=True)):
         return W
     edges = [
@@ -238,7 +238,7 @@ class ProbeStore:
             self._entries = entries = kept
 
     def _stays(self, entry: tuple[int, int, dict[str, Any]]) -> bool:
-        """Whether it is an entry's turn to be kept, or a probe's first."""
+        """Tell whether it is an entry's turn to be kept, or a probe's first."""
         return entry[0] % self.cadence == 0 or entry[0] in self._firsts.values()
 
     def last(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
@@ -251,9 +251,9 @@ class ProbeStore:
         return None
 
     def entries(self, name: str) -> list[tuple[int, dict[str, np.ndarray]]]:
-        """All that probe ``name`` saw, with the iteration of each, in their order."""
+        """Return all that probe ``name`` saw, with the iteration of each, in their order."""
         return [(e[0], e[2][name]) for e in self._entries[:] if name in e[2]]
 
     def iterations(self, name: str) -> list[int]:
-        """Iterations at which probe ``name`` saw something."""
+        """Return iterations at which probe ``name`` saw something."""
         return [e[0] for e in self._entries[:] if name in e[2]]

@@ -59,7 +59,7 @@ class Allowance:
         self.spent = self._last = 0.0
 
     def allows(self, cpu: float) -> bool:
-        """Whether, after so many CPU seconds of the solver, there is room for once more."""
+        """Tell whether, after so many CPU seconds of the solver, there is room for once more."""
         return self.spent + self._last <= self._share * cpu
 
     @contextlib.contextmanager
@@ -221,7 +221,8 @@ class Run:
                 self._measure(iterate.iteration)
 
     def _observe(self, w: np.ndarray) -> Point:
-        """A point of the observer's own: nothing it computes reaches the solver, its clock or its passes."""
+        """Return a point of the observer's own: nothing it computes reaches the solver, its clock or its
+        passes."""
         problem = self.problem.with_pulse(self._pulse)
         return Point(problem, w, problem.design.scores(w))
 
@@ -325,7 +326,7 @@ class Run:
 
 
 def _where(error: Exception) -> str:
-    """The line an error came from, for whoever wrote the solver."""
+    """Return the line an error came from, for whoever wrote the solver."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next

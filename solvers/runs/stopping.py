@@ -18,7 +18,7 @@ def relative_gap(objective: float, f_star: float) -> float:
 
 
 def undercuts(objective: float, f_star: float) -> bool:
-    """Whether an objective is so far below f* that this cannot be the minimum."""
+    """Tell whether an objective is so far below f* that this cannot be the minimum."""
     return relative_gap(objective, f_star) < -F_STAR_ACCURACY
 
 
@@ -46,7 +46,7 @@ class Stopping:
             raise ValueError("a gap can only be measured against f*: give f_star as well")
 
     def or_usual(self) -> Stopping:
-        """These limits; where there is none, a violation of 1e-6 relative and 600 CPU seconds.
+        """Return these limits; where there is none, a violation of 1e-6 relative and 600 CPU seconds.
 
         A gap alone gets the seconds as well: with a wrong f* it may never be reached.
         """
@@ -57,7 +57,7 @@ class Stopping:
     def ending(
         self, record: Mapping[str, object], met: Callable[[Mapping[str, object], float], str | None]
     ) -> Ending | None:
-        """Why the run ends at this record, or None. Convergence is looked at before the limits;
+        """Say why the run ends at this record, or None. Convergence is looked at before the limits;
         ``met(record, tol)`` says why the iterate is optimal to ``tol``, if it is."""
         objective = record["objective"]
         if not math.isfinite(objective):

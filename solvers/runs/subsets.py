@@ -15,8 +15,8 @@ OUTSIDE, INSIDE, UNKNOWN = 0, 1, -1
 
 
 def rank(members: np.ndarray) -> np.ndarray:
-    """A number below 2³² for each weight, as good as random: a sample takes those of low rank, so that what
-    is in a small sample is in every larger one."""
+    """Return a number below 2³² for each weight, as good as random: a sample takes those of low rank, so that
+    what is in a small sample is in every larger one."""
     return np.asarray(members).astype(np.uint32) * GOLDEN
 
 
@@ -31,8 +31,8 @@ def sampled(members: np.ndarray, most: int) -> tuple[np.ndarray, float]:
 
 
 def packed(members: np.ndarray | None, size: int) -> dict[str, np.ndarray]:
-    """A set of some of ``size`` weights, ascending (None: of all), in the form that takes least: ``all`` of
-    them, ``bits``, or the numbers of a ``share`` of the ``members``; with its ``count``."""
+    """Return a set of some of ``size`` weights, ascending (None: of all), in the form that takes least:
+    ``all`` of them, ``bits``, or the numbers of a ``share`` of the ``members``; with its ``count``."""
     if members is None:
         return {"all": np.array(True), "count": np.array(size)}
     count = {"count": np.array(members.size)}
@@ -45,7 +45,8 @@ def packed(members: np.ndarray | None, size: int) -> dict[str, np.ndarray]:
 
 
 def known_members(seen: dict[str, np.ndarray]) -> np.ndarray | None:
-    """The members of a packed set, ascending; None where it holds all, or only a sample of them is known."""
+    """Return the members of a packed set, ascending; None where it holds all, or only a sample of them is
+    known."""
     if "bits" in seen:
         return np.flatnonzero(np.unpackbits(seen["bits"]))
     return seen["members"] if "members" in seen and seen["share"] == 1.0 else None

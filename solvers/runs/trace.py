@@ -41,8 +41,8 @@ class _Columns:
         self.n += 1  # last: a reader never sees half a row
 
     def thinned(self, cadence: int) -> _Columns:
-        """The first row, those whose iteration is a multiple of ``cadence``, and those with events (where
-        they alone would fill a quarter of the room, evenly fewer of them)."""
+        """Return the first row, those whose iteration is a multiple of ``cadence``, and those with events
+        (where they alone would fill a quarter of the room, evenly fewer of them)."""
         n = self.n
         keep = self.data["iteration"][:n] % cadence == 0
         keep[0] = True
@@ -87,7 +87,7 @@ class Trace:
 
     @property
     def last(self) -> dict[str, Any]:
-        """The newest record, also when its row was left out; empty before the first."""
+        """Return the newest record, also when its row was left out; empty before the first."""
         with self._lock:
             pending, columns = self._pending, self._columns
             newest, data = columns.n - 1, columns.data
@@ -146,7 +146,7 @@ class Trace:
         return self.column(name)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Rows as plain records: what is not known or not finite is None."""
+        """Return rows as plain records: what is not known or not finite is None."""
         rows, _, _ = self.since(None)
         for k in range(len(rows["iteration"])):
             yield plain({name: column[k] for name, column in rows.items()})
@@ -157,7 +157,7 @@ class Trace:
 
     @classmethod
     def from_records(cls, records: list[Mapping[str, Any]], **info: Any) -> Trace:
-        """A trace made of given records, for tests and for drawing what was stored."""
+        """Return a trace made of given records, for tests and for drawing what was stored."""
         trace = cls(info)
         for record in records:
             trace.append({k: v for k, v in record.items() if v is not None})
@@ -166,7 +166,7 @@ class Trace:
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record as JSON knows it: Python numbers, null for what is unknown or not finite, lists."""
+    """Return a record as JSON knows it: Python numbers, null for what is unknown or not finite, lists."""
     out: dict[str, Any] = {}
     for name, value in record.items():
         field = FIELDS.get(name)
@@ -252,7 +252,7 @@ _WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
 
 
 def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:
-    """The JSON lines of runs of one problem, in the contract's order."""
+    """Return the JSON lines of runs of one problem, in the contract's order."""
     if traces and "problem" in traces[0].info:
         yield traces[0].info["problem"]
         if reference := traces[0].info.get("reference"):
@@ -266,11 +266,11 @@ def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:
 
 
 def run_line(trace: Trace) -> dict[str, Any]:
-    """The line that opens a run."""
+    """Return the line that opens a run."""
     info = trace.info
     return {"type": "run", "label": info["label"], "solver": info["solver"], "params": info["params"]}
 
 
 def iterate_line(trace: Trace, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of one iterate."""
+    """Return the line of one iterate."""
     return {"type": "iterate", "label": trace.info["label"], "solver": trace.info["solver"], **plain(record)}

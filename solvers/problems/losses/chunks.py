@@ -16,7 +16,7 @@ class _Scratch(threading.local):
         self._arrays: dict[str, np.ndarray] = {}
 
     def __call__(self, name: str, rows: int, columns: int) -> np.ndarray:
-        """An uninitialized (rows, columns) array, valid until the next request for this name."""
+        """Return an uninitialized (rows, columns) array, valid until the next request for this name."""
         found = self._arrays.get(name)
         if found is None or found.size < rows * columns:
             found = self._arrays[name] = np.empty(rows * columns)
@@ -33,7 +33,7 @@ def row_chunks(n: int, width: int) -> list[tuple[int, int]]:
 
 
 def moved_rows(scores: Scores, lo: int, hi: int, delta: Scores | None, t: float) -> np.ndarray:
-    """Rows lo to hi of Z + t ΔZ, in scratch memory."""
+    """Return rows lo to hi of Z + t ΔZ, in scratch memory."""
     Z = scratch("scores", hi - lo, scores.Z.shape[1])
     if delta is None:
         Z[:] = scores.Z[lo:hi]

@@ -134,7 +134,7 @@ class Dataset:
 
 
 def check(dataset: Dataset) -> Dataset:
-    """Raise DataError where loaded data are unusable; no other function does.
+    """Check loaded data, of whatever source, and return them.
 
     Raises DataError for an empty set, features that are NaN or infinite, one class only, a sequence of length
     0, and labels that do not line up with rows.

@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Trait(enum.Flag):
-    """What a loss and a penalty offer, and what a solver may need. ``PHRASES`` words each."""
+    """Properties that losses and penalties offer and solvers need; ``PHRASES`` has words for each."""
 
     SMOOTH = enum.auto()
     SEPARABLE = enum.auto()
@@ -87,7 +87,7 @@ class Parameter:
 
     @property
     def range(self) -> str:
-        """Return the values allowed, in words."""
+        """Say in words which values are allowed."""
         if self.choices is not None:
             return "one of " + ", ".join(_text(c) for c in self.choices)
         if self.kind is bool:
@@ -98,7 +98,8 @@ class Parameter:
         return f"{noun}{low}{high}" + "".join(f" or {w}" for w in self.words)
 
     def parse(self, value: Any) -> Any:
-        """``value`` (text or typed) as this parameter's type; ValueError with one sentence if it is none."""
+        """Convert ``value`` (text or typed) to this parameter's type; ValueError with one sentence if it is
+        none."""
         problem = ValueError(f"{self.name}={value}: {self.name} must be {self.range}")
         if self.choices is not None:
             for choice in self.choices:
@@ -158,7 +159,7 @@ class Declared:
 
 
 def why_not(needs: Trait, offered: Trait) -> str | None:
-    """Return the sentence shown beside a solver that does not fit; None when it does."""
+    """Say in a sentence why a solver does not fit; None if it does."""
     missing = needs & ~offered
     if not missing:
         return None

@@ -119,7 +119,7 @@ def lookup(table: Mapping[str, Any], noun: str, id: str) -> Any:
 
 
 def make(cls: type, noun: str, params: Mapping[str, Any]) -> Any:
-    """Return an instance of ``cls`` from declared parameters given as text or typed."""
+    """Make an instance of ``cls`` from declared parameters given as text or typed."""
     declared = {p.name: p for p in parameters(cls)}
     for name in params:
         if name not in declared:
@@ -129,7 +129,7 @@ def make(cls: type, noun: str, params: Mapping[str, Any]) -> Any:
 
 
 def make_solver(id: str, preset: str | None = None, **params: Any) -> Solver:
-    """Return the solver ``id`` with hyper-parameters ``params``, on top of those of a ``preset`` ("paper": as
+    """Make the solver ``id`` with hyper-parameters ``params``, on top of those of a ``preset`` ("paper": as
     the paper prints them)."""
     return make(lookup(SOLVERS, "solver", id), "solver", preset_params(id, preset) | params)
 
@@ -158,7 +158,7 @@ def why_not_solver(solver: str, loss: str, penalty: str) -> str | None:
 
 
 def compatible(loss: str, penalty: str) -> list[str]:
-    """Return ids of the solvers that accept this loss and penalty."""
+    """List the ids of the solvers that accept this loss and penalty."""
     return [id for id in SOLVERS if why_not_solver(id, loss, penalty) is None]
 
 
@@ -177,7 +177,7 @@ def make_problem(
     penalty_params: Mapping[str, Any] | None = None,
     threads: int = 1,
 ) -> Problem:
-    """min_w s Σ_i loss_i(w) + λR(w) on data.
+    """Make the problem min_w s Σ_i loss_i(w) + λR(w) on data.
 
     ``data`` is a data set as :func:`datasets.load` gives it, whose training part counts, or features (n, d),
     NumPy or SciPy sparse, with labels ``y``: see :func:`.arrays.from_arrays`.
@@ -227,7 +227,7 @@ def make_problem(
     )
     own = loss_class.id == data.loss and penalty_class.id == data.penalty
     if penalty_class.takes_lam:
-        # asked only where there is one: it costs a gradient
+        # computed only where there is one: it costs a gradient
         relative = penalty_class.sparse and problem.smooth and problem.lam_max is not None
         if lam is None and lam_ratio is None and own and data.lam is not None:
             usual = 1.0 / bound.n_instances if loss_class.average else 1.0
@@ -250,7 +250,7 @@ def _without_lam_max(problem: Problem) -> str:
 
 
 def losses_for(kind: str) -> list[str]:
-    """Return ids of the losses for this kind of labels."""
+    """List the ids of the losses for this kind of labels."""
     return [id for id, cls in LOSSES.items() if kind in cls.kinds]
 
 

@@ -196,7 +196,7 @@ def path(
 def _task(
     dataset: str, solver: list[str], set_: list[str], option: list[str], seed: str, out: str | None
 ) -> dict[str, Any]:
-    """What tasks of all kinds have."""
+    """Return what tasks of all kinds have."""
     from solvers.runs.trace import checked_path
 
     chosen_seed = arguments.number("--seed", seed, low=0, kind=int)
@@ -289,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return app(given, prog_name="solverscope", standalone_mode=False) or FINISHED
     except KeyboardInterrupt:
         return INTERRUPTED
-    except SystemExit:  # so Typer ends where nobody reads on
+    except SystemExit:  # so Typer ends when the reader of a pipe has closed it
         streams.abandon_output()
         return INTERRUPTED
     except typer.TyperException as error:
@@ -310,8 +310,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _legible(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments; ValueError for one with a control character, which no name, number or path
-    needs."""
+    """Check and return the arguments; ValueError for one with a control character, which no name, number or
+    path needs."""
     for argument in arguments:
         if any(unicodedata.category(letter) == "Cc" for letter in argument):
             raise ValueError(f"the argument {argument!r} holds a control character: leave that out")

@@ -3,6 +3,6 @@
 FINISHED = 0
 BAD_INPUT = 2
 FAILED = 3
-#: A result could not be written: the disk or the output is full, read-only, or gone.
+#: A result could not be written: the disk or the output is full, read-only, or closed.
 NOT_WRITTEN = 4
 INTERRUPTED = 130

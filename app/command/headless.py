@@ -41,7 +41,7 @@ class Task:
 
 
 class Interrupts:
-    """A gate for runs that the first signal to end closes; the second one interrupts whatever is going on."""
+    """A gate for runs that the first signal to end closes; the second one interrupts at once."""
 
     def __init__(self) -> None:
         self.wanted = False
@@ -66,7 +66,7 @@ class Interrupts:
 
 
 def print_json(record: dict[str, Any]) -> None:
-    """One JSON line on standard output, at once."""
+    """Print one JSON line on standard output, at once."""
     streams.put(json.dumps(plain(record)) + "\n")
 
 
@@ -142,7 +142,7 @@ def follow_all(
 
 
 def problems(task: Task, progress: Progress) -> list[solvers.Problem]:
-    """Return the task's problems, on the same data. ValueError if they are not possible, or one of the
+    """Make the task's problems, on the same data. ValueError if they are not possible, or one of the
     solvers does not take them all."""
     datasets.describe(task.dataset).parse(task.options)  # before they become keywords of load
     with progress.working(f"loading {task.dataset}") as show:
@@ -170,7 +170,7 @@ def _check(solver: solvers.Solver, problem: solvers.Problem) -> None:
 def find_reference(
     task: Task, problem: solvers.Problem, interrupts: Interrupts, progress: Progress
 ) -> Reference | None:
-    """f* as the task wants it; None if it wants none."""
+    """Return f* as the task wants it; None if it wants none."""
     if task.f_star is None:
         return None
     if task.f_star != "auto":
@@ -185,7 +185,7 @@ def find_reference(
 
 
 def limits(task: Task, known: Reference | None) -> solvers.Stopping:
-    """When a run of the task ends; there is no gap without f*."""
+    """Return the limits of a run of the task; there is no gap without f*."""
     if known is None:
         return solvers.Stopping(**{**task.limits, "gap": None}).or_usual()
     return solvers.Stopping(f_star=known.f_star, **task.limits).or_usual()
@@ -221,7 +221,7 @@ def _follow(run: solvers.Run, emit: Emit, progress: Progress, finish: Callable[[
 
 
 def sentence(problem: solvers.Problem) -> str:
-    """Return the problem in a line."""
+    """Describe the problem in a line."""
     about = problem.describe()
     strength = "" if about["lam"] is None else f", λ = {about['lam']:.6g}"
     return (

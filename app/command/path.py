@@ -49,7 +49,7 @@ class PathTask(Task):
 def execute(task: PathTask, emit: Emit, progress: Progress) -> int:
     """Follow the path of every solver on every objective; returns the exit status.
 
-    At each λ come the records of a run of that problem: ``problem``, ``reference`` where asked for, ``run``,
+    At each λ come the records of a run of that problem: ``problem``, ``reference`` if f* is wanted, ``run``,
     ``iterate`` where wanted, and ``result`` with the fields of
     :func:`solvers.runs.path.measured`. ``task.out``
     gets the same records (``.jsonl``), or one row a λ (``.csv``; ``.npz``, with the weights). Raises
@@ -89,8 +89,8 @@ def execute(task: PathTask, emit: Emit, progress: Progress) -> int:
 
 @contextmanager
 def _file(path: Path | None) -> Iterator[Keep]:
-    """While it lasts, what it gives takes the records for the file, which is written at the end, however the
-    path ends: line by line as they come, or as a table."""
+    """Give, as a context, the function that takes records for the file: it writes lines as they come, or a
+    table at the end, however the path ends."""
     if path is None:
         yield lambda record, w: None
     elif path.suffix == ".jsonl":
@@ -115,8 +115,8 @@ def _file(path: Path | None) -> Iterator[Keep]:
 
 
 def _lines(path: Path) -> Iterator[Keep]:
-    """Gives what writes the line of one record; once a run has begun, the file is kept however the path ends,
-    unless it cannot be written."""
+    """Give the function that writes the line of one record; once a run has begun, the file is kept however
+    the path ends, unless it cannot be written."""
     began, ended = False, None
 
     def keep(record: dict[str, Any], w: np.ndarray | None) -> None:
@@ -144,7 +144,7 @@ def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def _write_npz(rows: list[dict[str, Any]], weights: list[np.ndarray], path: Path) -> None:
-    """A column for each field (nan or "" where it is not known); row k's weights are zero but at
+    """Write a column for each field (nan or "" where it is not known); row k's weights are zero but at
     ``w_indices[w_starts[k]:w_starts[k + 1]]``, in all ``w_size[k]``."""
     supports = [np.flatnonzero(w) for w in weights]
     columns = {name: [row[name] for row in rows] for name in rows[0]}

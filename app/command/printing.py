@@ -23,7 +23,7 @@ def _print(
     from rich.table import Table
     from rich.text import Text
 
-    # rich itself would end the process where nobody reads
+    # rich itself would end the process when the reader of a pipe has closed it
     terminal, text = sys.stdout.isatty(), io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=None if terminal else WIDTH)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -37,7 +37,7 @@ def _print(
 
 
 def show_entries(kind: str, entries: Sequence[dict[str, Any]]) -> None:
-    """A list of :func:`app.command.listing.entries`."""
+    """Print a list of :func:`app.command.listing.entries`."""
     size = ("size",) if kind == "datasets" else ()
     headings = ("id", "name", "summary", *size, "paper", "options", "available")
     rows = []

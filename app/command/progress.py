@@ -14,7 +14,7 @@ PERIOD = 0.1
 
 
 class Progress:
-    """Tells on standard error what goes on; ``moving=False`` leaves the moving line out."""
+    """Shows on standard error what is under way; ``moving=False`` leaves the moving line out."""
 
     def __init__(self, *, moving: bool = True) -> None:
         from rich.console import Console
@@ -24,12 +24,13 @@ class Progress:
         self._moving = moving and self._console.is_terminal
 
     def say(self, text: str) -> None:
-        """One line that stays."""
+        """Write one line that stays."""
         self._console.print(text)
 
     @contextmanager
     def working(self, text: str) -> Iterator[Callable[[str, float | None], None]]:
-        """While it lasts, a moving line; gives the function that changes it: (text, share done or None)."""
+        """Show a moving line during the block; give the function that changes it: (text, share done or
+        None)."""
         if not self._moving:
             yield lambda text, share: None
             return

@@ -33,7 +33,7 @@ def handled_by(handler: Callable[..., None]) -> Iterator[None]:
 
 
 def interrupt(*_: object) -> None:
-    """A handler that ends whatever is going on as Ctrl-C does."""
+    """Handle a signal as Ctrl-C is handled: end what is under way."""
     raise KeyboardInterrupt
 
 

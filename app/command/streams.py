@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, or read by nobody."""
+"""Standard streams that are closed, full, or pipes without a reader."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def open_closed() -> None:
 
 
 def put(text: str) -> None:
-    """Write to standard output at once. Raises BrokenPipeError where nobody reads, NotWritten where it cannot
-    be written."""
+    """Write to standard output at once. Raises BrokenPipeError where a pipe has no reader, NotWritten where
+    it cannot be written."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -44,7 +44,7 @@ def abandon_output() -> None:
 
 
 class Listener:
-    """A stream that takes words for people: where nobody hears them, they are dropped."""
+    """A stream that takes words for people: where it has no reader, they are dropped."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

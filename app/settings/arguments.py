@@ -19,8 +19,8 @@ def number(
     above: float = -math.inf,
     kind: type[float] | type[int] = float,
 ) -> Any:
-    """Return a finite number (``kind`` int: a whole one) from ``low`` and above ``above``; None stays
-    None."""
+    """Check and return a finite number (``kind`` int: a whole one) from ``low`` and above ``above``; None
+    stays None."""
     if text is None:
         return None
     try:
@@ -35,7 +35,7 @@ def number(
 
 
 def assignments(flag: str, texts: Iterable[str]) -> dict[str, str]:
-    """``name=value`` texts as a dictionary."""
+    """Parse ``name=value`` texts into a dictionary."""
     return dict(_assignment(flag, text) for text in texts)
 
 
@@ -56,7 +56,7 @@ class Choice:
 
 
 def choices(texts: Sequence[str]) -> list[Choice]:
-    """Return the solvers asked for; those without a label get their id, with a number from the second on."""
+    """Parse the solvers given; those without a label get their id, with a number from the second on."""
     parsed = [_choice(text) for text in texts]
     taken = [choice.label for choice in parsed if choice.label]
     for label in taken:
@@ -84,7 +84,7 @@ def _choice(text: str) -> Choice:
 def make_solvers(
     chosen: Sequence[Choice], settings: Sequence[str], seed: int
 ) -> list[tuple[str, solvers.Solver]]:
-    """Return labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` on top of what they were
+    """Make labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` on top of what they were
     given.
 
     A setting without a label goes to every solver that has the parameter, unless the solver's own text or a

@@ -32,7 +32,7 @@ class ProblemSetting:
 
     @classmethod
     def of(cls, data: str) -> ProblemSetting:
-        """Return the data set with its own loss and penalty. ValueError if there is none, or no loss for
+        """Set up a data set with its own loss and penalty. ValueError if there is none, or no loss for
         it."""
         if data not in datasets.DATASETS:
             raise ValueError(f"there is no data set {data!r}: choose one of {', '.join(datasets.DATASETS)}")
@@ -43,11 +43,11 @@ class ProblemSetting:
 
     @property
     def kind(self) -> str:
-        """Kind of labels, which options may change."""
+        """Return the kind of labels, which options may change."""
         return datasets.DATASETS[self.data].kind_of(**self.options)
 
     def with_fitting_loss(self) -> ProblemSetting:
-        """Return the same if its loss is one for its kind of labels, else with the usual one for them."""
+        """Return this setting if its loss is one for its kind of labels, else with the usual one for them."""
         fitting, usual = solvers.losses_for(self.kind), USUAL_LOSSES[self.kind]
         if self.loss in fitting:
             return self
@@ -68,7 +68,7 @@ class SolverSetting:
 
     @classmethod
     def parse_all(cls, texts: Iterable[str]) -> tuple[SolverSetting, ...]:
-        """From ``[LABEL=]ID[@PENALTY][,name=value,...]`` each; ValueError, one sentence, if one is not
+        """Parse ``[LABEL=]ID[@PENALTY][,name=value,...]`` each; ValueError, one sentence, if one is not
         right."""
         settings = []
         for choice in choices(list(texts)):
@@ -82,13 +82,13 @@ class SolverSetting:
         return tuple(settings)
 
     def problem(self, shared: ProblemSetting) -> ProblemSetting:
-        """What it solves: the problem that all share, but with its own penalty, at the same λ."""
+        """Return what it solves: the problem that all share, but with its own penalty, at the same λ."""
         if self.penalty in ("", shared.penalty):
             return shared
         return replace(shared, penalty=self.penalty, penalty_params={})
 
     def make(self) -> solvers.Solver:
-        """Return the solver itself."""
+        """Make the solver."""
         return solvers.make_solver(self.id, **self.params)
 
     def __str__(self) -> str:
@@ -167,14 +167,14 @@ def default_solvers(problem: ProblemSetting) -> tuple[SolverSetting, ...]:
 
 
 def typed(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Declared parameters as their types, without those at their defaults."""
+    """Convert declared parameters to their types, and leave out those at their defaults."""
     declared = {p.name: p for p in parameters(cls)}
     values = {name: declared[name].parse(value) for name, value in params.items()}
     return {name: value for name, value in values.items() if value != declared[name].default}
 
 
 def positive(name: str, text: str) -> float:
-    """Return a number above 0; ValueError otherwise."""
+    """Parse a number above 0; ValueError otherwise."""
     try:
         value = float(text)
     except ValueError:

@@ -29,14 +29,14 @@ class Story:
     view: dict[str, Any] = field(default_factory=dict)
 
     def optimum(self, problem: ProblemSetting) -> float | None:
-        """f* if it is the story's problem, or that of one of its solvers; else None."""
+        """Return f* if it is the story's problem, or that of one of its solvers; else None."""
         own = self.setting.problem
         known = problem == own or any(problem == solver.problem(own) for solver in self.setting.solvers)
         return self.f_star.get(problem.penalty) if known else None
 
 
 def read(path: Path) -> Story:
-    """Return the story in a TOML file."""
+    """Read the story in a TOML file."""
     text = tomllib.loads(path.read_text(encoding="utf-8"))
     about = dict(text["problem"])
     given = {name: value for name, value in about.items() if name != "penalty_params"}

@@ -46,16 +46,19 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _take_control(pools: ThreadpoolController) -> None:
-    """From threadpoolctl 3.8 on a pool of OpenBLAS obeys the first thread that set its size, and silently no
-    other as long as that one lives: here whoever holds the lock may set it."""
+    """Let the calling thread, which holds the lock, set the sizes of the pools.
+
+    From threadpoolctl 3.8 on a pool of OpenBLAS obeys the first thread that set its size, and silently no
+    other as long as that one lives.
+    """
     for pool in pools.lib_controllers:
         if hasattr(pool, "clear_controlling_thread"):
             pool.clear_controlling_thread(force=True)
 
 
 def _blas_pools() -> ThreadpoolController:
-    """Return the thread pools of this process. To find them takes a millisecond: they are looked for anew
-    only after an import, which alone may bring one."""
+    """Find the thread pools of this process. That takes a millisecond, so they are looked for anew only
+    after an import, which alone may bring one."""
     global _pools, _modules
     if _pools is None or len(sys.modules) != _modules:
         _pools, _modules = ThreadpoolController(), len(sys.modules)
@@ -63,8 +66,8 @@ def _blas_pools() -> ThreadpoolController:
 
 
 def advanced_on_one_thread(iterate: Callable[..., Generator]) -> Callable[..., Generator]:
-    """``iterate`` with BLAS on the calling thread at every advance, and as it was in between: whoever drops
-    the generator, or advances it from another thread, leaves no limit behind."""
+    """Wrap ``iterate`` so that BLAS stays on the calling thread at every advance, and is unlimited in
+    between: no limit is left behind by code that drops the generator, or advances it from another thread."""
 
     @functools.wraps(iterate)
     def limited(*args: Any, **options: Any) -> Generator:

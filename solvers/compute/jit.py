@@ -60,7 +60,7 @@ class CompileClock(event.Listener):
             self._local.spent = (spent[0] + time.perf_counter() - wall, spent[1] + time.thread_time() - cpu)
 
     def spent(self) -> tuple[float, float]:
-        """Wall and CPU seconds the calling thread has compiled so far."""
+        """Return the wall and CPU seconds that the calling thread has compiled so far."""
         return getattr(self._local, "spent", (0.0, 0.0))
 
 

@@ -14,7 +14,7 @@ from numba.core import caching
 
 log = logging.getLogger(__name__)
 
-#: Told once a process: dozens of kernels lie in one folder.
+#: Warnings given: each once a process, as dozens of kernels lie in one folder.
 _told: set[str] = set()
 
 

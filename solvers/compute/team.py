@@ -25,7 +25,7 @@ class Team:
         self._pool = ThreadPoolExecutor(threads, "row-blocks") if threads > 1 else None
 
     def attached(self) -> Team:
-        """Return the same threads with a count of their own: of several runs each pays for its own work."""
+        """Share the threads with another run, which gets a count of its own."""
         other = copy.copy(self)
         other.cpu_seconds = 0.0
         return other

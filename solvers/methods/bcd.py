@@ -213,7 +213,7 @@ def _noted(longest: np.ndarray) -> Search | None:
 
 @dataclass(frozen=True)
 class BCDLS(BlockCoordinateDescent):
-    """𝓛_j from the second derivatives h_j of equation (6), and an Armijo search (7): Tseng and Yun 2009.
+    """𝓛_j from the second derivatives h_j of eq. (6), and an Armijo search (7): Tseng and Yun 2009.
 
     h_j is computed in :mod:`..problems.losses.columns`, the search is in :func:`.bcd_kernels.update_rows`.
 

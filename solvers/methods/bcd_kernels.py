@@ -134,7 +134,7 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
             if trial + 1 > longest[0, 0]:
                 longest[0, 0], longest[0, 1], longest[0, 2] = trial + 1, start, j
                 longest[1 : trial + 2] = tried[: trial + 1]
-            if change <= sigma * t * promised + rounding:  # equation (7)
+            if change <= sigma * t * promised + rounding:  # eq. (7)
                 for c in range(m):
                     w[c] = V[c]
                 break
@@ -159,7 +159,7 @@ def move_scores(data, Z, j, change):
 @kernel
 def block_violation(w, g, l1, l2, sup, out, ignore_direction):
     """Return the norm of the minimum-norm subgradient of a row: ‖·‖₂ where the row has a norm of its own,
-    else the largest entry. With ``ignore_direction`` and λ‖·‖₂ alone it is |‖G‖₂ - λ|, equation (9) of a row
+    else the largest entry. With ``ignore_direction`` and λ‖·‖₂ alone it is |‖G‖₂ - λ|, eq. (9) of a row
     that is not zero."""
     if ignore_direction and l1 == 0.0 and sup == 0.0:
         return abs(norm(g) - l2)

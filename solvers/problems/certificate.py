@@ -12,7 +12,7 @@ def duality_gap(problem: Problem, point: Point) -> float | None:
     """Return an upper bound of f(w) - f* at ``point``, in units of f; None where none is known.
 
     A penalty with a ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ), v the minimum-norm
-    subgradient, or any other where the loss has kinks. For a norm λΩ the residual G of the loss, shrunk by
+    subgradient, or any other where the loss has kinks. For a norm λΩ the residual G of the loss, scaled by
     α = min(1, λ/Ω°(s AᵀG)), is feasible for Fenchel's dual, and the bound is f(w) + s L*(αG). Costs a full
     gradient, if the point has none yet, one pass over the scores, and no other vector over all weights.
     """

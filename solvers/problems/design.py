@@ -89,12 +89,12 @@ class Design:
         return WorkingSet(coordinates, self.n_features, self.n_outputs, self.size)
 
     def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Views of flat weights: W (n_features x n_outputs) and the tail."""
+        """Return views of flat weights: W (n_features x n_outputs) and the tail."""
         body = self.n_features * self.n_outputs
         return w[:body].reshape(self.n_features, self.n_outputs), w[body:]
 
     def cost(self, active: WorkingSet | None) -> int:
-        """Entries of X that a product over these weights touches."""
+        """Count the entries of X that a product over these weights touches."""
         return self.nnz if active is None or active.full else int(self.column_nnz[active.rows()[0]].sum())
 
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
@@ -133,7 +133,7 @@ class Design:
         return Scores(Z, tail)
 
     def column(self, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows with feature j, ascending, and its values there."""
+        """Return the rows with feature j, ascending, and its values there."""
         spans = [(b, int(lo), int(hi)) for b, (lo, hi) in enumerate(self.starts[:, j : j + 2]) if lo < hi]
         if not spans:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -143,11 +143,11 @@ class Design:
         return rows, np.concatenate([self.values[lo:hi] for _, lo, hi in spans])
 
     def by_rows(self) -> Rows:
-        """X row by row, for solvers that walk over samples: a second copy, made at the first call."""
+        """Return X row by row, for solvers that walk over samples: a second copy, made at the first call."""
         return self.derived("rows", lambda: Rows(*transpose(self.edges, self.starts, self.rows, self.values)))
 
     def column_squares(self) -> np.ndarray:
-        """Σ_i x_ij² of each column, made at the first call."""
+        """Return Σ_i x_ij² of each column, made at the first call."""
         return self.derived("column squares", lambda: column_squares(self.starts, self.values))
 
     def head(self, n: int) -> Design:
@@ -225,7 +225,7 @@ class Design:
 
     def _gather(self, active: WorkingSet) -> None:
         """Copy the columns of a set, side by side in the order in which products visit them, when gradients
-        on it or on what was left of it are asked for again: to find a short column in memory takes longer
+        on it or on what was left of it are needed again: to find a short column in memory takes longer
         than to read it. They serve all sets restricted from this one, until half of them is not needed."""
         shared, features = active.lineage, active.by_output()[1]
         shared.gradients += 1

@@ -32,7 +32,7 @@ def why(error: OSError) -> tuple[str, str]:
 
 @contextmanager
 def replacing(path: Path, mode: str = "w", **options: Any) -> Iterator[IO]:
-    """Return a file to write to, which then takes the place of ``path``: ``mode`` "w" or "wb", ``options`` of
+    """Open a file to write to, which then takes the place of ``path``: ``mode`` "w" or "wb", ``options`` of
     open.
 
     It stands beside ``path`` until all of it is on the disk. Whatever goes wrong leaves ``path`` as it was

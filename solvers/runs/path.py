@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..problems.problem import Problem
     from .probes import Probe
 
-#: Number of λ where nothing else is said.
+#: Number of λ by default.
 N_LAMS = 10
 #: λ_max is rounded up by so much, lest rounding leaves something above zero there.
 ROUNDED_UP = 1.0 + 1e-12
@@ -26,7 +26,8 @@ ROUNDED_UP = 1.0 + 1e-12
 def log_spaced(
     problem: Problem, n: int = N_LAMS, first: float = 1.0, last: float = 0.01, *, relative: bool = True
 ) -> list[float]:
-    """``n`` values of λ, log-spaced from ``first`` to ``last``, which are multiples of λ_max if ``relative``.
+    """Return ``n`` values of λ, log-spaced from ``first`` to ``last``, which are multiples of λ_max if
+    ``relative``.
 
     Raises ValueError where the penalty has no λ, or no λ_max to be relative to.
     """
@@ -49,7 +50,7 @@ def path_runs(
     probes: Sequence[Probe] = (),
     gate: Gate | None = None,
 ) -> Iterator[Run]:
-    """Return a run for each λ, in the order given, to be executed by the caller before it asks for the next.
+    """Yield a run for each λ, in the order given; the caller executes it before it takes the next.
 
     Data, products and labels are shared by all; a run starts from the weights that the run before it left,
     unless that failed. ``stopping(problem)`` gives the limits at one λ.
@@ -79,7 +80,7 @@ def solve_path(
     probes: Sequence[Probe] = (),
     gate: Gate | None = None,
 ) -> Iterator[Trace]:
-    """Return the finished trace at each λ (default :func:`log_spaced`), every one started from the one
+    """Yield the finished trace at each λ (default :func:`log_spaced`), every one started from the one
     before.
 
     ``trace.w`` are the weights and ``trace.result`` says what they are worth, with the fields of
@@ -101,7 +102,7 @@ def solve_path(
 
 
 def measured(run: Run) -> dict[str, Any]:
-    """What a run on a path adds to its result, as plain values (None: not known).
+    """Compute what a run on a path adds to its result, as plain values (None: not known).
 
     ``loss``, ``penalty``, ``lam``, ``lam_max``; ``gap``: (f - f*)/|f*| unless f is below f*, or where that is
     not known the most it can be, proved by duality; for test instances with sets of labels

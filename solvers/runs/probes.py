@@ -1,4 +1,4 @@
-"""Heavier observations of a run, copied from an iterate's live references only when asked for."""
+"""Heavier observations of a run, which probes copy from the live references of its iterates."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ _lock = threading.RLock()
 
 @dataclass(frozen=True)
 class Probe:
-    """What to copy: ``take`` returns arrays by name, or None where an iterate does not carry it."""
+    """A named observation: ``take`` copies arrays, by name, from an iterate, or returns None where it has
+    none."""
 
     name: str
     take: Callable[[Iterate], dict[str, np.ndarray] | None]
@@ -178,7 +179,7 @@ ACTIVE = Probe("active", _active)
 #: The line search that led to an iterate: its trials, f there, and what the rule allowed.
 LINE = Probe("line", _line)
 MEMORY = Probe("memory", _memory)
-#: The shrinking test: |g| of those asked, or of a share of them and, as ``stayed``, of those who stayed.
+#: The shrinking test: |g| of the weights tested, or of a share and, as ``stayed``, of those that stayed.
 SHRINKING = Probe("shrinking", _shrinking)
 #: Which rows of W are not zero, their norms in falling order, and a picture of them; not of a huge W.
 ROWS = Probe("rows", _rows)
@@ -187,9 +188,9 @@ SCORES = Probe("scores", _scores)
 
 
 class ProbeStore:
-    """What the probes of one run copied, within its limit: when it is full every second entry goes, and from
-    then on only every second iterate is observed. The first of each probe and the newest are always kept: a
-    reader who has found that a probe saw something finds something again, until all is discarded."""
+    """Observations by the probes of one run, within a limit: when it is full every second entry is dropped,
+    and from then on only every second iterate is kept. The first of each probe and the newest are always
+    kept: a reader who has found that a probe saw something finds something again, until all is discarded."""
 
     def __init__(self, probes: Sequence[Probe] = ()) -> None:
         self.probes = tuple(probes)
@@ -213,7 +214,8 @@ class ProbeStore:
         self.bytes += change
 
     def observe(self, iterate: Iterate) -> None:
-        """Copy what the probes ask for from ``iterate``, if it is its turn."""
+        """Copy what the probes take from ``iterate``; it stays only if it is its turn, or until the next
+        one."""
         if not self.probes:
             return
         # changed in place by the one writer, and read through copies: to copy it here at every iterate would
@@ -238,11 +240,15 @@ class ProbeStore:
             self._entries = entries = kept
 
     def _stays(self, entry: tuple[int, int, dict[str, Any]]) -> bool:
-        """Tell whether it is an entry's turn to be kept, or a probe's first."""
+        """Tell whether an entry is kept: it is its turn, or a probe's first."""
         return entry[0] % self.cadence == 0 or entry[0] in self._firsts.values()
 
     def last(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
-        """What probe ``name`` saw last up to ``iteration``, and at which iteration that was."""
+        """Return the last iteration up to ``iteration`` at which probe ``name`` saw something, and what it
+        saw.
+
+        Where it saw nothing that early it is its first observation; None where it never saw anything.
+        """
         entries = self._entries[:]
         k = bisect_right(entries, iteration, key=lambda entry: entry[0])
         for at, _, seen in itertools.chain(reversed(entries[:k]), entries[k:]):

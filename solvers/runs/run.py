@@ -44,11 +44,11 @@ class Gate(Protocol):
     the run's clock."""
 
     def pulse(self) -> None:
-        """Called every 50 ms or so from inside long computations."""
+        """Pause or interrupt: called every 50 ms or so from inside long computations."""
 
     def step(self, run: Run, iterate: Iterate) -> None:
-        """Called after each recorded iterate, with all that the run knows of it: the fields of its record,
-        also those that the solver does not know, and its live references."""
+        """Pause or interrupt: called after each recorded iterate, with all that the run knows of it: the
+        fields of its record, also those that the solver does not know, and its live references."""
 
 
 class Allowance:
@@ -59,12 +59,12 @@ class Allowance:
         self.spent = self._last = 0.0
 
     def allows(self, cpu: float) -> bool:
-        """Tell whether, after so many CPU seconds of the solver, there is room for once more."""
+        """Tell whether, after so many CPU seconds of the solver, the work may be done once more."""
         return self.spent + self._last <= self._share * cpu
 
     @contextlib.contextmanager
     def booked(self) -> Iterator[None]:
-        """Count what the block takes."""
+        """Count the CPU seconds that the block takes."""
         began = time.thread_time()
         try:
             yield
@@ -221,7 +221,7 @@ class Run:
                 self._measure(iterate.iteration)
 
     def _observe(self, w: np.ndarray) -> Point:
-        """Return a point of the observer's own: nothing it computes reaches the solver, its clock or its
+        """Make a point for observing: nothing it computes reaches the solver, its clock or its
         passes."""
         problem = self.problem.with_pulse(self._pulse)
         return Point(problem, w, problem.design.scores(w))
@@ -302,17 +302,17 @@ class Run:
             try:
                 with one_blas_thread():
                     self._judge(trace.w, result)
-            except Interrupted:  # whoever stops it now does without these
+            except Interrupted:  # a run that is stopped here ends without these
                 pass
             except Exception as error:
-                said = f"no metrics, {type(error).__name__}: {error}{_where(error)}"
-                ending = Ending(ending.status, f"{ending.message}; {said}" if ending.message else said)
+                failure = f"no metrics, {type(error).__name__}: {error}{_where(error)}"
+                ending = Ending(ending.status, f"{ending.message}; {failure}" if ending.message else failure)
                 result["message"] = ending.message
         trace.result = plain(result)
         trace.finish(ending.status, ending.message)
 
     def _judge(self, w: np.ndarray, result: dict[str, Any]) -> None:
-        """What the last weights are worth, into ``result``: one gradient, and passes over the scores."""
+        """Add violation, proved gap and metrics of the last weights to ``result``, off the clock."""
         compiled = compile_clock.spent()[0]
         point = self._observe(w)
         result["violation"] = point.violation()
@@ -326,7 +326,7 @@ class Run:
 
 
 def _where(error: Exception) -> str:
-    """Return the line an error came from, for whoever wrote the solver."""
+    """Return the file and line an error came from, which a solver's author needs."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next

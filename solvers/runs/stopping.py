@@ -13,7 +13,7 @@ F_STAR_ACCURACY = 1e-9
 
 
 def relative_gap(objective: float, f_star: float) -> float:
-    """(f - f*)/|f*|, and f - f* where |f*| < 1e-12."""
+    """Return (f - f*)/|f*|, or f - f* where |f*| < 1e-12."""
     return (objective - f_star) / (abs(f_star) if abs(f_star) >= 1e-12 else 1.0)
 
 

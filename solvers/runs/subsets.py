@@ -15,13 +15,13 @@ OUTSIDE, INSIDE, UNKNOWN = 0, 1, -1
 
 
 def rank(members: np.ndarray) -> np.ndarray:
-    """Return a number below 2³² for each weight, as good as random: a sample takes those of low rank, so that
-    what is in a small sample is in every larger one."""
+    """Rank weights by a number below 2³² for each weight, as good as random: a sample takes those of low
+    rank, so that what is in a small sample is in every larger one."""
     return np.asarray(members).astype(np.uint32) * GOLDEN
 
 
 def sampled(members: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-    """At most about ``most`` of the members, those of low rank, and their share: 1, ½, ¼, ..."""
+    """Return at most about ``most`` of the members, those of low rank, and their share: 1, ½, ¼, ..."""
     halvings = 0
     while members.size > most << halvings:
         halvings += 1
@@ -31,7 +31,7 @@ def sampled(members: np.ndarray, most: int) -> tuple[np.ndarray, float]:
 
 
 def packed(members: np.ndarray | None, size: int) -> dict[str, np.ndarray]:
-    """Return a set of some of ``size`` weights, ascending (None: of all), in the form that takes least:
+    """Pack a set of some of ``size`` weights, ascending (None: of all), in the form that takes least:
     ``all`` of them, ``bits``, or the numbers of a ``share`` of the ``members``; with its ``count``."""
     if members is None:
         return {"all": np.array(True), "count": np.array(size)}
@@ -53,7 +53,7 @@ def known_members(seen: dict[str, np.ndarray]) -> np.ndarray | None:
 
 
 def contains(seen: dict[str, np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """For each of these weights whether it is in a packed set: INSIDE, OUTSIDE, or UNKNOWN where only a
+    """Tell for each of these weights whether it is in a packed set: INSIDE, OUTSIDE, or UNKNOWN where only a
     sample of the members was kept, and the weight would not be in it."""
     if "all" in seen:
         return np.full(weights.shape, INSIDE, dtype=np.int8)

@@ -41,7 +41,7 @@ class _Columns:
         self.n += 1  # last: a reader never sees half a row
 
     def thinned(self, cadence: int) -> _Columns:
-        """Return the first row, those whose iteration is a multiple of ``cadence``, and those with events
+        """Keep the first row, those whose iteration is a multiple of ``cadence``, and those with events
         (where they alone would fill a quarter of the room, evenly fewer of them)."""
         n = self.n
         keep = self.data["iteration"][:n] % cadence == 0
@@ -58,7 +58,7 @@ class _Columns:
 
 
 class Trace:
-    """What is known of a run: its setting (``info``), what rows and columns of W are called (``names``), one
+    """Record of a run: its setting (``info``), what rows and columns of W are called (``names``), one
     row an iterate, how it ended, the last weights.
 
     One writer, any number of readers. Up to 10,000 iterates are all kept; then every second row is dropped
@@ -122,7 +122,8 @@ class Trace:
             self.status = status
 
     def since(self, cursor: tuple[int, int] | None) -> tuple[dict[str, np.ndarray], tuple[int, int], bool]:
-        """New rows, the cursor to come back with, and whether the rows replace all those given before."""
+        """Return new rows, the cursor for the next call, and whether the rows replace all those given
+        before."""
         with self._lock:
             columns, generation = self._columns, self._generation
             n, data = columns.n, columns.data
@@ -131,7 +132,7 @@ class Trace:
         return rows, (generation, n), cursor is None or cursor[0] != generation
 
     def column(self, name: str) -> np.ndarray:
-        """One field over all rows kept; -1, nan or None where it was not known."""
+        """Return one field over all rows kept; -1, nan or None where it was not known."""
         if name not in FIELDS:
             raise AttributeError(f"a trace has no field {name!r}; its fields are {', '.join(FIELDS)}")
         with self._lock:
@@ -146,7 +147,7 @@ class Trace:
         return self.column(name)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Return rows as plain records: what is not known or not finite is None."""
+        """Yield rows as plain records: what is not known or not finite is None."""
         rows, _, _ = self.since(None)
         for k in range(len(rows["iteration"])):
             yield plain({name: column[k] for name, column in rows.items()})
@@ -191,7 +192,7 @@ def save(traces: list[Trace], path: str | Path) -> None:
 
 
 def checked_path(path: str | Path) -> Path:
-    """``path`` if runs can be saved there; ValueError that says what is wrong with it."""
+    """Return ``path`` if runs can be saved there; ValueError that says what is wrong with it."""
     path = Path(path)
     if path.suffix not in _WRITERS:
         raise ValueError(f"cannot write {path.name}: the name must end in {', '.join(_WRITERS)}")
@@ -252,7 +253,7 @@ _WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
 
 
 def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:
-    """Return the JSON lines of runs of one problem, in the contract's order."""
+    """Yield the JSON lines of runs of one problem, in the contract's order."""
     if traces and "problem" in traces[0].info:
         yield traces[0].info["problem"]
         if reference := traces[0].info.get("reference"):

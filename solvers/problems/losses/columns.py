@@ -90,7 +90,7 @@ def column_move(data, Z, j, change, work):
 
 @kernel
 def _multiclass_derivatives(data, Z, j, G, H, work):
-    """Compute equations (5) and (6) of Blondel et al. 2013 by their Algorithm 3, with sums P_kc = Σ x 2
+    """Compute eq. (5) and eq. (6) of Blondel et al. 2013 by their Algorithm 3, with sums P_kc = Σ x 2
     max(A_ic, 0) and Q_kc = Σ x² 2 [A_ic > 0] over samples i of class k: G_c = Σ_k≠c (P_kc - P_ck) and H_c =
     Σ_k≠c (Q_kc + Q_ck). A_ic is 1 where c is the class of i: that adds one to the loss of each sample, which
     is taken off at the end."""
@@ -151,7 +151,7 @@ def _multiclass_move(data, Z, j, change, work):
 
 @kernel
 def _multitask_derivatives(data, Z, j, G, H, work):
-    """Compute equation (13) of Blondel et al. 2013, and the second derivatives, of the multitask hinge."""
+    """Compute eq. (13) of Blondel et al. 2013, and the second derivatives, of the multitask hinge."""
     m = Z.shape[1]
     losses = work[2 * m]
     losses[:] = 0.0

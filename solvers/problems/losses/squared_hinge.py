@@ -57,7 +57,7 @@ class BoundMulticlassHinge(BoundSquaredHinge):
     """The multiclass squared hinge for labels ``y`` from 0 to m - 1."""
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return 2 for each active other class, and their sum for the true one (equation (6))."""
+        """Return 2 for each active other class, and their sum for the true one (eq. (6))."""
         h = 2.0 * (G > 0.0)
         h[np.arange(rows.size), self.y[rows]] = h.sum(axis=1)
         return h

@@ -171,9 +171,8 @@ def test_rows_are_seen_in_the_order_of_their_norms(id, monkeypatch):
         np.testing.assert_allclose(seen["norms"], norms[seen["rows"]], rtol=1e-6)
         np.testing.assert_allclose(seen["pattern"], W[seen["rows"]], rtol=1e-6)
     monkeypatch.setattr(module, "MOST_ROWS", 2)
-    kept = solvers.solve(problem, solvers.make_solver(id), max_iter=8, probes=(ROWS,)).probes.last("rows", 8)[
-        1
-    ]
+    store = solvers.solve(problem, solvers.make_solver(id), max_iter=8, probes=(ROWS,)).probes
+    kept = store.last("rows", 8)[1]
     assert kept["rows"].tolist() == seen["rows"].tolist()[:2]
     assert kept["count"] == seen["count"]
     monkeypatch.setattr(module, "MOST_WEIGHTS", problem.size - 1)

@@ -1,4 +1,4 @@
-"""A menu whose choices may change while somebody opens it."""
+"""A menu whose choices may change while a visitor opens it."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def scale_y(fig: figure, *, log: bool) -> None:
 def follow_axes(fig: figure) -> None:
     """Let the ranges of a figure begin anew whenever an axis gets another label or scale.
 
-    The browser does it: it alone knows whether somebody has zoomed, and it takes a range that was once
+    The browser does it: it alone knows whether a visitor has zoomed, and it takes a range that was once
     logarithmic to be so for good."""
     code = asset("axis.js")
     fig.xaxis[0].js_on_change("axis_label", CustomJS(args={"range": fig.x_range, "scaled": None}, code=code))
@@ -160,10 +160,10 @@ def point_out(fig: figure) -> CustomJS:
 
     Curves are lines of a column "y" with a column "iteration" beside it; the argument ``said`` of what is
     returned lists further values to show of a point, [name, column] each."""
-    told = CustomJS(args={"said": []}, code=asset("pointer.js"))
-    fig.js_on_event("mousemove", told)
-    fig.js_on_event("mouseleave", told)
-    return told
+    pointer = CustomJS(args={"said": []}, code=asset("pointer.js"))
+    fig.js_on_event("mousemove", pointer)
+    fig.js_on_event("mouseleave", pointer)
+    return pointer
 
 
 def number(value: float | int | None, digits: int = 4) -> str:

@@ -35,7 +35,7 @@ class Part:
 
     @property
     def n_samples(self) -> int:
-        """Sequences where there are any, rows otherwise."""
+        """Count the sequences where there are any, else the rows."""
         return self.X.shape[0] if self.offsets is None else len(self.offsets) - 1
 
     def take(self, samples: np.ndarray) -> Part:
@@ -116,7 +116,7 @@ class Dataset:
 
     @property
     def n_samples(self) -> int:
-        """Training sequences for kind "sequences", training rows otherwise."""
+        """Count the training sequences for kind "sequences", else the training rows."""
         return self.train.n_samples
 
     @property
@@ -125,7 +125,7 @@ class Dataset:
 
     @property
     def n_classes(self) -> int:
-        """Classes, labels or tags; for trees the nodes."""
+        """Count the classes, labels or tags; for trees the nodes."""
         return len(self.label_names)
 
     def examples(self, k: int = 6) -> list[Example]:
@@ -181,7 +181,7 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
 
 
 def check_values(id: str, name: str, X: Any) -> None:
-    """Raises DataError where features of a part are not finite, or so large that sums of squares would not
+    """Raise DataError where features of a part are not finite, or so large that sums of squares would not
     be."""
     base = X.base() if hasattr(X, "csc_rows") else X
     values = base if isinstance(base, np.ndarray) else base.data

@@ -35,7 +35,7 @@ WEIGHTINGS = ("binary", "counts", "tf-idf")
 
 @dataclass(frozen=True)
 class Request:
-    """What a loader is asked for: effective options, seed, a progress report and its files in order."""
+    """Arguments of a loader: effective options, seed, a progress report and its files in order."""
 
     options: dict[str, Any]
     seed: int
@@ -85,7 +85,7 @@ class DataSetInfo:
     kinds      other kinds of labels: pairs of options, as in DataFile.when, and a kind; the first that holds
     presets    values of several options under one name, the first being the default
     paths      what stands after the colon of the user's own files
-    measure    the Size that effective options ask for, told without making anything; by default that of files
+    measure    the Size with effective options, without making anything; by default that of files
     """
 
     id: str
@@ -169,7 +169,7 @@ class DataSetInfo:
         return next((kind for when, kind in self.kinds if holds(when, effective)), self.kind)
 
     def lam_for(self, effective: Mapping[str, Any]) -> Lam | None:
-        """What is known of a good λ for data with these effective options."""
+        """Return what is known of a good λ for data with these effective options."""
         return next((lam for lam in self.lams if self._fits(lam, effective)), None)
 
     def _fits(self, lam: Lam, effective: Mapping[str, Any]) -> bool:
@@ -190,8 +190,8 @@ class DataSetInfo:
         return True, None
 
     def estimate(self, **options: Any) -> Size:
-        """How large the set will be with these options; loads nothing. Of a set from files only their bytes
-        are known, the rest is 0."""
+        """Estimate how large the set will be with these options; loads nothing. Of a set from files only
+        their bytes are known, the rest is 0."""
         effective = self.parse(options)
         if self.measure is not None:
             return self.measure(effective).with_common(effective)

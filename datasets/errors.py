@@ -6,5 +6,5 @@ class DataError(ValueError):
 
 
 def short(error: Exception) -> str:
-    """What another library says was wrong, on one line and cut to 80 characters."""
+    """Quote what another library says was wrong, on one line and cut to 80 characters."""
     return " ".join(str(error).split())[:80] or type(error).__name__

@@ -107,7 +107,7 @@ class Products:
 
 @numba.njit(nogil=True, cache=True)
 def _count(indptr, indices, d0, degree, bias, lo, hi, counts):
-    """Non-zeros of column c of rows lo .. hi into counts[c + 1]."""
+    """Count the non-zeros of column c in rows lo .. hi, in counts[c + 1]."""
     for i in range(lo, hi):
         begin, end = indptr[i], indptr[i + 1]
         for p in range(begin, end):
@@ -124,7 +124,8 @@ def _count(indptr, indices, d0, degree, bias, lo, hi, counts):
 
 @numba.njit(nogil=True, cache=True)
 def _fill(indptr, indices, values, d0, degree, bias, lo, hi, ends, out, out_values):
-    """Row numbers, counted from lo, and values; ends[c] moves from the start of column c to its end."""
+    """Fill in row numbers, counted from lo, and values; ends[c] moves from the start of column c to its
+    end."""
     valued = len(values) > 0
     for i in range(lo, hi):
         row = np.int32(i - lo)

@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class EntityScores:
-    """Of the entities of a type: how many there are, were found, and were found exactly."""
+    """Numbers of entities of a type: how many there are, were found, and were found exactly."""
 
     true: int
     found: int
@@ -31,7 +31,7 @@ class EntityScores:
 def entity_scores(
     label_names: tuple[str, ...], y_true: np.ndarray, y_pred: np.ndarray, offsets: np.ndarray
 ) -> dict[str, EntityScores]:
-    """Scores of each entity type and of "all": an entity counts where both ends and the type are right.
+    """Score each entity type and of "all": an entity counts where both ends and the type are right.
 
     Labels are O, B-type and I-type; as in CoNLL's conlleval an I- that does not continue an entity of its
     type starts one. A negative code, a tag unseen in training, is no entity. Arrays are per token, sequences
@@ -55,7 +55,7 @@ def entity_scores(
 
 
 def _entities(kind: np.ndarray, begins: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """(start, last token, type) of the entities, in order of their starts: (n, 3)."""
+    """Return (start, last token, type) of the entities, in order of their starts: (n, 3)."""
     inside = kind >= 0
     before = np.where(first, -1, np.concatenate([[-1], kind[:-1]]))
     start = inside & (begins | (before != kind))

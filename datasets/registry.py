@@ -58,9 +58,9 @@ def describe(id: str) -> DataSetInfo:
 def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options: Any) -> Dataset:
     """Load a data set by its id, or the user's own file by FORMAT:PATH.
 
-    Parameters: `seed` of splits and generators; `progress(text, fraction or None)` is told what goes on;
-    `options` are those that `describe(id).options` lists, as text or typed. Raises DataError, one sentence,
-    for an unknown id, option or value, a missing or unreadable file and unusable data.
+    Parameters: `seed` of splits and generators; `progress(text, fraction or None)` is called with what is
+    under way; `options` are those that `describe(id).options` lists, as text or typed. Raises DataError, one
+    sentence, for an unknown id, option or value, a missing or unreadable file and unusable data.
     """
     entry = describe(id)
     effective = entry.parse(options)

@@ -1,4 +1,4 @@
-"""How large a data set is, told before it is made."""
+"""Size of a data set, known before it is made."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Size:
     by: tuple[str, ...] = ()
 
     def with_common(self, options: dict[str, Any]) -> Size:
-        """What the options that all sets have make of it: products of features, a constant, one class against
-        the rest."""
+        """Return the size with the options that all sets have: products of features, a constant, one class
+        against the rest."""
         features, nonzeros, by = self.features, self.nonzeros, self.by
         if options.get("degree") == 2:
             features += features * (features - 1) // 2
@@ -37,6 +37,7 @@ class Size:
 
 
 def generated(samples: int, features: int, outputs: int, per_row: float, *by: str, length: int = 1) -> Size:
-    """Of a generator that makes a quarter as many samples for testing; a row has at least one non-zero."""
+    """Estimate the size of a generator that makes a quarter as many samples for testing; a row has at least
+    one non-zero."""
     rows = (samples + max(samples // 4, 1)) * length
     return Size(rows, features, outputs, int(rows * min(max(per_row, 1), features)), by)

@@ -32,18 +32,18 @@ class DataFile:
 
 
 def folders() -> list[Path]:
-    """Folders searched for data files: SOLVERSCOPE_DATA first, then the cache."""
+    """List the folders searched for data files: SOLVERSCOPE_DATA first, then the cache."""
     given = os.environ.get("SOLVERSCOPE_DATA")
     return ([Path(given)] if given else []) + [cache_folder()]
 
 
 def cache_folder() -> Path:
-    """Folder for downloads: `data` in the home folder."""
+    """Return the folder for downloads: `data` in the home folder."""
     return home() / "data"
 
 
 def home() -> Path:
-    """Folder for what outlives a run; it need not exist yet.
+    """Return the folder for what outlives a run; it need not exist yet.
 
     SOLVERSCOPE_HOME, or the platform's folder for user data where that is not set or empty.
     """
@@ -79,7 +79,7 @@ def own_path(name: str) -> Path:
 def open_regular(path: Path) -> BinaryIO:
     """Return a file, open for reading. Raises DataError for a pipe or a device, which may never end, and
     OSError."""
-    # a pipe that nobody writes to would hold up the opening already
+    # to open a pipe without a writer would wait for ever
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -89,7 +89,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def advice(file: DataFile, source: str) -> str:
-    """What to do when `file`, which comes from `source`, is not at hand."""
+    """Say what to do when `file`, which comes from `source`, is not at hand."""
     place = f"put it at {folders()[0] / file.path}"
     if not os.environ.get("SOLVERSCOPE_DATA"):
         place += ", or name your data folder in SOLVERSCOPE_DATA"
@@ -148,13 +148,14 @@ class _Bar:
 
 
 def entries(path: Path) -> int:
-    """About as many values as a file of data can hold: one in four bytes, which may be packed to a sixth."""
+    """Estimate how many values as a file of data can hold: one in four bytes, which may be packed to a
+    sixth."""
     packed = path.suffix in (".gz", ".bz2", ".xz", ".zip", ".npz")
     return path.stat().st_size * (6 if packed else 1) // 4
 
 
 def sha256(*paths: Path) -> str:
-    """SHA-256 of a file in hexadecimal; of several files, that of their digests in order."""
+    """Return the SHA-256 of a file in hexadecimal; of several files, that of their digests in order."""
     digests = []
     for path in paths:
         with open_regular(path) as stream:

@@ -70,14 +70,15 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
 
 
 def _real(X: Any) -> Any:
-    """Dense: float64 in C order; sparse: CSR of float64; lazy as it is."""
+    """Convert features: dense to float64 in C order, sparse to CSR of float64; lazy ones stay."""
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X, dtype=np.float64)
     return scipy.sparse.csr_matrix(X, dtype=np.float64) if scipy.sparse.issparse(X) else X
 
 
 def split(content: Content, kind: str, how: str, seed: int) -> Content:
-    """Training and test part: "given", "none" (everything for training), "random" (4/5 and 1/5) or "auto".
+    """Split into training and test part: "given", "none" (everything for training), "random" (4/5 and 1/5) or
+    "auto".
 
     "auto" is "given" where there is a test part, "random" otherwise. A random split is stratified by class
     where a sample has one.
@@ -131,7 +132,7 @@ def _pool(first: Part, second: Part) -> Part:
 
 
 def weigh(counts: list[Any], weighting: str) -> list[Any]:
-    """Word counts as they are, as 0/1, or as tf-idf.
+    """Weigh word counts: as they are, as 0/1, or as tf-idf.
 
     tf-idf is count · (log(n / f) + 1), f of the n training documents having the word; training comes first.
     """
@@ -218,7 +219,7 @@ def _standard(X: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndar
 
 
 def expand(X: Any, degree: int, bias: bool) -> Any:
-    """Products of degree 2, lazily, and a constant last column."""
+    """Add products of degree 2, lazily, and a constant last column."""
     if degree == 2:
         from .matrix import Products
 

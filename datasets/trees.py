@@ -54,7 +54,7 @@ class Tree:
         return cls.of(parent, tops)
 
     def ids(self) -> dict[str, int]:
-        """Node of each name."""
+        """Return the node of each name."""
         return {name: i for i, name in enumerate(self.names)}
 
 

@@ -273,11 +273,11 @@ def serve(
     listed = [*filter(None, [os.environ.get(plugins.VARIABLE)]), *files]
     environment = {**os.environ, plugins.VARIABLE: os.pathsep.join(listed)}
     command = [sys.executable, "-m", "panel", "serve", str(ROOT / "app"), "--address", "localhost"]
-    told = [word for name in host for word in (serving.HOST, name)]
+    options = [word for name in host for word in (serving.HOST, name)]
     if memory is not None:
-        told += [serving.MEMORY, str(serving.size(memory))]
-    marker = [] if "--args" in context.args or not told else ["--args"]  # after it all is for the page
-    return signals.become([*command, *context.args, *marker, *told], environment)
+        options += [serving.MEMORY, str(serving.size(memory))]
+    marker = [] if "--args" in context.args or not options else ["--args"]  # after it all is for the page
+    return signals.become([*command, *context.args, *marker, *options], environment)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

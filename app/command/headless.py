@@ -135,7 +135,7 @@ def follow_all(
                     status = FAILED
     except solvers.Interrupted:
         return INTERRUPTED
-    except BrokenPipeError:  # nobody reads on
+    except BrokenPipeError:  # the reader of a pipe has closed it
         streams.abandon_output()
         return INTERRUPTED
     return status

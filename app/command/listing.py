@@ -66,7 +66,7 @@ KINDS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
 def entries(kind: str) -> list[dict[str, Any]]:
     """Return all entries of one of ``KINDS``, with the fields of the command line's contract.
 
-    Raises ValueError for another kind. Loads no data, and solvers only where they are asked for.
+    Raises ValueError for another kind. Loads no data, and solvers only where they are listed.
     """
     if kind not in KINDS:
         raise ValueError(f"there is no list of {kind!r}: choose one of {', '.join(KINDS)}")

@@ -14,7 +14,7 @@ from app.page.session import Session
 from app.views.drawn import Drawn
 from solvers import FIELDS
 
-#: Events that the bar marks as steps gone wrong, in words.
+#: Events that the bar marks as failed steps, in words.
 TROUBLE = {
     "stalled-on-working-set": "no progress on the working set",
     "curvature-skipped": "curvature pair skipped",

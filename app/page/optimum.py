@@ -20,7 +20,7 @@ from solvers import Problem, undercuts
 class Optimum:
     """Gives f* to the traces. ``view`` says what is known, with a button to find what is not.
 
-    Runs may have several problems, told apart by their keys: f* of one after the other is solved for.
+    Runs may have several problems, distinguished by their keys: f* is solved for one after the other.
     """
 
     def __init__(self, session: Session) -> None:

@@ -112,7 +112,7 @@ class Page:
         self._show(setting)
 
     def view(self) -> pmui.Page:
-        """Return the page itself. Nothing is loaded for it before somebody looks at it: the first tick does
+        """Return the page itself. Nothing is loaded before a browser shows it: the first tick does
         that."""
         for view in self.session.views:
             view.awaits = self.session.awaits

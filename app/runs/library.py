@@ -97,7 +97,7 @@ def problem(
 
 
 def at_hand(setting: ProblemSetting) -> tuple[datasets.Dataset, solvers.Problem] | None:
-    """Data and problem of ``setting`` if they are in memory and take nothing more, else None."""
+    """Return data and problem of ``setting`` if they are in memory and take no more of it, else None."""
     data = _shelf.peek(_data_key(setting.data, setting.options, setting.seed))
     base = None if data is None else _shelf.peek(_problem_key(data, setting))
     return None if base is None or base.size > QUICK else (data, variant(base, setting))
@@ -120,7 +120,8 @@ def _problem_key(data: datasets.Dataset, setting: ProblemSetting) -> Hashable:
 def variant(
     base: solvers.Problem, setting: ProblemSetting, pulse: Callable[[], None] | None = None
 ) -> solvers.Problem:
-    """``base`` with the penalty and at the λ of ``setting`` (None: as it is); data and products shared.
+    """Return ``base`` with the penalty and at the λ of ``setting`` (None: as it is); data and products
+    shared.
 
     A new penalty or λ of a huge problem takes a gradient over all weights: ``pulse`` is called meanwhile, and
     may raise. What is returned does not keep it, as it may be used when the worker whose pulse it is has been

@@ -53,7 +53,7 @@ def forget_failed() -> None:
 
 @contextmanager
 def _at_work(document: Document) -> Iterator[None]:
-    """In place of ``bokeh.io.doc.patch_curdoc``."""
+    """Do as ``bokeh.io.doc.patch_curdoc``, whose place it takes."""
     current._PATCHED_CURDOCS.append(weakref.ref(document))
     try:
         yield

@@ -97,9 +97,9 @@ class _Headers(OutputTransform):
 
 
 def not_a_closed_tab(record: logging.LogRecord) -> bool:
-    """False for records that say only that a tab was closed while something was being sent to it: Tornado
-    reports its own exceptions for that, and Bokeh's handler of the closing an assertion where its keep-alive
-    saw it first."""
+    """Filter the log: False for records that say only that a tab was closed while something was being sent to
+    it: Tornado reports its own exceptions for that, and Bokeh's handler of the closing an assertion where its
+    keep-alive saw it first."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, WebSocketClosedError | StreamClosedError):
         return False

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 PUBLIC, HOST, PLUGIN, MEMORY = "--public", "--host", "--plugin", "--memory"
 
-#: Memory a server may use if it is not told: half of what the machine has, and at most so much.
+#: Memory a server may use by default: half of what the machine has, and at most so much.
 USUAL_MEMORY = 8 << 30
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -28,7 +28,7 @@ class Serving:
 
     @classmethod
     def from_arguments(cls, arguments: Sequence[str] | None = None) -> Serving:
-        """From the arguments of the server's command line or of its script (default: this process's).
+        """Read the arguments of the server's command line or of its script (default: this process's).
 
         Raises ValueError, one sentence, where a size of memory cannot be read.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 #: Milliseconds between ticks: as a rule (some come late, and five a second are wanted), at most (and while
-#: the page is gone), and while a run that has just been started shows nothing.
+#: the page is closed), and while a run that has just been started shows nothing.
 PERIOD = 160
 SLOWEST = 1000
 EAGER = 50
@@ -32,7 +32,7 @@ class Rhythm:
         self._spent.pop(session, None)
 
     def period(self, now: int, *, eager: bool = False) -> int:
-        """Milliseconds until the next tick of a session that has waited ``now``."""
+        """Return the milliseconds until the next tick of a session that has waited ``now``."""
         spent, wanted = sum(self._spent.values()), EAGER if eager else PERIOD
         while wanted < SLOWEST and spent > SHARE * wanted * (1.0 if wanted >= now else 0.5):
             wanted = min(2 * wanted, SLOWEST)

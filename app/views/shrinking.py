@@ -78,7 +78,7 @@ class Shrinking(ProbeView):
             )
         for line in self._lines.values():
             plot.add_layout(line)
-        self._asked = plot.xaxis[0]
+        self._test_axis = plot.xaxis[0]
         return plot
 
     def _time_lines(self) -> pn.viewable.Viewable:
@@ -138,8 +138,8 @@ class Shrinking(ProbeView):
         for code, source in self._bars.items():
             source.data = _bars(size[codes == code], edges, float(seen["share"]))
         symbol, l1 = strength(trace, seen)
-        if self._asked.axis_label != TEST_LABEL.format(l1=symbol):
-            self._asked.axis_label = TEST_LABEL.format(l1=symbol)
+        if self._test_axis.axis_label != TEST_LABEL.format(l1=symbol):
+            self._test_axis.axis_label = TEST_LABEL.format(l1=symbol)
         for name, value in (("bound", float(seen["bound"])), ("l1", l1)):
             self._lines[name].visible = value >= 0.0
             if self._lines[name].visible:

@@ -27,7 +27,7 @@ class Solutions:
         return np.array([trace.result.get(field) for trace in self.traces], dtype=float)
 
     def row_share(self) -> np.ndarray:
-        """Non-zero rows of W in per cent."""
+        """Return the non-zero rows of W in per cent."""
         sizes = [trace.info["problem"]["n_features"] for trace in self.traces]
         return 100.0 * self.column("nnz_rows") / np.array(sizes)
 

@@ -37,9 +37,9 @@ def chunks(
     """Return the decompressed content of a file in pieces of at most CHUNK bytes; gz, bz2, xz and zip by
     suffix.
 
-    `member` names the file inside a zip that holds several; `progress` is told the share of the file on disk
-    that was read. Raises DataError for a file that cannot be opened, is damaged or has more than `limit`
-    bytes inside.
+    `member` names the file inside a zip that holds several; `progress` is called with the share of the file
+    on disk that was read. Raises DataError for a file that cannot be opened, is damaged or has more than
+    `limit` bytes inside.
     """
     total = 0
     try:

@@ -1,4 +1,4 @@
-"""Kernels that take apart lines of text; codes of errors are told in words by the readers."""
+"""Kernels that take apart lines of text; the readers put codes of errors into words."""
 
 from __future__ import annotations
 

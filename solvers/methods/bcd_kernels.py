@@ -171,7 +171,7 @@ def block_violation(w, g, l1, l2, sup, out, ignore_direction):
 
 @kernel
 def sup_norm(v):
-    """‖v‖_∞."""
+    """Return ‖v‖_∞."""
     top = 0.0
     for c in range(v.size):
         top = max(top, abs(v[c]))

@@ -52,8 +52,8 @@ class ProxGD(Solver):
 
 
 def first_step(problem: Problem, point: Point) -> float:
-    """1/K, K the curvature of the smooth part along the minimum-norm subgradient: at w = 0 that is the way
-    of every proximal step, and it depends on no length."""
+    """Return 1/K, K the curvature of the smooth part along the minimum-norm subgradient: at w = 0 that is the
+    way of every proximal step, and it depends on no length."""
     v = problem.vector(problem.penalty.subgradient, point.w, point.gradient())
     moved = problem.support(v)
     p = -moved.take(v)

@@ -309,7 +309,8 @@ def _shrink(w, g, lam, slack, keep):
 
 @kernel
 def promised(w, g, d, lam):
-    """Δ = gᵀd + λ(‖w + d‖₁ - ‖w‖₁), term by term: near the optimum the two sums cancel to all digits."""
+    """Return Δ = gᵀd + λ(‖w + d‖₁ - ‖w‖₁), term by term: near the optimum the two sums cancel to all
+    digits."""
     total = 0.0
     for j in range(w.size):
         if w[j] > 0.0 and w[j] + d[j] >= 0.0:

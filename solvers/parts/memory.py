@@ -29,12 +29,12 @@ class Compact:
 
     @property
     def rank(self) -> int:
-        """2k for k pairs."""
+        """Return 2k for k pairs."""
         return self.Q.shape[1]
 
     @classmethod
     def scaled_identity(cls, gamma: float) -> Compact:
-        """B = γI."""
+        """Make B = γI."""
         return cls(gamma, np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
 
 

@@ -56,7 +56,7 @@ class Arrays:
 def from_arrays(
     X: Any, y: Any, offsets: Any = None, parents: Any = None, kinds: tuple[str, ...] = ()
 ) -> Arrays:
-    """Data of a problem from features ``X`` (n, d), NumPy or SciPy sparse, and labels ``y``.
+    """Make the data of a problem from features ``X`` (n, d), NumPy or SciPy sparse, and labels ``y``.
 
     y (n,) holds any two values (the larger is +1), classes, tags of the tokens of sequences (with
     ``offsets``, sequence i is the rows offsets[i] .. offsets[i + 1]), or leaves of a tree (with ``parents``,

@@ -161,7 +161,7 @@ class Design:
         return Design(X[:, occurring], self.n_outputs, self.n_tail)
 
     def adjoint(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
-        """Aᵀ G for a residual G in score space: Σ_i x_ij G_ic for each weight (j, c) of ``active``."""
+        """Return Aᵀ G for a residual G in score space: Σ_i x_ij G_ic for each weight (j, c) of ``active``."""
         G = residual.Z
         self.touched += self.cost(active)
         if active is None or active.full:
@@ -217,7 +217,8 @@ class Design:
         return self.n_outputs > 1 and active.n_body > active.rows()[0].size * max(self.n_outputs / 6, 1.5)
 
     def _columns(self, active: WorkingSet) -> tuple[Columns, np.ndarray]:
-        """Where to read the columns of the members, in the order of ``by_output``: columns, and which."""
+        """Return the columns to read for the members, and which of them each member has, in ``by_output``
+        order."""
         shared = active.lineage
         if shared.columns is None:
             return Columns(self.starts, self.rows, self.values), active.by_output()[1]
@@ -310,7 +311,7 @@ def copy_columns(starts, rows, values, features, new_starts, new_rows, new_value
 
 @kernel
 def adjoint_by_rows(starts, rows, values, features, G, out):
-    """out[q, c] += Σ_i x_i,features[q] G[i, c] over one block; G is (block rows, outputs)."""
+    """Add Σ_i x_i,features[q] G[i, c] over one block to out[q, c]; G is (block rows, outputs)."""
     m = G.shape[1]
     for q in range(features.size):
         p, end = starts[features[q]], starts[features[q] + 1]
@@ -336,7 +337,7 @@ def adjoint_by_rows(starts, rows, values, features, G, out):
 
 @kernel
 def entries_of(starts, features):
-    """Entries of these columns in one block."""
+    """Count the entries of these columns in one block."""
     total = 0
     for q in range(features.size):
         total += starts[features[q] + 1] - starts[features[q]]
@@ -345,7 +346,7 @@ def entries_of(starts, features):
 
 @kernel
 def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
-    """out[q] += Σ_i x_i,features[q] G[i, c] for lo <= q < hi, where q belongs to output c.
+    """Add Σ_i x_i,features[q] G[i, c] to out[q] for lo <= q < hi, where q belongs to output c.
 
     Where it pays, column c of G is copied first: what is gathered then lies in the first-level cache.
     """
@@ -370,7 +371,7 @@ def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
 
 @kernel
 def gathered(column, x, g):
-    """Σ_p x[p] g[column[p]], with x = 1 if it is empty; four sums, as additions to one would wait."""
+    """Return Σ_p x[p] g[column[p]], with x = 1 if it is empty; four sums, as additions to one would wait."""
     fours = column.size // 4
     a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
     if x.size == 0:
@@ -394,7 +395,7 @@ def gathered(column, x, g):
 
 @kernel
 def scores_by_rows(starts, rows, values, features, V, Z):
-    """Z[i] += Σ_q x_i,features[q] V[q] over one block; Z is (block rows, outputs)."""
+    """Add Σ_q x_i,features[q] V[q] over one block to Z[i]; Z is (block rows, outputs)."""
     m = Z.shape[1]
     for q in range(features.size):
         if values.size == 0:
@@ -411,7 +412,7 @@ def scores_by_rows(starts, rows, values, features, V, Z):
 
 @kernel
 def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
-    """Z[i, c] += x_i,features[q] v[q] for lo <= q < hi, where q belongs to output c, over one block."""
+    """Add x_i,features[q] v[q] to Z[i, c] for lo <= q < hi, where q belongs to output c, over one block."""
     n, m = Z.shape
     near = np.empty(n)
     for c in range(m):
@@ -433,7 +434,7 @@ def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
 
 @kernel
 def scatter(column, x, v, z):
-    """z[column[p]] += v x[p], with x = 1 if it is empty."""
+    """Add v x[p] to z[column[p]], with x = 1 if it is empty."""
     if x.size == 0:
         for p in range(column.size):
             z[column[p]] += v

@@ -46,7 +46,7 @@ def fit_thresholds(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def micro_f1(Z: np.ndarray, Y: np.ndarray) -> float:
-    """Micro-averaged F1 of label sets cut out of scores Z (n, m) against Y (n, m) of 0 and 1.
+    """Return the micro-averaged F1 of label sets cut out of scores Z (n, m) against Y (n, m) of 0 and 1.
 
     The thresholds for one half of the instances are those that are best on the other half (even and odd
     places in turn): they are fitted on instances that they do not judge, and that the model has not seen

@@ -79,8 +79,10 @@ class Penalty(Declared):
         return soft_threshold(v, step * self.l1)
 
     def subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """Return the minimum-norm subgradient of the objective where its smooth part has gradient ``g``; eq.
-        (16) of Zhong et al. 2014, the pseudo-gradient of Andrew and Gao 2007."""
+        """Return the minimum-norm subgradient of the objective where its smooth part has gradient ``g``.
+
+        That is eq. (16) of Zhong et al. 2014, and the pseudo-gradient of Andrew and Gao 2007.
+        """
         return min_norm_subgradient(w, g, self.l1)
 
     def violation(self, w: np.ndarray, g: np.ndarray) -> float:

@@ -112,7 +112,8 @@ class Problem:
 
     @property
     def setup_seconds(self) -> float:
-        """CPU seconds that it took to make the problem, and the gradient at w = 0 where it was needed."""
+        """Return the CPU seconds that it took to make the problem, and the gradient at w = 0 where it was
+        needed."""
         return self._setup_seconds + self._start.seconds
 
     def took(self, seconds: float) -> None:
@@ -121,7 +122,7 @@ class Problem:
 
     @property
     def lam(self) -> float | None:
-        """λ, None for the empty penalty."""
+        """Return λ; None for the empty penalty."""
         return self.penalty.lam if self.penalty.takes_lam else None
 
     @property
@@ -130,7 +131,7 @@ class Problem:
 
     @property
     def passes(self) -> float:
-        """Passes over X so far: ½ × entries touched / entries of X, over all products."""
+        """Return the passes over X so far: ½ × entries touched / entries of X, over all products."""
         return 0.5 * self.design.touched / max(self.design.nnz, 1)
 
     @property
@@ -211,7 +212,8 @@ class Problem:
         return tiny
 
     def violation_at_zero(self) -> float:
-        """Largest entry (or block norm) of the minimum-norm subgradient at w = 0; nan without a gradient."""
+        """Return the largest entry (or block norm) of the minimum-norm subgradient at w = 0; nan without a
+        gradient."""
         return self._here.violation
 
     def aim(self, tol: float) -> float:

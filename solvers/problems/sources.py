@@ -19,9 +19,9 @@ OUTSIDE = frozenset({"builtins", "abc", "typing", "solvers.declare"})
 
 @functools.cache
 def source_digest(cls: type) -> str | None:
-    """Digest of the modules of ``cls``, of its bases and of all that these import from their own packages;
-    comments, docstrings, help texts and other prose are left out. None for a class without a source, as one
-    typed in by hand."""
+    """Hash the source of the modules of ``cls``, of its bases and of all that these import from their own
+    packages; comments, docstrings, help texts and other prose are left out. None for a class without a
+    source, as one typed in by hand."""
     digest = hashlib.sha256()
     try:
         for module in sorted(_modules(cls), key=lambda module: module.__name__):
@@ -33,7 +33,7 @@ def source_digest(cls: type) -> str | None:
 
 
 def _modules(cls: type) -> set[ModuleType]:
-    """Modules that define ``cls``, its bases, and whatever stands in these from the same package."""
+    """Find the modules that define ``cls`` and its bases, and all that these import from the same package."""
     found: set[ModuleType] = set()
     waiting = [sys.modules[base.__module__] for base in cls.__mro__ if base.__module__ not in OUTSIDE]
     while waiting:

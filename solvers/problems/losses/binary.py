@@ -39,7 +39,8 @@ class BoundLogistic(CodedRowLoss):
     """The logistic loss for labels ``y`` of -1 and +1."""
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Entropies of the probabilities mixed with the truth, of which |G| is what the other label has."""
+        """Sum the entropies of the probabilities mixed with the truth, of which |G| is what the other label
+        has."""
 
         def term(G: np.ndarray, part: slice) -> float:
             p = alpha * np.abs(G)

@@ -27,7 +27,7 @@ scratch = _Scratch()
 
 
 def row_chunks(n: int, width: int) -> list[tuple[int, int]]:
-    """Runs of rows whose ``width`` scores each stay in the cache."""
+    """Cut rows into runs whose ``width`` scores each stay in the cache."""
     rows = max(1, 32_768 // max(width, 1))
     return [(lo, min(lo + rows, n)) for lo in range(0, n, rows)]
 

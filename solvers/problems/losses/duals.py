@@ -11,13 +11,13 @@ from .chunks import row_chunks
 
 
 def entropy(P: np.ndarray) -> np.ndarray:
-    """-p log p of each entry; rounding may have left some just below zero."""
+    """Return -p log p of each entry; rounding may have left some just below zero."""
     positive = P > 0.0
     return -np.where(positive, P, 0.0) * np.log(P, out=np.zeros_like(P), where=positive)
 
 
 def entropies(P: np.ndarray) -> float:
-    """Σ -p log p over all entries."""
+    """Sum -p log p over all entries."""
     return float(np.sum(entropy(P)))
 
 

@@ -55,7 +55,7 @@ class BoundSoftmax(RowLoss):
         G[np.arange(y.size), y] -= 1.0
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Entropies of (1 - α) times the truth + α times the model's probabilities."""
+        """Sum the entropies of (1 - α) times the truth + α times the model's probabilities."""
 
         def term(G: np.ndarray, part: slice) -> float:
             P = alpha * G
@@ -70,7 +70,7 @@ class BoundSoftmax(RowLoss):
         return μ * (1.0 - μ)
 
     def curvature(self, tight: bool) -> np.ndarray:
-        """Blondel et al. 2013, section 5.3: ½ bounds the eigenvalues of diag(p) - ppᵀ."""
+        """Return ½, which bounds the eigenvalues of diag(p) - ppᵀ (Blondel et al. 2013, section 5.3)."""
         return np.full(self.n_instances, 0.5)
 
     def predict(self, scores: Scores) -> np.ndarray:
@@ -79,7 +79,7 @@ class BoundSoftmax(RowLoss):
 
 @kernel
 def shift_rows(Z, y, out):
-    """out[i] = max_c Z[i, c] - Z[i, y_i]; the row maximum is taken off Z."""
+    """Write max_c Z[i, c] - Z[i, y_i] to out[i], and subtract the maximum of each row from Z."""
     for i in range(Z.shape[0]):
         top = Z[i, 0]
         for c in range(1, Z.shape[1]):

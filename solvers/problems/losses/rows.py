@@ -21,7 +21,7 @@ MULTICLASS_HINGE, MULTITASK_HINGE, MULTILABEL_HINGE = 4, 5, 6
 
 @kernel
 def logistic(margin):
-    """log(1 + exp(-margin)) without overflow for any finite margin, and its first two derivatives."""
+    """Return log(1 + exp(-margin)) without overflow for any finite margin, and its first two derivatives."""
     e = np.exp(-abs(margin))
     loss = np.log1p(e) + max(-margin, 0.0)
     return loss, -(e if margin > 0 else 1.0) / (1.0 + e), e / (1.0 + e) ** 2
@@ -29,14 +29,14 @@ def logistic(margin):
 
 @kernel
 def squared_hinge(a):
-    """max(a, 0)² and its first two (generalized) derivatives."""
+    """Return max(a, 0)² and its first two (generalized) derivatives."""
     a = max(a, 0.0)
     return a * a, 2.0 * a, 2.0 if a > 0.0 else 0.0
 
 
 @kernel
 def logistic_row(z, sign, g, h):
-    """log(1 + exp(-sign z))."""
+    """Return log(1 + exp(-sign z))."""
     loss, first, second = logistic(sign * z[0])
     if g is not None:
         g[0] = sign * first
@@ -47,7 +47,7 @@ def logistic_row(z, sign, g, h):
 
 @kernel
 def softmax_row(z, label, g, h):
-    """log Σ exp(z) - z_label."""
+    """Return log Σ exp(z) - z_label."""
     top, total = z[0], 0.0
     for c in range(1, z.size):
         top = max(top, z[c])
@@ -69,7 +69,7 @@ def softmax_row(z, label, g, h):
 
 @kernel
 def multiclass_hinge_row(z, label, g, h):
-    """Σ_{r ≠ label} max(1 - (z_label - z_r), 0)²."""
+    """Return Σ_{r ≠ label} max(1 - (z_label - z_r), 0)²."""
     rest, total, slope, curvature = 1.0 - z[label], 0.0, 0.0, 0.0
     for c in range(z.size):
         loss, first, second = squared_hinge(rest + z[c] if c != label else 0.0)
@@ -89,7 +89,7 @@ def multiclass_hinge_row(z, label, g, h):
 
 @kernel
 def multitask_hinge_row(z, y, g, h):
-    """Σ_r max(1 - y_r z_r, 0)², y_r = 1 for labels that the row has, else -1."""
+    """Return Σ_r max(1 - y_r z_r, 0)², y_r = 1 for labels that the row has, else -1."""
     total = 0.0
     for c in range(z.size):
         sign = 2.0 * y[c] - 1.0
@@ -104,7 +104,7 @@ def multitask_hinge_row(z, y, g, h):
 
 @kernel
 def multilabel_hinge_row(z, y, g, h):
-    """Σ max(1 - (z_r - z_q), 0)² over labels r that the row has, and q that it has not."""
+    """Return Σ max(1 - (z_r - z_q), 0)² over labels r that the row has, and q that it has not."""
     total = 0.0
     if g is not None:
         g[:] = 0.0

@@ -194,7 +194,7 @@ def test_the_threshold_stands_at_lambda_minus_m_over_n(trace):
     view = at(trace, 2)
     assert view._lines["bound"].location == pytest.approx(STORY[2][4])
     assert view._lines["l1"].location == LAM
-    assert view._asked.axis_label == "|g|  ·  bound λ − M̂/N, λ dashed"
+    assert view._test_axis.axis_label == "|g|  ·  bound λ − M̂/N, λ dashed"
     view.cursor.place(trace, 0)
     assert not view._lines["bound"].visible, "M̂ is not known yet"
 
@@ -247,7 +247,7 @@ def test_the_elastic_net_is_tested_against_its_share_of_lambda(trace):
         seen["shrinking"]["l1"] = np.array(0.25 * LAM)
     view = at(trace, 2)
     assert view._lines["l1"].location == 0.25 * LAM
-    assert view._asked.axis_label == "|g|  ·  bound λρ − M̂/N, λρ dashed"
+    assert view._test_axis.axis_label == "|g|  ·  bound λρ − M̂/N, λρ dashed"
     assert "with |g| up to λρ − M̂/N = 0.6" in view._said.object
     view.why.weight = 5
     np.testing.assert_allclose(view.why._source.data["l1"], 0.25 * LAM)

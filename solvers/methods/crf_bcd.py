@@ -15,6 +15,7 @@ from ..problems.problem import REFRESH, Point
 from ..problems.scores import Scores
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver
+from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
 
 if TYPE_CHECKING:
     from ..problems.problem import Problem
@@ -48,15 +49,11 @@ class CRFBlockCoordinateDescent(Solver):
 
     shrinking: bool = param(True, "leave out weights that stay at zero, in epochs")
     damping: bool = param(False, "damp the curvature instead of searching along the step")
-    beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)
-    sigma: float = param(
-        0.01, "share of the promised decrease that Armijo's rule asks for", low=0.0, high=0.5
-    )
-    cooling_start: float = param(
-        0.1, "shrinking stop ε_s of the first epoch", low=0.0, high=1.0, open_low=True
-    )
-    cooling: float = param(0.1, "factor of ε_s from epoch to epoch", low=0.0, high=1.0, open_low=True)
-    tol: float = param(1e-9, "ε: violation relative to that at w = 0 at which it ends", low=0.0, high=1.0)
+    beta: float = beta_param()
+    sigma: float = sigma_param()
+    cooling_start: float = cooling_start_param()
+    cooling: float = cooling_param()
+    tol: float = tol_param()
 
     @property
     def dense_vectors(self) -> int:

@@ -16,6 +16,7 @@ from ..problems.problem import Point
 from .iterate import NAN, Ending, Iterate
 from .prox_gradient import first_step, proximal_search
 from .solver import Solver
+from .usual import step_factor_param, tol_param
 
 if TYPE_CHECKING:
     from ..problems.problem import Problem
@@ -83,9 +84,9 @@ class FISTALS(FISTA):
     summary = "accelerated proximal gradient steps with backtracking"
     needs = Trait.SMOOTH | Trait.PROX
 
-    beta: float = param(0.5, "factor of the step when a trial is refused", low=0.0, high=0.999, open_low=True)
+    beta: float = step_factor_param()
     restart: bool = param(False, "forget the momentum when it points uphill (O'Donoghue and Candès)")
-    tol: float = param(1e-9, "ε: violation relative to that at w = 0 at which it ends", low=0.0, high=1.0)
+    tol: float = tol_param()
 
     def _start(self, problem: Problem, x: Point) -> float:
         return first_step(problem, x)
@@ -106,7 +107,7 @@ class FISTACST(FISTA):
 
     constant: str = constant_param()
     restart: bool = param(False, "forget the momentum when it points uphill (O'Donoghue and Candès)")
-    tol: float = param(1e-9, "ε: violation relative to that at w = 0 at which it ends", low=0.0, high=1.0)
+    tol: float = tol_param()
 
     def _start(self, problem: Problem, x: Point) -> float:
         return 1.0 / overall_constant(problem, self.constant)

@@ -13,6 +13,7 @@ from ..parts.linesearch import Found, Search, Trial, backtrack, decreases
 from ..parts.memory import PairMemory
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver
+from .usual import beta_param
 
 if TYPE_CHECKING:
     from ..problems.problem import Point, Problem
@@ -34,7 +35,7 @@ class OWLQN(Solver):
     needs = Trait.SMOOTH | Trait.SEPARABLE
 
     memory: int = param(10, "pairs (s, y) kept", low=1, high=1000)
-    beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)
+    beta: float = beta_param()
     sigma: float = param(1e-4, "share of the promised decrease asked for", low=0.0, high=0.5)
 
     @property

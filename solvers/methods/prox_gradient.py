@@ -12,6 +12,7 @@ from ..declare import Trait, param
 from ..parts.linesearch import ROUNDING, Found, Search, Trial, backtrack
 from .iterate import Ending, Iterate
 from .solver import Solver
+from .usual import step_factor_param
 
 if TYPE_CHECKING:
     from ..problems.problem import Point, Problem
@@ -32,7 +33,7 @@ class ProxGD(Solver):
     paper = "Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.PROX
 
-    beta: float = param(0.5, "factor of the step when a trial is refused", low=0.0, high=0.999, open_low=True)
+    beta: float = step_factor_param()
     growth: float = param(1.2, "factor of the step tried first in the next iteration", low=1.0, high=10.0)
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:

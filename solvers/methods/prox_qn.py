@@ -16,6 +16,7 @@ from ..parts.memory import PairMemory
 from ..problems.working_set import WorkingSet
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver
+from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
 
 if TYPE_CHECKING:
     from ..problems.problem import Point, Problem
@@ -58,17 +59,13 @@ class ProxQN(Solver):
     max_inner: int = param(30, "most sweeps of coordinate descent over the inner problem", low=1, high=10_000)
     balance: bool = param(True, "fewer sweeps on large working sets: min(max_inner, ⌊d/|A|⌋)")
     order: str = param("cyclic", "order of coordinates in a sweep", choices=("cyclic", "random"))
-    beta: float = param(0.5, "factor of the backtracking line search", low=0.0, high=0.999, open_low=True)
-    sigma: float = param(
-        0.01, "share of the promised decrease that Armijo's rule asks for", low=0.0, high=0.5
-    )
+    beta: float = beta_param()
+    sigma: float = sigma_param()
     gamma: str = param("y/s", "scaling of B₀ from the newest pair", choices=("ys/ss", "y/s", "yy/sy"))
     gamma0: float = param(0.0, "γ of the first iteration; 0 measures it along the first direction", low=0.0)
-    cooling_start: float = param(
-        0.1, "shrinking stop ε_s of the first epoch", low=0.0, high=1.0, open_low=True
-    )
-    cooling: float = param(0.1, "factor of ε_s from epoch to epoch", low=0.0, high=1.0, open_low=True)
-    tol: float = param(1e-9, "ε: violation relative to that at w = 0 at which it ends", low=0.0, high=1.0)
+    cooling_start: float = cooling_start_param()
+    cooling: float = cooling_param()
+    tol: float = tol_param()
     seed: int = param(0, "seed of the random order", low=0)
 
     @property

@@ -101,8 +101,7 @@ class BoundChains(BoundLoss):
         return out
 
     def residual(self, scores: Scores) -> Scores:
-        """Return marginals minus the truth: of labels at each token, eq. (20), and of pairs in sum, eq.
-        (21)."""
+        """Return marginals minus the truth: of labels at each token by eq. (20), of pairs by eq. (21)."""
         transitions = Transitions(scores.tail, self.n_outputs)
         G = np.empty_like(scores.Z)
         pairs = np.zeros((len(self.blocks), self.n_outputs, self.n_outputs))

@@ -357,6 +357,7 @@ def serve() -> None:
         connection = CustomJS(code=theme.asset("connection.js"))
         for event in (DocumentReady, ConnectionLost, ClientReconnected):
             pn.state.curdoc.js_on_event(event, connection)
+        pn.state.curdoc.js_on_event(DocumentReady, CustomJS(code=theme.asset("retell.js")))
         pn.state.on_session_destroyed(lambda context: session.close())
         # what is changed while the browser still builds the page would be lost on it
         pn.state.onload(opened)

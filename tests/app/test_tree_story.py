@@ -31,7 +31,7 @@ def test_it_has_as_many_weights_as_it_says():
 def test_all_weights_are_looked_at_once_an_epoch_and_few_of_them_between(options, params, share):
     setting = STORY.setting.problem
     data = datasets.load(setting.data, seed=setting.seed, **options)
-    problem = solvers.make_problem(data, setting.loss, setting.penalty, lam=setting.lam)
+    problem = solvers.make_problem(data, loss=setting.loss, penalty=setting.penalty, lam=setting.lam)
     (chosen,) = STORY.setting.solvers
     solver = solvers.make_solver(chosen.id, **chosen.params, **params)
     trace = solvers.solve(problem, solver, max_iter=40)

@@ -163,3 +163,17 @@ def test_the_theme_follows_the_system_while_the_page_is_open(visit):
     tab = visit(color_scheme="light", **SMALL)
     tab.page.emulate_media(color_scheme="dark")
     tab.wait_until(lambda: tab.page.evaluate(SHADE) == "rgb(18, 20, 22)", "dark")
+
+
+def test_a_change_that_a_control_has_not_heard_of_reaches_it(visit):
+    """As where it comes between the first drawing of a component and its listening."""
+    tab = visit(**SMALL)
+    tab.page.evaluate(
+        """() => {
+          const models = [...Bokeh.documents[0]._all_models.values()]
+          const run = models.find((m) => m.data?.attributes?.label === "Run")
+          run.data.setv({disabled: true}, {silent: true})
+        }"""
+    )
+    assert tab.button("Run").is_enabled()
+    tab.wait_until(lambda: not tab.button("Run").is_enabled(), "Run to be greyed", 10)

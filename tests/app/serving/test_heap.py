@@ -57,7 +57,7 @@ def test_threads_share_few_parts_of_the_heap():
     """Each part is a mapping of 64 MiB of addresses that a thread's first allocation would make."""
     program = (
         "import threading, numpy as np\n"
-        "from app import heap\n"
+        "from app.serving import heap\n"
         "heap.few_arenas()\n"
         "wait = threading.Barrier(9)\n"
         "work = lambda: (np.ones(1000), wait.wait())\n"

@@ -73,9 +73,9 @@ def problem_of(entry: DataSetInfo, lam: Lam) -> Problem:
 
 
 def stopping(problem: Problem, seconds: float = BUDGET) -> Stopping:
-    """Violations may be a tenth of λ and a thousandth of that at zero: so a small λ is told from none."""
+    """Violations may be a tenth of λ and a ten-thousandth of that at zero: so a small λ is told from none."""
     ratio = problem.lam / problem.lam_max
-    return Stopping(tol=min(1e-3, 0.1 * ratio), max_seconds=seconds)
+    return Stopping(tol=min(1e-4, 0.1 * ratio), max_seconds=seconds)
 
 
 def found(run: solvers.Run) -> Found:

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,14 @@ def test_many_that_leave_together_are_seen_to_once_and_garbage_is_looked_for_whe
     monkeypatch.setattr(heap, "give_back", lambda unused: calls.append(unused))
 
     async def leave(count):
+        before = len(calls)
         for _ in range(count):
             visitors.pop()
             heap.give_back_soon(lambda: len(visitors))
-        await asyncio.sleep(0.1)
+        until = time.monotonic() + 5
+        while len(calls) == before and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)  # no second call comes
 
     asyncio.run(leave(2))
     asyncio.run(leave(1))

@@ -16,8 +16,8 @@ class Pulse(JSComponent):
     """Counts updates; the browser gives each number back once it has drawn the update.
 
     A browser that is sent more than it can draw keeps the rest in a queue, and answers no click until it is
-    through: so the next update waits for the last, though not for ever, since a tab in the background does
-    not draw. A client that never answers is not waited for.
+    through: so the next update waits for the last but one, though not for ever, since a tab in the background
+    does not draw. A client that never answers is not waited for.
     """
 
     sent = param.Integer(default=0, doc="updates that have been sent")
@@ -38,4 +38,4 @@ class Pulse(JSComponent):
     def behind(self) -> bool:
         """Tell whether the browser should be given time for what it has got."""
         waited = 1000.0 * (time.monotonic() - self._sent_at)
-        return 0 < self.drawn < self.sent and waited < SLOWEST
+        return 0 < self.drawn < self.sent - 1 and waited < SLOWEST

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -176,8 +177,13 @@ class View(Viewer):
 
     def _tapped(self, event: object) -> None:
         """Move the cursor along its run to a click on a plot over iterations."""
-        if self.cursor.run is not None:
+        if self.cursor.run is not None and placed(event):
             self.cursor.place(self.cursor.run, round(event.x))
 
     def __panel__(self) -> pn.viewable.Viewable:
         return self._root
+
+
+def placed(event: object) -> bool:
+    """Tell whether a click has a place on the axes: it has none where an axis has no range yet."""
+    return all(value is not None and math.isfinite(value) for value in (event.x, event.y))

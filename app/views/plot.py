@@ -15,7 +15,7 @@ from bokeh.plotting import figure
 
 from app import theme
 from app.menu import Menu
-from app.views.base import View
+from app.views.base import View, placed
 from app.views.cursor import Cursor
 from app.views.feed import Feed, Records, known, positive
 from solvers import FIELDS, Trace
@@ -230,12 +230,15 @@ class RunPlot(View):
     def _tapped(self, event: object) -> None:
         """Move the cursor to the run and iterate nearest to a click."""
         best: tuple[float, Trace, int] | None = None
+        if not placed(event):
+            return
         for trace in self.traces:
-            if not len(trace):
-                continue
             rows = trace.since(None)[0]
             columns = self._columns(trace, rows)
-            k = int(np.nanargmin(np.abs(columns["x"] - event.x)))
+            beside = np.abs(columns["x"] - event.x)
+            if not np.isfinite(beside).any():  # nothing of it has a place on this axis
+                continue
+            k = int(np.nanargmin(beside))
             y, at = columns["y"][k], event.y
             away = abs(np.log(y) - np.log(at)) if self.logarithmic and y > 0 and at > 0 else abs(y - at)
             away = away if np.isfinite(away) else np.inf

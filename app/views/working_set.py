@@ -19,6 +19,7 @@ from bokeh.models import (
 )
 
 from app import theme
+from app.views.base import placed
 from app.views.probe_view import ProbeView
 from app.views.states import (
     NONZERO,
@@ -157,6 +158,8 @@ class WorkingSetMap(ProbeView):
     def _tapped(self, event: object) -> None:
         if self.cursor.run is None or not self._drawn.shows("run", self.cursor.run):
             return  # a click on the picture of a run that was removed
+        if not placed(event):
+            return
         line, iteration = int(np.floor(event.y)), int(event.x)
         if 0 <= line < len(self._image) and len(self._shown):
             self.pick(self._weight_at(line, iteration))

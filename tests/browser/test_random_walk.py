@@ -170,8 +170,9 @@ class Walker:
 
     def _plot(self) -> None:
         plots = self.tab.page.locator(".bk-Canvas").filter(visible=True)
-        if count := plots.count():
-            self._click("plot", "click", plots.nth(self._random.randrange(count)))
+        places = list(range(plots.count()))
+        self._random.shuffle(places)
+        any(self._click("plot", "click", plots.nth(place)) for place in places)  # some may be covered
 
     def _click(self, kind: str, what: str, place: Locator) -> bool:
         """By the pointer, wherever the element lies at that moment: Playwright's own click waits until

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from bokeh.models import BasicTicker, CustomJSTicker, LinearScale, LogScale
@@ -97,3 +99,12 @@ def test_the_pointer_is_told_what_the_axes_show(traces):
     view.x, view.measure = "iteration", "objective"
     assert view._pointer.args["said"] == [["f", "y"]], "the iteration is said anyway"
     np.testing.assert_array_equal(sources(view)[0]["iteration"], traces[0].iteration)
+
+
+@pytest.mark.parametrize(("x", "y"), [(float("nan"), 1.0), (None, None), (1.0, float("nan"))])
+def test_a_click_without_a_place_on_the_axes_moves_nothing(traces, x, y):
+    """As on a logarithmic axis that has no range yet."""
+    cursor = Cursor()
+    plot = Convergence(traces, cursor)
+    plot._tapped(SimpleNamespace(x=x, y=y))
+    assert not cursor.chosen

@@ -128,12 +128,3 @@ def test_each_folder_says_in_a_line_who_lives_there(package):
     for name, path in modules(package).items():
         if path.name == "__init__.py":
             assert (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").strip(), name
-
-
-@pytest.mark.parametrize("package", ["datasets", "solvers"])
-def test_the_packages_below_know_nothing_of_those_above(package):
-    above = {"datasets": {"solvers", "app", "tests"}, "solvers": {"datasets", "app", "tests"}}[package]
-    for name, path in modules(package).items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and not node.level:
-                assert node.module.split(".")[0] not in above, name

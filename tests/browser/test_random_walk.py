@@ -112,6 +112,17 @@ class Walker:
         self._steps.draw()()
         self.tab.page.wait_for_timeout(self._random.choice((0, 50, 300)))
 
+    def close_menus(self) -> None:
+        """A menu that a key or a late click has opened lies over everything else."""
+        listed = self.tab.page.get_by_role("listbox")
+
+        def closed() -> bool:
+            if listed.count():
+                self.tab.page.keyboard.press("Escape")
+            return listed.count() == 0
+
+        self.tab.wait_until(closed, "menus to close", 30)
+
     def missed(self, kind: str, cards: Iterable[str]) -> set[str]:
         """What has not been done of these."""
         return set(cards) - {what for one, what in self.done if one == kind}
@@ -224,6 +235,7 @@ def test_nothing_breaks_whatever_is_pressed_and_another_visitor_is_not_disturbed
 
     tab = walker.tab
     tab.page.set_default_timeout(60_000)
+    walker.close_menus()
     tab.button("Stop").dispatch_event("click")
     tab.choose("Story", STORIES[0])
     tab.choose("Plots", "live")

@@ -9,12 +9,14 @@ from .declare import Parameter, Trait, param, parameters
 from .methods.iterate import FIELDS, Ending, Iterate
 from .methods.solver import Solver
 from .problems.certificate import duality_gap
+from .problems.line import Line
 from .problems.losses.base import BoundLoss, Loss
 from .problems.losses.row_loss import RowLoss
 from .problems.names import Names
 from .problems.optimality import Knows, why_no_tol
 from .problems.penalties import Penalty
-from .problems.problem import Line, Point, Problem
+from .problems.point import Point
+from .problems.problem import Problem
 from .problems.scores import Scores
 from .registry import (
     LOSSES,

@@ -12,7 +12,7 @@ from ..declare import Trait, as_printed, param
 from ..parts.linesearch import Found, Search, unsearched
 from ..problems.lipschitz import block_constants, constant_param
 from ..problems.losses.columns import ColumnData
-from ..problems.problem import Point
+from ..problems.point import Point
 from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..declare import Trait, as_printed, param
 from ..parts.linesearch import Found, Search, armijo
-from ..problems.problem import REFRESH, Point
+from ..problems.point import REFRESH, Point
 from ..problems.scores import Scores
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver

@@ -12,7 +12,7 @@ from ..declare import Trait, as_printed, param
 from ..parts.linesearch import Found, unsearched
 from ..problems.lipschitz import constant_param, overall_constant
 from ..problems.penalties import sup_norm
-from ..problems.problem import Point
+from ..problems.point import Point
 from .iterate import NAN, Ending, Iterate
 from .prox_gradient import first_step, proximal_search
 from .solver import Solver

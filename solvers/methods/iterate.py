@@ -14,7 +14,7 @@ from .record import Field, count, declared, number, word, words
 if TYPE_CHECKING:
     from ..parts.linesearch import Found
     from ..parts.memory import PairMemory
-    from ..problems.problem import Point
+    from ..problems.point import Point
     from ..problems.working_set import WorkingSet
 
 NAN = float("nan")

@@ -15,7 +15,8 @@ from .solver import Solver
 from .usual import step_factor_param
 
 if TYPE_CHECKING:
-    from ..problems.problem import Point, Problem
+    from ..problems.point import Point
+    from ..problems.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from .solver import Solver
 from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
 
 if TYPE_CHECKING:
-    from ..problems.problem import Point, Problem
+    from ..problems.point import Point
+    from ..problems.problem import Problem
 
 #: Decrease, in units of |f|, below which a direction counts as none.
 NO_DECREASE = 1e-22

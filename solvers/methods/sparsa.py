@@ -16,7 +16,8 @@ from .prox_gradient import first_step
 from .solver import Solver
 
 if TYPE_CHECKING:
-    from ..problems.problem import Point, Problem
+    from ..problems.point import Point
+    from ..problems.problem import Problem
 
 #: Limits of α.
 SMALLEST, LARGEST = 1e-30, 1e30

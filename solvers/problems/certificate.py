@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..declare import Trait
-from .problem import Point, Problem
+from .point import Point
+from .problem import Problem
 
 
 def duality_gap(problem: Problem, point: Point) -> float | None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from .certificate import can_be_certified, duality_gap
 
 if TYPE_CHECKING:
-    from .problem import Point, Problem
+    from .point import Point
+    from .problem import Problem
 
 
 class Knows(NamedTuple):

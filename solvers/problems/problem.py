@@ -1,4 +1,4 @@
-"""A problem f(w) = s L(A w) + λR(w), what is known at one w (Point), and f along a direction (Line)."""
+"""A problem f(w) = s L(A w) + λR(w)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,16 @@ import numpy as np
 from ..compute.jit import compile_clock
 from ..compute.team import Team
 from ..declare import Trait, parameters
-from ..parts.linesearch import Found, Search, armijo
 from .design import Design
+from .line import Line
 from .losses.base import BoundLoss
 from .names import Names
 from .penalties import Penalty, sup_norm
+from .point import REFRESH, Point
 from .scores import Scores
 from .sources import source_digest
 from .working_set import WorkingSet
 
-#: Incremental updates of the scores after which they are computed afresh, against drift.
-REFRESH = 50
-#: Weights written between two pulses: each may be the first on its page of a huge vector.
-SCATTERED = 50_000
 #: Weights that follow each other worked on between two pulses.
 PIECE = 200_000
 #: Units of rounding of the largest gradient at zero below which a violation says nothing.
@@ -312,142 +309,6 @@ class Problem:
     def train_metric(self, point: Point) -> float:
         """Return the loss's metric (higher is better) of a point on the training part."""
         return self.loss.metric(point.scores)
-
-
-class Point:
-    """What is known at one w, each quantity computed at most once.
-
-    A point is valid until its solver takes the next step: :meth:`Line.move` and the solvers that go block by
-    block change ``w`` and ``scores`` in place. A copy of w is what an observer may keep.
-
-    ``active`` is a working set outside which w is known to be zero (None: nothing is known).
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        w: np.ndarray,
-        scores: Scores,
-        *,
-        loss: float | None = None,
-        active: WorkingSet | None = None,
-        age: int = 0,
-    ) -> None:
-        self.problem, self.w, self.scores, self.active, self.age = problem, w, scores, active, age
-        self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
-        if self._dense:
-            self.penalty = problem.total(problem.penalty.value, w)
-        else:
-            self.penalty = problem.penalty.value(active.take(w))
-        self.objective = self.loss + self.penalty
-        self._residual: Scores | None = None
-        self._gradient: np.ndarray | None = None
-
-    @property
-    def _dense(self) -> bool:
-        return self.active is None or self.active.full
-
-    @property
-    def residual(self) -> Scores:
-        """Return the derivative of the loss, summed over instances, by the scores."""
-        if self._residual is None:
-            self._residual = self.problem.loss.residual(self.scores)
-        return self._residual
-
-    @property
-    def smooth(self) -> float:
-        """Return the smooth part s L(A w) + ½ ridge ‖w‖²."""
-        ridge = self.problem.penalty.ridge
-        return self.loss + 0.5 * ridge * float(self.w @ self.w) if ridge else self.loss
-
-    def gradient(self, active: WorkingSet | None = None) -> np.ndarray:
-        """Return the gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights
-        (kept). Where the loss has kinks it is one subgradient."""
-        if active is not None and not active.full:
-            g = self.problem.design.adjoint(self.residual, active)
-        elif self._gradient is None:
-            g = self._gradient = self.problem.design.adjoint(self.residual)
-        else:
-            return self._gradient
-        if self.problem.scale != 1.0:
-            g *= self.problem.scale
-        if ridge := self.problem.penalty.ridge:
-            g += ridge * (self.w if active is None else active.take(self.w))
-        return g
-
-    def violation(self) -> float:
-        """Return the largest entry (or block norm) of the minimum-norm subgradient over all weights; nan
-        where the loss has no gradient, since one subgradient does not tell it."""
-        if not self.problem.smooth:
-            return math.nan
-        w, g, problem = self.w, self.gradient(), self.problem
-        return max(problem.penalty.violation(w[part], g[part]) for part in problem.pieces())
-
-    def sparsity(self) -> tuple[int, int]:
-        """Count non-zero weights, and features with one."""
-        design, w = self.problem.design, self.w
-        if self._dense:
-            support = self.problem.support(w).coordinates
-        else:
-            support = self.active.coordinates[self.active.take(w) != 0.0]
-        rows = support[support < design.n_features * design.n_outputs] // design.n_outputs
-        return support.size, int(np.count_nonzero(np.diff(rows))) + (rows.size > 0)
-
-
-class Line:
-    """φ(t) = f(w + t d), d with an entry a member of ``active``. The scores of d are computed once; φ costs
-    one evaluation of the loss."""
-
-    def __init__(self, point: Point, d: np.ndarray, active: WorkingSet) -> None:
-        self.point, self.d, self.active = point, d, active
-        self.problem = point.problem
-        self.delta = self.problem.design.scores(d, active)
-        self._w = active.take(point.w)
-
-    def __call__(self, t: float) -> float:
-        """Return φ(t)."""
-        return self._evaluate(t)[1]
-
-    def _evaluate(self, t: float) -> tuple[float, float]:
-        """Return the loss at w + t d, and φ(t)."""
-        loss = self.problem.scale * self.problem.loss.value(self.point.scores, self.delta, t)
-        return loss, loss + self.problem.penalty.value(self._w + t * self.d)
-
-    def armijo(self, decrease: float, *, beta: float, sigma: float) -> Found[Point]:
-        """Search for the first step of 1, β, β², ... with φ(t) <= φ(0) + tσΔ, Δ = ``decrease``, and move
-        there: see :meth:`move`."""
-        search = Search(self.point.objective, self.d)
-        found = armijo(self._evaluate, search, decrease, beta=beta, sigma=sigma)
-        return found._replace(point=self.move(found.t, found.point) if found.t else self.point)
-
-    def curvature(self) -> float:
-        """Return dᵀ∇²F(w)d of the smooth part F, by a secant of the residual in score space (no product with
-        X)."""
-        reach = max(np.abs(self.delta.Z).max(initial=0.0), np.abs(self.delta.tail).max(initial=0.0))
-        if reach == 0.0:
-            return 0.0
-        h = 1e-4 / reach
-        ahead, here = self.problem.loss.residual(self.point.scores.plus(h, self.delta)), self.point.residual
-        rise = np.vdot(ahead.Z - here.Z, self.delta.Z) + (ahead.tail - here.tail) @ self.delta.tail
-        return self.problem.scale * float(rise) / h + self.problem.penalty.ridge * float(self.d @ self.d)
-
-    def move(self, t: float, loss: float | None = None) -> Point:
-        """Move to w + t d and return the point there; ``loss`` is its loss, if known. Weights and scores move
-        in place, so the old point must not be used again."""
-        old, self._w = self.point, self._w + t * self.d
-        if self.active.full:
-            old.w[:] = self._w
-        else:
-            for lo in range(0, len(self.active), SCATTERED):
-                part = slice(lo, lo + SCATTERED)
-                old.w[self.active.coordinates[part]] = self._w[part]
-                self.problem.pulse()
-        if old.age + 1 >= REFRESH:
-            return Point(
-                self.problem, old.w, self.problem.design.scores(self._w, self.active), active=self.active
-            )
-        old.scores.move(t, self.delta)
-        return Point(self.problem, old.w, old.scores, loss=loss, active=self.active, age=old.age + 1)
 
 
 class _Zero(NamedTuple):

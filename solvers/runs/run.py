@@ -16,7 +16,7 @@ from ..compute.jit import compile_clock
 from ..methods.iterate import Ending, Iterate
 from ..problems import optimality
 from ..problems.certificate import duality_gap
-from ..problems.problem import Point
+from ..problems.point import Point
 from .probes import Probe, ProbeStore
 from .stopping import Stopping
 from .trace import Trace, plain

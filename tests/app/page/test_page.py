@@ -19,7 +19,7 @@ from app.runs import library
 from app.stories import stories
 from app.views import TABS, ProbeView
 from solvers import Probe, Trace
-from solvers.problems.problem import Point
+from solvers.problems.point import Point
 
 
 def small(**query: str) -> dict[str, str]:

@@ -1,0 +1,97 @@
+"""What is known at one w."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .scores import Scores
+
+if TYPE_CHECKING:
+    from .problem import Problem
+    from .working_set import WorkingSet
+
+#: Incremental updates of the scores after which they are computed afresh, against drift.
+REFRESH = 50
+
+
+class Point:
+    """What is known at one w, each quantity computed at most once.
+
+    A point is valid until its solver takes the next step: :meth:`Line.move` and the solvers that go block by
+    block change ``w`` and ``scores`` in place. A copy of w is what an observer may keep.
+
+    ``active`` is a working set outside which w is known to be zero (None: nothing is known).
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        w: np.ndarray,
+        scores: Scores,
+        *,
+        loss: float | None = None,
+        active: WorkingSet | None = None,
+        age: int = 0,
+    ) -> None:
+        self.problem, self.w, self.scores, self.active, self.age = problem, w, scores, active, age
+        self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
+        if self._dense:
+            self.penalty = problem.total(problem.penalty.value, w)
+        else:
+            self.penalty = problem.penalty.value(active.take(w))
+        self.objective = self.loss + self.penalty
+        self._residual: Scores | None = None
+        self._gradient: np.ndarray | None = None
+
+    @property
+    def _dense(self) -> bool:
+        return self.active is None or self.active.full
+
+    @property
+    def residual(self) -> Scores:
+        """Return the derivative of the loss, summed over instances, by the scores."""
+        if self._residual is None:
+            self._residual = self.problem.loss.residual(self.scores)
+        return self._residual
+
+    @property
+    def smooth(self) -> float:
+        """Return the smooth part s L(A w) + ½ ridge ‖w‖²."""
+        ridge = self.problem.penalty.ridge
+        return self.loss + 0.5 * ridge * float(self.w @ self.w) if ridge else self.loss
+
+    def gradient(self, active: WorkingSet | None = None) -> np.ndarray:
+        """Return the gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights
+        (kept). Where the loss has kinks it is one subgradient."""
+        if active is not None and not active.full:
+            g = self.problem.design.adjoint(self.residual, active)
+        elif self._gradient is None:
+            g = self._gradient = self.problem.design.adjoint(self.residual)
+        else:
+            return self._gradient
+        if self.problem.scale != 1.0:
+            g *= self.problem.scale
+        if ridge := self.problem.penalty.ridge:
+            g += ridge * (self.w if active is None else active.take(self.w))
+        return g
+
+    def violation(self) -> float:
+        """Return the largest entry (or block norm) of the minimum-norm subgradient over all weights; nan
+        where the loss has no gradient, since one subgradient does not tell it."""
+        if not self.problem.smooth:
+            return math.nan
+        w, g, problem = self.w, self.gradient(), self.problem
+        return max(problem.penalty.violation(w[part], g[part]) for part in problem.pieces())
+
+    def sparsity(self) -> tuple[int, int]:
+        """Count non-zero weights, and features with one."""
+        design, w = self.problem.design, self.w
+        if self._dense:
+            support = self.problem.support(w).coordinates
+        else:
+            support = self.active.coordinates[self.active.take(w) != 0.0]
+        rows = support[support < design.n_features * design.n_outputs] // design.n_outputs
+        return support.size, int(np.count_nonzero(np.diff(rows))) + (rows.size > 0)

@@ -100,4 +100,5 @@ class OWLQN(Solver):
             return Trial(new, new.objective, point.objective + bound, accepted)
 
         t, beta = (1.0, self.beta) if len(memory) else (1.0 / np.linalg.norm(v), 0.1)
-        return backtrack(attempt, Search(point.objective, d), t, beta=beta, max_trials=40)
+        search = Search(point.objective, d, active=None if kinks else problem.design.working_set())
+        return backtrack(attempt, search, t, beta=beta, max_trials=40)

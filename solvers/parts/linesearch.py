@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ..problems.working_set import WorkingSet
 
 #: Units of rounding of |f| by which a step may miss its decrease: near the optimum every step misses it.
 ROUNDING = 10 * sys.float_info.epsilon
@@ -20,8 +23,12 @@ class Search:
 
     ``objective`` is f(w). ``trials`` lists what was tried, (t, f(w(t))), in order, and ``allowed`` the most
     that the rule let f be there, which tends to ``reference`` with t: f(w) but for a search that may rise.
-    ``d`` is the direction where the path is w + t d, or its projection. A search in one block of the weights,
-    number ``block``, sees the part of f that depends on them.
+    ``d`` is the direction where the path is w + t d, or its projection; the path is straight where ``active``
+    is given, the weights that d has entries of. A search in one block of the weights, number ``block``, sees
+    the part of f that depends on them.
+
+    ``promised`` is Δ of a rule f + tσΔ, the change that a step of 1 is promised to make to first order.
+    ``model`` is dᵀB d for the matrix B of the solver's own model of f, where the solver knows it for nothing.
     """
 
     def __init__(
@@ -29,11 +36,13 @@ class Search:
         objective: float,
         d: np.ndarray | None = None,
         *,
+        active: WorkingSet | None = None,
         block: int = -1,
         reference: float | None = None,
     ) -> None:
-        self.objective, self.d, self.block = objective, d, block
+        self.objective, self.d, self.active, self.block = objective, d, active, block
         self.reference = objective if reference is None else reference
+        self.promised = self.model = math.nan
         self.trials: list[tuple[float, float]] = []
         self.allowed: list[float] = []
 
@@ -108,15 +117,16 @@ def armijo(
     *,
     beta: float,
     sigma: float,
+    t: float = 1.0,
     max_trials: int = 30,
 ) -> Found[Place]:
-    """Backtrack until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0; ``phi(t)`` returns where t leads, and
-    φ(t)."""
-    f = search.objective
+    """Backtrack from ``t`` on until φ(t) <= φ(0) + t σ Δ, with Δ = ``decrease`` < 0; ``phi(t)`` returns where
+    t leads, and φ(t)."""
+    f, search.promised = search.objective, decrease
 
     def attempt(t: float) -> Trial[Place]:
         point, value = phi(t)
         bound = t * sigma * decrease
         return Trial(point, value, f + bound, decreases(value, f, bound))
 
-    return backtrack(attempt, search, beta=beta, max_trials=max_trials)
+    return backtrack(attempt, search, t, beta=beta, max_trials=max_trials)

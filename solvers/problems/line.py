@@ -38,7 +38,7 @@ class Line:
     def armijo(self, decrease: float, *, beta: float, sigma: float) -> Found[Point]:
         """Search for the first step of 1, β, β², ... with φ(t) <= φ(0) + tσΔ, Δ = ``decrease``, and move
         there: see :meth:`move`."""
-        search = Search(self.point.objective, self.d)
+        search = Search(self.point.objective, self.d, active=self.active)
         found = armijo(self._evaluate, search, decrease, beta=beta, sigma=sigma)
         return found._replace(point=self.move(found.t, found.point) if found.t else self.point)
 

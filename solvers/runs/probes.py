@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..methods.iterate import Iterate
+from .lines import kept
 from .subsets import packed, sampled
 
 #: Bytes of observations kept per run and per process.
@@ -76,13 +77,17 @@ def _line(it: Iterate) -> dict[str, np.ndarray] | None:
     if line is None:
         return None
     trials = np.array(line.trials, dtype=float).reshape(-1, 2)
-    return {
+    seen = {
         "t": trials[:, 0],
         "phi": trials[:, 1],
         "allowed": np.array(line.allowed, dtype=float),
         "start": np.array([line.objective, line.reference]),
         "block": np.array(line.block),
+        "straight": np.array(line.active is not None),
+        "promised": np.array(line.promised),
+        "model": np.array(line.model),
     }
+    return seen if it.w is None else seen | kept(line, it.w, it.step)
 
 
 def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -176,7 +181,8 @@ def binned(W: np.ndarray) -> np.ndarray:
 WEIGHTS = Probe("weights", _weights)
 #: Which weights are in the working set, and which are not zero.
 ACTIVE = Probe("active", _active)
-#: The line search that led to an iterate: its trials, f there, and what the rule allowed.
+#: The line search that led to an iterate: its trials, f there, what the rule allowed, and a straight line's
+#: w and d.
 LINE = Probe("line", _line)
 MEMORY = Probe("memory", _memory)
 #: The shrinking test: |g| of the weights tested, or of a share and, as ``stayed``, of those that stayed.

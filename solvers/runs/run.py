@@ -111,7 +111,7 @@ class Run:
                 "f_star": self.stopping.f_star,
             }
         )
-        self.trace.names = problem.names
+        self.trace.names, self.trace.problem = problem.names, problem
         self.trace.probes = ProbeStore(probes)
         self.compile_seconds = 0.0
         self._cpu = self._wall = self._waited = 0.0

@@ -7,9 +7,10 @@ import json
 import math
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from ..methods.iterate import FIELDS
 from ..problems.names import Names
 from .files import replacing
 from .probes import ProbeStore
+
+if TYPE_CHECKING:
+    from ..problems.problem import Problem
 
 #: Iterates kept before the trace halves its density.
 CAPACITY = 10_000
@@ -76,6 +80,7 @@ class Trace:
         self.test_metric: list[tuple[int, float, float]] = []  # iteration, CPU seconds, value
         self.names = Names()
         self.probes = ProbeStore()
+        self._problem: Callable[[], Problem | None] = lambda: None
         self.cadence = 1
         self._lock = threading.Lock()
         self._generation = 0
@@ -84,6 +89,16 @@ class Trace:
 
     def __len__(self) -> int:
         return self._columns.n
+
+    @property
+    def problem(self) -> Problem | None:
+        """Return the problem of the run, as long as somebody else has it: a trace keeps no data in memory,
+        and one from a file has never had any."""
+        return self._problem()
+
+    @problem.setter
+    def problem(self, problem: Problem) -> None:
+        self._problem = ref(problem)
 
     @property
     def last(self) -> dict[str, Any]:

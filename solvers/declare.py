@@ -26,6 +26,7 @@ class Trait(enum.Flag):
     NO_RIDGE = enum.auto()
     RIDGE = enum.auto()
     CONJUGATE = enum.auto()
+    SLOPES = enum.auto()
 
 
 PHRASES = {
@@ -39,6 +40,7 @@ PHRASES = {
     Trait.NO_RIDGE: "a penalty without ridge",
     Trait.RIDGE: "a ridge as penalty",
     Trait.CONJUGATE: "a loss whose conjugate is known",
+    Trait.SLOPES: "a loss whose slopes along a line are known, on both sides of a kink",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 
@@ -159,8 +161,8 @@ class Declared:
 
 
 def why_not(needs: Trait, offered: Trait) -> str | None:
-    """Say in a sentence why a solver does not fit; None if it does."""
-    missing = needs & ~offered
+    """Say in a sentence why a solver does not fit; None if it does. A smooth loss has slopes."""
+    missing = needs & ~(offered | Trait.SLOPES if Trait.SMOOTH in offered else offered)
     if not missing:
         return None
     return "needs " + " and ".join(PHRASES[t] for t in missing)

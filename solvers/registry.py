@@ -25,6 +25,7 @@ from .problems.arrays import from_arrays
 from .problems.design import Design
 from .problems.losses.base import BoundLoss, Loss
 from .problems.losses.binary import Logistic
+from .problems.losses.binary_hinge import BinaryHinge
 from .problems.losses.crf import ChainCRF
 from .problems.losses.multiclass import MulticlassLogistic
 from .problems.losses.squared_hinge import (
@@ -62,6 +63,7 @@ LOSSES: dict[str, type[Loss]] = {
         MulticlassSquaredHinge,
         MultitaskSquaredHinge,
         MultilabelSquaredHinge,
+        BinaryHinge,
         ChainCRF,
         TreeSoftmax,
     )

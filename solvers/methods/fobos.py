@@ -31,6 +31,7 @@ HELD_OUT = 1_000
 @dataclass(frozen=True)
 class FOBOS(Solver):
     """V = W - η_t ∇ℓ_i(W), W = prox_{η_t λR}(V), η_t = η0/√t; an iterate is a pass over a random permutation.
+    Where ℓ_i has a kink, ∇ℓ_i is a subgradient.
 
     Rows of features that an instance does not have only take proximal steps: they are brought up to date when
     one of their instances comes, in one prox of the summed steps where that is exact (ℓ1, ℓ1/ℓ2, ℓ1/ℓ∞), and
@@ -44,7 +45,7 @@ class FOBOS(Solver):
     name = "FOBOS"
     summary = "stochastic gradient steps, each followed by a proximal step"
     paper = "Duchi and Singer 2009; Blondel et al. 2013, section 5.2"
-    needs = Trait.SMOOTH | Trait.SAMPLES | Trait.GROUP_SEPARABLE
+    needs = Trait.SAMPLES | Trait.GROUP_SEPARABLE
     knows = Knows(violation=False, dual_gap=False)
 
     eta0: float = param(0.0, "first step η0; 0 chooses it on held-out data", low=0.0)

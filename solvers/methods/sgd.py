@@ -30,18 +30,19 @@ class SGDL1(Solver):
     """f = Σ_i ℓ_i(w) + λ‖w‖₁, one instance a step; an iterate a pass over a random permutation.
 
     Step k: w ← w - η_k ∇ℓ_i(w), and every weight owes η_k λ/N of penalty, which is paid when one of its
-    instances comes (u and q of the paper). Weights of an instance pay before they are used as well, so that
-    this equals paying at every step; ``stale=True`` is the paper's variant, which uses stale weights.
-    ``schedule="inverse"`` is η0/(1 + k/N) (Zhong et al. 2014), ``"exponential"`` η0 0.85^(k/N) (Tsuruoka et
-    al.). η0 = 0 tunes it: on up to 1,000 instances, powers of two around 1/max ‖x_i‖², the one with the
-    lowest objective after a pass (Bottou's recipe); the time for it is set-up time.
+    instances comes (u and q of the paper). Where ℓ_i has a kink, ∇ℓ_i is a subgradient. Weights of an
+    instance pay before they are used as well, so that this equals paying at every step; ``stale=True`` is the
+    paper's variant, which uses stale weights. ``schedule="inverse"`` is η0/(1 + k/N) (Zhong et al. 2014),
+    ``"exponential"`` η0 0.85^(k/N) (Tsuruoka et al.). η0 = 0 tunes it: on up to 1,000 instances, powers of
+    two around 1/max ‖x_i‖², the one with the lowest objective after a pass (Bottou's recipe); the time for it
+    is set-up time.
     """
 
     id = "sgd-l1"
     name = "SGD-ℓ1"
     summary = "stochastic gradient steps with cumulative ℓ1 penalty"
     paper = "Tsuruoka et al. 2009; Zhong et al. 2014, section 6"
-    needs = Trait.SMOOTH | Trait.SAMPLES | Trait.SEPARABLE | Trait.NO_RIDGE
+    needs = Trait.SAMPLES | Trait.SEPARABLE | Trait.NO_RIDGE
     knows = Knows(violation=False, dual_gap=False)
     presets = as_printed(schedule="exponential", stale=True)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..problems.working_set import WorkingSet
+    from .exact import Breakpoints
 
 #: Units of rounding of |f| by which a step may miss its decrease: near the optimum every step misses it.
 ROUNDING = 10 * sys.float_info.epsilon
@@ -29,6 +30,10 @@ class Search:
 
     ``promised`` is Δ of a rule f + tσΔ, the change that a step of 1 is promised to make to first order.
     ``model`` is dᵀB d for the matrix B of the solver's own model of f, where the solver knows it for nothing.
+
+    Searches that look at slopes log them as well: ``slope`` is the derivative of f(w(t)) at t = 0 from the
+    right, and ``slopes`` lists that at each trial, nan where it was not computed. An exact search leaves the
+    ``breakpoints`` that it visited, and the ``segment`` between two of them that it ended in.
     """
 
     def __init__(
@@ -45,11 +50,16 @@ class Search:
         self.promised = self.model = math.nan
         self.trials: list[tuple[float, float]] = []
         self.allowed: list[float] = []
+        self.slope = math.nan
+        self.slopes: list[float] = []
+        self.breakpoints: Breakpoints | None = None
+        self.segment: tuple[float, float] | None = None
 
-    def note(self, t: float, value: float, allowed: float) -> None:
+    def note(self, t: float, value: float, allowed: float, slope: float = math.nan) -> None:
         """Add a trial to the log."""
         self.trials.append((t, value))
         self.allowed.append(allowed)
+        self.slopes.append(slope)
 
 
 class Trial(NamedTuple, Generic[Place]):
@@ -65,9 +75,9 @@ class Found(NamedTuple, Generic[Place]):
     """Outcome of a search: the ``point`` that the accepted step ``t`` leads to, the log of the ``search``,
     and the number of ``trials``, those of searches that failed before it included.
 
-    t is 0 where no step was accepted; the point is then None, or where the search began. A pass over blocks,
-    with a search in each, has no t (nan): ``search`` is its longest, and ``trials`` counts those of all.
-    ``kind`` is the record's ``ls_kind``.
+    t is 0 where no step was accepted, and inf where f falls along the ray for ever; the point is then None,
+    or where the search began. A pass over blocks, with a search in each, has no t (nan): ``search`` is its
+    longest, and ``trials`` counts those of all. ``kind`` is the record's ``ls_kind``.
     """
 
     point: Place | None
@@ -78,8 +88,8 @@ class Found(NamedTuple, Generic[Place]):
 
     @property
     def backtracked(self) -> bool:
-        """Tell whether a step was accepted, but not the first one tried."""
-        return self.search is not None and 0.0 < self.t != self.search.trials[0][0]
+        """Tell whether a step was accepted, but shorter than the first one tried."""
+        return self.search is not None and self.kind != "exact" and 0.0 < self.t < self.search.trials[0][0]
 
 
 def unsearched(point: Place, t: float = float("nan")) -> Found[Place]:
@@ -130,3 +140,38 @@ def armijo(
         return Trial(point, value, f + bound, decreases(value, f, bound))
 
     return backtrack(attempt, search, t, beta=beta, max_trials=max_trials)
+
+
+def wolfe(
+    phi: Callable[[float], tuple[Place, float]],
+    slope: Callable[[float], float],
+    search: Search,
+    *,
+    c1: float,
+    c2: float,
+    first: float = 1.0,
+    decay: float | None = None,
+    max_trials: int = 100,
+) -> Found[Place]:
+    """Find a step with φ(t) <= φ(0) + c1 t φ'(0) and φ'(t) >= c2 φ'(0), all slopes φ' from the right: the
+    Wolfe conditions for subgradients, eqs. (23)-(24) of Yu et al. 2010. φ'(0) is ``search.slope``.
+
+    ``phi(t)`` returns where t leads, and φ(t). A step that is too short, since (24) fails, is doubled until
+    one is too long, since (23) fails; the next one is halfway between the longest too short and the shortest
+    too long one, or ``decay`` times the latter where that is more. With a decay this is the inexact search of
+    the paper's footnote 1. φ'(t) is computed only where (23) holds. t is inf if no step is too long.
+    """
+    f, start = search.objective, search.slope
+    lo, hi, t = 0.0, math.inf, first
+    while start < 0.0 and len(search.trials) < max_trials and lo < t < hi:
+        point, value = phi(t)
+        bound = t * c1 * start
+        low_enough = decreases(value, f, bound)
+        here = slope(t) if low_enough else math.nan
+        search.note(t, value, f + bound, here)
+        if low_enough and here >= c2 * start:
+            return Found(point, t, search, len(search.trials), "wolfe")
+        lo, hi = (t, hi) if low_enough else (lo, t)
+        t = 2.0 * lo if hi == math.inf else max(0.5 * (lo + hi), decay * hi if decay else 0.0)
+    endless = start < 0.0 and hi == math.inf
+    return Found(None, math.inf if endless else 0.0, search, len(search.trials), "wolfe")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..parts.linesearch import Found, Search, armijo
+from ..parts.exact import Breakpoints, lowest, zero_slope
+from ..parts.linesearch import Found, Search, armijo, wolfe
 from .point import REFRESH, Point
 
 if TYPE_CHECKING:
+    from .scores import Scores
     from .working_set import WorkingSet
 
 #: Weights written between two pulses: each may be the first on its page of a huge vector.
@@ -18,13 +21,19 @@ SCATTERED = 50_000
 
 class Line:
     """φ(t) = f(w + t d), d with an entry a member of ``active``. The scores of d are computed once; φ costs
-    one evaluation of the loss."""
+    one evaluation of the loss, and a slope one of its residual.
+
+    Slopes, subgradients and the searches that use them are those of f where the loss has kinks as well, if it
+    offers ``Trait.SLOPES``. Searches move: see :meth:`move`. Where f falls along the ray for ever, they stay
+    where they are and find the step inf.
+    """
 
     def __init__(self, point: Point, d: np.ndarray, active: WorkingSet) -> None:
         self.point, self.d, self.active = point, d, active
         self.problem = point.problem
         self.delta = self.problem.design.scores(d, active)
         self._w = active.take(point.w)
+        self._sup: tuple[float, Scores] | None = None
 
     def __call__(self, t: float) -> float:
         """Return φ(t)."""
@@ -35,12 +44,101 @@ class Line:
         loss = self.problem.scale * self.problem.loss.value(self.point.scores, self.delta, t)
         return loss, loss + self.problem.penalty.value(self._w + t * self.d)
 
+    def slope(self, t: float = 0.0, side: int = 1) -> float:
+        """Return the derivative of φ at t from the right (``side`` 1) or from the left (-1): from the right
+        it is the sup of gᵀd over all subgradients g at w + t d."""
+        if side > 0:
+            loss = self._sup_at(t).dot(self.delta)
+        else:
+            loss = self.problem.loss.slope(self.point.scores, self.delta, t, side)
+        return self.problem.scale * loss + self.problem.penalty.slope(self._w + t * self.d, self.d, side)
+
+    def subgradient(self) -> np.ndarray:
+        """Return the subgradient g of the loss and the ridge at w with the largest gᵀd (eq. (15) of Yu et al.
+        2010), an entry a member of ``active``; of a smooth loss, the gradient."""
+        return self.point.pulled_back(self._sup_at(0.0), self.active)
+
+    def _sup_at(self, t: float) -> Scores:
+        """Return the subgradient of the loss at w + t d with the largest slope along d; the last is kept."""
+        if self._sup is None or self._sup[0] != t:
+            if t == 0.0 and self.problem.smooth:
+                sup = self.point.residual
+            else:
+                here = self.point.scores.plus(t, self.delta) if t else self.point.scores
+                sup = self.problem.loss.subgradient_sup(here, self.delta)
+            self._sup = t, sup
+        return self._sup[1]
+
+    def breakpoints(self) -> Breakpoints:
+        """Return the steps t > 0 at which the slope of loss and ridge jumps, by how much, and the slope at
+        0."""
+        kinks, scale = self.problem.loss.breakpoints(self.point.scores, self.delta), self.problem.scale
+        ridge = self.problem.penalty.ridge
+        slope = scale * kinks.slope + ridge * float(self._w @ self.d)
+        return Breakpoints(slope, kinks.t, scale * kinks.jump, ridge * float(self.d @ self.d))
+
     def armijo(self, decrease: float, *, beta: float, sigma: float) -> Found[Point]:
         """Search for the first step of 1, β, β², ... with φ(t) <= φ(0) + tσΔ, Δ = ``decrease``, and move
-        there: see :meth:`move`."""
+        there."""
         search = Search(self.point.objective, self.d, active=self.active)
-        found = armijo(self._evaluate, search, decrease, beta=beta, sigma=sigma)
-        return found._replace(point=self.move(found.t, found.point) if found.t else self.point)
+        return self._moved(armijo(self._evaluate, search, decrease, beta=beta, sigma=sigma))
+
+    def wolfe(self, c1: float, c2: float, *, first: float = 1.0, decay: float | None = None) -> Found[Point]:
+        """Search from the step ``first`` for one that satisfies the Wolfe conditions for subgradients, and
+        move there; ``decay=0.9`` is the inexact search of Yu et al.'s footnote 1. See
+        :func:`.linesearch.wolfe`.
+
+        ``gradient()`` of the point found is the subgradient with the largest slope along d.
+        """
+        search = Search(self.point.objective, self.d, active=self.active)
+        search.slope = self.slope()
+        return self._moved(wolfe(self._evaluate, self.slope, search, c1=c1, c2=c2, first=first, decay=decay))
+
+    def exact(self, *, unbounded: str = "ray") -> Found[Point]:
+        """Search for the first minimum of φ over t >= 0, and move there; t is 0 where φ does not fall.
+
+        Where φ falls for ever, t is inf and nothing moves; ``unbounded="last-kink"`` goes to the last
+        breakpoint of such a ray instead, if it has one. Scores on a kink are set exactly onto it after the
+        step, and ``gradient()`` of the point found is the subgradient with the largest slope along d.
+        """
+        search, loss, penalty = (
+            Search(self.point.objective, self.d, active=self.active),
+            self.problem.loss,
+            self.problem.penalty,
+        )
+        marks = self.breakpoints()
+        if loss.piecewise_linear and penalty.smooth:
+            search.slope, landing = marks.slope, lowest(marks)
+        else:
+            search.slope = self.slope()
+            landing = zero_slope(self._looking(search), search.slope, marks.t)
+        t = landing.step
+        if t == np.inf and unbounded == "last-kink" and marks.t.size:
+            t = float(marks.t[-1])
+        search.segment = landing.segment
+        search.breakpoints = marks._replace(t=marks.t[: landing.visited], jump=marks.jump[: landing.visited])
+        if not 0.0 < t < np.inf:
+            return Found(self.point, t, search, len(search.trials), "exact")
+        point = self._landed(t)
+        if not search.trials or search.trials[-1][0] != t:
+            search.note(t, point.objective, search.objective)
+        return Found(point, t, search, len(search.trials), "exact")
+
+    def _looking(self, search: Search) -> Callable[[float, int], float]:
+        """Return ``slope`` that logs what it looks at from the right."""
+
+        def slope(t: float, side: int) -> float:
+            rise = self.slope(t, side)
+            if side > 0:
+                search.note(t, self(t), search.objective, rise)
+            return rise
+
+        return slope
+
+    def _moved(self, found: Found[float]) -> Found[Point]:
+        """Move to the step found, whose ``point`` is the loss there, if any."""
+        there = 0.0 < found.t < np.inf
+        return found._replace(point=self.move(found.t, found.point) if there else self.point)
 
     def curvature(self) -> float:
         """Return dᵀ∇²F(w)d of the smooth part F, by a secant of the residual in score space (no product with
@@ -56,6 +154,26 @@ class Line:
     def move(self, t: float, loss: float | None = None) -> Point:
         """Move to w + t d and return the point there; ``loss`` is its loss, if known. Weights and scores move
         in place, so the old point must not be used again."""
+        residual = self._sup[1] if self._sup is not None and self._sup[0] == t else None
+        scores, age = self._step(t)
+        if age == 0:
+            return Point(self.problem, self.point.w, scores, active=self.active)
+        return Point(
+            self.problem, self.point.w, scores, loss=loss, residual=residual, active=self.active, age=age
+        )
+
+    def _landed(self, t: float) -> Point:
+        """Move to w + t d as :meth:`move` does, with the scores on a kink set exactly onto it."""
+        if self.problem.smooth:
+            return self.move(t)
+        scores, age = self._step(t)
+        self.problem.loss.settle(scores)
+        sup = self.problem.loss.subgradient_sup(scores, self.delta)
+        return Point(self.problem, self.point.w, scores, residual=sup, active=self.active, age=age)
+
+    def _step(self, t: float) -> tuple[Scores, int]:
+        """Move weights and scores; return the scores, and the number of updates they are away from computed
+        ones."""
         old, self._w = self.point, self._w + t * self.d
         if self.active.full:
             old.w[:] = self._w
@@ -65,8 +183,6 @@ class Line:
                 old.w[self.active.coordinates[part]] = self._w[part]
                 self.problem.pulse()
         if old.age + 1 >= REFRESH:
-            return Point(
-                self.problem, old.w, self.problem.design.scores(self._w, self.active), active=self.active
-            )
+            return self.problem.design.scores(self._w, self.active), 0
         old.scores.move(t, self.delta)
-        return Point(self.problem, old.w, old.scores, loss=loss, active=self.active, age=old.age + 1)
+        return old.scores, old.age + 1

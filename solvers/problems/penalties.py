@@ -74,6 +74,19 @@ class Penalty(Declared):
             value += 0.5 * self.ridge * float(w @ w)
         return value
 
+    @property
+    def smooth(self) -> bool:
+        """Tell whether the penalty has no kinks."""
+        return not any(self.row_norms)
+
+    def slope(self, w: np.ndarray, d: np.ndarray, side: int = 1) -> float:
+        """Return the derivative of t -> λR(w + t d) at 0 from the right (``side`` 1) or from the left
+        (-1)."""
+        slope = self.ridge * float(w @ d) if self.ridge else 0.0
+        if self.l1:
+            slope += self.l1 * float(np.sign(w) @ d + side * np.abs(d[w == 0.0]).sum())
+        return slope
+
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
         """Return argmin_w ½‖w - v‖² + step·(part with kinks)(w): soft-thresholding."""
         return soft_threshold(v, step * self.l1)
@@ -176,6 +189,21 @@ class RowPenalty(Penalty):
 
     def value(self, w: np.ndarray) -> float:
         return float(rows_value(self._rows(w), *self.row_norms))
+
+    def slope(self, w: np.ndarray, d: np.ndarray, side: int = 1) -> float:
+        V, D = self._rows(w), self._rows(d)
+        l1, l2, sup = self.row_norms
+        slope = l1 * float(np.sum(np.sign(V) * D) + side * np.abs(D[V == 0.0]).sum())
+        if l2:
+            norms = np.sqrt(np.einsum("jc,jc->j", V, V))
+            at_zero = norms == 0.0
+            moved = np.einsum("jc,jc->j", V, D)[~at_zero] / norms[~at_zero]
+            slope += l2 * float(moved.sum() + side * np.linalg.norm(D[at_zero], axis=1).sum())
+        if sup:
+            largest = np.abs(V) == np.abs(V).max(axis=1, keepdims=True)
+            rise = side * np.where(V == 0.0, side * np.abs(D), np.sign(V) * D)
+            slope += sup * side * float(np.where(largest, rise, -np.inf).max(axis=1).sum())
+        return slope
 
     def prox(self, v: np.ndarray, step: float) -> np.ndarray:
         out = v.copy()

@@ -33,6 +33,7 @@ class Point:
         scores: Scores,
         *,
         loss: float | None = None,
+        residual: Scores | None = None,
         active: WorkingSet | None = None,
         age: int = 0,
     ) -> None:
@@ -43,7 +44,7 @@ class Point:
         else:
             self.penalty = problem.penalty.value(active.take(w))
         self.objective = self.loss + self.penalty
-        self._residual: Scores | None = None
+        self._residual = residual
         self._gradient: np.ndarray | None = None
 
     @property
@@ -67,15 +68,25 @@ class Point:
         """Return the gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights
         (kept). Where the loss has kinks it is one subgradient."""
         if active is not None and not active.full:
-            g = self.problem.design.adjoint(self.residual, active)
-        elif self._gradient is None:
-            g = self._gradient = self.problem.design.adjoint(self.residual)
-        else:
-            return self._gradient
+            return self.pulled_back(self.residual, active)
+        if self._gradient is None:
+            self._gradient = self.pulled_back(self.residual)
+        return self._gradient
+
+    def subgradient(self, rng: np.random.Generator) -> np.ndarray:
+        """Return a random extreme point of the subdifferential of the smooth part and the loss's kinks; of a
+        smooth loss, its gradient."""
+        return self.pulled_back(self.problem.loss.random_subgradient(self.scores, rng))
+
+    def pulled_back(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
+        """Return s Aᵀ ``residual`` + ridge w, which is a subgradient where ``residual`` is one of the loss:
+        on ``active``, or of all weights."""
+        part = None if active is None or active.full else active
+        g = self.problem.design.adjoint(residual, part)
         if self.problem.scale != 1.0:
             g *= self.problem.scale
         if ridge := self.problem.penalty.ridge:
-            g += ridge * (self.w if active is None else active.take(self.w))
+            g += ridge * (self.w if part is None else part.take(self.w))
         return g
 
     def violation(self) -> float:

@@ -26,6 +26,7 @@ PROBLEMS = [
     (kind, loss, penalty, storage)
     for kind in MAKERS
     for loss in solvers.losses_for(kind)
+    if solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
     for penalty in solvers.PENALTIES
     for storage in ("dense", "binary")
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...compute.team import Team
 from ...declare import Declared, Trait
+from ...parts.exact import NONE, Breakpoints
 from ..scores import Scores
 from .instances import Instances
 
@@ -24,12 +25,13 @@ class Loss(Declared):
     A plug-in gives just that and a :class:`BoundLoss` (a :class:`RowLoss` where each row of scores has a loss
     of its own) with ``values``, ``residual`` and ``predict``: with ``Trait.SMOOTH`` it works with every
     solver that goes by gradients. A loss with kinks leaves ``Trait.SMOOTH`` out, and its ``residual`` is any
-    one subgradient; for solvers that walk from kink to kink it defines ``subgradient_sup`` and
-    ``breakpoints`` as well. ``Trait.DIAGONAL_HESSIAN``, ``Trait.LIPSCHITZ`` and ``Trait.CONJUGATE``
-    promise the methods ``diagonal``, ``curvature`` and ``dual_value``. What a plug-in cannot have is a
-    ``sample_code``: the loss inside a compiled kernel is chosen by this number, for a kernel that takes
-    another as argument is compiled anew in every process. So ``Trait.SAMPLES`` and ``Trait.ROWS`` (single
-    instances, single columns of X) are for the losses of this package.
+    one subgradient; for searches that walk from kink to kink it promises ``Trait.SLOPES`` and defines
+    ``subgradient_sup``, ``random_subgradient`` and ``breakpoints``. ``Trait.DIAGONAL_HESSIAN``,
+    ``Trait.LIPSCHITZ`` and ``Trait.CONJUGATE`` promise the methods ``diagonal``, ``curvature`` and
+    ``dual_value``. What a plug-in cannot have is a ``sample_code``: the loss inside a compiled kernel is
+    chosen by this number, for a kernel that takes another as argument is compiled anew in every process. So
+    ``Trait.SAMPLES`` and ``Trait.ROWS`` (single instances, single columns of X) are for the losses of this
+    package.
     """
 
     id: ClassVar[str]
@@ -165,11 +167,25 @@ class BoundLoss:
         ahead = delta if side > 0 else -delta
         return side * self.subgradient_sup(scores.plus(t, delta), ahead).dot(ahead)
 
-    def breakpoints(self, scores: Scores, delta: Scores) -> np.ndarray:
-        """Return the steps t > 0, ascending, at which the slope along ``scores + t delta`` jumps; none where
-        the loss is smooth."""
+    def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
+        """Return a random extreme point of the subdifferential at ``scores``; of a smooth loss, the
+        residual."""
+        self._check_smooth("random_subgradient")
+        return self.residual(scores)
+
+    def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
+        """Return the slope at t = 0 along ``scores + t delta``, from the right, and the steps t > 0 at which
+        it jumps; there are none where the loss is smooth."""
         self._check_smooth("breakpoints")
-        return np.zeros(0)
+        return Breakpoints(self.slope(scores, delta), NONE, NONE)
+
+    @property
+    def piecewise_linear(self) -> bool:
+        """Tell whether the loss is linear between its breakpoints, along every line."""
+        return False
+
+    def settle(self, scores: Scores) -> None:
+        """Set scores that are on a kink but for rounding exactly onto it, in place."""
 
     def _check_smooth(self, method: str) -> None:
         if Trait.SMOOTH not in self.traits:

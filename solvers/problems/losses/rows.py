@@ -17,6 +17,7 @@ LOGISTIC, SOFTMAX = 0, 1
 #: Losses of :mod:`.samples` that are none of single rows.
 CHAIN, TREE = 2, 3
 MULTICLASS_HINGE, MULTITASK_HINGE, MULTILABEL_HINGE = 4, 5, 6
+HINGE = 7
 
 
 @kernel
@@ -35,6 +36,12 @@ def squared_hinge(a):
 
 
 @kernel
+def hinge(a):
+    """Return max(a, 0) and its derivative, 0 at the kink."""
+    return max(a, 0.0), 1.0 if a > 0.0 else 0.0
+
+
+@kernel
 def logistic_row(z, sign, g, h):
     """Return log(1 + exp(-sign z))."""
     loss, first, second = logistic(sign * z[0])
@@ -42,6 +49,17 @@ def logistic_row(z, sign, g, h):
         g[0] = sign * first
     if h is not None:
         h[0] = second
+    return loss
+
+
+@kernel
+def hinge_row(z, sign, g, h):
+    """Return max(1 - sign z, 0)."""
+    loss, first = hinge(1.0 - sign * z[0])
+    if g is not None:
+        g[0] = -sign * first
+    if h is not None:
+        h[0] = 0.0
     return loss
 
 
@@ -137,6 +155,8 @@ def row_derivatives(code, z, y, g, h):
         return multiclass_hinge_row(z, y[0], g, h)
     if code == MULTITASK_HINGE:
         return multitask_hinge_row(z, y, g, h)
+    if code == HINGE:
+        return hinge_row(z, y[0], g, h)
     return multilabel_hinge_row(z, y, g, h)
 
 
@@ -163,6 +183,10 @@ def values_of(code, Z, y, out):
     elif code == MULTICLASS_HINGE:
         for i in range(n):
             out[i] = multiclass_hinge_row(Z[i], y[i], None, None)
+    elif code == HINGE:
+        z = Z.reshape(-1)
+        for i in range(n):
+            out[i] = hinge(1.0 - y[i] * z[i])[0]
     elif code == MULTITASK_HINGE:
         labels = y.reshape(Z.shape)
         for i in range(n):
@@ -187,6 +211,10 @@ def residuals_of(code, Z, y, G):
     elif code == MULTICLASS_HINGE:
         for i in range(n):
             multiclass_hinge_row(Z[i], y[i], G[i], None)
+    elif code == HINGE:
+        z, g = Z.reshape(-1), G.reshape(-1)
+        for i in range(n):
+            g[i] = -y[i] * hinge(1.0 - y[i] * z[i])[1]
     elif code == MULTITASK_HINGE:
         labels = y.reshape(Z.shape)
         for i in range(n):

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from solvers.parts.linesearch import ROUNDING, Search, Trial, armijo, backtrack, decreases, unsearched
+from solvers.parts.linesearch import ROUNDING, Search, Trial, armijo, backtrack, decreases, unsearched, wolfe
 
 
 def along(phi, **params):
@@ -64,3 +64,47 @@ def test_rounding_of_the_objective_is_forgiven_and_more_is_not():
 def test_a_value_that_is_no_number_is_never_accepted(value):
     found = armijo(lambda t: (t, value), Search(1.0), -1.0, beta=0.5, sigma=0.1)
     assert (found.t, found.trials) == (0.0, 30)
+
+
+def kinked(t):
+    """|t - 3| + t²/8, and its derivative from the right."""
+    return abs(t - 3.0) + t * t / 8.0, (1.0 if t >= 3.0 else -1.0) + t / 4.0
+
+
+def searched(**params):
+    search = Search(kinked(0.0)[0])
+    search.slope = kinked(0.0)[1]
+    return wolfe(lambda t: (-t, kinked(t)[0]), lambda t: kinked(t)[1], search, **params)
+
+
+@pytest.mark.parametrize("decay", [None, 0.9])
+@pytest.mark.parametrize("first", [0.01, 1.0, 40.0])
+@pytest.mark.parametrize("c2", [0.8, 0.1])
+def test_the_wolfe_conditions_hold_at_a_kink_from_any_first_step(decay, first, c2):
+    found = searched(c1=1e-3, c2=c2, first=first, decay=decay)
+    value, slope = kinked(found.t)
+    assert value <= 3.0 - 1e-3 * found.t
+    assert slope >= -c2
+    assert (found.point, found.kind, found.trials) == (-found.t, "wolfe", len(found.search.trials))
+    assert found.search.trials[0][0] == first
+    for (t, phi), allowed, seen in zip(
+        found.search.trials, found.search.allowed, found.search.slopes, strict=True
+    ):
+        assert (phi, allowed) == (kinked(t)[0], 3.0 - 1e-3 * t)
+        assert seen == kinked(t)[1] if phi <= allowed else math.isnan(seen)
+
+
+def test_with_a_decay_the_search_starts_where_the_slope_has_risen_and_shrinks_the_step():
+    found = searched(c1=1e-3, c2=0.1, first=1.0, decay=0.9)
+    assert [t for t, _ in found.search.trials] == [1.0, 2.0, 4.0, 3.6]
+    found = searched(c1=0.3, c2=0.4, first=8.0, decay=0.9)
+    np.testing.assert_allclose([t for t, _ in found.search.trials], 8.0 * 0.9 ** np.arange(found.trials))
+    assert found.backtracked
+
+
+def test_a_ray_that_falls_for_ever_has_no_step_and_nor_has_one_that_rises():
+    falls, rises = Search(0.0), Search(0.0)
+    falls.slope, rises.slope = -1.0, 0.5
+    assert wolfe(lambda t: (t, -t), lambda t: -1.0, falls, c1=1e-4, c2=0.9).t == math.inf
+    found = wolfe(lambda t: (t, t), lambda t: 1.0, rises, c1=1e-4, c2=0.9)
+    assert (found.point, found.t, found.trials, found.backtracked) == (None, 0.0, 0, False)

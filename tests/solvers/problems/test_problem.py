@@ -151,7 +151,7 @@ def test_a_search_that_finds_no_step_stays_where_it_began():
 
 
 def test_scores_are_computed_afresh_before_they_drift(monkeypatch):
-    monkeypatch.setattr(module, "REFRESH", 5)
+    monkeypatch.setattr("solvers.problems.line.REFRESH", 5)
     problem, _ = setting("multiclass")
     point, rng, ages = problem.at(), np.random.default_rng(0), []
     for _ in range(12):

@@ -12,6 +12,7 @@ from solvers.problems.scores import Scores
 from tests.solvers.helpers import MAKERS
 
 PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
+SMOOTH = [pair for pair in PAIRS if solvers.Trait.SMOOTH in solvers.LOSSES[pair[1]].traits]
 
 
 def bound(kind, loss, **options):
@@ -97,16 +98,18 @@ def test_the_slope_along_a_line_is_a_difference_of_values(kind, loss):
             assert slope == pytest.approx((ahead - behind) / 2e-5, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+@pytest.mark.parametrize(("kind", "loss"), SMOOTH)
 def test_a_smooth_loss_has_one_subgradient_and_no_breakpoints(kind, loss):
     problem, scores, delta = line(kind, loss)
     sup, residual = problem.loss.subgradient_sup(scores, delta), problem.loss.residual(scores)
     np.testing.assert_array_equal(sup.Z, residual.Z)
     np.testing.assert_array_equal(sup.tail, residual.tail)
-    assert problem.loss.breakpoints(scores, delta).size == 0
+    breakpoints = problem.loss.breakpoints(scores, delta)
+    assert breakpoints.t.size == breakpoints.jump.size == 0
+    assert breakpoints.slope == pytest.approx(residual.dot(delta), rel=1e-12)
 
 
-@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+@pytest.mark.parametrize(("kind", "loss"), SMOOTH)
 @pytest.mark.parametrize("alpha", [1.0, 0.7, 0.05])
 def test_the_dual_value_is_the_minimum_of_the_loss_minus_the_linear_function(kind, loss, alpha):
     """-L*(αG) = min_Z L(Z) - α‹G, Z›, found by SciPy; transitions, which many pairs share, give a bound."""

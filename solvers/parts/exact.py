@@ -1,0 +1,135 @@
+"""Exact line searches: they see slopes and breakpoints only, and leave the problem untouched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .linesearch import ROUNDING
+
+#: Doublings of a step after which a slope that is still negative counts as negative for ever.
+DOUBLINGS = 100
+#: Share of the slope at 0 that counts as no slope, where the function is not piecewise quadratic.
+FLAT = 1e-12
+
+
+class Breakpoints(NamedTuple):
+    """A convex function of t >= 0 by its slopes: ``slope`` is the derivative at 0 from the right, ``t`` are
+    the steps > 0, ascending, at which it jumps, by ``jump`` >= 0 each (equal steps may stand side by side).
+
+    Where the function is piecewise quadratic, its derivative rises by ``curvature`` a unit of t in between.
+    """
+
+    slope: float
+    t: np.ndarray
+    jump: np.ndarray
+    curvature: float = 0.0
+
+    @property
+    def after(self) -> np.ndarray:
+        """Return the derivative from the right at each breakpoint, of a piecewise quadratic function."""
+        return self.slope + np.cumsum(self.jump) + self.curvature * self.t
+
+    @property
+    def before(self) -> np.ndarray:
+        """Return the derivative from the left at each breakpoint, of a piecewise quadratic function."""
+        return self.after - self.jump
+
+
+#: What a smooth function jumps by.
+NONE = np.zeros(0)
+
+
+class Landing(NamedTuple):
+    """Where an exact search lands: the ``step``, the target segment between two breakpoints that it lies in
+    or ends (``segment``, from 0 and to inf where there is none), and how many breakpoints it ``visited``."""
+
+    step: float
+    segment: tuple[float, float]
+    visited: int
+
+
+def lowest(b: Breakpoints) -> Landing:
+    """Return the first minimum of a convex piecewise quadratic over t >= 0; its step is inf where the
+    function falls for ever.
+
+    Algorithms 3 and 5 of Yu et al. 2010 alike: walk along the breakpoints until the derivative from the right
+    is not negative; the minimum is there, or where the derivative is zero within the segment before.
+    Breakpoints are sorted once, and jumps that are added up may miss zero by rounding.
+    """
+    if b.slope >= 0.0:
+        return Landing(0.0, (0.0, 0.0), 0)
+    risen = b.slope + np.cumsum(b.jump)
+    rounding = ROUNDING * (risen - 2.0 * b.slope)
+    rising = risen + b.curvature * b.t >= -rounding
+    k = int(rising.argmax()) if rising.any() else b.t.size
+    lo = float(b.t[k - 1]) if k else 0.0
+    falling = float(risen[k - 1]) if k else b.slope
+    zero = -falling / b.curvature if b.curvature > 0.0 else math.inf
+    if k == b.t.size:
+        return Landing(max(zero, lo), (lo, math.inf), k)
+    hi = float(b.t[k])
+    return Landing(min(max(zero, lo), hi), (lo, hi), k + 1)
+
+
+def zero_slope(
+    slope: Callable[[float, int], float], start: float, t: np.ndarray, first: float = 1.0
+) -> Landing:
+    """Return a minimum over t >= 0 of any convex function by its one-sided derivatives ``slope(t, side)``,
+    ``start`` at 0 from the right; ``t`` are its breakpoints. The step is inf where it falls for ever.
+
+    Halving among the breakpoints finds the target segment, and false position a zero of the slope in it;
+    beyond the last breakpoint the segment is found by doubling a step of ``first``.
+    """
+    if start >= 0.0:
+        return Landing(0.0, (0.0, 0.0), 0)
+    below, above, at_lo, visited = -1, t.size, start, 0
+    while above - below > 1:
+        middle = (below + above) // 2
+        rise, visited = slope(float(t[middle]), 1), visited + 1
+        if rise >= 0.0:
+            above = middle
+        else:
+            below, at_lo = middle, rise
+    lo = float(t[below]) if below >= 0 else 0.0
+    if above < t.size:
+        hi = float(t[above])
+        at_hi = slope(hi, -1)
+        if at_hi <= 0.0:
+            return Landing(hi, (lo, hi), visited)
+        return Landing(_zero(slope, lo, at_lo, hi, at_hi, -FLAT * start), (lo, hi), visited)
+    step = max(first, lo)
+    for _ in range(DOUBLINGS):
+        hi = lo + step if lo else step
+        at_hi = slope(hi, 1)
+        if at_hi >= 0.0:
+            return Landing(_zero(slope, lo, at_lo, hi, at_hi, -FLAT * start), (lo, hi), visited)
+        lo, at_lo, step = hi, at_hi, 2.0 * step
+    return Landing(math.inf, (lo, math.inf), visited)
+
+
+def _zero(
+    slope: Callable[[float, int], float], lo: float, at_lo: float, hi: float, at_hi: float, flat: float
+) -> float:
+    """Return where a slope that is negative at ``lo`` and not at ``hi``, and continuous, is zero or less than
+    ``flat``, by false position; an end that stays counts half (Illinois), and each fourth trial halves."""
+    last = 0
+    for n in range(1, 200):
+        if abs(at_hi) <= flat:
+            return hi
+        t = lo + (hi - lo) * (at_lo / (at_lo - at_hi)) if n % 4 else 0.5 * (lo + hi)
+        if not lo < t < hi:
+            t = 0.5 * (lo + hi)
+        if not lo < t < hi:
+            return hi
+        here = slope(t, 1)
+        if abs(here) <= flat:
+            return t
+        if here < 0.0:
+            lo, at_lo, at_hi, last = t, here, at_hi * (0.5 if last < 0 else 1.0), -1
+        else:
+            hi, at_hi, at_lo, last = t, here, at_lo * (0.5 if last > 0 else 1.0), 1
+    return hi

@@ -1,0 +1,116 @@
+"""The binary hinge loss: Yu, Vishwanathan, Günter and Schraudolph 2010, section 4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compute.jit import kernel
+from ...declare import Trait
+from ..scores import Scores
+from .base import Loss
+from .duals import over_rows
+from .maxima import MaximumLoss, ties
+from .rows import HINGE, residuals_of, values_of
+
+
+@dataclass(frozen=True)
+class BinaryHinge(Loss):
+    """Σ_i max(0, 1 - y_i z_i), y_i in {-1, +1}."""
+
+    id = "binary-hinge"
+    name = "Binary hinge"
+    summary = "the lack of a margin of 1, with a kink where it is just reached"
+    paper = "Yu et al. 2010, eq. (31)"
+    kinds = ("binary",)
+    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
+    sample_code = HINGE
+    average = True
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundBinaryHinge:
+        return BoundBinaryHinge(self, 1, np.ascontiguousarray(part.y, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundBinaryHinge(MaximumLoss):
+    """The hinge loss for labels ``y`` of -1 and +1."""
+
+    @property
+    def most_breakpoints(self) -> int:
+        return 1
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        values_of(HINGE, Z, y, out)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        residuals_of(HINGE, Z, y, G)
+
+    def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        steepest(Z.reshape(-1), D.reshape(-1), y, G.reshape(-1))
+
+    def chunk_random(self, Z: np.ndarray, u: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        drawn(Z.reshape(-1), u, y, G.reshape(-1))
+
+    def chunk_breakpoints(
+        self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, t: np.ndarray, jump: np.ndarray
+    ) -> tuple[float, int]:
+        return breakpoints(Z.reshape(-1), D.reshape(-1), y, t, jump)
+
+    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> None:
+        settle(Z.reshape(-1), y)
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Return Σ αβ_i, where the residual is -β_i y_i."""
+        return alpha * over_rows(self, residual.Z, lambda G, part: float(np.abs(G).sum()))
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        return np.where(scores.Z[:, 0] >= 0, 1, -1)
+
+
+@kernel
+def lack(z, y):
+    """Return what is lacking of a margin of 1, exactly 0 at and next to the kink."""
+    a = 1.0 - y * z
+    return 0.0 if ties(abs(a), 0.0) else a
+
+
+@kernel
+def steepest(z, d, y, g):
+    """Write the oracle of section 4.1: β = 1 in error, 0 beyond the margin, and on it what makes the slope
+    along d the larger."""
+    for i in range(z.size):
+        a = lack(z[i], y[i])
+        g[i] = -y[i] if a > 0.0 or (a == 0.0 and y[i] * d[i] < 0.0) else 0.0
+
+
+@kernel
+def drawn(z, u, y, g):
+    """Write a subgradient with β = 0 or 1, as u < ½ or not, on the margin."""
+    for i in range(z.size):
+        a = lack(z[i], y[i])
+        g[i] = -y[i] if a > 0.0 or (a == 0.0 and u[i] >= 0.5) else 0.0
+
+
+@kernel
+def breakpoints(z, d, y, t, jump):
+    """Write the steps of eq. (38) that are positive, and the jumps |Δf_i|; return the slope at 0 from the
+    right, and their number."""
+    slope, n = 0.0, 0
+    for i in range(z.size):
+        a, rise = lack(z[i], y[i]), -y[i] * d[i]
+        if a > 0.0 or (a == 0.0 and rise > 0.0):
+            slope += rise
+        if a * rise < 0.0:
+            t[n], jump[n] = -a / rise, abs(rise)
+            n += 1
+    return slope, n
+
+
+@kernel
+def settle(z, y):
+    """Set scores next to the margin exactly onto it."""
+    for i in range(z.size):
+        if lack(z[i], y[i]) == 0.0:
+            z[i] = y[i]

@@ -101,13 +101,9 @@ class Line:
         breakpoint of such a ray instead, if it has one. Scores on a kink are set exactly onto it after the
         step, and ``gradient()`` of the point found is the subgradient with the largest slope along d.
         """
-        search, loss, penalty = (
-            Search(self.point.objective, self.d, active=self.active),
-            self.problem.loss,
-            self.problem.penalty,
-        )
+        search = Search(self.point.objective, self.d, active=self.active)
         marks = self.breakpoints()
-        if loss.piecewise_linear and penalty.smooth:
+        if self.problem.loss.piecewise_linear and self.problem.penalty.smooth:
             search.slope, landing = marks.slope, lowest(marks)
         else:
             search.slope = self.slope()

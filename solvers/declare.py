@@ -27,6 +27,7 @@ class Trait(enum.Flag):
     RIDGE = enum.auto()
     CONJUGATE = enum.auto()
     SLOPES = enum.auto()
+    DUAL_COORDINATES = enum.auto()
 
 
 PHRASES = {
@@ -41,6 +42,7 @@ PHRASES = {
     Trait.RIDGE: "a ridge as penalty",
     Trait.CONJUGATE: "a loss whose conjugate is known",
     Trait.SLOPES: "a loss whose slopes along a line are known, on both sides of a kink",
+    Trait.DUAL_COORDINATES: "a hinge loss whose dual can be solved one sample at a time",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 

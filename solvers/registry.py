@@ -13,6 +13,7 @@ from .compute.team import Team
 from .declare import Trait, parameters, why_not
 from .methods.bcd import BCDCST, BCDLS
 from .methods.crf_bcd import CRFBlockCoordinateDescent
+from .methods.dual_cd import DualCD
 from .methods.fista import FISTACST, FISTALS
 from .methods.fobos import FOBOS
 from .methods.owlqn import OWLQN
@@ -53,6 +54,7 @@ SOLVERS: dict[str, type[Solver]] = {
         BCDLS,
         BCDCST,
         FOBOS,
+        DualCD,
     )
 }
 LOSSES: dict[str, type[Loss]] = {

@@ -20,8 +20,17 @@ class Rows(NamedTuple):
         """Return ‖x_i‖² of each row."""
         if self.values.size == 0:
             return np.diff(self.starts).astype(float)
-        sums = np.concatenate([[0.0], np.cumsum(self.values**2)])
-        return sums[self.starts[1:]] - sums[self.starts[:-1]]
+        return row_squares(self.starts, self.values)
+
+
+@kernel
+def row_squares(starts, values):
+    """Return Σ x² of each row."""
+    out = np.zeros(starts.size - 1)
+    for i in range(out.size):
+        for p in range(starts[i], starts[i + 1]):
+            out[i] += values[p] * values[p]
+    return out
 
 
 @kernel

@@ -203,6 +203,8 @@ class Run:
             iterate.live = {**iterate.live, "point": seen}
             iterate.objective, iterate.loss, iterate.penalty = seen.objective, seen.loss, seen.penalty
             iterate.nnz, iterate.nnz_rows = seen.sparsity()
+            if "bound" in iterate.live:
+                iterate.dual_gap = max(seen.objective - iterate.live["bound"], 0.0)
         measure = optimality.missing(self.problem, self.solver.knows)
         if measure and iterate.w is not None and self._optimality.allows(self._cpu):
             with self._optimality.booked():

@@ -1,7 +1,8 @@
 """Losses, penalties and optimality in plain NumPy, from dense X: nothing here comes from ``solvers``.
 
-Every loss and penalty of the registry has its formula here, so that what a solver claims is checked by other
-code than its own. A new one needs a line in ``LOSSES`` or ``PENALTIES``.
+Every smooth loss and every penalty of the registry has its formula here, so that what a solver claims is
+checked by other code than its own; losses with kinks are in :mod:`.convex`. A new one needs a line in
+``LOSSES`` or ``PENALTIES``.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ PENALTIES = {
     "sparse-group": (0.5, 0.0, 0.5, 0.0),
 }
 #: Outputs a feature and weights beyond X, by number of classes (one a class and none if not here).
-OUTPUTS = {"logistic": lambda m: (1, 0), "chain-crf": lambda m: (m, m * m)}
+OUTPUTS = {"logistic": lambda m: (1, 0), "binary-hinge": lambda m: (1, 0), "chain-crf": lambda m: (m, m * m)}
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class BinaryHinge(Loss):
     summary = "the lack of a margin of 1, with a kink where it is just reached"
     paper = "Yu et al. 2010, eq. (31)"
     kinds = ("binary",)
-    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
+    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE | Trait.DUAL_COORDINATES
     sample_code = HINGE
     average = True
 

@@ -1,0 +1,122 @@
+"""Dual coordinate descent: its dual, its subproblem, its shrinking."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import solvers
+from solvers.methods.dual_kernels import project, shuffle
+from tests.solvers.convex import Program
+from tests.solvers.helpers import binary, dense_of
+
+LAM = 0.01
+
+
+def solved(data, loss, tol=1e-10, **params):
+    problem = solvers.make_problem(data, loss=loss, penalty="l2", lam=LAM)
+    return problem, solvers.solve(
+        problem, solvers.make_solver("dual-cd", **params), tol=tol, max_seconds=20.0
+    )
+
+
+@pytest.mark.parametrize("storage", ["dense", "binary", "lazy"])
+def test_the_gap_is_that_of_the_dual_computed_from_its_definition(storage):
+    """β is 0 beyond the margin and 1 in error; on it, what least squares find from w in [0, 1]."""
+    data = binary(storage=storage)
+    _, trace = solved(data, "binary-hinge")
+    X, y = dense_of(data.train.X), data.train.y.astype(float)
+    rows = X * y[:, None]
+    n = y.size
+    margins = rows @ trace.w
+    beta = (margins < 1.0).astype(float)
+    free = np.abs(margins - 1.0) < 1e-5
+    rest = trace.w - rows[~free].T @ beta[~free] / (LAM * n)
+    beta[free] = scipy.optimize.lsq_linear(rows[free].T / (LAM * n), rest, bounds=(0.0, 1.0), tol=1e-14).x
+    w = rows.T @ beta / (LAM * n)
+    dual = beta.mean() - 0.5 * LAM * w @ w
+    assert trace.result["objective"] - dual <= 1e-6 * trace.result["objective"]
+    assert trace.result["dual_gap"] <= 1e-10 * trace.result["objective"]
+    assert trace.status == "converged"
+
+
+def test_the_bound_rises_and_never_exceeds_the_minimum():
+    data = binary(n=200, seed=3)
+    _, trace = solved(data, "binary-hinge")
+    bound = trace.objective - trace.dual_gap
+    least = Program(data, "binary-hinge", "l2", LAM, True).least()
+    assert np.diff(bound).min() >= -1e-14
+    assert bound.max() <= least * (1.0 + 1e-8)
+    assert trace.objective.min() >= least * (1.0 - 1e-8)
+
+
+def test_shrinking_leaves_variables_out_and_brings_all_back():
+    data = binary(n=2000, d=20, seed=1)
+    problem, trace = solved(data, "binary-hinge")
+    _, plain = solved(data, "binary-hinge", shrinking=False)
+    assert trace.working_set.min() < 0.2 * problem.loss.n_instances
+    begins = ["epoch-start" in words for words in trace.events]
+    assert sum(begins) == trace.epoch.max() + 1 >= 2
+    assert set(plain.working_set) == {problem.loss.n_instances}
+    assert plain.epoch.max() == 0
+    assert trace.result["objective"] == pytest.approx(plain.result["objective"], rel=1e-9)
+
+
+def test_a_start_near_the_optimum_is_used():
+    data = binary(n=500, d=20, seed=2)
+    problem, trace = solved(data, "binary-hinge")
+    again = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-10, w0=trace.w)
+    assert again.objective[0] < 0.5 * (trace.objective[0] + trace.result["objective"])
+    assert again.result["objective"] == pytest.approx(trace.result["objective"], rel=1e-9)
+
+
+def test_samples_without_features_are_lost_and_disturb_nothing():
+    data = binary(n=40)
+    data.train.X[:5] = 0.0
+    _, trace = solved(data, "binary-hinge")
+    assert trace.result["objective"] == pytest.approx(
+        Program(data, "binary-hinge", "l2", LAM, True).least(), rel=1e-8
+    )
+
+
+def test_the_sum_over_samples_is_solved_as_well():
+    data = binary()
+    problem = solvers.make_problem(data, loss="binary-hinge", penalty="l2", lam=1.0, average=False)
+    trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-9)
+    assert trace.result["objective"] == pytest.approx(
+        Program(data, "binary-hinge", "l2", 1.0, False).least(), rel=1e-8
+    )
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    st.lists(st.floats(-3, 3), min_size=2, max_size=8),
+    st.integers(0, 2**31),
+    st.floats(0.01, 100.0),
+)
+def test_the_subproblem_is_solved_exactly(a, seed, curvature):
+    """No q of the simplex is better, vertices and random ones; q is in the simplex."""
+    rng, m = np.random.default_rng(seed), len(a)
+    a, p = np.array(a), rng.dirichlet(np.ones(m))
+    ordered, q = np.empty(m), np.empty(m)
+    project(p, a, m, curvature, ordered, q)
+    assert q.min() >= 0.0
+    assert q.sum() == pytest.approx(1.0, abs=1e-9)
+
+    def value(q):
+        return a @ q - 0.5 * curvature * np.sum((q - p) ** 2)
+
+    others = [*np.eye(m), *rng.dirichlet(np.ones(m), 20), *(0.99 * q + 0.01 * np.eye(m))]
+    assert max(map(value, others)) <= value(q) + 1e-9 * (1.0 + abs(value(q)))
+
+
+def test_orders_are_permutations_drawn_alike():
+    """Each number is first about as often as any other, and the state goes on."""
+    state, first = np.array([7], dtype=np.uint64), np.zeros(10)
+    for _ in range(5000):
+        order = np.arange(10)
+        shuffle(order, state)
+        assert sorted(order) == list(range(10))
+        first[order[0]] += 1
+    assert np.abs(first - 500).max() < 5 * np.sqrt(500)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import holoviews as hv
 import holoviews.plotting.bokeh  # registers its renderer
@@ -26,6 +27,11 @@ MARGIN = 1.25
 LAM = "λ, falling to the right"
 #: HoloViews keeps options in one place for all threads.
 _lock = threading.Lock()
+
+# While HoloViews fills a source it switches Bokeh's validation off, which tells values from names of columns,
+# in all threads: what the page sends at that moment to any visitor has colours that no browser can read.
+# Columns may have different lengths until the last is there; that Bokeh only warns of.
+holoviews.plotting.bokeh.plot.validate = nullcontext
 
 
 def plot(name: str, paths: Sequence[Solutions], traced: Solutions) -> figure:

@@ -6,6 +6,8 @@ import weakref
 
 import numpy as np
 import pytest
+from bokeh.core.property.wrappers import PropertyValueColumnData
+from bokeh.core.serialization import Serializer
 from bokeh.document import Document
 
 import datasets
@@ -146,6 +148,22 @@ def test_every_plot_has_one_tool_of_a_kind_and_tooltips_with_few_digits(path):
         for _, field in hover.tooltips:
             name, number, _ = field.partition("{%.4g}")
             assert hover.formatters.get(name) == ("printf" if number else None)
+
+
+def test_what_the_page_sends_while_a_path_is_drawn_arrives_as_it_is(path, monkeypatch):
+    (found,) = grouped(path)
+    shown = figures(found)[2]
+    fill, sent = PropertyValueColumnData.update, []
+
+    def fill_and_send(data, *args, **more):  # the page's thread may send at any moment of a drawing
+        sent.append(Serializer(deferred=False).encode(shown))
+        fill(data, *args, **more)
+
+    as_it_is = Serializer(deferred=False).encode(shown)
+    monkeypatch.setattr(PropertyValueColumnData, "update", fill_and_send)
+    figures(found)
+    assert sent
+    assert all(one == as_it_is for one in sent)
 
 
 def test_of_many_features_the_largest_are_drawn():

@@ -68,9 +68,11 @@ class LiveRun:
     @property
     def state(self) -> str:
         """Return the state of the run, in the page's words."""
-        worker, trace = self.worker, self.trace
+        worker = self.worker
+        over = worker.done.is_set()  # before the words, which are the final ones only then
+        trace = self.trace
         status = trace.status if trace is not None else "queued"
-        if worker.done.is_set():
+        if over:
             if worker.error is not None:
                 return "failed"
             return _UNFINISHED.get(status, "finished") if trace is not None else "stopped"

@@ -45,6 +45,20 @@ def test_the_states_come_in_order(share, chain_problem, wait_until):
     assert not run.alive
 
 
+def test_a_run_that_is_stopped_while_its_state_is_read_is_never_finished(
+    share, chain_problem, wait_until, monkeypatch
+):
+    run = live(share, chain_problem)
+    wait_until(lambda: run.state == "running")
+
+    def stopped_meanwhile():  # as the pool's thread may be at any moment
+        run.worker.stop()
+        return run.worker.done.wait(30)
+
+    monkeypatch.setattr(run.worker.done, "is_set", stopped_meanwhile)
+    assert run.state == "stopped"
+
+
 def test_a_run_that_waits_for_its_first_slice_is_queued(share, chain_problem, wait_until):
     runs = [live(share, chain_problem, "prox-gd") for _ in range(2)]
     wait_until(lambda: all(run.state == "running" for run in runs))

@@ -155,13 +155,13 @@ class Memory(ProbeView):
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
         pairs = len(seen["SS"])
-        self._said.object = self._sentence(iteration, pairs)
+        self._said.object = self._sentence(iteration, seen)
         if self._at_cursor.visible != (pairs > 0):
             self._at_cursor.visible = pairs > 0
         if not pairs:
             return
         SS, SY, YY = (seen[name] for name in ("SS", "SY", "YY"))
-        gamma = _at(self.cursor.run, iteration, "gamma")
+        gamma = float(seen["gamma"])
         cosines = SY / np.sqrt(np.outer(np.diag(SS), YY))
         self._pairs.data = {"pair": np.arange(1, pairs + 1), "cosine": np.diag(cosines)}
         M = middle(SS, SY, gamma)
@@ -176,11 +176,11 @@ class Memory(ProbeView):
                 pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0) for plot in self._figures
             )
 
-    def _sentence(self, iteration: int, pairs: int) -> str:
-        trace, number = self.cursor.run, theme.number
-        rows, size = int(_at(trace, iteration, "working_set")), trace.info.get("problem", {}).get("n_params")
+    def _sentence(self, iteration: int, seen: Seen) -> str:
+        trace, number, pairs = self.cursor.run, theme.number, len(seen["SS"])
+        rows, size = int(seen["working_set"]), trace.info.get("problem", {}).get("n_params")
         # only who solves an inner problem multiplies by B, and makes Q for it out of S and Y
-        held = "Q has" if _at(trace, iteration, "inner_iterations") >= 0 else "S and Y have"
+        held = "Q has" if seen["inner_iterations"] >= 0 else "S and Y have"
         said = f"<p><b>{html.escape(trace.info['label'])}</b> at iteration {number(iteration)}: "
         if not pairs:
             return said + "no pairs, B = γI.</p>"
@@ -190,13 +190,6 @@ class Memory(ProbeView):
             whole = 2 * pairs * WORD * size / 1e6
             said += f", instead of {number(whole, 3)} MB for all {number(size)} weights"
         return said + ".</p>"
-
-
-def _at(trace: Trace, iteration: int, field: str) -> float:
-    """Return a field of the record at an iteration, or at the one recorded before it."""
-    rows, _, _ = trace.since(None)
-    row = max(int(np.searchsorted(rows["iteration"], iteration, side="right")) - 1, 0)
-    return float(rows[field][row])
 
 
 def _picture(values: np.ndarray) -> dict[str, list]:

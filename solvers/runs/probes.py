@@ -95,6 +95,8 @@ def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
     if memory is None:
         return None
     seen = {name: np.array(value) for name, value in memory.matrices().items()}
+    # a trace may thin out the row of this iterate: what belongs to these pairs is kept with them
+    seen |= {name: np.array(getattr(it, name)) for name in ("gamma", "working_set", "inner_iterations")}
     gram = memory.gram()
     return seen if gram is None else seen | {"gram": gram}
 

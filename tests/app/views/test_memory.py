@@ -16,29 +16,26 @@ D = 6
 EIGENVALUES = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 
 
-@pytest.fixture
-def trace() -> Trace:
-    """A run of four iterates: no pair, one, two, then one refused. Steps s are unit vectors, y = H s."""
+def run(inner: int = 3) -> Trace:
+    """Four iterates: no pair, one, two, then one refused. Steps s are unit vectors, y = H s. ``inner``:
+    inner iterations after the first iterate."""
     memory, store, records = PairMemory(10), ProbeStore([MEMORY]), []
     for k in range(4):
         if k in (1, 2):
             s = np.eye(D)[k]
             memory.push(s, EIGENVALUES * s)
-        records.append(
-            {
-                "iteration": k,
-                "memory_pairs": len(memory),
-                "gamma": 0.5,
-                "working_set": D - k,
-                "cpu_seconds": float(k),
-                "inner_iterations": 3 if k else None,
-                "events": ("curvature-skipped",) if k == 3 else (),
-            }
-        )
-        store.observe(Iterate(k, w=np.zeros(D), live={"memory": memory}))
+        known = {"gamma": 0.5, "working_set": D - k, "inner_iterations": inner if k else -1}
+        more = {"cpu_seconds": float(k), "events": ("curvature-skipped",) if k == 3 else ()}
+        records.append({"iteration": k, "memory_pairs": len(memory), **known, **more})
+        store.observe(Iterate(k, w=np.zeros(D), live={"memory": memory}, **known))
     trace = Trace.from_records(records, label="a<b", params={}, problem={"n_params": D})
     trace.probes = store
     return trace
+
+
+@pytest.fixture
+def trace() -> Trace:
+    return run()
 
 
 def at(trace: Trace, iteration: int) -> Memory:
@@ -62,11 +59,17 @@ def test_bytes_of_q_are_those_of_the_working_set_and_of_all_weights(trace):
     assert "for all 6 weights" in view._said.object
 
 
-def test_pairs_of_which_no_matrix_is_made_are_s_and_y(trace):
-    records = [record | {"inner_iterations": None} for record in trace.records()]
-    plain = Trace.from_records(records, **trace.info)
-    plain.probes = trace.probes
-    assert "2 pairs; S and Y have 4 columns of 4 numbers" in at(plain, 2)._said.object
+def test_pairs_of_which_no_matrix_is_made_are_s_and_y():
+    assert "2 pairs; S and Y have 4 columns of 4 numbers" in at(run(inner=-1), 2)._said.object
+
+
+def test_an_iterate_whose_row_was_thinned_out_is_shown_with_its_own_scaling(trace):
+    records = [record | {"gamma": 7.0} for record in trace.records() if record["iteration"] != 2]
+    thinned = Trace.from_records(records, **trace.info)
+    thinned.probes = trace.probes
+    view = at(thinned, 2)
+    assert view._gamma.location == 0.5
+    assert "2 pairs; Q has 4 columns of 4 numbers" in view._said.object
 
 
 def test_at_the_cursor_curvature_products_and_eigenvalues_are_those_of_the_pairs(trace):

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -66,7 +67,7 @@ class Server:
             cwd=ROOT,
             stdout=self._file,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "SOLVERSCOPE_HOME": str(home)},
+            env={**os.environ, "SOLVERSCOPE_HOME": str(home), "PYTHONFAULTHANDLER": "1"},
         )
         self._wait()
 
@@ -113,7 +114,12 @@ class Server:
 
     def stop(self) -> str:
         self.process.terminate()
-        self.process.wait(10)
+        try:
+            self.process.wait(10 * PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)  # the log then says what its threads were doing
+            self.process.wait(10)
+            raise AssertionError(f"the server did not end: {self.log.read_text()}") from None
         self._file.close()
         return self.log.read_text()
 
@@ -137,6 +143,7 @@ class Visit:
     def __init__(self, page: Page, server: Server) -> None:
         self.page, self.server = page, server
         page.set_default_timeout(10_000 * PATIENCE)
+        page.set_default_navigation_timeout(30_000 * PATIENCE)  # the first page waits for imports as well
         self.errors: list[str] = []
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.errors.append(f"page error: {error.stack}"))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from random import Random
 
 import pytest
@@ -24,10 +24,10 @@ from datasets import DATASETS
 from tests.browser.conftest import Visit, complaints
 from tests.browser.test_path import QUERY, points
 
-#: Seconds of the walk, and its seed: another one is another walk. What can be done is a matter of luck: where
-#: something was never possible the walk goes on, at most so many times as long.
+#: Seconds of the walk, and its seed: another one is another walk. What can be done is a matter of luck, and a
+#: busy machine allows little: while something has not been possible it goes on, at most for so many rounds.
 SHORT, LONG = 20.0, 120.0
-LONGEST = 3.0
+ROUNDS = {SHORT: 3, LONG: 15}
 SEED = int(os.environ.get("SOLVERSCOPE_SEED", "10"))
 BUTTONS = ("Run", "Pause", "Step", "Stop", "Clear", "Toggle theme")
 STORIES = [story.name for story in stories().values()]
@@ -114,8 +114,10 @@ class Walker:
             (2, self._plot),
         ]
         self._steps = Deck([step for weight, step in steps for _ in range(weight)], self._random)
+        self.rounds, self._round = 0.0, sum(weight for weight, _ in steps)
 
     def step(self) -> None:
+        self.rounds += 1 / self._round
         self._steps.draw()()
         self.tab.page.wait_for_timeout(self._random.choice((0, 50, 300)))
 
@@ -141,22 +143,24 @@ class Walker:
     def _one(self, deck: str, cards: Iterable[str]) -> str:
         return self._decks.setdefault(deck, Deck(cards, self._random)).draw()
 
+    def _shuffled(self, kind: str, cards: Collection[str]) -> list[str]:
+        """In a random order, what has not been done yet before the rest."""
+        left = self.missed({kind: cards}).get(kind, set())
+        return sorted(self._random.sample(list(cards), len(cards)), key=lambda card: card not in left)
+
     def _press_one(self) -> None:
-        """Any button that can be pressed, first those that never could be: Pause, say, seldom can."""
-        left = self.missed({"button": BUTTONS}).get("button", set())
-        names = sorted(self._random.sample(BUTTONS, len(BUTTONS)), key=lambda name: name not in left)
-        any(self._press(name) for name in names)
+        any(self._press(name) for name in self._shuffled("button", BUTTONS))
 
     def _press(self, name: str) -> bool:
         button = self.tab.button("Resume" if name == "Run" and self.tab.button("Resume").count() else name)
         return self._click("button", name, button)
 
     def _open(self) -> None:
-        title = self._one("tab", [view.title for view in TABS.values()])
+        title = self._shuffled("tab", [view.title for view in TABS.values()])[0]
         self._click("tab", title, self.tab.page.get_by_role("tab", name=title, exact=True))
 
     def _pick_from(self, kind: str, menus: Mapping[str, Sequence[str]]) -> None:
-        label = self._one(kind, menus)
+        label = self._shuffled(kind, menus)[0]
         self._pick(kind, label, self._one(label, menus[label]))
 
     def _pick(self, kind: str, label: str, option: str) -> None:
@@ -187,7 +191,7 @@ class Walker:
             self._click("box", "solver", boxes.nth(self._random.randrange(count)))
 
     def _hit(self) -> None:
-        key = self._one("key", KEYS)
+        key = self._shuffled("key", KEYS)[0]
         self.tab.page.keyboard.press(key)
         self.done.append(("key", key))
 
@@ -229,10 +233,8 @@ def test_nothing_breaks_whatever_is_pressed_and_another_visitor_is_not_disturbed
     walker.tab.page.set_default_timeout(60_000)
     other.wait_until(lambda: other.button("Trace the path").is_enabled(), "the data", 60)
     other.button("Trace the path").click()
-    began = time.monotonic()
-    while (spent := time.monotonic() - began) < seconds or (
-        spent < LONGEST * seconds and walker.missed(WANTED[seconds])
-    ):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until or (walker.missed(WANTED[seconds]) and walker.rounds < ROUNDS[seconds]):
         walker.step()
         assert walker.tab.errors == [], f"{SEED} {walker.done[-8:]} {walker.tab.errors}"
     kinds = Counter(kind for kind, _ in walker.done)

@@ -18,6 +18,7 @@ from app.runs.pool import PoolFull, Worker
 from app.settings.setting import Setting, SolverSetting
 from app.theme import number
 from app.views import Path
+from app.views.base import at_once
 from solvers import Problem, Run, Stopping, Trace, log_spaced
 from solvers.runs.path import measured, path_runs
 
@@ -161,7 +162,7 @@ class PathPanel:
             said.append(html.escape(f"{about['dataset']}, {about['loss']}: {done}"))
         return "  ·  ".join(said)
 
-    def _later(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
+    def _later(self, work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]) -> None:
         """Draw in the pool; ``update`` puts what is drawn on the page."""
         drawn: list[Any] = []
 
@@ -171,6 +172,6 @@ class PathPanel:
             self._drawn.append(partial(then, drawn[0] if drawn else None))
 
         try:
-            self._session.task(lambda worker: drawn.append(work()), done)
+            self._session.task(lambda worker: drawn.append(work(worker.pulse)), done)
         except PoolFull:  # no thread is left for it
-            then(work())
+            at_once(work, then)

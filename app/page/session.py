@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import panel as pn
 
@@ -151,11 +151,28 @@ class Session:
         self._tasks.append((worker, then))
         return worker
 
+    def later(
+        self, who: object, work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]
+    ) -> None:
+        """Do ``work(pulse)`` of ``who`` in the pool; a tick after its end calls ``then`` with what it
+        returned, or with None where it failed, which is logged, or where no thread is left for it."""
+        found: list[Any] = []
+
+        def done(worker: pool.Worker) -> None:
+            if worker.error is not None:
+                self._failed(who, worker.error)
+            then(found[0] if found else None)
+
+        try:
+            self.task(lambda worker: found.append(work(worker.pulse)), done)
+        except pool.PoolFull:
+            then(None)
+
     # what shows them
 
     def show_in(self, view: View) -> None:
         """Draw the runs in this view too from now on."""
-        view.on_failure = self._failed
+        view.on_failure, view.later = self._failed, partial(self.later, view)
         self.views.append(view)
         view.show(self.traces)
 
@@ -166,7 +183,7 @@ class Session:
         except Exception as error:
             self._failed(who, error)
 
-    def _failed(self, who: object, error: Exception) -> None:
+    def _failed(self, who: object, error: BaseException) -> None:
         """Log an error with the place it comes from, once: at every tick there may be one."""
         place = str(traceback.extract_tb(error.__traceback__)[-1:])
         if (failure := (type(who), type(error), place)) not in self._failures:

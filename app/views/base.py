@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import panel as pn
 import param
@@ -15,6 +15,15 @@ from app import theme
 from app.views.cursor import Cursor
 from app.views.drawn import Drawn
 from solvers import Probe, Trace
+
+#: ``later(work, then)`` does ``work(pulse)``, where ``pulse`` is to be called every 50 ms or so, and then
+#: ``then`` with what it returned, or with None where it failed.
+Later = Callable[[Callable[[Callable[[], None]], Any], Callable[[Any], None]], None]
+
+
+def at_once(work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]) -> None:
+    """Do ``work`` and ``then`` here and now."""
+    then(work(lambda: None))
 
 
 class View(Viewer):
@@ -27,7 +36,8 @@ class View(Viewer):
 
     ``update`` draws only while ``visible``, and only what is new: see :class:`.drawn.Drawn`. A ``part`` of
     another view is drawn by it, and has its runs. ``probes`` are those without which there is nothing, or
-    less, to draw: the page gives its runs what its views ask for.
+    less, to draw: the page gives its runs what its views ask for. What takes long to compute a view hands to
+    ``later``: the page computes it off its thread, a notebook here and now.
     """
 
     id: ClassVar[str]
@@ -51,9 +61,11 @@ class View(Viewer):
         cursor: Cursor | None = None,
         *,
         part: bool = False,
+        later: Later = at_once,
         **params: object,
     ) -> None:
         super().__init__(**params)
+        self.later = later
         self.traces = [traces] if isinstance(traces, Trace) else traces
         self.cursor = cursor or Cursor()
         self._alone = cursor is None

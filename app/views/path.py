@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import panel as pn
 from bokeh.plotting import figure
@@ -32,8 +31,6 @@ COLUMNS = (
 #: What is drawn, by the names of saved pictures; made in :mod:`app.views.path_plots`.
 PLOTS = ("path-accuracy", "path-weights", "path-nnz", "path-seconds")
 
-Later = Callable[[Callable[[], Any], Callable[[Any], None]], None]
-
 
 class Path(View):
     """Results against λ: how good against how sparse, weights of one solver, non-zeros, CPU time, a table.
@@ -42,9 +39,7 @@ class Path(View):
 
     >>> views.Path(list(solvers.solve_path(problem, solver)))
 
-    A plot takes a moment to make: ``later(work, then)`` says how each is made, here and now or off the page's
-    thread, where ``then(None)`` tells of a failure.
-    ``controls`` stand above them.
+    A plot takes a moment to make, each is made ``later``. ``controls`` stand above them.
     """
 
     id = "path"
@@ -55,11 +50,10 @@ class Path(View):
         self,
         traces: Trace | Sequence[Trace] = (),
         cursor: Cursor | None = None,
-        later: Later = lambda work, then: then(work()),
         controls: Sequence[pn.viewable.Viewable] = (),
         **params: object,
     ) -> None:
-        self._later, self._controls = later, controls
+        self._controls = controls
         super().__init__(traces, cursor, **params)
 
     def build(self) -> None:
@@ -102,7 +96,7 @@ class Path(View):
             self._drawing = len(PLOTS)
             traced = paths[labels.index(self._which.value)]
             for name in PLOTS:
-                self._later(partial(_plot, name, paths, traced), partial(self._show, name))
+                self.later(partial(_plot, name, paths, traced), partial(self._show, name))
 
     def _show(self, name: str, plot: figure | None) -> None:
         self._drawing -= 1
@@ -149,7 +143,7 @@ def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> l
     ]
 
 
-def _plot(name: str, paths: Sequence[Solutions], traced: Solutions) -> figure:
+def _plot(name: str, paths: Sequence[Solutions], traced: Solutions, pulse: Callable[[], None]) -> figure:
     from app.views.path_plots import plot
 
     return plot(name, paths, traced)

@@ -83,10 +83,13 @@ def _line(it: Iterate) -> dict[str, np.ndarray] | None:
         "allowed": np.array(line.allowed, dtype=float),
         "start": np.array([line.objective, line.reference]),
         "block": np.array(line.block),
+        "step": np.array(it.step),
         "straight": np.array(line.active is not None),
         "promised": np.array(line.promised),
         "model": np.array(line.model),
     }
+    if line.segment is not None:
+        seen["segment"] = np.array(line.segment)
     return seen if it.w is None else seen | kept(line, it.w, it.step)
 
 

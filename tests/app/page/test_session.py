@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import panel as pn
 import pytest
 from bokeh.document import Document
 from bokeh.model import Model
 
 from app.page.session import GRACE, Session
-from app.runs.pool import RunPool
+from app.runs.pool import PoolFull, RunPool
 from app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
@@ -221,3 +223,42 @@ def test_a_tick_with_nothing_new_touches_no_model(visit, walks, wait_until, monk
     monkeypatch.setattr(Model, "trigger", lambda self, attr, *args, **more: changes.append((self, attr)))
     page.session.tick()
     assert (changes, counted) == ([], [])
+
+
+def test_what_a_view_hands_over_is_done_off_the_pages_thread_and_given_back_by_a_tick(session, wait_until):
+    threads, found = [], []
+
+    def work(pulse):
+        pulse()
+        threads.append(threading.get_ident())
+        return 7
+
+    session.later("a view", work, found.append)
+    wait_until(lambda: bool(threads))
+    assert threads[0] != threading.get_ident()
+    assert not found
+    wait_until(lambda: (session.tick(), found)[1])
+    assert found == [7]
+
+
+def test_of_what_fails_a_view_hears_and_the_log_too(session, wait_until, caplog):
+    found = []
+
+    def work(pulse):
+        raise ArithmeticError("no such φ")
+
+    session.later("a view", work, found.append)
+    wait_until(lambda: (session.tick(), found)[1])
+    assert found == [None]
+    assert "no such φ" in caplog.text
+    caplog.clear()
+
+
+def test_where_no_thread_is_left_a_view_hears_at_once(session, monkeypatch):
+    def full(*args):
+        raise PoolFull("no more")
+
+    monkeypatch.setattr(session.share, "start", full)
+    found = []
+    session.later("a view", lambda pulse: 7, found.append)
+    assert found == [None]

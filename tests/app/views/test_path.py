@@ -190,7 +190,7 @@ def test_plots_are_made_once_for_the_same_runs_and_off_the_page_if_told_to(path)
     view.show(path)
     assert len(asked) == len(PLOTS), "a second drawing waits for the first"
     for work, then in list(asked):
-        then(work())
+        then(work(lambda: None))
     assert all(pane.object is not None for pane in view.panes.values())
     assert len(asked) == 2 * len(PLOTS), "what came in meanwhile is drawn next"
     for _, then in asked[len(PLOTS) :]:

@@ -303,12 +303,12 @@ def test_the_line_search_shows_the_recorded_trials(traces):
     view = LineSearch(traces, cursor)
     k = int(traces[0].iteration[np.argmax(traces[0].ls_trials)])
     cursor.place(traces[0], k)
-    data = view._trials.data
+    data, rule = (view.figures.sources[name].data for name in ("trials", "rule"))
     assert len(data["t"]) == traces[0].ls_trials[k]
     assert data["t"][-1] == traces[0].step[k]
     assert traces[0].objective[k - 1] + data["phi"][-1] == pytest.approx(traces[0].objective[k], rel=1e-12)
     assert data["alpha"][-1] == 1.0
-    assert view._rule.data["phi"][-1] < 0
+    assert rule["phi"][-1] < 0
 
 
 def test_accuracy_is_drawn_where_it_was_measured(traces):

@@ -28,6 +28,7 @@ class Trait(enum.Flag):
     CONJUGATE = enum.auto()
     SLOPES = enum.auto()
     DUAL_COORDINATES = enum.auto()
+    ONE_SCORE = enum.auto()
 
 
 PHRASES = {
@@ -43,6 +44,7 @@ PHRASES = {
     Trait.CONJUGATE: "a loss whose conjugate is known",
     Trait.SLOPES: "a loss whose slopes along a line are known, on both sides of a kink",
     Trait.DUAL_COORDINATES: "a hinge loss whose dual can be solved one sample at a time",
+    Trait.ONE_SCORE: "a loss of one score a sample",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 

@@ -12,6 +12,7 @@ from .compute.jit import compile_clock
 from .compute.team import Team
 from .declare import Trait, parameters, why_not
 from .methods.bcd import BCDCST, BCDLS
+from .methods.bundle import BMRM, OCAS, LsBMRM
 from .methods.crf_bcd import CRFBlockCoordinateDescent
 from .methods.dual_cd import DualCD
 from .methods.fista import FISTACST, FISTALS
@@ -55,6 +56,9 @@ SOLVERS: dict[str, type[Solver]] = {
         BCDCST,
         FOBOS,
         DualCD,
+        BMRM,
+        LsBMRM,
+        OCAS,
     )
 }
 LOSSES: dict[str, type[Loss]] = {

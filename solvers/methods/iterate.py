@@ -27,6 +27,7 @@ LIVE = {
     "gradient": "gradient of the smooth part, an entry a member of the working set",
     "memory": "PairMemory: the pairs (s, y)",
     "line": "Search that led here, or of many the longest",
+    "cuts": "Cuts: the cutting planes, and the weights α of the last minimum of their model",
     "bound": "lower bound of f*, from which a run that computes the objective has the dual gap",
     "shrinking": "ShrinkTest: which weights were tested, and the bound they were held against",
 }

@@ -24,7 +24,7 @@ NEAR = {"sgd-l1": (1000, 0.01), "fobos": (200, 0.08)}
 PARAMS = {"fobos": {"eta0": 0.5}}
 
 #: Solvers of losses with kinks: how far from the minimum they may end after 3 CPU seconds, (f - f*)/f*.
-KINKED = {"dual-cd": 1e-7, "sgd-l1": 0.01, "fobos": 0.08}
+KINKED = {"dual-cd": 1e-7, "bmrm": 1e-5, "ls-bmrm": 1e-5, "ocas": 1e-5, "sgd-l1": 0.01, "fobos": 0.08}
 
 ALL = [
     (kind, loss, penalty, storage)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
@@ -74,6 +75,9 @@ class BoundLoss:
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None
+
+    #: a lower bound of the loss of an instance
+    least: ClassVar[float] = -math.inf
 
     @property
     def id(self) -> str:

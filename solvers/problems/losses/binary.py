@@ -26,7 +26,7 @@ class Logistic(Loss):
     kinds = ("binary",)
     traits = (
         Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE
-    )
+    ) | Trait.ONE_SCORE
     sample_code = LOGISTIC
     average = True
 

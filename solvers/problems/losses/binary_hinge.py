@@ -25,7 +25,8 @@ class BinaryHinge(Loss):
     summary = "the lack of a margin of 1, with a kink where it is just reached"
     paper = "Yu et al. 2010, eq. (31)"
     kinds = ("binary",)
-    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE | Trait.DUAL_COORDINATES
+    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
+    traits |= Trait.DUAL_COORDINATES | Trait.ONE_SCORE
     sample_code = HINGE
     average = True
 
@@ -36,6 +37,8 @@ class BinaryHinge(Loss):
 @dataclass(frozen=True, eq=False)
 class BoundBinaryHinge(MaximumLoss):
     """The hinge loss for labels ``y`` of -1 and +1."""
+
+    least = 0.0
 
     @property
     def most_breakpoints(self) -> int:

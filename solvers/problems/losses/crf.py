@@ -47,6 +47,8 @@ class ChainCRF(Loss):
 class BoundChains(BoundLoss):
     """The chain CRF of the sequences between ``offsets``, for a label ``y`` a token."""
 
+    least = 0.0
+
     y: np.ndarray
     offsets: np.ndarray
     #: the sequences side by side, and how often each pair of labels follows one another: both made of the

@@ -44,6 +44,8 @@ class BoundSoftmax(RowLoss):
     since its exponentials are vectorized over rows of any length.
     """
 
+    least = 0.0
+
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         shift_rows(Z, y, out)
         np.exp(Z, out=Z)

@@ -72,6 +72,8 @@ class RowLoss(BoundLoss):
 class CodedRowLoss(RowLoss):
     """Base of the losses that have a formula in :mod:`.rows`: values and residual come from there."""
 
+    least = 0.0
+
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         values_of(self.sample_code, Z, y.reshape(-1), out)
 

@@ -53,6 +53,8 @@ class TreeSoftmax(Loss):
 class BoundTree(RowLoss):
     """The softmax over the ``leaves`` of a tree, for labels ``y`` among them."""
 
+    least = 0.0
+
     parents: np.ndarray
     leaves: np.ndarray
 

@@ -1,0 +1,128 @@
+"""Bundle methods for regularized risks: BMRM (Teo et al. 2010), OCAS (Franc and Sonnenburg 2008), ls-BMRM."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..declare import Trait, param
+from ..parts.cuts import Cuts
+from ..parts.linesearch import Found, unsearched
+from ..problems.optimality import Knows
+from ..problems.point import Point
+from .iterate import Ending, Iterate
+from .solver import Solver
+
+if TYPE_CHECKING:
+    from ..problems.problem import Problem
+
+#: Share of |f| of a gap that is no more than rounding.
+ROUNDING = 1e-14
+
+
+class Bundle(Solver):
+    """f(w) = ½λ‖w‖² + L(w) from below by cuts of L: an iterate minimizes the model and adds a cut.
+
+    The cut at w_i is L(w_i) + a_iᵀ(w - w_i), a_i a subgradient of L there. The minimum of the model is a
+    lower bound of f*, and its distance from the best f seen a proved gap. ``inner_iterations`` counts the
+    cuts. Where a loss has a least value, that is the first cut, free of charge.
+    """
+
+    needs = Trait.RIDGE
+    knows = Knows(violation=False, dual_gap=True)
+
+    @property
+    def dense_vectors(self) -> int:
+        return self.max_cuts + 6
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        cuts = Cuts(problem.penalty.ridge, problem.pulse, most=self.max_cuts)
+        least = problem.loss.least * problem.scale * problem.loss.n_instances
+        if np.isfinite(least):
+            cuts.add(np.zeros(problem.size), least)
+        best = problem.at(w0)
+        cuts.add(*cut(best))
+        found, n = None, 0
+        while True:
+            w, bound = cuts.minimize()
+            f, gap = best.objective, max(best.objective - bound, 0.0)
+            seen = {"found": found, "dual_gap": gap, "live": {"cuts": cuts}}
+            yield Iterate.at(best, n, inner_iterations=len(cuts), **seen)
+            if gap <= ROUNDING * abs(f):
+                return Ending("converged", f"f is above the minimum of the model by {gap:.3g}")
+            found, next_cut = self.step(problem, best, w)
+            best, n = found.point, n + 1
+            if not cuts.add(*cut(next_cut)) and not best.objective < f:
+                return Ending("stalled", f"the next cut is there already; the gap is {gap:.3g}")
+
+    def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:
+        """Go from the best point towards the minimum ``w`` of the model; return the outcome with the point
+        that is the best then, and the point of the next cut."""
+        raise TypeError(f"{type(self).__name__} does not define step")
+
+
+def cut(point: Point) -> tuple[np.ndarray, float]:
+    """Return a and b of the cut aᵀw + b of the loss at a point."""
+    problem = point.problem
+    a = problem.design.adjoint(point.residual)
+    a *= problem.scale
+    return a, point.loss - float(a @ point.w)
+
+
+def max_cuts_param() -> int:
+    """Declare ``max_cuts``, for all bundle methods."""
+    return param(200, "cuts from which on those without weight for 50 iterations are dropped", low=2)
+
+
+@dataclass(frozen=True)
+class BMRM(Bundle):
+    """The next point is the minimum w of the model, and the next cut is there. f oscillates; the best point
+    seen is what an iterate shows."""
+
+    id = "bmrm"
+    name = "BMRM"
+    summary = "minimizes a model of cutting planes, and cuts at its minimum"
+    paper = "Teo et al. 2010; Yu et al. 2010, section 8"
+
+    max_cuts: int = max_cuts_param()
+
+    def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:
+        point = problem.at(w)
+        return unsearched(point if point.objective < best.objective else best, 1.0), point
+
+
+@dataclass(frozen=True)
+class LsBMRM(Bundle):
+    """An exact search from the best point w_b towards the minimum w_t of the model, of any length, then a cut
+    at w_b + μ(w_t - w_b) with the new w_b. (μ = 1 cuts where BMRM does.)"""
+
+    id = "ls-bmrm"
+    name = "ls-BMRM"
+    summary = "cutting planes with an exact line search towards the minimum of the model"
+    paper = "Yu et al. 2010, section 8; Franc and Sonnenburg 2009"
+    needs = Trait.RIDGE | Trait.SLOPES
+
+    mu: float = param(0.1, "μ: share of the way to the model's minimum at which it cuts", low=0.0, high=1.0)
+    max_cuts: int = max_cuts_param()
+
+    def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:
+        line = problem.line(best, w - best.w)
+        found = line.exact()
+        # from the new w_b on, 1 - t is left of the way to w
+        ahead = self.mu * (1.0 - found.t)
+        scores = found.point.scores.plus(ahead, line.delta)
+        return found, Point(problem, found.point.w + ahead * line.d, scores)
+
+
+@dataclass(frozen=True)
+class OCAS(LsBMRM):
+    """ls-BMRM where each sample has one score, as it was first published."""
+
+    id = "ocas"
+    name = "OCAS"
+    summary = "cutting planes with an exact line search, for one score a sample"
+    paper = "Franc and Sonnenburg 2008, 2009; Yu et al. 2010, section 8"
+    needs = Trait.RIDGE | Trait.SLOPES | Trait.ONE_SCORE

@@ -1,0 +1,91 @@
+"""Bundle methods: their cuts lie below f, their gaps are proved, and they agree with other programs."""
+
+import numpy as np
+import pytest
+
+import solvers
+from solvers.methods.bundle import cut
+from tests.solvers.convex import Program
+from tests.solvers.helpers import binary, chains, multiclass
+
+LAM = 0.01
+IDS = ["bmrm", "ls-bmrm", "ocas"]
+
+
+def problem_of(data, loss="binary-hinge", lam=LAM):
+    return solvers.make_problem(data, loss=loss, penalty="l2", lam=lam, average=True)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_the_bound_never_falls_nor_exceeds_the_minimum(id):
+    data = binary(n=200, d=15, seed=1)
+    trace = solvers.solve(problem_of(data), solvers.make_solver(id), tol=1e-7, max_seconds=20)
+    least = Program(data, "binary-hinge", "l2", LAM, True).least()
+    bound = trace.objective - trace.dual_gap
+    assert trace.status == "converged"
+    assert np.diff(bound).min() >= -1e-12
+    assert np.diff(trace.objective).max() <= 0.0
+    assert bound.max() <= least * (1 + 1e-8)
+    assert trace.objective.min() >= least * (1 - 1e-8)
+    assert trace.dual_gap[-1] <= 1e-7 * trace.objective[-1]
+
+
+def test_cuts_lie_below_the_loss_and_touch_it():
+    data, rng = binary(), np.random.default_rng(0)
+    problem = problem_of(data)
+    points = [problem.at(w) for w in rng.normal(size=(20, problem.size))]
+    for point in points:
+        a, b = cut(point)
+        assert a @ point.w + b == pytest.approx(point.loss, rel=1e-12)
+        for other in points:
+            assert a @ other.w + b <= other.loss + 1e-12
+
+
+def test_ocas_and_ls_bmrm_go_through_the_same_points():
+    problem = problem_of(binary())
+    one, other = (
+        solvers.solve(problem, solvers.make_solver(id), tol=0.0, max_iter=30) for id in ("ocas", "ls-bmrm")
+    )
+    np.testing.assert_array_equal(one.objective, other.objective)
+    np.testing.assert_array_equal(one.w, other.w)
+
+
+def test_ocas_is_for_one_score_a_sample():
+    assert "ocas" in solvers.compatible("binary-hinge", "l2")
+    assert "ocas" not in solvers.compatible("multiclass-logistic", "l2")
+    assert solvers.why_not_solver("ocas", "multiclass-logistic", "l2") == "needs a loss of one score a sample"
+    assert "bmrm" not in solvers.compatible("binary-hinge", "l1")
+
+
+@pytest.mark.parametrize(
+    ("make", "loss"),
+    [(binary, "logistic"), (multiclass, "multiclass-logistic"), (chains, "chain-crf")],
+    ids=["logistic", "softmax", "crf"],
+)
+def test_smooth_losses_are_cut_as_well(make, loss):
+    problem = problem_of(make(), loss, lam=0.1)
+    best = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-10).result["objective"]
+    for id in ("bmrm", "ls-bmrm"):
+        trace = solvers.solve(
+            problem, solvers.make_solver(id), tol=0.0, gap=1e-6, f_star=best, max_seconds=20
+        )
+        assert trace.status == "converged"
+        bound = (trace.objective - trace.dual_gap).max()
+        assert best * (1 - 1e-4) <= bound <= best * (1 + 1e-9)
+
+
+def test_a_tiny_ridge_and_many_cuts_end_no_run():
+    """λ = 1e-6: cuts are dropped, quadratic programs are nearly singular, and the gap still falls."""
+    problem = problem_of(binary(n=80, d=20, seed=4), lam=1e-6)
+    trace = solvers.solve(problem, solvers.make_solver("ls-bmrm", max_cuts=30), tol=1e-3, max_iter=400)
+    assert trace.status in ("converged", "max-iter", "stalled")
+    assert trace.inner_iterations.max() <= 100
+    assert trace.dual_gap[-1] < 0.5 * trace.dual_gap[1]
+
+
+def test_a_start_is_where_it_starts():
+    problem = problem_of(binary())
+    w0 = np.random.default_rng(3).normal(size=problem.size)
+    first = next(solvers.make_solver("ls-bmrm").iterate(problem, w0))
+    np.testing.assert_array_equal(first.w, w0)
+    assert first.dual_gap >= 0.0

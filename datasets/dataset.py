@@ -25,7 +25,8 @@ class Part:
 
     X        (n, d) rows are samples, or tokens of sequences; see `matrix` for lazy matrices
     y        binary: (n,) int8 in {-1, +1}; tree: (n,) int32 node of the leaf; multilabel: (n, L) CSR int8;
-             multiclass, sequences: (n,) int32 codes, in a test part -1 for labels unseen in training
+             multiclass, sequences: (n,) int32 codes, in a test part -1 for labels unseen in training;
+             function: its pieces (see loaders.toys), X being the identity: a row a variable
     offsets  sequences: (n_sequences + 1,) int64, sequence i is the rows offsets[i] .. offsets[i + 1]
     """
 
@@ -56,8 +57,9 @@ def _rows(X: Any, rows: np.ndarray) -> Any:
 class Content:
     """What a loader returns: data before splitting, scaling, products and the other common options.
 
-    `kind` overrides the entry's where it depends on what is in a file. `texts(i)` is the text of training
-    sample i before any split, for examples; test samples come after the training ones.
+    `kind` overrides the entry's where it depends on what is in a file; `start` is where solvers start, 0
+    where there is none. `texts(i)` is the text of training sample i before any split, for examples; test
+    samples come after the training ones.
     """
 
     train: Part
@@ -69,6 +71,7 @@ class Content:
     parents: np.ndarray | None = None
     picture_shape: tuple[int, int] | None = None
     texts: Callable[[int], str] | None = None
+    start: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,8 @@ class Dataset:
 
     `options` holds every effective option; `metric` names a measure of its own ("entity-f1", see `metrics`);
     `lam` is a λ for `loss` and `penalty` that is worth a run, or None; `parents` is the int32 parent of each
-    node (-1 for the root) of trees, whose labels are nodes; `digest` is the SHA-256 of the source files or of
-    a generator's parameters.
+    node (-1 for the root) of trees, whose labels are nodes; `start` is where solvers start; `digest` is the
+    SHA-256 of the source files or of a generator's parameters.
     """
 
     id: str
@@ -101,6 +104,7 @@ class Dataset:
     parents: np.ndarray | None = None
     picture_shape: tuple[int, int] | None = None
     texts: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
+    start: tuple[float, ...] | None = None
 
     @property
     def X(self) -> Any:
@@ -142,6 +146,8 @@ def check(dataset: Dataset) -> Dataset:
     for name, part in (("training", dataset.train), ("test", dataset.test)):
         if part is not None:
             _check_part(dataset, name, part)
+    if dataset.kind == "function":
+        return dataset
     if dataset.kind == "multilabel":
         counts = np.bincount(dataset.y.indices, minlength=dataset.n_classes)
         if not np.any((counts > 0) & (counts < dataset.n_samples)):
@@ -162,7 +168,7 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
             f"{dataset.id}: the {name} part is empty ({part.n_samples:,} samples, {d:,} features); at "
             "least one sample and one feature are needed."
         )
-    if part.y.shape[0] != n:
+    if part.y.shape[0] != n and dataset.kind != "function":
         raise DataError(
             f"{dataset.id}: the {name} part has {n:,} rows but {part.y.shape[0]:,} labels; give one a row."
         )

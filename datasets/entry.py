@@ -23,6 +23,7 @@ LOSSES = {
     "multilabel": "multilabel-squared-hinge",
     "sequences": "chain-crf",
     "tree": "tree-softmax",
+    "function": "toy",
 }
 """Default loss of each kind of labels."""
 
@@ -125,6 +126,8 @@ class DataSetInfo:
     @property
     def options(self) -> tuple[Option, ...]:
         """Return the set's own options and those common to all sets, as far as they make sense for it."""
+        if self.kind == "function":
+            return self.own
         common = []
         if self.presets:
             names = tuple(self.presets)

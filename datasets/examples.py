@@ -22,7 +22,9 @@ class Example:
 
 
 def examples(dataset: Dataset, k: int) -> list[Example]:
-    """Return up to k training samples, one label after the other."""
+    """Return up to k training samples, one label after the other; none of a function."""
+    if dataset.kind == "function":
+        return []
     return [_example(dataset, int(i)) for i in _spread(dataset, k)]
 
 

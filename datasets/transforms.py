@@ -30,9 +30,10 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
         check_values(entry.id, name, X)
     if entry.weighting:
         matrices = weigh(matrices, options["weighting"])
-    matrices = scale(matrices, options["scale"])
     names = content.feature_names
-    if options["degree"] == 2 or options["bias"]:
+    if kind != "function":
+        matrices = scale(matrices, options["scale"])
+    if options.get("degree") == 2 or options.get("bias"):
         names = with_products(names, options["degree"], bool(options["bias"]))
         matrices = [expand(X, options["degree"], bool(options["bias"])) for X in matrices]
     labels = [part.y for part in parts]
@@ -65,6 +66,7 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
             parents=parents,
             picture_shape=content.picture_shape,
             texts=content.texts,
+            start=content.start,
         )
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -49,6 +49,14 @@ PHRASES = {
 }
 
 
+class Form(NamedTuple):
+    """What texts a hyper-parameter may be: ``parse`` turns a value into such a text, in the one way to write
+    it, and raises ValueError for others; ``range`` says in words what is allowed."""
+
+    parse: Callable[[Any], str]
+    range: str
+
+
 def param(
     default: Any,
     help: str,
@@ -58,14 +66,16 @@ def param(
     choices: tuple[Any, ...] | None = None,
     words: tuple[str, ...] = (),
     open_low: bool = False,
+    form: Form | None = None,
 ) -> Any:
     """Declare a hyper-parameter once, for command line, page and Python alike.
 
     ``low`` and ``high`` bound a number (``open_low`` excludes ``low`` itself), ``choices`` lists the values
-    allowed, ``words`` are extra values a number may take (as ``full`` for ``memory``).
+    allowed, ``words`` are extra values a number may take (as ``full`` for ``memory``). With a ``form`` the
+    value is a text of that form.
     """
     meta = {"help": help, "low": low, "high": high, "choices": choices, "words": words, "open_low": open_low}
-    return field(default=default, metadata=meta)
+    return field(default=default, metadata=meta | {"form": form})
 
 
 def as_printed(**params: Any) -> Mapping[str, Mapping[str, Any]]:
@@ -86,6 +96,7 @@ class Parameter:
     choices: tuple[Any, ...] | None
     words: tuple[str, ...]
     open_low: bool
+    form: Form | None = None
 
     @property
     def kind(self) -> type:
@@ -94,6 +105,8 @@ class Parameter:
     @property
     def range(self) -> str:
         """Say in words which values are allowed."""
+        if self.form is not None:
+            return self.form.range
         if self.choices is not None:
             return "one of " + ", ".join(_text(c) for c in self.choices)
         if self.kind is bool:
@@ -107,6 +120,11 @@ class Parameter:
         """Convert ``value`` (text or typed) to this parameter's type; ValueError with one sentence if it is
         none."""
         problem = ValueError(f"{self.name}={value}: {self.name} must be {self.range}")
+        if self.form is not None:
+            try:
+                return self.form.parse(value)
+            except (TypeError, ValueError):
+                raise problem from None
         if self.choices is not None:
             for choice in self.choices:
                 if value == choice or str(value) == str(choice):

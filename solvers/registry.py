@@ -30,11 +30,14 @@ from .problems.losses.binary import Logistic
 from .problems.losses.binary_hinge import BinaryHinge
 from .problems.losses.crf import ChainCRF
 from .problems.losses.multiclass import MulticlassLogistic
+from .problems.losses.multiclass_hinge import MulticlassHinge
+from .problems.losses.multilabel_hinge import MultilabelHinge
 from .problems.losses.squared_hinge import (
     MulticlassSquaredHinge,
     MultilabelSquaredHinge,
     MultitaskSquaredHinge,
 )
+from .problems.losses.toy import Toy
 from .problems.losses.tree import TreeSoftmax
 from .problems.names import Names
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
@@ -70,8 +73,11 @@ LOSSES: dict[str, type[Loss]] = {
         MultitaskSquaredHinge,
         MultilabelSquaredHinge,
         BinaryHinge,
+        MulticlassHinge,
+        MultilabelHinge,
         ChainCRF,
         TreeSoftmax,
+        Toy,
     )
 }
 PENALTIES: dict[str, type[Penalty]] = {
@@ -232,6 +238,7 @@ def make_problem(
         about=about,
         names=Names.of(data, bound.n_outputs),
         test=None if data.test is None else test,
+        start=None if getattr(data, "start", None) is None else np.array(data.start, dtype=np.float64),
     )
     own = loss_class.id == data.loss and penalty_class.id == data.penalty
     if penalty_class.takes_lam:

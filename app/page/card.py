@@ -19,6 +19,7 @@ KINDS = {
     "multilabel": "{n} labels",
     "sequences": "sequences over {n} labels",
     "tree": "a tree of {n} nodes",
+    "function": "none: a function of its weights",
 }
 EXAMPLES = 3
 #: Letters shown of the text and of the label of an example.

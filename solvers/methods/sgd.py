@@ -190,7 +190,7 @@ def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, plac
     """Take steps k, k + 1, ... for the instances of ``order``; return u, the sum of their losses, and the
     entries of X touched. ``place`` (all -1) is work space, ``seen`` marks features met so far."""
     starts, features, values = rows
-    code, offsets, y, parents, leaves = instances
+    code, offsets, y, parents, leaves, margins = instances
     W, tail = weights
     Q, q_tail = paid
     N, eta0, decay, lam = schedule
@@ -220,7 +220,7 @@ def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, plac
                 x = values[p] if values.size else 1.0
                 for c in range(m):
                     Z[t - lo, c] += x * W[features[p], c]
-        total += residual_of(code, Z, tail, y[lo * width : hi * width], parents, leaves, G, G_tail)
+        total += residual_of(code, Z, tail, y[lo * width : hi * width], parents, leaves, margins, G, G_tail)
         passes = k / N
         eta = eta0 * decay**passes if decay > 0.0 else eta0 / (1.0 + passes)
         u += eta * lam / N

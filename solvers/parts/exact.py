@@ -12,7 +12,7 @@ from .linesearch import ROUNDING
 
 #: Doublings of a step after which a slope that is still negative counts as negative for ever.
 DOUBLINGS = 100
-#: Share of the slope at 0 that counts as no slope, where the function is not piecewise quadratic.
+#: Share of the slope at 0 that counts as no slope, of smooth functions.
 FLAT = 1e-12
 
 
@@ -20,13 +20,15 @@ class Breakpoints(NamedTuple):
     """A convex function of t >= 0 by its slopes: ``slope`` is the derivative at 0 from the right, ``t`` are
     the steps > 0, ascending, at which it jumps, by ``jump`` >= 0 each (equal steps may stand side by side).
 
-    Where the function is piecewise quadratic, its derivative rises by ``curvature`` a unit of t in between.
+    Where the function is piecewise quadratic, its derivative rises by ``curvature`` a unit of t in between;
+    where it is not, ``limit`` is what the derivative tends to, inf if that is not known.
     """
 
     slope: float
     t: np.ndarray
     jump: np.ndarray
     curvature: float = 0.0
+    limit: float = math.inf
 
     @property
     def after(self) -> np.ndarray:
@@ -76,17 +78,19 @@ def lowest(b: Breakpoints) -> Landing:
 
 
 def zero_slope(
-    slope: Callable[[float, int], float], start: float, t: np.ndarray, first: float = 1.0
+    slope: Callable[[float, int], float], b: Breakpoints, flat: float = FLAT, first: float = 1.0
 ) -> Landing:
-    """Return a minimum over t >= 0 of any convex function by its one-sided derivatives ``slope(t, side)``,
-    ``start`` at 0 from the right; ``t`` are its breakpoints. The step is inf where it falls for ever.
+    """Return a minimum over t >= 0 of any convex function by its one-sided derivatives ``slope(t, side)``; of
+    ``b`` the slope at 0, the breakpoints and the limit count. A slope of ``flat`` times that at 0 counts as
+    zero. The step is inf where the function falls for ever.
 
     Halving among the breakpoints finds the target segment, and false position a zero of the slope in it;
     beyond the last breakpoint the segment is found by doubling a step of ``first``.
     """
-    if start >= 0.0:
+    if b.slope >= 0.0:
         return Landing(0.0, (0.0, 0.0), 0)
-    below, above, at_lo, visited = -1, t.size, start, 0
+    t, flat = b.t, -flat * b.slope
+    below, above, at_lo, visited = -1, t.size, b.slope, 0
     while above - below > 1:
         middle = (below + above) // 2
         rise, visited = slope(float(t[middle]), 1), visited + 1
@@ -100,13 +104,15 @@ def zero_slope(
         at_hi = slope(hi, -1)
         if at_hi <= 0.0:
             return Landing(hi, (lo, hi), visited)
-        return Landing(_zero(slope, lo, at_lo, hi, at_hi, -FLAT * start), (lo, hi), visited)
+        return Landing(_zero(slope, lo, at_lo, hi, at_hi, flat), (lo, hi), visited)
+    if b.limit < 0.0:
+        return Landing(math.inf, (lo, math.inf), visited)
     step = max(first, lo)
     for _ in range(DOUBLINGS):
         hi = lo + step if lo else step
         at_hi = slope(hi, 1)
         if at_hi >= 0.0:
-            return Landing(_zero(slope, lo, at_lo, hi, at_hi, -FLAT * start), (lo, hi), visited)
+            return Landing(_zero(slope, lo, at_lo, hi, at_hi, flat), (lo, hi), visited)
         lo, at_lo, step = hi, at_hi, 2.0 * step
     return Landing(math.inf, (lo, math.inf), visited)
 

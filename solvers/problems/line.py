@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..parts.exact import Breakpoints, lowest, zero_slope
-from ..parts.linesearch import Found, Search, armijo, wolfe
+from ..parts.exact import FLAT, Breakpoints, lowest, zero_slope
+from ..parts.linesearch import ROUNDING, Found, Search, armijo, wolfe
 from .point import REFRESH, Point
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ class Line:
         kinks, scale = self.problem.loss.breakpoints(self.point.scores, self.delta), self.problem.scale
         ridge = self.problem.penalty.ridge
         slope = scale * kinks.slope + ridge * float(self._w @ self.d)
-        return Breakpoints(slope, kinks.t, scale * kinks.jump, ridge * float(self.d @ self.d))
+        limit = math.inf if ridge else scale * kinks.limit
+        return Breakpoints(slope, kinks.t, scale * kinks.jump, ridge * float(self.d @ self.d), limit)
 
     def armijo(self, decrease: float, *, beta: float, sigma: float) -> Found[Point]:
         """Search for the first step of 1, β, β², ... with φ(t) <= φ(0) + tσΔ, Δ = ``decrease``, and move
@@ -107,7 +109,8 @@ class Line:
             search.slope, landing = marks.slope, lowest(marks)
         else:
             search.slope = self.slope()
-            landing = zero_slope(self._looking(search), search.slope, marks.t)
+            flat = FLAT if self.problem.smooth else ROUNDING
+            landing = zero_slope(self._looking(search), marks._replace(slope=search.slope), flat)
         t = landing.step
         if t == np.inf and unbounded == "last-kink" and marks.t.size:
             t = float(marks.t[-1])

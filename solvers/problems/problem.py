@@ -40,7 +40,7 @@ class Problem:
 
     A run gives its solver a copy with a pulse of its own (``with_pulse``): the products and the inference
     call it every 50 ms or so, and it may block (pause) or raise (stop). ``passes`` counts this
-    copy's products with X and Xᵀ, half a pass each.
+    copy's products with X and Xᵀ, half a pass each. Solvers start at w = 0, unless there is a ``start``.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Problem:
         about: dict[str, Any] | None = None,
         names: Names | None = None,
         test: Callable[[], tuple[Design, BoundLoss]] | None = None,
+        start: np.ndarray | None = None,
     ) -> None:
         self.design, self.loss = design, loss
         self.average = average
@@ -62,7 +63,8 @@ class Problem:
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
         self.penalty = penalty.over(design.n_outputs)
-        self._start, self._zero = _Shared(), _Shared()
+        self.start = start
+        self._gradient, self._zero = _Shared(), _Shared()
 
     @property
     def smooth(self) -> bool:
@@ -90,14 +92,14 @@ class Problem:
     def _look_at_zero(self) -> _Zero:
         if not self.smooth:
             return _Zero(math.nan, 0.0, None)
-        g0 = self._start.value
+        g0 = self._gradient.value
         if g0 is None:
             began, touched = (time.thread_time(), compile_clock.spent()[1]), self.design.touched
             g0 = self.at().gradient()  # ridges have no part in it
             self.design.touched = touched
-            self._start.seconds += time.thread_time() - began[0] - (compile_clock.spent()[1] - began[1])
+            self._gradient.seconds += time.thread_time() - began[0] - (compile_clock.spent()[1] - began[1])
             if self.size <= KEPT:
-                self._start.value = g0
+                self._gradient.value = g0
         at_zero = (self.penalty.violation(np.zeros(g0[part].size), g0[part]) for part in self.pieces())
         noise = NOISE * max(sup_norm(g0[part]) for part in self.pieces())
         return _Zero(max(at_zero), noise, self.dual_norm(g0))
@@ -111,11 +113,11 @@ class Problem:
     def setup_seconds(self) -> float:
         """Return the CPU seconds that it took to make the problem, and the gradient at w = 0 where it was
         needed."""
-        return self._setup_seconds + self._start.seconds
+        return self._setup_seconds + self._gradient.seconds
 
     def took(self, seconds: float) -> None:
         """Set the CPU seconds that making the problem took so far, the gradient at w = 0 included."""
-        self._setup_seconds = seconds - self._start.seconds
+        self._setup_seconds = seconds - self._gradient.seconds
 
     @property
     def lam(self) -> float | None:
@@ -203,7 +205,7 @@ class Problem:
         kernel."""
         loss, rows = self.loss.first(2, int(self.design.edges[1]))
         design = self.design.head(rows)
-        tiny = Problem(design, loss, self.penalty, average=self.average)
+        tiny = Problem(design, loss, self.penalty, average=self.average, start=self.start)
         if tiny.lam_max:
             tiny = tiny.at_lam(0.1 * tiny.lam_max)
         return tiny
@@ -231,7 +233,8 @@ class Problem:
         return W, tail.reshape(self.loss.n_outputs, -1) if tail.size else tail
 
     def at(self, w: np.ndarray | None = None) -> Point:
-        """Return the point at ``w`` (None: zero), which owns a copy of it."""
+        """Return the point at ``w`` (None: ``start`` if there is one, else zero), which owns a copy of it."""
+        w = self.start if w is None else w
         if w is None:  # nothing of a vector that may be huge is looked at
             none = self.design.working_set(np.zeros(0, dtype=np.int64))
             scores = self.design.scores(np.zeros(0), none)

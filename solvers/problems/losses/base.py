@@ -130,7 +130,7 @@ class BoundLoss:
     def instances(self) -> Instances:
         """Return what kernels read that take one instance at a time; with ``Trait.SAMPLES``."""
         offsets, none = np.arange(self.n_instances + 1), np.zeros(0, dtype=np.int64)
-        return Instances(self.sample_code, offsets, self.labels, none, none)
+        return Instances(self.sample_code, offsets, self.labels, none, none, np.zeros((2, 0, 0)))
 
     @property
     def label_sets(self) -> np.ndarray | None:

@@ -9,10 +9,12 @@ import numpy as np
 
 class Instances(NamedTuple):
     """Which loss (its ``sample_code``), the rows of X of instance i, ``offsets[i]`` to ``offsets[i + 1]``,
-    all labels, the same number a row, and the tree of classes (empty where there is none)."""
+    all labels, the same number a row, the tree of classes, and Δ and ρ of label losses (each empty where
+    there is none)."""
 
     code: int
     offsets: np.ndarray
     y: np.ndarray
     parents: np.ndarray
     leaves: np.ndarray
+    margins: np.ndarray

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from ..multilabel import ranking_loss
 from ..scores import Scores
 from .base import BoundLoss
 from .chunks import moved_rows, row_chunks
@@ -79,3 +80,21 @@ class CodedRowLoss(RowLoss):
 
     def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         residuals_of(self.sample_code, Z, y.reshape(-1), G)
+
+
+class Ranking:
+    """What bound losses of labels ``y`` of 0 and 1, (n, m), share that rank the labels of a sample above the
+    others."""
+
+    @property
+    def label_sets(self) -> np.ndarray:
+        return self.y
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        """Return the ranks of the labels, 0 for the highest score."""
+        return np.argsort(np.argsort(-scores.Z, axis=1, kind="stable"), axis=1)
+
+    def metric(self, scores: Scores) -> float:
+        """Return the share of pairs (label of the sample, other label) in the right order, mean over the
+        samples that have such pairs: 1 minus the ranking loss."""
+        return 1.0 - ranking_loss(scores.Z, self.y)

@@ -18,6 +18,8 @@ LOGISTIC, SOFTMAX = 0, 1
 CHAIN, TREE = 2, 3
 MULTICLASS_HINGE, MULTITASK_HINGE, MULTILABEL_HINGE = 4, 5, 6
 HINGE = 7
+#: Maxima over labels, of :mod:`.multiclass_hinge` and :mod:`.multilabel_hinge`.
+MULTICLASS_MAX, MULTILABEL_MAX = 8, 9
 
 
 @kernel

@@ -12,16 +12,22 @@ from ...compute.jit import kernel
 from .chain_log import log_chain
 from .chain_packed import SAFE
 from .chain_single import marginals, shift_rows
-from .rows import CHAIN, TREE, row_derivatives, softmax_row
+from .multiclass_hinge import multiclass_max_row
+from .multilabel_hinge import multilabel_max_row
+from .rows import CHAIN, MULTICLASS_MAX, MULTILABEL_MAX, TREE, row_derivatives, softmax_row
 from .tree import downward, upward
 
 
 @kernel
-def residual_of(code, Z, tail, y, parents, leaves, G, G_tail):
+def residual_of(code, Z, tail, y, parents, leaves, margins, G, G_tail):
     """Return the loss of one instance with scores Z (tokens, outputs) and labels y (one or more a token);
     write its derivatives by Z and by the tail to G and G_tail. Z may be overwritten."""
     if code == TREE:
         return _tree(Z, y[0], parents, leaves, G)
+    if code == MULTICLASS_MAX:
+        return multiclass_max_row(Z[0], y[0], margins, G[0])
+    if code == MULTILABEL_MAX:
+        return multilabel_max_row(Z[0], y, margins, G[0])
     if code != CHAIN:
         return row_derivatives(code, Z[0], y, G[0], np.empty(Z.shape[1]))
     # in one piece: each kernel is optimized again inside every kernel that calls it, and this is the largest

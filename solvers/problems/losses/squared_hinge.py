@@ -10,11 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...declare import Trait
-from ..multilabel import ranking_loss
 from ..scores import Scores
 from .base import Loss
 from .duals import over_rows
-from .row_loss import CodedRowLoss
+from .row_loss import CodedRowLoss, Ranking
 from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE
 
 #: What all squared hinges offer.
@@ -146,7 +145,7 @@ class MultilabelSquaredHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMultilabelHinge(BoundSquaredHinge):
+class BoundMultilabelHinge(Ranking, BoundSquaredHinge):
     """The multilabel squared hinge for labels ``y`` of 0 and 1, (n, m)."""
 
     def curvature(self, tight: bool) -> np.ndarray:
@@ -155,19 +154,6 @@ class BoundMultilabelHinge(BoundSquaredHinge):
         labels, m = self.y.sum(axis=1), self.n_outputs
         pairs = labels * (m - labels)
         return 2.0 * m * (pairs > 0) if tight else 4.0 * pairs
-
-    @property
-    def label_sets(self) -> np.ndarray:
-        return self.y
-
-    def predict(self, scores: Scores) -> np.ndarray:
-        """Return the ranks of the labels, 0 for the highest score."""
-        return np.argsort(np.argsort(-scores.Z, axis=1, kind="stable"), axis=1)
-
-    def metric(self, scores: Scores) -> float:
-        """Return the share of pairs (label of the sample, other label) in the right order, mean over the
-        samples that have such pairs: 1 minus the ranking loss."""
-        return 1.0 - ranking_loss(scores.Z, self.y)
 
 
 def indicators(y: Any, m: int) -> np.ndarray:

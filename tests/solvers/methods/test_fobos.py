@@ -6,23 +6,23 @@ import pytest
 import solvers
 from solvers.methods.fobos import GRID
 from tests.solvers.helpers import MAKERS
-from tests.solvers.methods.test_sgd import instance_gradient
+from tests.solvers.methods.test_sgd import PAIRS, instance_gradient
 
-KINDS = [k for k in MAKERS if solvers.losses_for(k)]
 PENALTIES = ["none", "l2", "l1", "elastic-net", "l1-l2", "l1-linf", "sparse-group"]
 
 
-def problem_of(kind, penalty, storage="sparse"):
+def problem_of(kind, penalty, storage="sparse", loss=None):
     data = MAKERS[kind](n=40, storage=storage)
-    sparse = solvers.PENALTIES[penalty].sparse
-    lam = {"lam_ratio": 0.1} if sparse else {} if penalty == "none" else {"lam": 0.05}
-    return solvers.make_problem(data, penalty=penalty, **lam)
+    smooth = loss is None or solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
+    relative = smooth and solvers.PENALTIES[penalty].sparse
+    lam = {"lam_ratio": 0.1} if relative else {} if penalty == "none" else {"lam": 0.05}
+    return solvers.make_problem(data, loss=loss, penalty=penalty, **lam)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_late_proximal_steps_equal_an_eager_loop(kind, penalty):
-    problem = problem_of(kind, penalty)
+def test_late_proximal_steps_equal_an_eager_loop(kind, loss, penalty):
+    problem = problem_of(kind, penalty, loss=loss)
     iterates = solvers.make_solver("fobos", eta0=0.05, seed=3).iterate(problem)
     next(iterates)
     late = [next(iterates).w.copy() for _ in range(2)]

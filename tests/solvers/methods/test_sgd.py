@@ -12,12 +12,19 @@ from tests.solvers.helpers import MAKERS
 from tests.solvers.oracles import Oracle
 
 KINDS = [k for k in MAKERS if solvers.losses_for(k)]
+PAIRS = [
+    (kind, loss)
+    for kind in MAKERS
+    for loss in solvers.losses_for(kind)
+    if solvers.Trait.SAMPLES in solvers.LOSSES[loss].traits
+]
 
 
-def problem_of(kind, storage="sparse", **setting):
+def problem_of(kind, storage="sparse", loss=None, **setting):
     data = MAKERS[kind](storage=storage)
-    loss = solvers.losses_for(kind)[0]
-    return solvers.make_problem(data, loss=loss, penalty="l1", lam_ratio=0.1, **setting)
+    loss = loss or solvers.losses_for(kind)[0]
+    lam = {"lam_ratio": 0.1} if solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits else {"lam": 0.01}
+    return solvers.make_problem(data, loss=loss, penalty="l1", **lam, **setting)
 
 
 def instance_gradient(problem, w, i):
@@ -34,10 +41,10 @@ def instance_gradient(problem, w, i):
     return problem.design.adjoint(residual)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_lazy_payments_equal_an_eager_loop(kind):
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_lazy_payments_equal_an_eager_loop(kind, loss):
     """Every weight pays at every step: what the penalty's bookkeeping must amount to (section 3.2)."""
-    problem = problem_of(kind)
+    problem = problem_of(kind, loss=loss)
     n = problem.loss.n_instances
     lam = problem.penalty.l1 / problem.scale
     solver = solvers.make_solver("sgd-l1", eta0=0.02, seed=3)
@@ -57,21 +64,19 @@ def test_lazy_payments_equal_an_eager_loop(kind):
     assert np.count_nonzero(w) > 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_loss_of_one_instance_is_the_sum_taken_apart(kind):
-    problem = problem_of(kind)
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_loss_of_one_instance_is_the_sum_taken_apart(kind, loss):
+    problem = problem_of(kind, loss=loss)
     rng = np.random.default_rng(0)
     scores = problem.design.scores(rng.normal(size=problem.size))
     loss, whole = problem.loss, problem.loss.residual(scores)
-    offsets = getattr(loss, "offsets", np.arange(loss.n_instances + 1))
-    none = np.zeros(0, dtype=np.int64)
-    tree = getattr(loss, "parents", none), getattr(loss, "leaves", none)
+    _, offsets, _, *held = loss.instances()
     tail = np.zeros_like(whole.tail)
     for i, value in enumerate(loss.values(scores)):
         rows = slice(offsets[i], offsets[i + 1])
         Z, G, G_tail = scores.Z[rows].copy(), np.empty_like(scores.Z[rows]), np.zeros_like(tail)
         y = loss.labels.reshape(len(loss.y), -1)[rows].ravel()
-        assert residual_of(loss.sample_code, Z, scores.tail, y, *tree, G, G_tail) == pytest.approx(value)
+        assert residual_of(loss.sample_code, Z, scores.tail, y, *held, G, G_tail) == pytest.approx(value)
         np.testing.assert_allclose(G, whole.Z[rows], atol=1e-12)
         tail += G_tail
     np.testing.assert_allclose(tail, whole.tail, atol=1e-10)

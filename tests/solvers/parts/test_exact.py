@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.parts.exact import NONE, Breakpoints, lowest, zero_slope
@@ -43,6 +43,7 @@ def least(b):
     return min(value(b, t) for t in candidates if math.isfinite(t))
 
 
+@settings(max_examples=2000, deadline=None)
 @given(st.integers(-12, 4), STEPS, JUMPS, st.sampled_from([0, 1, 3]))
 def test_the_step_is_a_minimum_over_all_breakpoints_and_segments(slope, steps, jumps, curvature):
     b = made(slope, steps, jumps, curvature)
@@ -56,10 +57,11 @@ def test_the_step_is_a_minimum_over_all_breakpoints_and_segments(slope, steps, j
         assert found.segment[0] <= found.step <= found.segment[1]
 
 
+@settings(max_examples=2000, deadline=None)
 @given(st.integers(-12, 4), STEPS, JUMPS, st.sampled_from([0, 1, 3]))
 def test_slopes_alone_lead_to_the_same_minimum(slope, steps, jumps, curvature):
     b = made(slope, steps, jumps, curvature)
-    found, best = zero_slope(slope_of(b), b.slope, b.t), least(b)
+    found, best = zero_slope(slope_of(b), b), least(b)
     if best == -math.inf:
         assert found.step == math.inf
     else:
@@ -94,6 +96,18 @@ def test_what_was_visited_ends_with_the_target_segment():
 
 
 def test_a_smooth_function_is_followed_as_far_as_it_falls():
-    found = zero_slope(lambda t, side: math.expm1(t - 50.0), math.expm1(-50.0), NONE)
+    found = zero_slope(lambda t, side: math.expm1(t - 50.0), Breakpoints(math.expm1(-50.0), NONE, NONE))
     assert found.step == pytest.approx(50.0, rel=1e-12)
-    assert zero_slope(lambda t, side: -1.0, -1.0, NONE).step == math.inf
+    assert zero_slope(lambda t, side: -1.0, Breakpoints(-1.0, NONE, NONE)).step == math.inf
+
+
+def test_a_limit_below_zero_ends_the_search_beyond_the_last_breakpoint():
+    looked = []
+
+    def slope(t, side):
+        looked.append(t)
+        return -2.0 if t < 1.0 else -1.0
+
+    b = Breakpoints(-2.0, np.array([1.0]), np.array([1.0]), limit=-1.0)
+    assert zero_slope(slope, b).step == math.inf
+    assert looked == [1.0]

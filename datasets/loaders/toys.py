@@ -1,0 +1,113 @@
+"""Functions of two variables, for solvers of nonsmooth problems: maxima of simple pieces, and a start."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dataset import Content, Part
+from ..entry import Request
+from ..errors import DataError
+from .digests import digest_of_parameters
+
+#: Largest coefficient of a piece, and largest coordinate of a start.
+LARGEST = 1e9
+#: Largest number of pieces.
+MOST_PIECES = 50
+#: The monomials of a piece, in the order of its coefficients, and a term of one in a text.
+MONOMIALS = ("", "x", "y", "x^2", "xy", "y^2")
+TERM = re.compile(r"([+-])(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)?\*?(x\^2|y\^2|xy|x|y)?")
+
+
+class Piece(NamedTuple):
+    """c + gᵀw + ½ wᵀHw or, with ``cone`` 1, sqrt(wᵀHw) where x >= |y| and nothing elsewhere."""
+
+    cone: float
+    constant: float
+    g_x: float
+    g_y: float
+    h_xx: float
+    h_xy: float
+    h_yy: float
+
+
+#: 5 sqrt(9x² + 16y²) in the cone x >= |y|, the upper part of eq. (112) of Yu et al. 2010.
+WOLFE = Piece(1.0, 0.0, 0.0, 0.0, 225.0, 0.0, 400.0)
+
+
+def toy(request: Request) -> Content:
+    """Return the function max of the ``pieces`` that the options give, with their start."""
+    return _content(request, request.options["pieces"])
+
+
+def toy_abs(request: Request) -> Content:
+    """10|x| + |y|, eq. (8)."""
+    return _content(request, "10x+y; 10x-y; -10x+y; -10x-y")
+
+
+def toy_wolfe(request: Request) -> Content:
+    """5 sqrt(9x² + 16y²) where x >= |y|, else 9x + 16|y|, eq. (112): in the cone the root is the larger."""
+    return _content(request, "9x+16y; 9x-16y", WOLFE)
+
+
+def toy_hull(request: Request) -> Content:
+    """max{-100, ±2x + 3y, ±5x + 2y}, eq. (113)."""
+    return _content(request, "-100; 2x+3y; -2x+3y; 5x+2y; -5x+2y")
+
+
+def toy_lewis_overton(request: Request) -> Content:
+    """max{2|x| + y, 3y}, eq. (114)."""
+    return _content(request, "2x+y; -2x+y; 3y")
+
+
+def _content(request: Request, text: str, *more: Piece) -> Content:
+    pieces = np.array([*parse_pieces(text), *more])
+    return Content(
+        Part(np.eye(2), pieces),
+        ("f",),
+        ("x", "y"),
+        digest_of_parameters(request),
+        start=parse_start(request.options["start"]),
+    )
+
+
+def parse_start(text: str) -> tuple[float, float]:
+    """Read a start "x,y"; DataError if it is none."""
+    try:
+        x, y = (float(part) for part in text.split(","))
+    except ValueError:
+        x = y = np.nan
+    if not (abs(x) <= LARGEST and abs(y) <= LARGEST):
+        raise DataError(f"Option start={text!r} is not possible: it takes two numbers, such as 1,-0.5.")
+    return x, y
+
+
+def parse_pieces(text: str) -> list[Piece]:
+    """Read pieces such as "2x+y; -2x+y; x^2+0.5y^2-1"; DataError if one is not a convex polynomial of at most
+    second degree."""
+    parts = [part for part in (part.replace(" ", "") for part in text.split(";")) if part]
+    if not 1 <= len(parts) <= MOST_PIECES:
+        raise DataError(f"Option pieces={text!r} is not possible: give 1 to {MOST_PIECES} pieces.")
+    return [_piece(part) for part in parts]
+
+
+def _piece(text: str) -> Piece:
+    signed, end, sums = text if text[0] in "+-" else f"+{text}", 0, dict.fromkeys(MONOMIALS, 0.0)
+    for term in TERM.finditer(signed):
+        sign, number, monomial = term.groups()
+        if term.start() != end or (number is None and monomial is None):
+            break
+        end = term.end()
+        sums[monomial or ""] += float(f"{sign}{number or 1}")
+    if end != len(signed) or not all(abs(value) <= LARGEST for value in sums.values()):
+        raise DataError(
+            f"Piece {text!r} is not possible: write terms in x, y, x^2, xy and y^2 with numbers, such as "
+            "2x-0.5y+1 or x^2+y^2, and pieces apart by semicolons."
+        )
+    constant, g_x, g_y, xx, xy, yy = sums.values()
+    piece = Piece(0.0, constant, g_x, g_y, 2.0 * xx, xy, 2.0 * yy)
+    if np.linalg.eigvalsh([[piece.h_xx, xy], [xy, piece.h_yy]])[0] < -1e-12 * (1.0 + abs(xx) + abs(yy)):
+        raise DataError(f"Piece {text!r} is not possible: it is not convex, and all pieces must be.")
+    return piece

@@ -1,0 +1,63 @@
+"""Label losses Δ(z', z): the margin that label z' has to keep from a true label z."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...compute.jit import kernel
+from ...declare import Form, param
+
+
+def _parse(value: Any) -> str:
+    """Return a label loss as text: a number, or the rows of a matrix; ValueError if it is neither."""
+    if isinstance(value, str):
+        value = [row.split(",") for row in value.split(";")]
+    matrix = np.atleast_2d(np.array(value, dtype=float))
+    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
+    if not square or not (np.isfinite(matrix) & (matrix >= 0.0)).all() or matrix.max() == 0.0:
+        raise ValueError
+    if matrix.size > 1 and np.diagonal(matrix).any():
+        raise ValueError
+    return ";".join(",".join(format(x, ".17g") for x in row) for row in matrix.tolist())
+
+
+def label_loss_param() -> str:
+    """Declare ``label_loss``, the Δ of Yu et al. 2010, eqs. (42) and (55)."""
+    form = Form(
+        _parse,
+        "a number above 0 for any two labels, or a matrix of numbers from 0 with zeros on its diagonal, such "
+        "as 0,1,2;1,0,1;2,1,0: a row for each label given, in it one for each true label",
+    )
+    return param("1", "label loss Δ: how far the score of a wrong label has to stay below", form=form)
+
+
+def margins(text: str, m: int, slack: bool = False) -> np.ndarray:
+    """Return Δ and ρ of the lines Δ(z', z) + ρ(z', z)(score of z' - score of z) for ``m`` labels, shape
+    (2, m, m), or (2, 1, 1) where they are the same for any two labels: ρ is 1, or Δ with ``slack``."""
+    matrix = np.array([[float(x) for x in row.split(",")] for row in text.split(";")])
+    if matrix.shape[0] not in (1, m):
+        raise ValueError(
+            f"label_loss has {matrix.shape[0]} rows, and there are {m} labels: give a number, or a row and a "
+            "column for each label"
+        )
+    return np.stack([matrix, matrix if slack else np.ones_like(matrix)])
+
+
+@kernel
+def margin(margins, other, label):
+    """Return Δ and ρ of label ``other`` against the true one ``label``."""
+    if margins.shape[1] == 1:
+        return margins[0, 0, 0], margins[1, 0, 0]
+    return margins[0, other, label], margins[1, other, label]
+
+
+def offsets(margins: np.ndarray, G: np.ndarray) -> float:
+    """Sum the constants of the lines whose gradients are the rows of G: each is +ρ at one label and -ρ at a
+    true one, or zero."""
+    rows = np.arange(len(G))
+    other, label = G.argmax(axis=1), G.argmin(axis=1)
+    delta, rho = margins[:, 0, 0] if margins.shape[1] == 1 else margins[:, other, label]
+    shares = np.divide(G[rows, other], rho, out=np.zeros(len(G)), where=np.asarray(rho) > 0.0)
+    return float(np.sum(shares * delta))

@@ -1,0 +1,203 @@
+"""The multiclass hinge loss with any label loss: Yu et al. 2010, sections 6.1 to 6.3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compute.jit import kernel
+from ...declare import Trait, param
+from ..scores import Scores
+from .base import Loss
+from .duals import over_rows
+from .envelope import envelope
+from .instances import Instances
+from .label_loss import label_loss_param, margin, margins, offsets
+from .maxima import MaximumLoss, ties
+from .rows import MULTICLASS_MAX
+
+
+@dataclass(frozen=True)
+class MulticlassHinge(Loss):
+    """Σ_i max_z [Δ(z, y_i) + z_iz - z_i,y_i], the constant 0 of z = y_i among them; with
+    ``rescale="slack"`` Δ(z, y_i)(1 + z_iz - z_i,y_i) (Tsochantaridis et al. 2005)."""
+
+    id = "multiclass-hinge"
+    name = "Multiclass hinge"
+    summary = "the worst class that comes too near the true one (Crammer and Singer)"
+    paper = "Yu et al. 2010, eq. (42)"
+    kinds = ("multiclass",)
+    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
+    sample_code = MULTICLASS_MAX
+    average = True
+
+    label_loss: str = label_loss_param()
+    rescale: str = param("margin", "what the label loss rescales", choices=("margin", "slack"))
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMulticlassMax:
+        y = np.ascontiguousarray(part.y, dtype=np.int64)
+        return BoundMulticlassMax(
+            self, n_classes, y, margins(self.label_loss, n_classes, self.rescale == "slack")
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BoundMulticlassMax(MaximumLoss):
+    """The multiclass hinge loss for labels ``y`` from 0 to m - 1, with Δ and ρ of their lines."""
+
+    margins: np.ndarray
+
+    @property
+    def most_breakpoints(self) -> int:
+        return self.n_outputs
+
+    def instances(self) -> Instances:
+        return super().instances()._replace(margins=self.margins)
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        losses(Z, y, self.margins, out)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        gradients(Z, y, self.margins, G)
+
+    def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        steepest(Z, D, y, self.margins, G)
+
+    def chunk_random(self, Z: np.ndarray, u: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        drawn(Z, u, y, self.margins, G)
+
+    def chunk_breakpoints(
+        self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, t: np.ndarray, jump: np.ndarray
+    ) -> tuple[float, int]:
+        return breakpoints(Z, D, y, self.margins, t, jump)
+
+    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> None:
+        settle(Z, y, self.margins)
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Return αΣ_i Δ(z_i, y_i), where the residual is that of one worst label z_i a row."""
+        return alpha * over_rows(self, residual.Z, lambda G, part: offsets(self.margins, G))
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        return scores.Z.argmax(axis=1)
+
+
+@kernel
+def line_at(z, y, c, margins):
+    """Return the height of the line of label c, and its ρ."""
+    if c == y:
+        return 0.0, 0.0
+    delta, rho = margin(margins, c, y)
+    return delta + rho * (z[c] - z[y]), rho
+
+
+@kernel
+def worst(z, y, margins):
+    """Return the loss of a row, and the first label that attains it: the true one, where it is 0."""
+    top, label = 0.0, y
+    for c in range(z.size):
+        height, _ = line_at(z, y, c, margins)
+        if height > top:
+            top, label = height, c
+    return top, label
+
+
+@kernel
+def write(g, y, c, margins):
+    """Write the gradient of the line of label c."""
+    g[:] = 0.0
+    if c != y:
+        _, rho = margin(margins, c, y)
+        g[c], g[y] = rho, -rho
+
+
+@kernel
+def multiclass_max_row(z, y, margins, g):
+    """Return the loss of a row of scores, and write one subgradient to g."""
+    loss, c = worst(z, y, margins)
+    write(g, y, c, margins)
+    return loss
+
+
+@kernel
+def losses(Z, y, margins, out):
+    """Write the loss of each row."""
+    for i in range(y.size):
+        out[i] = worst(Z[i], y[i], margins)[0]
+
+
+@kernel
+def gradients(Z, y, margins, G):
+    """Write one subgradient of each row."""
+    for i in range(y.size):
+        multiclass_max_row(Z[i], y[i], margins, G[i])
+
+
+@kernel
+def steepest(Z, D, y, margins, G):
+    """Write the oracle of section 6.2: of the labels that attain the maximum, the one that rises fastest
+    along D."""
+    for i in range(y.size):
+        z, d, label = Z[i], D[i], y[i]
+        top, _ = worst(z, label, margins)
+        best, fastest = label, -np.inf
+        for c in range(z.size):
+            height, rho = line_at(z, label, c, margins)
+            rise = rho * (d[c] - d[label])
+            if ties(top - height, top) and rise > fastest:
+                best, fastest = c, rise
+        write(G[i], label, best, margins)
+
+
+@kernel
+def drawn(Z, u, y, margins, G):
+    """Write the gradient of a line among those that attain the maximum, chosen by u in [0, 1)."""
+    for i in range(y.size):
+        z, label = Z[i], y[i]
+        top, best = worst(z, label, margins)
+        tied = 0
+        for c in range(z.size):
+            tied += ties(top - line_at(z, label, c, margins)[0], top)
+        chosen = int(u[i] * tied)
+        for c in range(z.size):
+            if ties(top - line_at(z, label, c, margins)[0], top):
+                if chosen == 0:
+                    best = c
+                chosen -= 1
+        write(G[i], label, best, margins)
+
+
+@kernel
+def breakpoints(Z, D, y, margins, t, jump):
+    """Write where each row's maximum goes over to another line (eq. (48)), and by how much the slope jumps;
+    return the slope of the sum at 0 from the right, and their number."""
+    m = Z.shape[1]
+    a, b, order = np.empty(m), np.empty(m), np.empty(m, np.int64)
+    at, line = np.empty(m), np.empty(m, np.int64)
+    slope, n = 0.0, 0
+    for i in range(y.size):
+        for c in range(m):
+            b[c], rho = line_at(Z[i], y[i], c, margins)
+            a[c] = rho * (D[i, c] - D[i, y[i]])
+        segments = envelope(a, b, m, order, at, line)
+        slope += a[line[0]]
+        for k in range(1, segments):
+            t[n], jump[n] = at[k], a[line[k]] - a[line[k - 1]]
+            n += 1
+    return slope, n
+
+
+@kernel
+def settle(Z, y, margins):
+    """Set the scores of labels that tie with the maximum so that their lines are equal to it, or to 0 where
+    the true label ties as well."""
+    for i in range(y.size):
+        z, label = Z[i], y[i]
+        top, _ = worst(z, label, margins)
+        level = 0.0 if ties(top, top) else top
+        for c in range(z.size):
+            height, rho = line_at(z, label, c, margins)
+            if rho > 0.0 and height != level and ties(top - height, top):
+                z[c] += (level - height) / rho

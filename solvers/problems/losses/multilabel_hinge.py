@@ -1,0 +1,312 @@
+"""The multilabel hinge loss with any label loss: Yu et al. 2010, section 6.4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...compute.jit import kernel
+from ...declare import Trait
+from ..scores import Scores
+from .base import Loss
+from .duals import over_rows
+from .envelope import envelope
+from .instances import Instances
+from .label_loss import label_loss_param, margin, margins, offsets
+from .maxima import MaximumLoss, ties
+from .row_loss import Ranking
+from .rows import MULTILABEL_MAX
+from .squared_hinge import indicators
+
+
+@dataclass(frozen=True)
+class MultilabelHinge(Loss):
+    """Σ_i max(0, max [Δ(z', z) + z_iz' - z_iz] over labels z in Y_i and z' not in Y_i)."""
+
+    id = "multilabel-hinge"
+    name = "Multilabel hinge"
+    summary = "the worst pair of a label of a sample and another one"
+    paper = "Yu et al. 2010, eq. (55)"
+    kinds = ("multilabel",)
+    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
+    average = True
+    metric_name = "pairs ranked right"
+    sample_code = MULTILABEL_MAX
+
+    label_loss: str = label_loss_param()
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMultilabelMax:
+        y = indicators(part.y, n_classes)
+        return BoundMultilabelMax(self, n_classes, y, margins(self.label_loss, n_classes))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundMultilabelMax(Ranking, MaximumLoss):
+    """The multilabel hinge loss for labels ``y`` of 0 and 1, (n, m), with Δ of their pairs.
+
+    A uniform Δ takes the labels of a sample and the others apart: the worst of each is half of the worst
+    pair. Any other Δ takes all pairs. Ties of pairs are not settled then: no scores make all of them equal.
+    """
+
+    margins: np.ndarray
+
+    @property
+    def uniform(self) -> bool:
+        """Tell whether Δ is the same for any two labels."""
+        return self.margins.shape[1] == 1
+
+    @property
+    def most_breakpoints(self) -> int:
+        return self.n_outputs + 1 if self.uniform else most_pairs(self.n_outputs) + 1
+
+    def instances(self) -> Instances:
+        return super().instances()._replace(margins=self.margins)
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        losses(Z, y, self.margins, out)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        gradients(Z, y, self.margins, G)
+
+    def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        steepest(Z, D, y, self.margins, G)
+
+    def chunk_random(self, Z: np.ndarray, u: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        drawn(Z, u, y, self.margins, G)
+
+    def chunk_breakpoints(
+        self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, t: np.ndarray, jump: np.ndarray
+    ) -> tuple[float, int]:
+        work = most_pairs(self.n_outputs) + 1
+        return breakpoints(Z, D, y, self.margins, work, t, jump)
+
+    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> None:
+        if self.uniform:
+            settle(Z, y, self.margins)
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Return αΣ_i Δ(z'_i, z_i), where the residual is that of one worst pair (z_i, z'_i) a row."""
+        return alpha * over_rows(self, residual.Z, lambda G, part: offsets(self.margins, G))
+
+
+def most_pairs(m: int) -> int:
+    """Return the largest number of pairs of a label of a sample and another one, among m labels."""
+    return max(m, (m // 2) * (m - m // 2))
+
+
+@kernel
+def worst(z, y, margins):
+    """Return the loss of a row and the pair (other label, label) that attains it, -1 where it is 0."""
+    top, other, label = 0.0, -1, -1
+    if margins.shape[1] == 1:
+        high, low = -1, -1
+        for c in range(z.size):
+            if y[c]:
+                if low < 0 or z[c] < z[low]:
+                    low = c
+            elif high < 0 or z[c] > z[high]:
+                high = c
+        if high >= 0 and low >= 0:
+            height = margins[0, 0, 0] + (z[high] - z[low])
+            if height > 0.0:
+                top, other, label = height, high, low
+        return top, other, label
+    for r in range(z.size):
+        if y[r]:
+            for q in range(z.size):
+                if not y[q]:
+                    height = margins[0, q, r] + (z[q] - z[r])
+                    if height > top:
+                        top, other, label = height, q, r
+    return top, other, label
+
+
+@kernel
+def write(g, other, label):
+    """Write the gradient of the line of a pair, zero where there is none."""
+    g[:] = 0.0
+    if other >= 0:
+        g[other], g[label] = 1.0, -1.0
+
+
+@kernel
+def multilabel_max_row(z, y, margins, g):
+    """Return the loss of a row of scores, and write one subgradient to g."""
+    loss, other, label = worst(z, y, margins)
+    write(g, other, label)
+    return loss
+
+
+@kernel
+def losses(Z, Y, margins, out):
+    """Write the loss of each row."""
+    for i in range(out.size):
+        out[i] = worst(Z[i], Y[i], margins)[0]
+
+
+@kernel
+def gradients(Z, Y, margins, G):
+    """Write one subgradient of each row."""
+    for i in range(Z.shape[0]):
+        multilabel_max_row(Z[i], Y[i], margins, G[i])
+
+
+@kernel
+def lines(z, d, y, margins, a, b, others, labels):
+    """Write the lines whose maximum is the loss of a row along d: slopes a, heights b at 0 and the pairs they
+    belong to, first the constant 0 of no pair. Return their number.
+
+    With a uniform Δ these are the pairs that are the worst for some t >= 0, and one or two more: the
+    envelope of the other labels and that of the labels are walked along together.
+    """
+    a[0], b[0], others[0], labels[0] = 0.0, 0.0, -1, -1
+    m, n = z.size, 1
+    if margins.shape[1] > 1:
+        for r in range(m):
+            if y[r]:
+                for q in range(m):
+                    if not y[q]:
+                        a[n], b[n] = d[q] - d[r], margins[0, q, r] + (z[q] - z[r])
+                        others[n], labels[n] = q, r
+                        n += 1
+        return n
+    place, rise, height = np.empty((2, m), np.int64), np.empty((2, m)), np.empty((2, m))
+    order, at, line = np.empty(m, np.int64), np.empty((2, m)), np.empty((2, m), np.int64)
+    count, segments = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    for c in range(m):
+        side, sign = (1, -1.0) if y[c] else (0, 1.0)
+        k = count[side]
+        place[side, k], rise[side, k], height[side, k] = c, sign * d[c], sign * z[c]
+        count[side] += 1
+    if count[0] == 0 or count[1] == 0:
+        return n
+    for side in range(2):
+        segments[side] = envelope(rise[side], height[side], count[side], order, at[side], line[side])
+    i, j = 0, 0
+    while True:
+        p, q = line[0, i], line[1, j]
+        a[n], b[n] = rise[0, p] + rise[1, q], margins[0, 0, 0] + (height[0, p] + height[1, q])
+        others[n], labels[n] = place[0, p], place[1, q]
+        n += 1
+        left, right = i + 1 < segments[0], j + 1 < segments[1]
+        if not (left or right):
+            return n
+        if left and (not right or at[0, i + 1] <= at[1, j + 1]):
+            i += 1
+        else:
+            j += 1
+
+
+@kernel
+def steepest(Z, D, Y, margins, G):
+    """Write, of the pairs that attain the maximum and the constant 0, the one that rises fastest along D."""
+    m = Z.shape[1]
+    for i in range(Z.shape[0]):
+        z, d, y = Z[i], D[i], Y[i]
+        top, _, _ = worst(z, y, margins)
+        other, label, fastest = -1, -1, -np.inf
+        if ties(top, top):
+            fastest = 0.0
+        if margins.shape[1] == 1:
+            high, low = tied_ends(z, d, y)
+            if high >= 0 and low >= 0:
+                height = margins[0, 0, 0] + (z[high] - z[low])
+                if ties(top - height, top) and d[high] - d[low] > fastest:
+                    other, label = high, low
+        else:
+            for r in range(m):
+                if y[r]:
+                    for q in range(m):
+                        height, rise = margins[0, q, r] + (z[q] - z[r]), d[q] - d[r]
+                        if not y[q] and ties(top - height, top) and rise > fastest:
+                            other, label, fastest = q, r, rise
+        write(G[i], other, label)
+
+
+@kernel
+def tied_ends(z, d, y):
+    """Return the fastest along d of the other labels with the highest score, and the slowest of the labels
+    with the lowest; -1 where there are none."""
+    highest, lowest = -np.inf, np.inf
+    for c in range(z.size):
+        if y[c]:
+            lowest = min(lowest, z[c])
+        else:
+            highest = max(highest, z[c])
+    high, low = -1, -1
+    for c in range(z.size):
+        if y[c]:
+            if ties(z[c] - lowest, lowest) and (low < 0 or d[c] < d[low]):
+                low = c
+        elif ties(highest - z[c], highest) and (high < 0 or d[c] > d[high]):
+            high = c
+    return high, low
+
+
+@kernel
+def drawn(Z, u, Y, margins, G):
+    """Write the gradient of a line among those that attain the maximum, chosen by u in [0, 1)."""
+    m = Z.shape[1]
+    for i in range(Z.shape[0]):
+        z, y = Z[i], Y[i]
+        top, other, label = worst(z, y, margins)
+        chosen = -1
+        for attempt in range(2):
+            tied = 0
+            if ties(top, top):
+                if tied == chosen:
+                    other, label = -1, -1
+                tied += 1
+            for r in range(m):
+                if y[r]:
+                    for q in range(m):
+                        delta, _ = margin(margins, q, r)
+                        if not y[q] and ties(top - (delta + (z[q] - z[r])), top):
+                            if tied == chosen:
+                                other, label = q, r
+                            tied += 1
+            if attempt == 0:
+                chosen = int(u[i] * tied)
+        write(G[i], other, label)
+
+
+@kernel
+def breakpoints(Z, D, Y, margins, work, t, jump):
+    """Write where each row's maximum goes over to another line (eq. (57)), and by how much the slope jumps;
+    return the slope of the sum at 0 from the right, and their number."""
+    a, b, order = np.empty(work), np.empty(work), np.empty(work, np.int64)
+    others, labels = np.empty(work, np.int64), np.empty(work, np.int64)
+    at, line = np.empty(work), np.empty(work, np.int64)
+    slope, n = 0.0, 0
+    for i in range(Z.shape[0]):
+        r = lines(Z[i], D[i], Y[i], margins, a, b, others, labels)
+        segments = envelope(a, b, r, order, at, line)
+        slope += a[line[0]]
+        for k in range(1, segments):
+            t[n], jump[n] = at[k], a[line[k]] - a[line[k - 1]]
+            n += 1
+    return slope, n
+
+
+@kernel
+def settle(Z, Y, margins):
+    """Set other labels that tie with the highest of them equal to it, and labels that tie with the lowest of
+    them; then, if the loss ties with 0, these so that it is 0. Of a uniform Δ."""
+    for i in range(Z.shape[0]):
+        z, y = Z[i], Y[i]
+        high, low = tied_ends(z, z, y)
+        if high < 0 or low < 0:
+            continue
+        highest, lowest = z[high], z[low]
+        level = lowest
+        loss = margins[0, 0, 0] + (highest - lowest)
+        if ties(abs(loss), 0.0):
+            level = highest + margins[0, 0, 0]
+        for c in range(z.size):
+            if y[c]:
+                if ties(z[c] - lowest, lowest):
+                    z[c] = level
+            elif ties(highest - z[c], highest):
+                z[c] = highest

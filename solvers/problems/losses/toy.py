@@ -1,0 +1,185 @@
+"""Functions of two variables: the examples of Yu et al. 2010, and maxima of pieces of one's own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from ...declare import Trait
+from ...parts.exact import Breakpoints
+from ..scores import Scores
+from .base import BoundLoss, Loss
+from .envelope import envelope
+from .maxima import ties
+
+#: Share of 1 + the largest slope of a piece by which the slope has to jump at a breakpoint.
+STEP = 1e-9
+
+
+@dataclass(frozen=True)
+class Toy(Loss):
+    """f(x, y), a maximum of pieces: the scores are the two variables themselves."""
+
+    id = "toy"
+    name = "Toy function"
+    summary = "a function of two variables, the maximum of simple pieces"
+    paper = "Yu et al. 2010, eqs. (8), (112), (113) and (114)"
+    kinds = ("function",)
+    traits = Trait.SLOPES
+    average = False
+    metric_name = "none"
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundToy:
+        return BoundToy(self, 1, np.ascontiguousarray(part.y, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundToy(BoundLoss):
+    """The maximum of ``pieces`` (r, 7): c + gᵀw + ½ wᵀHw, as rows (0, c, g_x, g_y, h_xx, h_xy, h_yy), or
+    sqrt(wᵀHw) in the cone x >= |y| where the first entry is 1. Pieces that tie with the maximum count as
+    equal to it."""
+
+    pieces: np.ndarray
+
+    @property
+    def n_instances(self) -> int:
+        return 1
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Return no labels: a function has none."""
+        return np.zeros(0, dtype=np.int64)
+
+    def first(self, n: int, most: int) -> tuple[Self, int]:
+        return self, 2
+
+    def instances_of(self, rows: np.ndarray) -> np.ndarray:
+        return np.zeros(min(rows.size, 1), dtype=np.int64)
+
+    def subset(self, instances: np.ndarray) -> tuple[Self, np.ndarray]:
+        return self, np.arange(2)
+
+    @property
+    def piecewise_linear(self) -> bool:
+        return not (self._cone.any() or self._quadratic.any())
+
+    @property
+    def _cone(self) -> np.ndarray:
+        return self.pieces[:, 0] == 1.0
+
+    @property
+    def _quadratic(self) -> np.ndarray:
+        return self.pieces[:, 4:].any(axis=1)
+
+    def _forms(self, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Return vᵀHw of each piece."""
+        xx, xy, yy = self.pieces[:, 4:].T
+        return xx * v[0] * w[0] + xy * (v[0] * w[1] + v[1] * w[0]) + yy * v[1] * w[1]
+
+    def heights(self, w: np.ndarray) -> np.ndarray:
+        """Return the value of each piece at w, -inf where it has none: the apex is no part of a cone."""
+        form = self._forms(w, w)
+        heights = self.pieces[:, 1] + self.pieces[:, 2:4] @ w + 0.5 * form
+        inside = (form > 0.0) & (w[0] >= abs(w[1]))
+        root = np.sqrt(form, out=np.full(form.size, -np.inf), where=inside)
+        return np.where(self._cone, root, heights)
+
+    def gradients(self, w: np.ndarray) -> np.ndarray:
+        """Return the gradient of each piece at w, (r, 2); zero where a root has none."""
+        xx, xy, yy = self.pieces[:, 4:].T
+        Hw = np.stack([xx * w[0] + xy * w[1], xy * w[0] + yy * w[1]], axis=1)
+        root = np.sqrt(np.maximum(self._forms(w, w), 0.0))[:, None]
+        sloped = np.divide(Hw, root, out=np.zeros_like(Hw), where=root > 0.0)
+        return np.where(self._cone[:, None], sloped, self.pieces[:, 2:4] + Hw)
+
+    def active(self, w: np.ndarray) -> np.ndarray:
+        """Return the pieces that attain the maximum at w."""
+        heights = self.heights(w)
+        top = heights.max()
+        return np.flatnonzero([ties(top - height, top) for height in heights])
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        return np.array([self.heights(_moved(scores, delta, t)).max()])
+
+    def residual(self, scores: Scores) -> Scores:
+        w = scores.Z[:, 0]
+        return _residual(self.gradients(w)[self.active(w)[0]])
+
+    def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
+        w = scores.Z[:, 0]
+        active, slopes = self.active(w), self.gradients(w) @ delta.Z[:, 0]
+        return _residual(self.gradients(w)[active[slopes[active].argmax()]])
+
+    def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
+        w = scores.Z[:, 0]
+        vertices = np.unique(self.gradients(w)[self.active(w)], axis=0)
+        return _residual(vertices[rng.integers(len(vertices))])
+
+    def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
+        """Return where two pieces that attain the maximum meet: by Algorithm 4 if all are linear, else where
+        any two cross and the slope jumps."""
+        if self.piecewise_linear:
+            return self._segments(scores.Z[:, 0], delta.Z[:, 0])
+        w, d = scores.Z[:, 0], delta.Z[:, 0]
+        found = []
+        for t in self._crossings(w, d):
+            jump = self.slope(scores, delta, t, 1) - self.slope(scores, delta, t, -1)
+            if jump > STEP * (1.0 + np.abs(self.gradients(w + t * d) @ d).max()):
+                found.append((t, jump))
+        t, jump = np.array(found).reshape(-1, 2).T
+        return Breakpoints(self.slope(scores, delta), t, jump, limit=self._limit(d))
+
+    def _segments(self, w: np.ndarray, d: np.ndarray) -> Breakpoints:
+        a, b, r = self.pieces[:, 2:4] @ d, self.heights(w), len(self.pieces)
+        t, line = np.empty(r), np.empty(r, dtype=np.int64)
+        n = envelope(a, b, r, np.empty(r, dtype=np.int64), t, line)
+        return Breakpoints(float(a[line[0]]), t[1:n], np.diff(a[line[:n]]))
+
+    def _crossings(self, w: np.ndarray, d: np.ndarray) -> list[float]:
+        """Return the steps t > 0, ascending, at which two pieces that are no roots cross; where these tie at
+        w, the step 0 counts as their crossing."""
+        b, a, c = self.heights(w), self.pieces[:, 2:4] @ d + self._forms(w, d), 0.5 * self._forms(d, d)
+        smooth, tied = np.flatnonzero(~self._cone), set(self.active(w))
+        found = set()
+        for i, j in itertools.combinations(smooth, 2):
+            together = {i, j} <= tied
+            height = 0.0 if together else b[i] - b[j]
+            found.update(t for t in _roots(c[i] - c[j], a[i] - a[j], height) if t > 0.0)
+        return sorted(found)
+
+    def _limit(self, d: np.ndarray) -> float:
+        """Return what the slope along d tends to."""
+        curved = self._forms(d, d)
+        limits = np.where(curved > 0.0, np.inf, self.pieces[:, 2:4] @ d)
+        ends = math.inf if d[0] >= abs(d[1]) else -math.inf
+        return float(np.where(self._cone, np.minimum(np.sqrt(np.maximum(curved, 0.0)), ends), limits).max())
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        return np.zeros(0)
+
+    def metric(self, scores: Scores) -> float:
+        """Return nan: there is nothing to predict."""
+        return math.nan
+
+
+def _moved(scores: Scores, delta: Scores | None, t: float) -> np.ndarray:
+    return scores.Z[:, 0] if delta is None else scores.Z[:, 0] + t * delta.Z[:, 0]
+
+
+def _residual(gradient: np.ndarray) -> Scores:
+    return Scores(gradient.reshape(2, 1).copy(), np.zeros(0))
+
+
+def _roots(c: float, b: float, a: float) -> list[float]:
+    """Return the real roots of c t² + b t + a, none of a constant."""
+    if c == 0.0:
+        return [-a / b] if b != 0.0 else []
+    square = b * b - 4.0 * a * c
+    if square < 0.0:
+        return []
+    q = -0.5 * (b + math.copysign(math.sqrt(square), b))
+    return [q / c, a / q] if q != 0.0 else [0.0]

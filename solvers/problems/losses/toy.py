@@ -81,42 +81,40 @@ class BoundToy(BoundLoss):
         return xx * v[0] * w[0] + xy * (v[0] * w[1] + v[1] * w[0]) + yy * v[1] * w[1]
 
     def heights(self, w: np.ndarray) -> np.ndarray:
-        """Return the value of each piece at w, -inf where it has none: the apex is no part of a cone."""
+        """Return the value of each piece at w, -inf where it has none."""
         form = self._forms(w, w)
         heights = self.pieces[:, 1] + self.pieces[:, 2:4] @ w + 0.5 * form
-        inside = (form > 0.0) & (w[0] >= abs(w[1]))
-        root = np.sqrt(form, out=np.full(form.size, -np.inf), where=inside)
+        root = np.sqrt(np.maximum(form, 0.0)) if w[0] >= abs(w[1]) else np.full(form.size, -np.inf)
         return np.where(self._cone, root, heights)
 
-    def gradients(self, w: np.ndarray) -> np.ndarray:
-        """Return the gradient of each piece at w, (r, 2); zero where a root has none."""
-        xx, xy, yy = self.pieces[:, 4:].T
-        Hw = np.stack([xx * w[0] + xy * w[1], xy * w[0] + yy * w[1]], axis=1)
-        root = np.sqrt(np.maximum(self._forms(w, w), 0.0))[:, None]
-        sloped = np.divide(Hw, root, out=np.zeros_like(Hw), where=root > 0.0)
-        return np.where(self._cone[:, None], sloped, self.pieces[:, 2:4] + Hw)
-
-    def active(self, w: np.ndarray) -> np.ndarray:
-        """Return the pieces that attain the maximum at w."""
-        heights = self.heights(w)
+    def active(self, w: np.ndarray, d: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pieces that attain the maximum at w and have a gradient there, and the gradients of all,
+        (r, 2). At the apex of a cone a root has that of the points ahead along ``d``, if d is in the cone."""
+        heights, place = self.heights(w), d if d is not None and not w.any() else w
         top = heights.max()
-        return np.flatnonzero([ties(top - height, top) for height in heights])
+        within = place.any() and place[0] >= abs(place[1])
+        tied = [ties(top - height, top) for height in heights] & (within | ~self._cone)
+        xx, xy, yy = self.pieces[:, 4:].T
+        Hw, Hp = (np.stack([xx * v[0] + xy * v[1], xy * v[0] + yy * v[1]], axis=1) for v in (w, place))
+        root = np.sqrt(np.maximum(self._forms(place, place), 0.0))[:, None]
+        sloped = np.divide(Hp, root, out=np.zeros_like(Hp), where=root > 0.0)
+        return np.flatnonzero(tied), np.where(self._cone[:, None], sloped, self.pieces[:, 2:4] + Hw)
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         return np.array([self.heights(_moved(scores, delta, t)).max()])
 
     def residual(self, scores: Scores) -> Scores:
-        w = scores.Z[:, 0]
-        return _residual(self.gradients(w)[self.active(w)[0]])
+        active, gradients = self.active(scores.Z[:, 0])
+        return _residual(gradients[active[0]])
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
-        w = scores.Z[:, 0]
-        active, slopes = self.active(w), self.gradients(w) @ delta.Z[:, 0]
-        return _residual(self.gradients(w)[active[slopes[active].argmax()]])
+        d = delta.Z[:, 0]
+        active, gradients = self.active(scores.Z[:, 0], d)
+        return _residual(gradients[active[(gradients[active] @ d).argmax()]])
 
     def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
-        w = scores.Z[:, 0]
-        vertices = np.unique(self.gradients(w)[self.active(w)], axis=0)
+        active, gradients = self.active(scores.Z[:, 0])
+        vertices = np.unique(gradients[active], axis=0)
         return _residual(vertices[rng.integers(len(vertices))])
 
     def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
@@ -128,7 +126,7 @@ class BoundToy(BoundLoss):
         found = []
         for t in self._crossings(w, d):
             jump = self.slope(scores, delta, t, 1) - self.slope(scores, delta, t, -1)
-            if jump > STEP * (1.0 + np.abs(self.gradients(w + t * d) @ d).max()):
+            if jump > STEP * (1.0 + np.abs(self.active(w + t * d)[1] @ d).max()):
                 found.append((t, jump))
         t, jump = np.array(found).reshape(-1, 2).T
         return Breakpoints(self.slope(scores, delta), t, jump, limit=self._limit(d))
@@ -143,7 +141,7 @@ class BoundToy(BoundLoss):
         """Return the steps t > 0, ascending, at which two pieces that are no roots cross; where these tie at
         w, the step 0 counts as their crossing."""
         b, a, c = self.heights(w), self.pieces[:, 2:4] @ d + self._forms(w, d), 0.5 * self._forms(d, d)
-        smooth, tied = np.flatnonzero(~self._cone), set(self.active(w))
+        smooth, tied = np.flatnonzero(~self._cone), set(self.active(w)[0])
         found = set()
         for i, j in itertools.combinations(smooth, 2):
             together = {i, j} <= tied

@@ -41,6 +41,7 @@ def test_compatibility_is_what_traits_say():
     for loss, loss_class in solvers.LOSSES.items():
         for penalty, penalty_class in solvers.PENALTIES.items():
             offered = loss_class.traits | penalty_class.traits
+            offered |= Trait.SLOPES if Trait.SMOOTH in offered else Trait(0)
             fitting = solvers.compatible(loss=loss, penalty=penalty)
             for id, solver in solvers.SOLVERS.items():
                 reason = solvers.why_not_solver(id, loss, penalty)

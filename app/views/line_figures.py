@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, HoverTool, Span
+from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Span
 from bokeh.plotting import figure
 
 from app import theme
 
 PHI, ARMIJO, WOLFE, MODEL, KINK = (theme.COLORS[k] for k in (0, 1, 2, 3, 4))
+
+#: Pixels of the picture of the slopes.
+SLOPE_HEIGHT = 104
 
 #: What each source holds, empty to begin with.
 COLUMNS = {
@@ -49,71 +53,59 @@ MARKS = {
 
 
 class LineFigures:
-    """Figures over the step t, and their sources by name. Axes cover φ and its slopes, and no more of the
-    other marks than lies on them."""
+    """Figures over the step t, and their sources by name; a glyph has the name of its source. Axes cover φ
+    and its slopes, and no more of the other marks than lies on them."""
 
     def __init__(self, name: str, *, height: int) -> None:
         self.height = height
         self.sources = {
             key: ColumnDataSource({column: [] for column in columns}) for key, columns in COLUMNS.items()
         }
-        self.phi, self.slope = self._phi_figure(name), None
-        self.slope = self._slope_figure(f"{name}-slope")
+        self.phi = theme.plot(name, x_label="", y_label="φ(t) − φ(0)", height=height)
+        shared = {"height": SLOPE_HEIGHT, "x_range": self.phi.x_range}
+        self.slope = theme.plot(f"{name}-slope", x_label="", y_label="φ′(t)", **shared)
+        for plot in (self.phi, self.slope):
+            plot.min_border_left = 84
+            self._add(plot, "vstrip", "segment", color=KINK, fill_alpha=0.15, line_alpha=0)
+            for dimension in ("width", "height"):
+                plot.add_layout(Span(location=0, dimension=dimension, line_color=theme.GREY, line_alpha=0.5))
+        self._draw_phi()
+        self._draw_slope()
         self.with_slope(False)
 
-    def _phi_figure(self, name: str) -> figure:
-        s, plot = self.sources, theme.plot(name, x_label="", y_label="φ(t) − φ(0)", height=self.height)
-        plot.min_border_left = 84
+    def _add(self, plot: figure, kind: str, name: str, **looks: Any) -> GlyphRenderer:
+        """Draw the columns of a source."""
+        source = self.sources[name]
+        return getattr(plot, kind)(*COLUMNS[name][:2], source=source, name=name, **looks)
+
+    def _draw_phi(self) -> None:
+        plot, dashed = self.phi, {"line_dash": "dashed"}
         plot.x_range.range_padding, plot.y_range.range_padding = 0.0, 0.08
-        plot.vstrip("x0", "x1", source=s["segment"], color=KINK, fill_alpha=0.15, line_alpha=0)
-        plot.patch("t", "phi", source=s["cone"], color=WOLFE, fill_alpha=0.12, line_alpha=0)
-        plot.add_layout(Span(location=0, dimension="width", line_color=theme.GREY, line_alpha=0.4))
-        plot.add_layout(Span(location=0, dimension="height", line_color=theme.GREY, line_alpha=0.4))
-        plot.line("t", "phi", source=s["subgradients"], color=theme.GREY, line_dash="dotted", line_width=1.5)
-        plot.line("t", "phi", source=s["model"], color=MODEL, line_dash="dashed", line_width=2.5)
-        plot.line("t", "phi", source=s["wolfe"], color=WOLFE, line_width=7, line_alpha=0.45)
-        whole = [
-            plot.line("t", "phi", source=s["curve"], color=PHI, line_width=2),
-            plot.line("t", "phi", source=s["joined"], color=PHI, line_width=1.5, line_alpha=0.6),
-        ]
-        plot.line("t", "phi", source=s["rule"], color=ARMIJO, line_dash="dashed", line_width=1.5)
-        plot.scatter("t", "phi", source=s["kinks"], size=5, color=KINK)
-        dots = plot.scatter(
-            "t", "phi", source=s["trials"], size=10, color=PHI, fill_alpha="alpha", line_width=2
-        )
-        plot.text(
-            "t",
-            "phi",
-            text="n",
-            source=s["trials"],
-            x_offset=7,
-            y_offset=-5,
-            text_font_size="12px",
-            text_color=theme.GREY,
-        )
-        for key, marker, color in (("by_wolfe", "triangle", WOLFE), ("by_armijo", "diamond", ARMIJO)):
-            plot.scatter(
-                "t", "phi", source=s[key], marker=marker, size=15, color=color, fill_alpha=0.35, line_width=2
-            )
-        plot.x_range.renderers = plot.y_range.renderers = [*whole, dots]
+        self._add(plot, "patch", "cone", color=WOLFE, fill_alpha=0.12, line_alpha=0)
+        self._add(plot, "line", "subgradients", color=theme.GREY, line_dash="dotted", line_width=1.5)
+        self._add(plot, "line", "model", color=MODEL, line_width=2.5, **dashed)
+        self._add(plot, "line", "wolfe", color=WOLFE, line_width=7, line_alpha=0.45)
+        curve = self._add(plot, "line", "curve", color=PHI, line_width=2)
+        joined = self._add(plot, "line", "joined", color=PHI, line_width=1.5, line_alpha=0.6)
+        self._add(plot, "line", "rule", color=ARMIJO, line_width=1.5, **dashed)
+        self._add(plot, "scatter", "kinks", size=5, color=KINK)
+        dots = self._add(plot, "scatter", "trials", size=10, color=PHI, fill_alpha="alpha", line_width=2)
+        beside = {"x_offset": 7, "y_offset": -5, "text_font_size": "12px", "text_color": theme.GREY}
+        self._add(plot, "text", "trials", text="n", **beside)
+        would = {"size": 15, "fill_alpha": 0.35, "line_width": 2}
+        self._add(plot, "scatter", "by_wolfe", marker="triangle", color=WOLFE, **would)
+        self._add(plot, "scatter", "by_armijo", marker="diamond", color=ARMIJO, **would)
+        plot.x_range.renderers = plot.y_range.renderers = [curve, joined, dots]
         tips = [("trial", "@n"), ("t", "@t{0.[000000]a}"), ("φ(t) − φ(0)", "@phi{0.[000000]}")]
         plot.add_tools(HoverTool(tooltips=tips, renderers=[dots]))
         theme.follow_axes(plot)
-        return plot
 
-    def _slope_figure(self, name: str) -> figure:
-        s = self.sources
-        plot = theme.plot(name, x_label="", y_label="φ′(t)", height=110, x_range=self.phi.x_range)
-        plot.min_border_left = 84
+    def _draw_slope(self) -> None:
+        plot = self.slope
         plot.yaxis.ticker.desired_num_ticks = 3
-        plot.vstrip("x0", "x1", source=s["segment"], color=KINK, fill_alpha=0.15, line_alpha=0)
-        plot.add_layout(Span(location=0, dimension="width", line_color=theme.GREY, line_alpha=0.6))
-        plot.add_layout(Span(location=0, dimension="height", line_color=theme.GREY, line_alpha=0.4))
-        plot.line("t", "slope", source=s["asked"], color=WOLFE, line_dash="dashed", line_width=1.5)
-        drawn = plot.line("t", "slope", source=s["slopes"], color=PHI, line_width=2)
-        plot.y_range.renderers = [drawn]
+        self._add(plot, "line", "asked", color=WOLFE, line_dash="dashed", line_width=1.5)
+        plot.y_range.renderers = [self._add(plot, "line", "slopes", color=PHI, line_width=2)]
         theme.follow_axes(plot)
-        return plot
 
     def with_slope(self, shown: bool) -> None:
         """Make room for the slope below φ, or let φ have all of it."""

@@ -29,6 +29,10 @@ from solvers.parts.linesearch import Found
 MOMENT = 0.03
 #: Evaluations of φ that a change of a rule takes, about.
 RULE = 20
+#: Factor of the inexact search of Yu et al. 2010, footnote 1.
+DECAY = 0.9
+#: Pixels of the pictures.
+HEIGHT = 280
 #: Sliders: symbol, what it means, where it stands for a solver that has no such parameter, and its values.
 KNOBS = {
     "sigma": ("σ", "share of the promised decrease that Armijo's rule asks for", 0.01),
@@ -83,11 +87,11 @@ class LineSearch(ProbeView):
         self._busy = False
         self._studies: WeakKeyDictionary[Trace, tuple[int, Study]] = WeakKeyDictionary()
         self._seconds: WeakKeyDictionary[Problem, tuple[float, float]] = WeakKeyDictionary()
-        self.trials = Trials((), self.cursor, part=True)
+        self.trials = Trials((), self.cursor, part=True, height=HEIGHT)
         self.parts = [self.trials]
         self._said, self._would = theme.html(), theme.html()
         self._legend = theme.html()
-        self.figures = LineFigures(self.id, height=300)
+        self.figures = LineFigures(self.id, height=HEIGHT)
         self._knobs = {name: self._knob(name) for name in KNOBS}
         self._zoom = pmui.Button(label="Zoom to the step", variant="outlined", size="small", margin=(10, 4))
         self._zoom.on_click(lambda event: self.param.update(zoomed=not self.zoomed))
@@ -197,7 +201,8 @@ class LineSearch(ProbeView):
         study = known[1] if known[0] == iteration else None
         whole, one = self._seconds.get(problem, (math.inf, math.inf))
         self._busy = True
-        work = partial(self._looked, problem, seen, study, self.zoomed, self._rules(), self.models)
+        decay = DECAY if trace.info.get("params", {}).get("line_search") == "ils" else None
+        work = partial(self._looked, problem, seen, study, self.zoomed, self._rules(), decay, self.models)
         later = at_once if (whole if study is None else RULE * one) < MOMENT else self.later
         later(work, partial(self._found, trace, iteration, seen, self._mark(iteration)))
 
@@ -211,6 +216,7 @@ class LineSearch(ProbeView):
         study: Study | None,
         zoomed: bool,
         rules: dict[str, float],
+        decay: float | None,
         models: bool,
         pulse: Callable[[], None],
     ) -> Looked:
@@ -220,7 +226,7 @@ class LineSearch(ProbeView):
         try:
             picture = study.drawn(*(study.near if zoomed else study.window))
             armijo = study.armijo(rules["sigma"], rules["beta"])
-            wolfe = study.wolfe(rules["c1"], rules["c2"]) if study.has_slopes else None
+            wolfe = study.wolfe(rules["c1"], rules["c2"], decay) if study.has_slopes else None
             random = study.random_slopes() if models and study.has_slopes else np.zeros(0)
         finally:
             study.pulse = lambda: None

@@ -184,13 +184,13 @@ class Study:
             lambda t: (t, self.phi(t)), search, self.promised, beta=beta, sigma=sigma, t=self._first
         )
 
-    def wolfe(self, c1: float, c2: float) -> Found[float]:
-        """Search as the Wolfe conditions with this c1 and c2 would, from the same first step."""
+    def wolfe(self, c1: float, c2: float, decay: float | None = None) -> Found[float]:
+        """Search as the Wolfe conditions with this c1 and c2 would, from the same first step; ``decay`` as in
+        :func:`solvers.parts.linesearch.wolfe`."""
         search = Search(self.start)
         search.slope = self.slope(0.0)
-        return wolfe(
-            lambda t: (t, self.phi(t)), self.slope, search, c1=c1, c2=c2, first=self._first, max_trials=60
-        )
+        limits = {"c1": c1, "c2": c2, "first": self._first, "decay": decay, "max_trials": 60}
+        return wolfe(lambda t: (t, self.phi(t)), self.slope, search, **limits)
 
     @property
     def _first(self) -> float:

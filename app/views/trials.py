@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import panel as pn
+import param
 from bokeh.models import ColumnDataSource, HoverTool, Span
 
 from app import theme
@@ -21,10 +22,15 @@ class Trials(View):
     title = "Trials"
     hint = "Run a solver that searches for its steps to see how many it tries here."
 
+    height: int = param.Integer(default=280, doc="pixels")
+
     def build(self) -> None:
         self._bars = ColumnDataSource(bars(np.zeros(0, int), np.zeros(0, int)))
         self.figure = theme.plot(
-            self.id, x_label="iteration  ·  click to go there", y_label="trials of its search", height=300
+            self.id,
+            x_label="iteration  ·  click to go there",
+            y_label="trials of its search",
+            height=self.height,
         )
         self.figure.y_range.start = 0
         self.figure.yaxis.ticker.min_interval = 1
@@ -33,6 +39,7 @@ class Trials(View):
             top="trials",
             width="width",
             source=self._bars,
+            name="bars",
             color=theme.COLORS[0],
             fill_alpha=0.65,
             line_alpha=0.0,

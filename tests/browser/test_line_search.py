@@ -1,0 +1,71 @@
+"""The line-search lab in a real browser: the cursor and a slider change what it shows."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from tests.browser.conftest import PATIENCE
+
+QUERY = {
+    "data": "breast-cancer",
+    "loss": "logistic",
+    "penalty": "l1",
+    "lam": "0.005",
+    "solvers": "prox-qn,gamma=ys/ss",
+    "tab": "line-search",
+}
+#: Seconds from a turn of a slider to its answer, on a quiet machine.
+ANSWERED = 0.3
+
+DRAWN = """([figure, glyph]) => {
+  const found = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === figure)).at(-1)
+  const source = found?.renderers.find((r) => r.name === glyph)?.data_source
+  return source ? Object.fromEntries(Object.entries(source.data).map(([k, v]) => [k, [...v]])) : {}
+}"""
+PLACE = """([figure, x, y]) => {
+  const found = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === figure)).at(-1)
+  const view = Bokeh.index.find_one(found), {left, top} = view.el.getBoundingClientRect()
+  return {x: left + view.frame.x_scale.compute(x), y: top + view.frame.y_scale.compute(y)}
+}"""
+
+
+def test_a_click_on_a_bar_and_a_turn_of_sigma_change_the_accepted_trial(visit):
+    tab = visit(height=1400, **QUERY)
+    page = tab.page
+
+    def drawn(glyph: str, column: str = "t", figure: str = "line-search") -> np.ndarray:
+        return np.array(page.evaluate(DRAWN, [figure, glyph]).get(column, []), dtype=float)
+
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished"], "the end of the run", 60)
+    tab.wait_until(lambda: drawn("curve").size > 30, "φ of the last search")
+
+    bars = {name: drawn("bars", name, "trials") for name in ("iteration", "trials")}
+    longest = int(np.argmax(bars["trials"]))
+    assert bars["trials"][longest] > 2
+    before = drawn("curve", "phi")
+    page.wait_for_timeout(500)
+    bar = page.evaluate(PLACE, ["trials", float(bars["iteration"][longest]), 1.0])
+    page.mouse.click(bar["x"], bar["y"])
+    tab.wait_until(lambda: drawn("trials").size == bars["trials"][longest], "the trials of that search")
+    tab.wait_until(lambda: not np.array_equal(drawn("curve", "phi"), before), "its φ")
+    said = f"the step to iteration {int(bars['iteration'][longest])}: "
+    tab.wait_until(lambda: page.get_by_text(said).is_visible(), "a sentence about it")
+
+    taken = drawn("by_armijo")
+    assert taken.tolist() == drawn("trials")[-1:].tolist(), "with its own σ the rule takes what it took"
+    sigma = page.get_by_role("slider", name="σ")
+    sigma.focus()
+    turned = time.monotonic()
+    page.keyboard.press("End")
+    tab.wait_until(lambda: drawn("by_armijo").tolist() != taken.tolist(), "another step", 5)
+    answered = time.monotonic() - turned
+    t, rule = drawn("by_armijo"), {name: drawn("rule", name) for name in ("t", "phi")}
+    phi = drawn("by_armijo", "phi")
+    assert t[0] < taken[0]
+    assert phi[0] <= rule["phi"][-1] / rule["t"][-1] * t[0] + 1e-12
+    assert answered < (ANSWERED + 0.1) * PATIENCE, "and the test looks ten times a second"

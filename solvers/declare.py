@@ -29,6 +29,7 @@ class Trait(enum.Flag):
     SLOPES = enum.auto()
     DUAL_COORDINATES = enum.auto()
     ONE_SCORE = enum.auto()
+    NO_KINKS = enum.auto()
 
 
 PHRASES = {
@@ -45,6 +46,7 @@ PHRASES = {
     Trait.SLOPES: "a loss whose slopes along a line are known, on both sides of a kink",
     Trait.DUAL_COORDINATES: "a hinge loss whose dual can be solved one sample at a time",
     Trait.ONE_SCORE: "a loss of one score a sample",
+    Trait.NO_KINKS: "a penalty without kinks",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 

@@ -20,6 +20,7 @@ from .methods.fobos import FOBOS
 from .methods.owlqn import OWLQN
 from .methods.prox_gradient import ProxGD
 from .methods.prox_qn import ProxQN
+from .methods.quasi_newton import BFGS, LBFGS, GradientDescent, SubBFGS, SubGD, SubLBFGS
 from .methods.sgd import SGDL1
 from .methods.solver import Solver
 from .methods.sparsa import SpaRSA
@@ -62,6 +63,12 @@ SOLVERS: dict[str, type[Solver]] = {
         BMRM,
         LsBMRM,
         OCAS,
+        GradientDescent,
+        SubGD,
+        BFGS,
+        LBFGS,
+        SubBFGS,
+        SubLBFGS,
     )
 }
 LOSSES: dict[str, type[Loss]] = {

@@ -72,7 +72,7 @@ class PairMemory:
         self.S.append(s)
         self.Y.append(y)
         k = len(self)
-        self.SS, self.SY = np.pad(self.SS, (0, 1)), np.pad(self.SY, (0, 1))
+        self.SS, self.SY = _grown(self.SS), _grown(self.SY)
         for i in range(k):
             self.pulse()
             self.SS[i, -1] = self.SS[-1, i] = self.S[i] @ s
@@ -149,6 +149,14 @@ class PairMemory:
             return None
         columns = np.array(pairs).reshape(len(pairs), pairs[0].size if pairs else 0)
         return columns @ columns.T
+
+
+def _grown(products: np.ndarray) -> np.ndarray:
+    """Add a row and a column of zeros."""
+    k = len(products)
+    out = np.zeros((k + 1, k + 1))
+    out[:k, :k] = products
+    return out
 
 
 def middle(SS: np.ndarray, SY: np.ndarray, gamma: float) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..compute.jit import kernel
 
@@ -21,6 +22,31 @@ class Rows(NamedTuple):
         if self.values.size == 0:
             return np.diff(self.starts).astype(float)
         return row_squares(self.starts, self.values)
+
+    def some(self, rows: np.ndarray, n_features: int, n_outputs: int) -> SomeRows:
+        """Copy a few rows, for products with them alone."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        entries = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        values = self.values[entries] if self.values.size else np.ones(entries.size)
+        X = sp.csr_array((values, self.features[entries], starts), shape=(rows.size, n_features))
+        return SomeRows(X, n_outputs)
+
+
+class SomeRows:
+    """A few rows of X, for weights with ``n_outputs`` a feature and no tail."""
+
+    def __init__(self, X: sp.csr_array, n_outputs: int) -> None:
+        self.X, self.n_outputs, self.nnz = X, n_outputs, X.nnz
+        self._transposed = X.T.tocsr()
+
+    def scores(self, v: np.ndarray) -> np.ndarray:
+        """Return the scores Z of these rows."""
+        return self.X @ v.reshape(-1, self.n_outputs)
+
+    def adjoint(self, G: np.ndarray) -> np.ndarray:
+        """Return Σ_i x_ij G_ic over these rows, for every weight (j, c)."""
+        return (self._transposed @ G).ravel()
 
 
 @kernel

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class Knows(NamedTuple):
-    """Tells which of the two measures a solver computes itself, for all or some of its iterates."""
+    """Tells which of the two measures a solver computes itself on every problem that it takes, for all or
+    some of its iterates."""
 
     violation: bool
     dual_gap: bool

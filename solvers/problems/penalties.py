@@ -115,7 +115,7 @@ class NoPenalty(Penalty):
     id = "none"
     name = "None"
     summary = "no penalty"
-    traits = Penalty.traits | Trait.NO_RIDGE
+    traits = Penalty.traits | Trait.NO_RIDGE | Trait.NO_KINKS
     sparse = False
     takes_lam = False
 
@@ -127,7 +127,7 @@ class L2(Penalty):
     id = "l2"
     name = "ℓ2 (ridge)"
     summary = "½‖w‖², keeps all weights small"
-    traits = Penalty.traits | Trait.RIDGE
+    traits = Penalty.traits | Trait.RIDGE | Trait.NO_KINKS
     sparse = False
 
     @property

@@ -206,7 +206,8 @@ class Run:
             if "bound" in iterate.live:
                 iterate.dual_gap = max(seen.objective - iterate.live["bound"], 0.0)
         measure = optimality.missing(self.problem, self.solver.knows)
-        if measure and iterate.w is not None and self._optimality.allows(self._cpu):
+        unknown = measure is not None and np.isnan(getattr(iterate, measure))
+        if unknown and iterate.w is not None and self._optimality.allows(self._cpu):
             with self._optimality.booked():
                 setattr(iterate, measure, optimality.measured(measure, self._observe(iterate.w)))
         if iterate.w is not None:

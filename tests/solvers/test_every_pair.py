@@ -19,12 +19,15 @@ PLUGIN = Path(__file__).resolve().parents[1] / "app" / "hinge_plugin.py"
 RATIO, RIDGE = 0.05, 0.01
 TOL = 1e-6
 #: Solvers that only come near an optimum, the passes they get for it, and how near: (f - f*)/|f*|.
-NEAR = {"sgd-l1": (1000, 0.01), "fobos": (200, 0.08)}
+NEAR = {"sgd-l1": (1000, 0.01), "fobos": (200, 0.08), "gd": (300, 0.01), "subgd": (300, 0.01)}
 #: The step that FOBOS would choose on a few noisy held-out instances is far too short for its 200 passes.
 PARAMS = {"fobos": {"eta0": 0.5}}
 
 #: Solvers of losses with kinks: how far from the minimum they may end after 3 CPU seconds, (f - f*)/f*.
-KINKED = {"dual-cd": 1e-7, "bmrm": 1e-5, "ls-bmrm": 1e-5, "ocas": 1e-5, "sgd-l1": 0.01, "fobos": 0.08}
+KINKED = {
+    **{"dual-cd": 1e-7, "bmrm": 1e-5, "ls-bmrm": 1e-5, "ocas": 1e-5, "sgd-l1": 0.01, "fobos": 0.08},
+    **{"gd": 0.1, "subgd": 0.1, "bfgs": 0.05, "lbfgs": 0.05, "subbfgs": 1e-3, "sublbfgs": 0.01},
+}
 
 ALL = [
     (kind, loss, penalty, storage)

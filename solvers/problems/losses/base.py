@@ -171,6 +171,12 @@ class BoundLoss:
         ahead = delta if side > 0 else -delta
         return side * self.subgradient_sup(scores.plus(t, delta), ahead).dot(ahead)
 
+    def ties(self, scores: Scores) -> np.ndarray:
+        """Return the instances with more than one subgradient at ``scores``, ascending; none of a smooth
+        loss."""
+        self._check_smooth("ties")
+        return np.zeros(0, dtype=np.int64)
+
     def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
         """Return a random extreme point of the subdifferential at ``scores``; of a smooth loss, the
         residual."""

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from ...declare import Trait
 from ..multilabel import ranking_loss
 from ..scores import Scores
 from .base import BoundLoss
@@ -62,6 +63,14 @@ class RowLoss(BoundLoss):
 
         self._each_chunk(task)
         return Scores(G, np.zeros(0))
+
+    def ties(self, scores: Scores) -> np.ndarray:
+        if Trait.SMOOTH in self.traits:
+            return np.zeros(0, dtype=np.int64)
+        # no two functions of a row have the same slope along it
+        apart = np.tile(np.sqrt(1.0 + np.arange(self.n_outputs)), (self.n_instances, 1))
+        up, down = (self.subgradient_sup(scores, Scores(d, scores.tail)).Z for d in (apart, -apart))
+        return np.flatnonzero((up != down).any(axis=1))
 
     def _each_chunk(self, task: Callable[[int, int], None]) -> None:
         """Call ``task(lo, hi)`` for runs of rows that stay in the cache, by the team."""

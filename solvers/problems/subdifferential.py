@@ -1,0 +1,75 @@
+"""All subgradients of f at a point, which differ only in what tied instances contribute."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .by_rows import SomeRows
+from .scores import Scores
+
+if TYPE_CHECKING:
+    from .point import Point
+
+#: Entries of tied rows, times outputs, up to which products with them are done in one go.
+AT_ONCE = 1_000_000
+#: Share of the entries of X in tied rows from which products with all of X are as fast.
+MOST = 0.25
+
+
+class Subdifferential:
+    """∂f(w) = s Aᵀ∂L(A w) + ridge w of a loss with ``Trait.SLOPES`` and a penalty without kinks.
+
+    ``g`` is the member for the ``residual`` given, or any one. The others differ from it by s AᵀΔ, where Δ is
+    zero but for the rows of tied instances: to find the member that is largest along a direction costs
+    two products with these rows of X alone. Valid until the point moves.
+    """
+
+    def __init__(self, point: Point, residual: Scores | None = None) -> None:
+        self.point, self.problem = point, point.problem
+        self.residual = point.residual if residual is None else residual
+        self.g = point.gradient() if residual is None else self.point.pulled_back(residual)
+
+    @cached_property
+    def ties(self) -> np.ndarray:
+        """Return the instances with more than one subgradient, ascending."""
+        return self.problem.loss.ties(self.point.scores)
+
+    @property
+    def single(self) -> bool:
+        """Tell whether f is differentiable here, so that ``g`` is the gradient."""
+        return self.ties.size == 0
+
+    def sup(self, p: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the subgradient g with the largest gᵀp, and that product: eq. (33) of Yu et al. 2010, for
+        any loss."""
+        if self.single:
+            return self.g, float(self.g @ p)
+        loss, rows, X = self._tied
+        if X is None:
+            delta = self.problem.design.scores(p)
+            residual = loss.subgradient_sup(self.point.scores, delta)
+            ridge = self.problem.penalty.ridge
+            slope = self.problem.scale * residual.dot(delta) + ridge * float(self.point.w @ p)
+            return self.point.pulled_back(residual), slope
+        tail = self.point.scores.tail
+        here, ahead = Scores(self.point.scores.Z[rows], tail), Scores(X.scores(p), np.zeros_like(tail))
+        change = self.problem.scale * (loss.subgradient_sup(here, ahead).Z - self.residual.Z[rows])
+        self.problem.design.touched += 2 * X.nnz
+        self.problem.pulse()
+        return self.g + X.adjoint(change), float(self.g @ p) + float(np.vdot(change, ahead.Z))
+
+    @cached_property
+    def _tied(self) -> tuple[object, np.ndarray | slice, SomeRows | None]:
+        """Return the loss of the tied instances, the rows of X they take, and these rows; all of the loss and
+        None where they are so many that products with X are as fast."""
+        problem, whole = self.problem, (self.problem.loss, slice(None), None)
+        if 4 * self.ties.size > problem.loss.n_instances:
+            return whole
+        loss, rows = problem.loss.subset(self.ties)
+        X = problem.design.by_rows().some(rows, problem.design.n_features, problem.design.n_outputs)
+        if X.nnz > MOST * problem.design.nnz or X.nnz * problem.design.n_outputs > AT_ONCE:
+            return whole
+        return loss, rows, X

@@ -251,7 +251,11 @@ class Design:
         """Call task((block, lo, hi)) over blocks and runs of ``features`` that keep a call short."""
         total = int(self.column_nnz[features].sum()) * width
         pieces = max(1, -(-total // (CHUNK * max(self.n_blocks, 1))))
-        cuts = np.linspace(0, features.size, pieces + 1).astype(int)
+        cuts = (
+            np.linspace(0, features.size, pieces + 1).astype(int)
+            if pieces > 1
+            else np.array([0, features.size])
+        )
         # one thread must own a part of the sum: threads take blocks, not pieces of a block
         blocks = range(self.n_blocks)
         runs = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
@@ -313,6 +317,12 @@ def copy_columns(starts, rows, values, features, new_starts, new_rows, new_value
 def adjoint_by_rows(starts, rows, values, features, G, out):
     """Add Σ_i x_i,features[q] G[i, c] over one block to out[q, c]; G is (block rows, outputs)."""
     m = G.shape[1]
+    if m == 1:
+        g = G.reshape(-1)
+        for q in range(features.size):
+            column = slice(starts[features[q]], starts[features[q] + 1])
+            out[q, 0] += gathered(rows[column], values[column], g)
+        return
     for q in range(features.size):
         p, end = starts[features[q]], starts[features[q] + 1]
         if values.size == 0:

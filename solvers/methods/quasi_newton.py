@@ -220,7 +220,8 @@ class LineMethod(Solver):
             return Ending("stalled", "no step along the negative gradient decreases f beyond rounding")
         slope = found.search.slope
         if slope >= 0.0:
-            return Ending("stalled", f"-B g does not lead downwards: the slope of f along it is {slope:.3g}")
+            upwards = f"-B g leads nowhere down from this kink: the slope of f along it is {slope:.3g}"
+            return Ending("stalled", f"{upwards}; subbfgs and sublbfgs would find a direction")
         return Ending("stalled", f"no step along p, where f has slope {slope:.3g}, passes the line search")
 
 

@@ -8,7 +8,7 @@ from ...compute.jit import kernel
 from .maxima import ties
 
 #: Lines that are sorted by insertion.
-FEW = 16
+FEW = 32
 
 
 @kernel

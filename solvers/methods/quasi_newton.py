@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 WINDOW = 5
 #: Factor of kmax in the last attempt to find a direction, with B = I.
 LAST_ATTEMPT = 10
+#: Share of the length of a subgradient that is rounding.
+NO_LENGTH = 1e-12
 #: Share of the free memory that a full matrix may take.
 MOST_OF_MEMORY = 0.5
 
@@ -202,11 +204,10 @@ class LineMethod(Solver):
             return None
         if p.sup >= 0.0:
             norm = math.sqrt(p.least)
-            return Ending(
-                "stalled",
-                f"no direction was found along which f falls, and the shortest subgradient met has norm "
-                f"{norm:.3g}{progress.sentence}",
-            )
+            if norm <= NO_LENGTH * float(np.linalg.norm(here.g)):
+                return Ending("converged", "0 is a subgradient up to rounding")
+            none = f"f falls along no direction found, and the shortest subgradient met has length {norm:.3g}"
+            return Ending("stalled", none + progress.sentence)
         if self.stagnation and progress.fell() <= self.stagnation * abs(point.objective):
             little = f"f fell by less than {self.stagnation:g} of itself in {WINDOW} iterations"
             return Ending("stalled", little + progress.sentence)

@@ -112,6 +112,10 @@ class BoundToy(BoundLoss):
         active, gradients = self.active(scores.Z[:, 0], d)
         return _residual(gradients[active[(gradients[active] @ d).argmax()]])
 
+    def ties(self, scores: Scores) -> np.ndarray:
+        active, gradients = self.active(scores.Z[:, 0])
+        return np.flatnonzero([np.ptp(gradients[active], axis=0).any()])
+
     def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
         active, gradients = self.active(scores.Z[:, 0])
         vertices = np.unique(gradients[active], axis=0)

@@ -272,7 +272,9 @@ def serve(
     plugins.load_all(files)
     listed = [*filter(None, [os.environ.get(plugins.VARIABLE)]), *files]
     environment = {**os.environ, plugins.VARIABLE: os.pathsep.join(listed)}
-    command = [sys.executable, "-m", "panel", "serve", str(ROOT / "app"), "--address", "localhost"]
+    # -P: the folder of a script would be looked at first for every module that is imported
+    script = str(Path(__file__).with_name("server.py"))
+    command = [sys.executable, "-P", script, "serve", str(ROOT / "app"), "--address", "localhost"]
     options = [word for name in host for word in (serving.HOST, name)]
     if memory is not None:
         options += [serving.MEMORY, str(serving.size(memory))]

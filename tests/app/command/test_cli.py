@@ -372,7 +372,7 @@ def test_serve_binds_to_this_machine_and_passes_the_rest_on(monkeypatch, tmp_pat
     plugin.write_text("")
     assert cli.main(["serve", "--plugin", str(plugin), "--port", "5010", "--show"]) == 0
     ((arguments, environment),) = calls
-    assert arguments[1:4] == ["-m", "panel", "serve"]
+    assert arguments[1:4] == ["-P", str(ROOT / "app" / "command" / "server.py"), "serve"]
     assert arguments[4:] == [str(ROOT / "app"), "--address", "localhost", "--port", "5010", "--show"]
     assert environment["SOLVERSCOPE_PLUGINS"] == str(plugin)
 

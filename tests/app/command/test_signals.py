@@ -127,3 +127,18 @@ def test_serve_ends_with_its_server(start, ending):
     assert "Traceback" not in err
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("localhost", port), timeout=10)
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="tells by /proc how far a process is")
+def test_server_that_is_interrupted_while_it_starts_ends_quietly(start):
+    process = start("serve", "--port", "0")
+    about = Path(f"/proc/{process.pid}")
+    until = time.monotonic() + 60
+    # it has become the server, which imports Panel: NumPy is there first
+    while "--address" not in (about / "cmdline").read_text() or "numpy" not in (about / "maps").read_text():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert "Traceback" not in out + err
+    assert process.returncode == 130

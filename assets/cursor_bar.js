@@ -62,22 +62,31 @@ export function render({model}) {
     if (state.head !== head) { head = state.head; place() }
   }
 
-  // Keys are the page's wherever the focus is, unless what has it needs them: text, menus and sliders do, and
-  // tabs that were reached by keys. A button keeps Enter alone, so that space never does two things.
-  const WRITES = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=combobox], [role=option], [role=listbox], [role=menu], [role=menuitem]"
+  // Keys are the page's wherever the focus is, unless what has it needs them: text, open menus and sliders do, and
+  // tabs and closed menus that were reached by keys: a choice by the pointer leaves the focus there as well. A
+  // button keeps Enter alone, so that space never does two things.
+  const WRITES = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=combobox][aria-expanded=true], [role=option], [role=listbox], [role=menu], [role=menuitem]"
+  const CLOSED = "div[role=combobox][aria-expanded=false]:not([aria-disabled=true])"
+  const OPENS = [" ", "ArrowUp", "ArrowDown"]
   const MOVES = "input[type=range], [role=slider]"
   const TICKS = "input[type=checkbox], input[type=radio]"
   const MESSAGES = {
     " ": {action: "space"}, ArrowLeft: {action: "by", by: -1}, ArrowRight: {action: "by", by: 1},
     Home: {action: "first"}, End: {action: "last"},
   }
-  let tabbing = false
+  let tabbing = false, opened = ""
   function taken(event) {
     const el = event.composedPath()[0]
     if (event.ctrlKey || event.metaKey || event.altKey || !(el instanceof Element)) { return true }
     const space = event.key === " "
     return el.matches(WRITES) || el.isContentEditable || el.matches(space ? TICKS : MOVES) ||
-      (!space && tabbing && el.matches("[role=tab]"))
+      (tabbing && el.matches(space ? CLOSED : `${CLOSED}, [role=tab]`))
+  }
+  // Panel's menus open by a click alone
+  function opens(event) {
+    const el = event.composedPath()[0]
+    return el instanceof Element && el.matches(CLOSED) && !(event.ctrlKey || event.metaKey || event.altKey) &&
+      (event.key === "Enter" || (tabbing && OPENS.includes(event.key)))
   }
   function keep(event) {
     event.preventDefault()
@@ -85,13 +94,20 @@ export function render({model}) {
   }
   function down(event) {
     if (event.key === "Tab") { tabbing = true }
+    if (event.repeat && event.key === opened) { return keep(event) }
+    opened = opens(event) ? event.key : ""
+    if (opened) {
+      keep(event)
+      event.composedPath()[0].click()
+      return
+    }
     const message = MESSAGES[event.key]
     if (!message || taken(event)) { return }
     keep(event)
     if (!(event.key === " " && event.repeat)) { send(message) }
   }
-  // some browsers press a button when space is let go
-  function up(event) { if (event.key === " " && !taken(event)) { keep(event) } }
+  // some browsers press a button when space is let go, and a menu that space has opened its first choice
+  function up(event) { if (event.key === " " && (opened === " " || !taken(event))) { keep(event) } }
   function pointed() { tabbing = false }
   const listeners = {keydown: down, keyup: up, pointerdown: pointed}
   for (const [name, listener] of Object.entries(listeners)) { document.addEventListener(name, listener, true) }

@@ -17,9 +17,22 @@ def paused(tab) -> None:
     tab.wait_until(lambda: tab.states() == ["paused"], "space pauses right after Run was clicked")
 
 
+def use_keys(tab, where: str) -> None:
+    """Move the cursor of a paused run by keys, run on and pause."""
+    page, slider = tab.page, tab.page.get_by_label("Iteration under the cursor")
+    for key, wanted in {"Home": "0", "ArrowRight": "1", "ArrowLeft": "0"}.items():
+        page.keyboard.press(key)
+        tab.wait_until(lambda wanted=wanted: slider.input_value() == wanted, f"{key} on {where}")
+    page.keyboard.press("End")
+    tab.wait_until(lambda: slider.input_value() == slider.get_attribute("max"), f"End on {where}")
+    for state in ("running", "paused"):
+        page.keyboard.press(" ")
+        tab.wait_until(lambda state=state: tab.states() == [state], f"{state} by space on {where}")
+
+
 def test_keys_work_wherever_the_focus_is_and_space_does_one_thing(visit):
     tab = visit(**SLOW)
-    page, slider = tab.page, tab.page.get_by_label("Iteration under the cursor")
+    page = tab.page
     paused(tab)
     run_name = page.locator(".row.run .label").first
     focused = [
@@ -31,19 +44,32 @@ def test_keys_work_wherever_the_focus_is_and_space_does_one_thing(visit):
     ]
     for place in focused:
         place.click()
-        page.keyboard.press("Home")
-        tab.wait_until(lambda: slider.input_value() == "0", f"Home on {place}")
-        page.keyboard.press("ArrowRight")
-        tab.wait_until(lambda: slider.input_value() == "1", f"right arrow on {place}")
-        page.keyboard.press("ArrowLeft")
-        tab.wait_until(lambda: slider.input_value() == "0", f"left arrow on {place}")
-        page.keyboard.press("End")
-        tab.wait_until(lambda: slider.input_value() == slider.get_attribute("max"), f"End on {place}")
-        page.keyboard.press(" ")
-        tab.wait_until(lambda: tab.states() == ["running"], f"space runs on {place}")
-        page.keyboard.press(" ")
-        tab.wait_until(lambda: tab.states() == ["paused"], f"space pauses on {place}")
+        use_keys(tab, str(place))
     assert page.get_by_role("tab", name="Steps").get_attribute("aria-selected") == "true"
+
+
+def test_a_menu_has_the_keys_while_it_is_open_and_where_it_was_reached_by_them(visit):
+    tab = visit(**SLOW)
+    page, menu = tab.page, tab.page.get_by_role("combobox", name="Scale")
+    paused(tab)
+    tab.choose("Scale", "linear")
+    page.get_by_role("listbox").wait_for(state="detached")
+    assert menu.evaluate("(el) => el.getRootNode().activeElement === el"), "it keeps the focus"
+    use_keys(tab, "a menu after a choice")
+    assert page.get_by_role("listbox").count() == 0
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    for key in (" ", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+        page.get_by_role("listbox").wait_for()
+        page.keyboard.press("Escape")
+        page.get_by_role("listbox").wait_for(state="detached")
+    page.keyboard.press("Enter")
+    page.get_by_role("listbox").wait_for()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    tab.wait_until(lambda: menu.text_content() == "log", "a choice by keys alone")
+    assert tab.states() == ["paused"]
 
 
 def test_keys_are_those_of_a_field_or_a_menu_that_has_the_focus(visit):
@@ -61,9 +87,9 @@ def test_keys_are_those_of_a_field_or_a_menu_that_has_the_focus(visit):
     box.focus()
     page.keyboard.press(" ")
     tab.wait_until(box.is_checked, "space ticks a box")
+    page.keyboard.press("Tab")
     page.get_by_role("combobox", name="Story").focus()
     page.keyboard.press(" ")
-    page.get_by_role("combobox", name="Story").click()
     page.get_by_role("listbox").wait_for()
     page.keyboard.press("End")
     page.keyboard.press("Escape")

@@ -46,11 +46,11 @@ class Pairs(RunPlot):
 
 
 class Scaling(RunPlot):
-    """γ of the matrix γI that the pairs are added to."""
+    """γ of the matrix B₀ that the pairs are added to: γI, or γ times a diagonal."""
 
     id = "memory-gamma"
     title = "Scaling γ"
-    y_label = "γ of B₀ = γI"
+    y_label = "γ of B₀"
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"y": self.drawable(known(rows["gamma"]))}
@@ -183,7 +183,7 @@ class Memory(ProbeView):
         held = "Q has" if seen["inner_iterations"] >= 0 else "S and Y have"
         said = f"<p><b>{html.escape(trace.info['label'])}</b> at iteration {number(iteration)}: "
         if not pairs:
-            return said + "no pairs, B = γI.</p>"
+            return said + "no pairs, B = B₀.</p>"
         said += f"{number(pairs)} {'pair' if pairs == 1 else 'pairs'}; {held} {number(2 * pairs)} columns of "
         said += f"{number(rows)} numbers, {number(2 * pairs * WORD * rows / 1e6, 3)} MB"
         if size is not None and rows < size:

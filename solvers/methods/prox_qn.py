@@ -13,6 +13,7 @@ from ..compute.jit import kernel
 from ..declare import Trait, as_printed, param
 from ..parts.linesearch import Found
 from ..parts.memory import PairMemory
+from ..problems.penalties import soft_threshold
 from ..problems.working_set import WorkingSet
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 NO_DECREASE = 1e-22
 #: Coordinates one kernel call visits in a sweep.
 SWEEP_CHUNK = 100_000
+#: What an iteration does for each score besides the inner problem, in updates of one number of d̂.
+SCORE_WORK = 8
+#: Ratio of curvatures beyond which D is that of the Hessian where ``diagonal`` is auto; how many weights are
+#: looked at; and the least curvature, in units of the mean.
+SPREAD, SAMPLE, FLOOR = 100.0, 100_000, 1e-6
 #: Number of weights above which the first iteration is not done on all of them.
 HUGE = 10_000_000
 
@@ -41,6 +47,15 @@ class ProxQN(Solver):
     clears the memory. The paper's γ = sᵀy/sᵀs makes directions so long that most searches back off; the
     default ‖y‖/‖s‖ is the geometric mean of it and of the yᵀy/sᵀy usual for L-BFGS, whose steps are accepted
     but short. ``memory=full`` keeps all pairs and the first γ that a pair gives, as Theorem 1 asks.
+
+    Line 20 allows ⌊d/|A|⌋ sweeps to balance the inner problem against the rest of an iteration; where that
+    is 1 although a sweep costs next to nothing (few weights, many samples), steps are far too short. So the
+    default counts the work of both.
+
+    B₀ of section 2.1 is γD, D diagonal and fixed within an epoch. Weights of rare and of frequent features
+    curve unlike each other; D = h^½, with h the diagonal of the Hessian where the epoch begins, makes them
+    more alike, and does better than h itself. The pairs and the inner problem are those of the weights D^½w,
+    in which B₀ is γI and each weight has a λ of its own, λ/D_j^½.
     """
 
     id = "prox-qn"
@@ -48,7 +63,10 @@ class ProxQN(Solver):
     summary = "proximal quasi-Newton on a working set that shrinks in epochs"
     paper = "Zhong et al. 2014, Algorithm 2"
     needs = Trait.SMOOTH | Trait.SEPARABLE
-    presets = as_printed(memory=10, max_inner=10, gamma="ys/ss", gamma0=1.0, shrink_first="off")
+    presets = as_printed(
+        **{"memory": 10, "max_inner": 10, "balance": "size"},
+        **{"gamma": "ys/ss", "gamma0": 1.0, "diagonal": "off", "shrink_first": "off"},
+    )
 
     memory: int | str = param(30, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",))
     shrinking: bool = param(True, "confine iterations to a working set that shrinks within an epoch")
@@ -58,11 +76,20 @@ class ProxQN(Solver):
         choices=("auto", "on", "off"),
     )
     max_inner: int = param(30, "most sweeps of coordinate descent over the inner problem", low=1, high=10_000)
-    balance: bool = param(True, "fewer sweeps on large working sets: min(max_inner, ⌊d/|A|⌋)")
+    balance: str = param(
+        "work",
+        "fewer sweeps on large working sets: ⌊d/|A|⌋ (size), or more while they cost less than the rest",
+        choices=("work", "size", "off"),
+    )
     order: str = param("cyclic", "order of coordinates in a sweep", choices=("cyclic", "random"))
     beta: float = beta_param()
     sigma: float = sigma_param()
     gamma: str = param("y/s", "scaling of B₀ from the newest pair", choices=("ys/ss", "y/s", "yy/sy"))
+    diagonal: str = param(
+        "auto",
+        "B₀ = γD, D = h^½ by the Hessian's diagonal h; off: γI; auto: where h spreads over more than 100",
+        choices=("auto", "on", "off"),
+    )
     gamma0: float = param(0.0, "γ of the first iteration; 0 measures it along the first direction", low=0.0)
     cooling_start: float = cooling_start_param()
     cooling: float = cooling_param()
@@ -132,6 +159,7 @@ class _State:
         self.V0 = max(problem.violation_at_zero(), sys.float_info.min)
         self.aim = problem.aim(solver.tol)
         self.inner, self.sweeps = _InnerProblem(solver, problem), 0
+        self.metric = Metric(solver.diagonal, problem)
         self.memory = PairMemory(None if solver.memory == "full" else solver.memory)
         self.curvature: float | None = None
         self.point = problem.at(w0)
@@ -159,6 +187,7 @@ class _State:
         if self.solver.shrinking and not keep.all():
             self.A, self.g = tested.restrict(keep), g[keep]
             self.memory.restrict(keep)
+            self.metric.restrict(keep)
         self.M_hat = M
         returned = _returned(self.point, self.dropped_from)
         return ShrinkTest(tested, g, self.lam, self.lam - slack, M, self.eps_s * self.V0, returned)
@@ -175,11 +204,13 @@ class _State:
         self.A, self.g = self.problem.design.working_set(), self.point.gradient()
         self.eps_s = max(solver.tol, solver.cooling * min(self.eps_s, self.point.violation() / self.V0))
         self.memory.clear()
+        self.metric.clear()
         self.events += ("epoch-start", "memory-cleared")
 
     def search(self) -> Found[Point]:
         """Search along the solution d of the inner problem (lines 19 to 33); where no step decreases f, clear
         the pairs and search once more."""
+        self.metric.measure(self.point, self.A)
         if self.gamma == 0.0:
             self.gamma = self._first_curvature()
         w = self.A.take(self.point.w)
@@ -192,8 +223,9 @@ class _State:
 
     def _direction(self, w: np.ndarray) -> np.ndarray:
         """Solve the inner problem on A at ``w``, the weights there, for d (lines 19 to 28)."""
-        d, self.sweeps = self.inner.solve(w, self.g, self.lam, self.memory, self.gamma)
-        return d
+        r = self.metric.root
+        d, self.sweeps = self.inner.solve(r * w, self.g / r, self.lam / r, self.memory, self.gamma)
+        return np.where(d == -r * w, -w, d / r)
 
     def _search_along(self, d: np.ndarray, w: np.ndarray) -> Found[Point]:
         """Backtrack along d until Armijo's rule holds (lines 29 to 33), unless d promises no more than
@@ -209,7 +241,8 @@ class _State:
         the pairs, when the next direction needs them."""
         self.point = found.point
         g = self.point.gradient(self.A)
-        self.curvature = self.memory.push(found.t * found.search.d, g - self.g)
+        s, y = found.t * found.search.d, g - self.g
+        self.curvature = self.memory.push(self.metric.root * s, y / self.metric.root)
         self.g = g
         if self.curvature is None:
             self.events += ("curvature-skipped",)
@@ -234,31 +267,71 @@ class _State:
         return Iterate.at(self.point, n, active=self.A, found=found, memory=self.memory, live=live, **known)
 
     def _first_curvature(self) -> float:
-        """Measure γ as pᵀ∇²F p / pᵀp along p = S(w - g, λ) - w, the direction that B = I gives."""
-        w = self.A.take(self.point.w)
-        p = self.problem.penalty.prox(w - self.g, 1.0) - w
-        length = float(p @ p)
+        """Measure γ as pᵀ∇²F p / pᵀDp along p = S(w - D⁻¹g, λD⁻¹) - w, the direction that B = D gives."""
+        w, D = self.A.take(self.point.w), self.metric.root**2
+        p = soft_threshold(w - self.g / D, self.lam / D) - w
+        length = float(p @ (D * p))
         curvature = self.problem.line(self.point, p, self.A).curvature() if length else 0.0
         return curvature / length if curvature > 0.0 else 1.0
 
 
+class Metric:
+    """D of B₀ = γD on the working set, by ``root`` = D^½: made where an epoch begins, and kept in it."""
+
+    def __init__(self, choice: str, problem: Problem) -> None:
+        known = Trait.DIAGONAL_HESSIAN in problem.loss.traits
+        self.choice = choice if known else "off"
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget D, so that it is measured where the next epoch begins."""
+        self.root: np.ndarray | None = None
+
+    def restrict(self, mask: np.ndarray) -> None:
+        """Keep only the members where ``mask`` holds."""
+        if self.root is not None:
+            self.root = self.root[mask]
+
+    def measure(self, point: Point, active: WorkingSet) -> None:
+        """Make D for an epoch, if it has none yet: the roots of the Hessian's diagonal at ``point``."""
+        if self.root is not None:
+            return
+        self.root = np.ones(len(active))
+        if self.choice == "off":
+            return
+        h = point.hessian_diagonal(active)
+        if self.choice == "auto":
+            self.choice = "on" if spreads(h) else "off"
+        mean = float(h.mean())
+        if self.choice == "on" and mean > 0.0:
+            self.root = np.maximum(h, FLOOR * mean) ** 0.25
+
+
 class _InnerProblem:
-    """min_d gᵀd + ½dᵀBd + λ‖w + d‖₁ by coordinate descent (section 2.2)."""
+    """min_d gᵀd + ½dᵀBd + Σ_j λ_j|w_j + d_j| by coordinate descent (section 2.2)."""
 
     def __init__(self, solver: ProxQN, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
         self.rng = np.random.default_rng(solver.seed)
 
+    def _most(self, size: int, rank: int) -> int:
+        """Return the most sweeps over ``size`` weights with B of this rank (line 20)."""
+        most, design = self.solver.max_inner, self.problem.design
+        if self.solver.balance == "off":
+            return most
+        fair = self.problem.size // size
+        if self.solver.balance == "work":
+            fair = max(fair, SCORE_WORK * design.n_rows * design.n_outputs // (rank * size))
+        return max(1, min(most, fair))
+
     def solve(
-        self, w: np.ndarray, g: np.ndarray, lam: float, memory: PairMemory, gamma: float
+        self, w: np.ndarray, g: np.ndarray, lam: np.ndarray, memory: PairMemory, gamma: float
     ) -> tuple[np.ndarray, int]:
-        """Return d and the sweeps it took (lines 19 to 28): at most min(max_inner, ⌊d/|A|⌋), at least one."""
+        """Return d and the sweeps it took (lines 19 to 28): at least one. ``lam`` has a λ for each weight."""
         B = memory.compact(gamma)
         if B.rank == 0:  # B = γI separates: one closed-form step is exact
-            return self.problem.penalty.prox(w - g / gamma, 1.0 / gamma) - w, 1
-        most = self.solver.max_inner
-        if self.solver.balance:
-            most = max(1, min(most, self.problem.size // w.size))
+            return soft_threshold(w - g / gamma, lam / gamma) - w, 1
+        most = self._most(w.size, B.rank)
         d = np.zeros_like(w)
         sweeps, moved = 0, np.inf
         while sweeps < most and moved > 0.0:
@@ -283,6 +356,13 @@ def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:
     if active is not None and not active.full:
         support = active.coordinates[support]
     return support[np.isin(support, dropped_from.coordinates, assume_unique=True, invert=True)]
+
+
+def spreads(h: np.ndarray) -> bool:
+    """Tell whether curvatures differ by more than ``SPREAD`` between the least and the largest hundredth."""
+    h = h[:: max(1, h.size // SAMPLE)]
+    low, high = np.quantile(h[h > 0.0], [0.01, 0.99]) if np.any(h > 0.0) else (1.0, 1.0)
+    return bool(high > SPREAD * low)
 
 
 def shrink(w: np.ndarray, g: np.ndarray, lam: float, slack: float) -> tuple[np.ndarray, float]:
@@ -334,7 +414,7 @@ def sweep(order, w, g, lam, gamma, diagonal, Q, Q_hat, d, d_hat):
         for k in range(rank):
             Bd -= Q[j, k] * d_hat[k]
         a, b, c = diagonal[j], g[j] + Bd, w[j] + d[j]
-        u, threshold = c - b / a, lam / a
+        u, threshold = c - b / a, lam[j] / a
         target = max(u - threshold, 0.0) + min(u + threshold, 0.0)
         z = target - c
         if z != 0.0:

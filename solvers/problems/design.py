@@ -150,6 +150,14 @@ class Design:
         """Return Σ_i x_ij² of each column, made at the first call."""
         return self.derived("column squares", lambda: column_squares(self.starts, self.values))
 
+    def squared(self) -> Design:
+        """Return the design of the x_ij²; that of a matrix of ones is itself."""
+        if self.binary:
+            return self
+        other = copy.copy(self)
+        other.values = self.values * self.values
+        return other
+
     def head(self, n: int) -> Design:
         """Return the first ``n`` rows, with only the features that occur in them."""
         lo, hi = self.starts[0, 0], self.starts[0, -1]

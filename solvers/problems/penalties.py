@@ -281,9 +281,9 @@ def sup_norm(g: np.ndarray) -> float:
     return float(max(g.max(initial=0.0), -g.min(initial=0.0)))
 
 
-def soft_threshold(v: np.ndarray, threshold: float) -> np.ndarray:
-    """Return S(v, τ) = sign(v) max(|v| - τ, 0), entry by entry."""
-    return v - np.clip(v, -threshold, threshold) if threshold else v.copy()
+def soft_threshold(v: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
+    """Return S(v, τ) = sign(v) max(|v| - τ, 0), entry by entry; τ is one for all, or each has its own."""
+    return v - np.clip(v, -threshold, threshold) if np.any(threshold) else v.copy()
 
 
 def min_norm_subgradient(w: np.ndarray, g: np.ndarray, l1: float) -> np.ndarray:

@@ -89,6 +89,16 @@ class Point:
             g += ridge * (self.w if part is None else part.take(self.w))
         return g
 
+    def hessian_diagonal(self, active: WorkingSet) -> np.ndarray:
+        """Return ∂²/∂w_j² of the smooth part, an entry a member of ``active``; with
+        ``Trait.DIAGONAL_HESSIAN``. Within an instance, scores that move together count as if each moved
+        alone."""
+        design, loss, G = self.problem.design, self.problem.loss, self.residual.Z
+        h = Scores(loss.diagonal(G, np.arange(design.n_rows)), loss.tail_diagonal(self.scores))
+        # columns gathered for gradients hold x, not x²
+        alone = active if active.full else design.working_set(active.coordinates)
+        return self.problem.scale * design.squared().adjoint(h, alone) + self.problem.penalty.ridge
+
     def violation(self) -> float:
         """Return the largest entry (or block norm) of the minimum-norm subgradient over all weights; nan
         where the loss has no gradient, since one subgradient does not tell it."""

@@ -22,7 +22,7 @@ PRINTED = {
     "fista-cst": {"constant": "paper", "restart": False},
     "prox-qn": {
         **{"gamma0": 1.0, "shrink_first": "off", "max_inner": 10, "memory": 10, "gamma": "ys/ss"},
-        **{"balance": True, "order": "cyclic", "shrinking": True},
+        **{"balance": "size", "diagonal": "off", "order": "cyclic", "shrinking": True},
     },
     "sgd-l1": {"schedule": "exponential", "stale": True},
     "crf-bcd": {"damping": True, "shrinking": False},

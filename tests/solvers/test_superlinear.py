@@ -29,7 +29,7 @@ def ratios():
             memory=memory,
             gamma0=0.0,
             shrinking=False,
-            balance=False,
+            balance="off",
             max_inner=2000,
             tol=1e-15,
         )

@@ -212,6 +212,10 @@ class BoundLoss:
         ``Trait.DIAGONAL_HESSIAN``."""
         raise TypeError(f"{type(self).__name__} does not define diagonal")
 
+    def tail_diagonal(self, scores: Scores) -> np.ndarray:
+        """Return ∂²L/∂tail² of single entries of the tail; with ``Trait.DIAGONAL_HESSIAN``."""
+        return np.zeros(0)
+
     def curvature(self, tight: bool) -> np.ndarray:
         """Return upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row: as low as is known if
         ``tight``, else the paper's; with ``Trait.LIPSCHITZ``."""

@@ -86,7 +86,7 @@ def test_at_the_cursor_curvature_products_and_eigenvalues_are_those_of_the_pairs
 
 def test_without_pairs_it_says_so(trace):
     view = at(trace, 0)
-    assert "no pairs, B = γI" in view._said.object
+    assert "no pairs, B = B₀" in view._said.object
     assert not view._at_cursor.visible
     view.cursor.place(trace, 3)
     assert view._at_cursor.visible

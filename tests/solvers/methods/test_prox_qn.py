@@ -1,5 +1,6 @@
 import dataclasses
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -54,8 +55,9 @@ def random_memory(n, k, seed=0):
 class Sized:
     """A problem of which the inner one only needs these."""
 
-    def __init__(self, size, lam):
+    def __init__(self, size, lam, rows=0):
         self.size, self.penalty = size, solvers.problems.penalties.L1(lam)
+        self.design = SimpleNamespace(n_rows=rows, n_outputs=1)
 
     def pulse(self):
         pass
@@ -85,7 +87,7 @@ def test_the_inner_problem_is_solved_as_a_dense_one(order, k):
         options={"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-10},
     )
     solver = ProxQN(max_inner=10_000, order=order)
-    d, _ = _InnerProblem(solver, Sized(n * 10_000, lam)).solve(w, g, lam, memory, gamma)
+    d, _ = _InnerProblem(solver, Sized(n * 10_000, lam)).solve(w, g, np.full(n, lam), memory, gamma)
     assert model(np.concatenate([np.maximum(w + d, 0), np.maximum(-w - d, 0)]))[0] == pytest.approx(
         best.fun, abs=1e-9
     )
@@ -102,7 +104,9 @@ def test_every_sweep_leaves_exact_zeros_and_lowers_the_model(sweeps):
     rng = np.random.default_rng(0)
     memory = random_memory(n, 5)
     w, g = rng.normal(size=n), rng.normal(size=n)
-    d, done = _InnerProblem(ProxQN(max_inner=sweeps), Sized(n * 100, lam)).solve(w, g, lam, memory, gamma)
+    d, done = _InnerProblem(ProxQN(max_inner=sweeps), Sized(n * 100, lam)).solve(
+        w, g, np.full(n, lam), memory, gamma
+    )
     assert done == sweeps
     left = np.abs(w + d)
     assert np.count_nonzero(left == 0) > 20
@@ -121,11 +125,58 @@ def test_sweeps_are_balanced_against_the_size_of_the_working_set():
         (100, {}, 3),
         (10_000, {}, 30),
         (10_000, {"max_inner": 4}, 4),
-        (30, {"balance": False, "max_inner": 6}, 6),
+        (30, {"balance": "off", "max_inner": 6}, 6),
         (10, {}, 1),
     ):
-        _, sweeps = _InnerProblem(ProxQN(**params), Sized(size, 0.01)).solve(w, g, 0.01, memory, 1.0)
+        _, sweeps = _InnerProblem(ProxQN(**params), Sized(size, 0.01)).solve(
+            w, g, np.full(n, 0.01), memory, 1.0
+        )
         assert sweeps == expected, (size, params)
+
+
+def test_sweeps_that_cost_less_than_the_scores_are_not_saved():
+    n, memory = 30, random_memory(30, 3)  # B has rank 6
+    w, g = np.zeros(n), np.random.default_rng(1).normal(size=n)
+    for rows, balance, expected in ((180, "work", 8), (100_000, "work", 30), (100_000, "size", 1)):
+        inner = _InnerProblem(ProxQN(balance=balance), Sized(30, 0.01, rows))
+        assert inner.solve(w, g, np.full(n, 0.01), memory, 1.0)[1] == expected, (rows, balance)
+
+
+def test_a_few_weights_of_many_samples_take_few_iterations():
+    """With one sweep an iteration, ⌊d/|A|⌋ where most weights stay, it took many times as many."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 20)) @ rng.normal(size=(20, 60)) + rng.normal(size=(3000, 60))
+    y = np.where(X @ rng.normal(size=60) + 20 * rng.normal(size=3000) > 0, 1, -1)
+    problem = solvers.make_problem(X, y, loss="logistic", lam_ratio=1e-3)
+    whole, one = (len(iterates(problem, tol=1e-6, balance=b, most=3000)[0]) for b in ("work", "size"))
+    assert 2 * whole < one
+
+
+@pytest.mark.parametrize("make", [multiclass, chains])
+def test_the_metric_is_the_diagonal_of_the_hessian(make):
+    problem = solvers.make_problem(make(n=30, d=12), lam_ratio=0.1)
+    rng = np.random.default_rng(0)
+    w = 0.1 * rng.normal(size=problem.size)
+    h = problem.at(w).hessian_diagonal(problem.design.working_set())
+    step = 1e-5
+    for j in rng.choice(problem.size, 25, replace=False):
+        e = np.zeros(problem.size)
+        e[j] = step
+        second = (problem.at(w + e).gradient()[j] - problem.at(w - e).gradient()[j]) / (2 * step)
+        # of a chain, covariances between tokens are left out
+        assert h[j] == pytest.approx(second, rel=1e-4, abs=1e-9) or make is chains
+    part = problem.design.working_set(np.arange(3, problem.size, 4))
+    np.testing.assert_allclose(problem.at(w).hessian_diagonal(part), h[3::4], rtol=1e-12)
+
+
+def test_weights_of_unlike_features_take_fewer_iterations_by_their_curvature():
+    data = binary(n=500, d=60, seed=3)
+    X = np.asarray(data.train.X.todense() if hasattr(data.train.X, "todense") else data.train.X)
+    X = X * np.logspace(-2, 1, X.shape[1])
+    problem = solvers.make_problem(X, data.train.y, loss="logistic", lam_ratio=0.01)
+    metric, plain = (len(iterates(problem, tol=1e-6, diagonal=d, most=3000)[0]) for d in ("on", "off"))
+    assert 1.5 * metric < plain
+    assert len(iterates(problem, tol=1e-6, most=3000)[0]) == metric  # auto sees the spread
 
 
 def test_long_sweeps_are_cut_and_pulse_in_between(monkeypatch):
@@ -133,11 +184,11 @@ def test_long_sweeps_are_cut_and_pulse_in_between(monkeypatch):
     rng = np.random.default_rng(1)
     w, g = rng.normal(size=n), rng.normal(size=n)
     whole = Sized(300, 0.1)
-    d, _ = _InnerProblem(ProxQN(), whole).solve(w, g, 0.1, memory, 1.0)
+    d, _ = _InnerProblem(ProxQN(), whole).solve(w, g, np.full(n, 0.1), memory, 1.0)
     monkeypatch.setattr(module, "SWEEP_CHUNK", 7)
     beats = []
     whole.pulse = lambda: beats.append(1)
-    cut, sweeps = _InnerProblem(ProxQN(), whole).solve(w, g, 0.1, memory, 1.0)
+    cut, sweeps = _InnerProblem(ProxQN(), whole).solve(w, g, np.full(n, 0.1), memory, 1.0)
     np.testing.assert_array_equal(cut, d)
     assert len(beats) == 5 * sweeps
 
@@ -165,7 +216,9 @@ PARAMS = [
     {"gamma": "ys/ss"},
     {"gamma0": 1.0},
     {"max_inner": 1},
-    {"balance": False, "max_inner": 20},
+    {"balance": "off", "max_inner": 20},
+    {"balance": "size"},
+    {"diagonal": "on"},
     {"beta": 0.1, "sigma": 0.3},
     {"cooling_start": 1.0, "cooling": 0.5},
 ]
@@ -276,9 +329,10 @@ def test_full_memory_converges_superlinearly():
     data = binary(n=200, d=20, density=1.0)
     hard = dataclasses.replace(data, train=dataclasses.replace(data.train, X=data.train.X * scale))
     logistic = solvers.make_problem(hard, lam_ratio=0.001)
+    exact = {"shrinking": False, "balance": "off", "max_inner": 50, "diagonal": "off"}
     gaps = {}
     for memory in ("full", 10):
-        found, _ = iterates(logistic, memory=memory, shrinking=False, balance=False, max_inner=50, tol=1e-9)
+        found, _ = iterates(logistic, memory=memory, tol=1e-9, **exact)
         gaps[memory] = np.array([it.objective for it, *_ in found])
     best = min(f[-1] for f in gaps.values())
     ratios = {}

@@ -60,6 +60,11 @@ class DualCD(Solver):
     def dense_vectors(self) -> int:
         return 3
 
+    def refuses(self, problem: Problem) -> str | None:
+        if getattr(problem.loss.declared, "rescale", "margin") != "margin":
+            return f"{self.id} knows the dual of rescale=margin alone: choose that, or another solver"
+        return super().refuses(problem)
+
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = np.random.default_rng(self.seed).integers(1, 2**63, 1, dtype=np.uint64)
         dual = _Binary(problem, w0) if problem.loss.n_outputs == 1 else _Multiclass(problem, w0)

@@ -29,7 +29,7 @@ class MulticlassHinge(Loss):
     summary = "the worst class that comes too near the true one (Crammer and Singer)"
     paper = "Yu et al. 2010, eq. (42)"
     kinds = ("multiclass",)
-    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
+    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE | Trait.DUAL_COORDINATES
     sample_code = MULTICLASS_MAX
     average = True
 
@@ -47,7 +47,15 @@ class MulticlassHinge(Loss):
 class BoundMulticlassMax(MaximumLoss):
     """The multiclass hinge loss for labels ``y`` from 0 to m - 1, with Δ and ρ of their lines."""
 
+    least = 0.0
+
     margins: np.ndarray
+
+    @property
+    def label_costs(self) -> np.ndarray:
+        """Return Δ by true label, then the other one, (m, m)."""
+        m = self.n_outputs
+        return np.ascontiguousarray(np.broadcast_to(self.margins[0], (m, m)).T * (1.0 - np.eye(m)))
 
     @property
     def most_breakpoints(self) -> int:

@@ -50,6 +50,8 @@ class BoundMultilabelMax(Ranking, MaximumLoss):
     pair. Any other Δ takes all pairs. Ties of pairs are not settled then: no scores make all of them equal.
     """
 
+    least = 0.0
+
     margins: np.ndarray
 
     @property

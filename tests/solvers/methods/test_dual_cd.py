@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import solvers
 from solvers.methods.dual_kernels import project, shuffle
 from tests.solvers.convex import Program
-from tests.solvers.helpers import binary, dense_of
+from tests.solvers.helpers import binary, dense_of, multiclass
 
 LAM = 0.01
 
@@ -120,3 +120,52 @@ def test_orders_are_permutations_drawn_alike():
         assert sorted(order) == list(range(10))
         first[order[0]] += 1
     assert np.abs(first - 500).max() < 5 * np.sqrt(500)
+
+
+@pytest.mark.parametrize("storage", ["dense", "binary"])
+def test_several_labels_have_simplices_for_dual_variables(storage):
+    """The bound is D of p in the simplices, computed here; shrinking leaves pairs of sample and label out."""
+    data = multiclass(n=400, storage=storage, seed=5)
+    problem, trace = solved(data, "multiclass-hinge")
+    least = Program(data, "multiclass-hinge", "l2", LAM, True).least()
+    assert trace.status == "converged"
+    assert trace.result["objective"] == pytest.approx(least, rel=1e-8)
+    bound = trace.objective - trace.dual_gap
+    assert np.diff(bound).min() >= -1e-14
+    assert bound.max() <= least * (1.0 + 1e-8)
+    assert trace.working_set.max() == 400 * problem.loss.n_outputs
+    assert trace.working_set.min() <= 0.8 * trace.working_set.max()
+
+
+def test_costs_of_labels_enter_the_dual():
+    """With Δ twice as large, and λ half as large, w is twice as large: f, too."""
+    data = multiclass(seed=6)
+    one, two = (
+        solvers.make_problem(
+            data, loss="multiclass-hinge", penalty="l2", lam=lam, loss_params={"label_loss": delta}
+        )
+        for lam, delta in ((0.02, 1), (0.01, 2))
+    )
+    solver = solvers.make_solver("dual-cd")
+    f, g = (solvers.solve(p, solver, tol=1e-10).result["objective"] for p in (one, two))
+    assert g == pytest.approx(2.0 * f, rel=1e-8)
+
+
+def test_costs_are_by_true_label_first():
+    """The bound holds, and is reached, where Δ is not symmetric."""
+    data, delta = multiclass(m=3, seed=7), np.array([[0.0, 1.0, 3.0], [2.0, 0.0, 1.0], [0.5, 4.0, 0.0]])
+    params = {"label_loss": ";".join(",".join(map(str, row)) for row in delta)}
+    problem = solvers.make_problem(data, loss="multiclass-hinge", penalty="l2", lam=LAM, loss_params=params)
+    trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-9, max_seconds=10.0)
+    assert trace.status == "converged"
+    Z = dense_of(data.train.X) @ problem.unpack(trace.w)[0]
+    y = data.train.y
+    loss = (Z + delta.T[y] - Z[np.arange(y.size), y][:, None]).max(axis=1).mean()
+    assert trace.result["objective"] == pytest.approx(loss + 0.5 * LAM * trace.w @ trace.w, rel=1e-12)
+
+
+def test_slack_rescaling_is_refused_in_a_sentence():
+    problem = solvers.make_problem(
+        multiclass(), loss="multiclass-hinge", penalty="l2", lam=LAM, loss_params={"rescale": "slack"}
+    )
+    assert "rescale=margin" in solvers.make_solver("dual-cd").refuses(problem)

@@ -55,7 +55,7 @@ class Looked:
 
     study: Study
     picture: Picture
-    armijo: Found[float]
+    armijo: Found[float] | None
     wolfe: Found[float] | None
     random: np.ndarray
 
@@ -225,7 +225,7 @@ class LineSearch(ProbeView):
         study.pulse = pulse
         try:
             picture = study.drawn(*(study.near if zoomed else study.window))
-            armijo = study.armijo(rules["sigma"], rules["beta"])
+            armijo = study.armijo(rules["sigma"], rules["beta"]) if study.promised < 0.0 else None
             wolfe = study.wolfe(rules["c1"], rules["c2"], decay) if study.has_slopes else None
             random = study.random_slopes() if models and study.has_slopes else np.zeros(0)
         finally:
@@ -306,7 +306,7 @@ class LineSearch(ProbeView):
             said += f"the longest search on the way to iteration {number(iteration)}, "
             said += f"in {_row(trace, block)}: "
         if not tried:
-            return said + "nothing was tried."
+            return said + "f does not fall along the direction, and no step was taken."
         if not taken(seen).any():
             return said + f"{number(tried)} {'trial' if tried == 1 else 'trials'}, and no step was accepted."
         t, value, allowed = (float(seen[name][-1]) for name in ("t", "phi", "allowed"))
@@ -365,7 +365,7 @@ def on_line(looked: Looked, rules: dict[str, float], models: bool) -> dict[str, 
         data["kinks"] = {"t": np.array(kinks), "phi": np.interp(kinks, picture.t, picture.phi) - f}
     if study.segment is not None:
         data["segment"] = {"x0": [study.segment[0]], "x1": [min(study.segment[1], 2.0 * study.window[1])]}
-    if looked.armijo.t > 0.0:
+    if looked.armijo is not None and looked.armijo.t > 0.0:
         data["by_armijo"] = {"t": [looked.armijo.t], "phi": [study.phi(looked.armijo.t) - f]}
     if looked.wolfe is None:
         return data
@@ -405,6 +405,9 @@ def along(t: np.ndarray, study: Study, random: np.ndarray) -> dict[str, Any]:
 def would(looked: Looked, rules: dict[str, float]) -> str:
     """Say what the rules would have accepted, and after how many trials."""
     number = theme.number
+    if looked.armijo is None:
+        slope = f": its slope is {number(looked.study.slope(0.0))}" if looked.study.has_slopes else ""
+        return f"No rule has a step here, f does not fall along the direction{slope}."
 
     def ending(found: Found[float]) -> str:
         count = f"{number(found.trials)} {'trial' if found.trials == 1 else 'trials'}"

@@ -13,6 +13,7 @@ from app.views.study import MARKED, Study
 from solvers import LINE, Iterate
 from solvers.parts.linesearch import Search
 from solvers.runs.lines import kept
+from solvers.runs.probes import ProbeStore
 
 
 @pytest.fixture(scope="module")
@@ -97,15 +98,35 @@ def test_rules_begin_at_one_where_an_exact_search_tried_nothing(hinge):
     assert found.search.promised == pytest.approx(float(Study(hinge, seen).slope(0.0)))
 
 
+def test_where_f_does_not_fall_no_rule_has_a_step(hinge):
+    w = np.zeros(hinge.size)
+    d = hinge.at(w).gradient()
+    search = Search(hinge.at(w).objective, d, active=hinge.design.working_set())
+    search.segment = 0.0, 0.0
+    view = shown(hinge, LINE.take(Iterate(4, w=w, step=0.0, live={"line": search})))
+    assert "no step was taken" in view._said.object
+    assert "does not fall along the direction: its slope is" in view._would.object
+    assert not len(view.figures.sources["by_armijo"].data["t"])
+    curve = view.figures.sources["curve"].data
+    np.testing.assert_allclose(
+        curve["phi"], [hinge.at(t * d).objective - search.objective for t in curve["t"]]
+    )
+
+
+def shown(problem: solvers.Problem, seen: dict, **params: object) -> LineSearch:
+    """The view at an iterate of which the LINE probe saw this."""
+    trace = solvers.Trace({"label": "a", "params": {}})
+    trace.append({"iteration": 4, "ls_trials": 1, "step": float(seen["step"])})
+    trace.probes = ProbeStore([solvers.Probe("line", lambda it: seen)])
+    trace.probes.observe(Iterate(4))
+    trace.problem = problem
+    return LineSearch(trace, Cursor(run=trace, iteration=4, follow=False), **params)
+
+
 def test_models_are_tangent_parabolas_and_the_steepest_of_them_is_the_pseudo_quadratic(hinge):
     seen, w = searched(hinge, model=0.25)
     d = direction(hinge, seen)
-    trace = solvers.Trace({"label": "a", "params": {}})
-    trace.append({"iteration": 4, "ls_trials": 1, "step": float(seen["step"])})
-    trace.probes = solvers.runs.probes.ProbeStore([solvers.Probe("line", lambda it: seen)])
-    trace.probes.observe(Iterate(4))
-    trace.problem = hinge
-    view = LineSearch(trace, Cursor(run=trace, iteration=4, follow=False), models=True)
+    view = shown(hinge, seen, models=True)
     model, each = (view.figures.sources[name].data for name in ("model", "subgradients"))
     line = hinge.line(hinge.at(w), d)
     t = np.asarray(model["t"])

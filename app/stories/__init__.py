@@ -58,6 +58,8 @@ def read(path: Path) -> Story:
 
 @cache
 def stories() -> dict[str, Story]:
-    """Return all stories by id; the file names give the order, and the first is the page's default."""
-    found = [read(path) for path in sorted(Path(__file__).parent.glob("*.toml"))]
+    """Return all stories by id; the numbers that file names begin with give the order, and the first is the
+    page's default."""
+    paths = sorted(Path(__file__).parent.glob("*.toml"), key=lambda path: int(path.stem.partition("-")[0]))
+    found = [read(path) for path in paths]
     return {story.id: story for story in found}

@@ -432,7 +432,9 @@ def _landed(t: float, lo: float, hi: float) -> str:
     if t in (lo, hi) and t > 0.0:
         return "on a breakpoint"
     if math.isinf(hi):
-        return f"beyond the last breakpoint, {theme.number(lo)}" if lo else "where there is no breakpoint"
+        return f"beyond the last breakpoint, {theme.number(lo)}"
+    if lo == 0.0:
+        return f"before the first breakpoint, {theme.number(hi)}"
     return f"between the breakpoints {theme.number(lo)} and {theme.number(hi)}"
 
 

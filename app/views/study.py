@@ -67,7 +67,8 @@ class Study:
         #: Steps to draw: from a little before 0, to beyond all that were tried.
         self.window = -0.08 * reach, reach
         #: Where an exact search found its minimum to lie between two breakpoints.
-        self.segment = tuple(map(float, seen["segment"])) if "segment" in seen else None
+        self.segment = tuple(map(float, seen["segment"])) if seen.get("visited") else None
+        self._exact = "segment" in seen
         #: A narrow window around the accepted step.
         self.near = self._near(accepted or 0.1 * reach)
         #: CPU seconds that it took until there was a picture, and those of one value of φ.
@@ -195,7 +196,7 @@ class Study:
     @property
     def _first(self) -> float:
         """Return the step that a rule tries first: that of the search, or 1 where an exact one tried none."""
-        backtracked = self.segment is None and self.tried.size and 0.0 < self.tried[0] < math.inf
+        backtracked = not self._exact and self.tried.size and 0.0 < self.tried[0] < math.inf
         return float(self.tried[0]) if backtracked else 1.0
 
     def allowed_by_wolfe(self, c1: float, c2: float, drawn: Picture) -> tuple[float, float] | None:

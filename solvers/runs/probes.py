@@ -90,6 +90,7 @@ def _line(it: Iterate) -> dict[str, np.ndarray] | None:
     }
     if line.segment is not None:
         seen["segment"] = np.array(line.segment)
+        seen["visited"] = np.array(0 if line.breakpoints is None else line.breakpoints.t.size)
     return seen if it.w is None else seen | kept(line, it.w, it.step)
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import app.stories
 import solvers
 from app.page.run_controls import PACES
 from app.runs import library
 from app.settings.setting import fits
-from app.stories import Story, stories
+from app.stories import Story, read, stories
 from app.views import TABS, Rate
 from app.views.plot import X_AXES
 from solvers import Stopping, Trace, relative_gap
+
+FOLDER = Path(app.stories.__file__).parent
 
 
 def problem_of(story: Story, penalty: str = "") -> solvers.Problem:
@@ -55,6 +59,12 @@ def test_there_are_three_to_begin_with_and_the_first_is_the_default():
     assert next(iter(stories())) == "shrinking"
 
 
+def test_stories_come_in_the_order_of_their_numbers():
+    numbered = sorted((int(p.stem.partition("-")[0]), p) for p in FOLDER.glob("*.toml"))
+    assert [number for number, _ in numbered] == list(range(1, len(numbered) + 1))
+    assert list(stories()) == [read(path).id for _, path in numbered]
+
+
 @pytest.mark.parametrize("story", stories().values(), ids=stories())
 def test_a_story_can_be_shown(story):
     assert story.question.endswith("?")
@@ -84,7 +94,8 @@ def optima() -> list:
 def test_f_star_is_the_minimum(story, penalty, f_star):
     problem = problem_of(story, penalty)
     assert problem.penalty.id == penalty
-    solver = solvers.make_solver(solvers.compatible(problem.loss.id, penalty)[0])
+    fitting = solvers.compatible(problem.loss.id, penalty)
+    solver = solvers.make_solver(fitting[0] if problem.smooth else "dual-cd")
     near = solvers.solve(problem, solver, gap=1e-7, f_star=f_star, max_seconds=30)
     assert near.status == "converged", "f* is not too low"
     far = solvers.Run(problem, solver, stopping=Stopping(tol=1e-7, max_seconds=5), w0=near.w)

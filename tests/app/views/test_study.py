@@ -103,6 +103,7 @@ def test_where_f_does_not_fall_no_rule_has_a_step(hinge):
     d = hinge.at(w).gradient()
     search = Search(hinge.at(w).objective, d, active=hinge.design.working_set())
     search.segment = 0.0, 0.0
+
     view = shown(hinge, LINE.take(Iterate(4, w=w, step=0.0, live={"line": search})))
     assert "no step was taken" in view._said.object
     assert "does not fall along the direction: its slope is" in view._would.object

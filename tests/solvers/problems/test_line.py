@@ -133,3 +133,16 @@ def test_the_slope_knows_the_kinks_of_the_penalty(penalty, t):
     for side in (1, -1):
         difference = (phi(t + side * 1e-7) - phi(t)) * side * 1e7
         assert phi.slope(t, side) == pytest.approx(difference, rel=1e-4, abs=1e-5)
+
+
+def test_a_run_can_stop_between_any_two_chunks_of_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100_000, 2)), rng.choice([-1, 1], 100_000)
+    problem, calls = solvers.make_problem(X, y, loss="binary-hinge", penalty="l2", lam=1e-4), []
+    mine = problem.with_pulse(lambda: calls.append(None))
+    point = mine.at(np.array([1.0, -1.0]))
+    line = mine.line(point, -point.gradient())
+    for work in (line.breakpoints, line.slope, lambda: mine.loss.settle(point.scores)):
+        calls.clear()
+        work()
+        assert len(calls) >= 3, "100,000 rows are four chunks"

@@ -13,7 +13,7 @@ from bokeh.models import ColumnDataSource, Span
 from app import theme
 from app.views.probe_view import ProbeView, Seen
 from app.views.states import name_of, subset
-from solvers import ACTIVE, SHRINKING, Trace
+from solvers import ACTIVE, PENALTIES, SHRINKING, Penalty, Trace
 from solvers.runs.subsets import INSIDE, UNKNOWN, contains
 
 #: Lines of the plot: what is drawn, its colour, its dash.
@@ -130,11 +130,10 @@ def _gradient(seen: Seen, weight: int) -> float:
 
 
 def strength(trace: Trace, seen: Seen) -> tuple[str, float]:
-    """Return the symbol of the strength of ‖w‖₁ in a shrinking test, and its value: all of λ, or for the
-    elastic net a share ρ of it."""
-    lam = trace.info.get("problem", {}).get("lam")
-    value = float(seen["l1"])
-    return "λ" if lam is None or value == lam else "λρ", value
+    """Return the symbol of the strength of ‖w‖₁ in a shrinking test, by the penalty's own word, and its
+    value."""
+    penalty = PENALTIES.get(trace.info.get("problem", {}).get("penalty"), Penalty)
+    return penalty.l1_symbol, float(seen["l1"])
 
 
 def named(trace: Trace, weight: int) -> str:

@@ -36,6 +36,8 @@ class Penalty(Declared):
     traits: ClassVar[Trait] = Trait.SEPARABLE | Trait.GROUP_SEPARABLE | Trait.PROX
     sparse: ClassVar[bool]
     takes_lam: ClassVar[bool] = True
+    #: how formulas write ``l1``
+    l1_symbol: ClassVar[str] = "λ"
 
     lam: float = 0.0
     #: weights a row, set by :meth:`over`
@@ -162,6 +164,7 @@ class ElasticNet(Penalty):
     name = "Elastic net"
     summary = "ρ‖w‖₁ + ½(1 - ρ)‖w‖², sparse but sharing weight among alike features"
     sparse = True
+    l1_symbol = "λρ"
 
     rho: float = param(0.5, "share of ‖w‖₁ against ½‖w‖²", low=0.0, high=1.0, open_low=True)
 

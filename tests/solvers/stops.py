@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ class Stop:
 
     wall: float
     cpu: float
+
+    @property
+    def seconds(self) -> float:
+        """Return the CPU seconds where they are known, else those on the clock."""
+        return self.wall if math.isnan(self.cpu) else self.cpu
 
 
 def stop(run: Run, after: float) -> Stop:

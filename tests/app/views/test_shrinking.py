@@ -243,6 +243,7 @@ def test_why_one_weight_left_and_came_back(trace):
 
 
 def test_the_elastic_net_is_tested_against_its_share_of_lambda(trace):
+    trace.info["problem"]["penalty"] = "elastic-net"
     for _, _, seen in trace.probes._entries:
         seen["shrinking"]["l1"] = np.array(0.25 * LAM)
     view = at(trace, 2)
@@ -253,6 +254,11 @@ def test_the_elastic_net_is_tested_against_its_share_of_lambda(trace):
     np.testing.assert_allclose(view.why._source.data["l1"], 0.25 * LAM)
     assert view.why.figure.yaxis[0].axis_label == "|g|  ·  λρ − M̂/N  ·  λρ"
     assert "did not exceed λρ − M̂/N" in view.why._said.object
+
+
+def test_an_elastic_net_of_l1_alone_is_called_by_its_own_symbol(trace):
+    trace.info["problem"]["penalty"] = "elastic-net"
+    assert at(trace, 2)._test_axis.axis_label == "|g|  ·  bound λρ − M̂/N, λρ dashed"
 
 
 def test_many_returned_weights_are_named_a_few_and_counted(trace):

@@ -1,4 +1,4 @@
-"""A run stops within half a second, also in the middle of an iteration that takes seconds."""
+"""A run stops within half a second of its own time, also in the middle of an iteration that takes seconds."""
 
 from dataclasses import replace
 
@@ -53,4 +53,4 @@ def test_a_run_stops_within_half_a_second(solver, kind, loss, after, larges):
     problem = larges(kind, loss)
     run = Run(problem, solvers.make_solver(solver), stopping=Stopping(tol=0.0, max_seconds=60.0))
     took = stop(run, after)
-    assert took.wall < 0.5, took
+    assert took.seconds < 0.5, took

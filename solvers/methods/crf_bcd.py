@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..declare import Trait, as_printed, param
+from ..parts.epochs import Cooling
 from ..parts.linesearch import Found, Search, armijo
 from ..problems.point import REFRESH, Point
 from ..problems.scores import Scores
@@ -61,15 +61,13 @@ class CRFBlockCoordinateDescent(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = _State(self, problem, problem.at(w0))
-        V0, violation = max(problem.violation_at_zero(), sys.float_info.min), NAN
-        if w0 is None:
-            violation = problem.violation_at_zero()
-        N, eps_s, epoch, M_hat, n = problem.loss.n_instances, self.cooling_start, 0, np.inf, 0
-        sweeps = 0
+        violation = problem.violation_at_zero() if w0 is None else NAN
+        cooling = Cooling(self.cooling_start, self.cooling, self.tol, problem.violation_at_zero())
+        N, M_hat, n, sweeps = problem.loss.n_instances, np.inf, 0, 0
         events: tuple[str, ...] = ("epoch-start",)
         while True:
             A = problem.design.working_set(np.flatnonzero(state.active))
-            known = {"phase": "shrink" if self.shrinking else None, "epoch": epoch}
+            known = {"phase": "shrink" if self.shrinking else None, "epoch": cooling.epoch}
             yield state.iterate(n, active=A, events=events, violation=violation, **known)
             if violation <= problem.noise:
                 return Ending("converged", "w = 0 is optimal")
@@ -88,9 +86,9 @@ class CRFBlockCoordinateDescent(Solver):
             if problem.aim(self.tol) >= M and A.full:
                 yield state.iterate(n, active=A, **known)
                 return Ending("converged", f"no weight violated by more than {M:.3g} in a whole sweep")
-            if problem.aim(eps_s) >= M and self.shrinking:
-                epoch, events = epoch + 1, ("epoch-start",)
-                eps_s = max(self.tol, self.cooling * min(eps_s, M / V0))
+            if max(cooling.target, problem.noise) >= M and self.shrinking:
+                cooling.end_epoch(M)
+                events = ("epoch-start",)
                 state.active[:] = True
                 M_hat = np.inf
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..compute.jit import kernel
 from ..declare import Trait, as_printed, param
+from ..parts.epochs import Cooling
 from ..parts.linesearch import Found
 from ..parts.memory import PairMemory
 from ..problems.penalties import soft_threshold
@@ -156,7 +156,7 @@ class _State:
     def __init__(self, solver: ProxQN, problem: Problem, w0: np.ndarray | None) -> None:
         self.solver, self.problem = solver, problem
         self.lam, self.N = problem.penalty.l1, problem.loss.n_instances
-        self.V0 = max(problem.violation_at_zero(), sys.float_info.min)
+        self.cooling = Cooling(solver.cooling_start, solver.cooling, solver.tol, problem.violation_at_zero())
         self.aim = problem.aim(solver.tol)
         self.inner, self.sweeps = _InnerProblem(solver, problem), 0
         self.metric = Metric(solver.diagonal, problem)
@@ -166,7 +166,7 @@ class _State:
         self.A, self.g = problem.design.working_set(), self.point.gradient()
         problem.pulse()
         self.gamma, self.M_hat = solver.gamma0, self._first_threshold()
-        self.eps_s, self.epoch, self.exhausted = solver.cooling_start, 0, False
+        self.exhausted = False
         #: the working set with which the last epoch ended
         self.dropped_from: WorkingSet | None = None
         #: what happened since the last iterate
@@ -190,7 +190,7 @@ class _State:
             self.metric.restrict(keep)
         self.M_hat = M
         returned = _returned(self.point, self.dropped_from)
-        return ShrinkTest(tested, g, self.lam, self.lam - slack, M, self.eps_s * self.V0, returned)
+        return ShrinkTest(tested, g, self.lam, self.lam - slack, M, self.cooling.target, returned)
 
     def epoch_is_over(self, test: ShrinkTest) -> bool:
         """Tell whether an epoch ends (line 10): violations on a part of the weights are at most the target,
@@ -199,10 +199,9 @@ class _State:
 
     def begin_epoch(self) -> None:
         """Take all weights back, clear the pairs and lower ε_s for the next epoch (lines 15 and 16)."""
-        solver = self.solver
-        self.dropped_from, self.exhausted, self.epoch = self.A, False, self.epoch + 1
+        self.dropped_from, self.exhausted = self.A, False
         self.A, self.g = self.problem.design.working_set(), self.point.gradient()
-        self.eps_s = max(solver.tol, solver.cooling * min(self.eps_s, self.point.violation() / self.V0))
+        self.cooling.end_epoch(self.point.violation())
         self.memory.clear()
         self.metric.clear()
         self.events += ("epoch-start", "memory-cleared")
@@ -257,7 +256,7 @@ class _State:
     def iterate(self, n: int, test: ShrinkTest, found: Found[Point] | None) -> Iterate:
         """Describe iterate n, to which the step ``found`` led, and the shrinking ``test`` made there."""
         live = {"gradient": self.g, "shrinking": test if self.solver.shrinking else None}
-        known = {"epoch": self.epoch, "returned": test.returned.size, "events": self.events}
+        known = {"epoch": self.cooling.epoch, "returned": test.returned.size, "events": self.events}
         known["violation"] = test.largest if test.whole else NAN
         if found is not None:
             known["phase"] = "shrink" if self.solver.shrinking else None

@@ -181,8 +181,8 @@ class Page:
         with batch():
             self.story = story
             self.notices.clear()
+            self._show(story.setting)  # first: else the solvers of the story before would be drawn again
             self.problem.set(story.setting.problem)
-            self._show(story.setting)
             self._look(story.view)
             self._changed()
 

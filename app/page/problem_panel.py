@@ -258,7 +258,7 @@ class ProblemPanel:
             self._on_change()
 
         try:
-            self._loading = self._session.task(work, then)
+            self._loading = self._session.task(work, then, awaited=True)
         except PoolFull as error:
             self._waiting = True
             self._complain(f"{name} will be loaded as soon as there is room: {error}")

@@ -52,6 +52,7 @@ class Session:
         self._hidden: set[int] = set()
         self._shown: list[Trace] = []
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
+        self._awaited: set[pool.Worker] = set()
         self._timer: pn.io.PeriodicCallback | None = None
         self._connected: Callable[[], int] | None = None
         self._seen_connected = time.monotonic()
@@ -145,10 +146,20 @@ class Session:
 
     # other work off the page's thread
 
-    def task(self, work: Callable[[pool.Worker], None], then: Callable[[pool.Worker], None]) -> pool.Worker:
-        """Do ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``."""
+    def task(
+        self,
+        work: Callable[[pool.Worker], None],
+        then: Callable[[pool.Worker], None],
+        *,
+        awaited: bool = False,
+    ) -> pool.Worker:
+        """Do ``work(worker)`` in the pool; the tick after its end calls ``then(worker)``. Ticks come often
+        while work goes on that the visitor cannot do anything without."""
         worker = self.share.start(work, "page task")
         self._tasks.append((worker, then))
+        if awaited:
+            self._awaited.add(worker)
+            self._set_period(EAGER)
         return worker
 
     def later(
@@ -226,8 +237,9 @@ class Session:
             if self.alive:
                 self.pulse.beat()
         self._rhythm.note(self, 1000.0 * (time.perf_counter() - began))
+        self._awaited = {worker for worker in self._awaited if not worker.done.is_set()}
         starting = any(run.alive and not (run.trace and len(run.trace)) for run in self.runs)
-        self._set_period(self._rhythm.period(self._timer.period, eager=starting))
+        self._set_period(self._rhythm.period(self._timer.period, eager=starting or bool(self._awaited)))
 
     def _set_period(self, period: int) -> None:
         if self._timer is not None and self._timer.period != period:

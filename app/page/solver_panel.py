@@ -48,6 +48,7 @@ class SolverPanel(JSComponent):
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
         self._on_change = on_change
         self._list: list[Entry] = []
+        self._drawn: list[tuple[bool, str | None]] = []
         self._styles = count()
         self._problem: ProblemSetting | None = None
 
@@ -70,7 +71,12 @@ class SolverPanel(JSComponent):
         if not self.chosen:
             for entry in [e for e in self._list if self._reason(e) is None][:2]:
                 self._choose(entry)
-        self._draw()
+        if self._offered() != self._drawn:  # another λ, say, changes nothing
+            self._draw()
+
+    def _offered(self) -> list[tuple[bool, str | None]]:
+        """Return what another problem may change of the list."""
+        return [(entry.chosen, self._reason(entry)) for entry in self._list]
 
     @property
     def chosen(self) -> tuple[SolverSetting, ...]:
@@ -99,6 +105,7 @@ class SolverPanel(JSComponent):
         return fits(entry.setting, self._problem)
 
     def _draw(self) -> None:
+        self._drawn = self._offered()
         lines = []
         for entry in sorted(self._list, key=lambda e: self._reason(e) is not None):
             reason = self._reason(entry)

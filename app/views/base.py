@@ -154,18 +154,21 @@ class View(Viewer):
             self.on_failure(self, error)
 
     def _invite(self) -> None:
-        """Say what to do, or what has to come first."""
+        """Say what to do, or what has to come first, here and in the parts."""
         text = (
             self.hint if any(len(trace) for trace in self.traces) else html.escape(self.awaits) or self.hint
         )
         hint = f'<p class="hint">{text}</p>'
         if self._hint.object != hint:
             self._hint.object = hint
+        for part in self.parts:
+            part._invite()
 
     def _awaits_other(self) -> None:
         for part in self.parts:
             part.awaits = self.awaits
-        self._invite()
+        if self.in_sight:  # else it is said when the view is shown
+            self._invite()
 
     def _cover(self, empty: bool) -> None:
         """Show the hint in place of the panes, or the other way round. By styles alone once the panes have

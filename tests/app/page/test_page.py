@@ -475,3 +475,17 @@ def test_nothing_is_left_of_a_page_that_was_closed(wait_until):
 
     left = use()
     wait_until(lambda: gc.collect() >= 0 and [ref() for ref in left] == [None] * 3, 5)
+
+
+def test_a_story_draws_the_list_of_solvers_once_also_where_its_data_are_loaded(
+    visit, wait_until, monkeypatch
+):
+    page, drawn = visit(**small()), []
+    library.forget()
+    draw = page.solvers._draw
+    monkeypatch.setattr(page.solvers, "_draw", lambda: (drawn.append(page.setting.solvers), draw()))
+    story = stories()["memory"]
+    page.tell(story)
+    wait_until(lambda: page.session.tick() or page.problem.ready)
+    assert drawn == [story.setting.solvers]
+    assert page.setting == story.setting

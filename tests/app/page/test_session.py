@@ -262,3 +262,19 @@ def test_where_no_thread_is_left_a_view_hears_at_once(session, monkeypatch):
     found = []
     session.later("a view", lambda pulse: 7, found.append)
     assert found == [None]
+
+
+def test_ticks_come_often_while_the_visitor_waits_for_work(session, wait_until):
+    Browser(session)
+    release = threading.Event()
+    session.task(lambda worker: release.wait(30), lambda worker: None)
+    session._on_time()
+    assert session._timer.period == PERIOD, "a path that is drawn is not waited for"
+    session.task(lambda worker: release.wait(30), lambda worker: None, awaited=True)
+    assert session._timer.period == EAGER
+    session._on_time()
+    assert session._timer.period == EAGER
+    release.set()
+    wait_until(lambda: all(worker.done.is_set() for worker, _ in session._tasks))
+    session._on_time()
+    assert session._timer.period == PERIOD

@@ -101,3 +101,14 @@ def test_the_runs_of_a_solver_have_its_colour_in_the_list(visit, wait_until):
     page.controls.go()
     wait_until(lambda: not page.session.alive)
     assert {row["label"]: (row["color"], row["dash"]) for row in page.legend.rows} == looks(page.solvers)
+
+
+def test_the_list_is_drawn_again_only_where_another_problem_changes_it(monkeypatch):
+    panel, drawn = SolverPanel(lambda: None), []
+    panel.set(PROBLEM, [SolverSetting("prox-qn", "prox-qn")])
+    monkeypatch.setattr(panel, "_draw", lambda: drawn.append(panel._problem))
+    panel.set_problem(replace(PROBLEM, lam=0.1, seed=3))
+    assert drawn == []
+    other = replace(PROBLEM, penalty="l2")
+    panel.set_problem(other)
+    assert drawn == [other]

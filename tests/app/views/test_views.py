@@ -73,6 +73,16 @@ def test_nobody_is_asked_to_start_a_run_while_runs_are_under_way(view):
 
 
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+def test_a_hidden_view_says_what_has_to_come_first_when_it_is_shown(view):
+    hidden = view(visible=False)
+    said = [part._hint.object for part in (hidden, *hidden.parts)]
+    hidden.awaits = "loading"
+    assert [part._hint.object for part in (hidden, *hidden.parts)] == said, "nothing is sent for it"
+    hidden.visible = True
+    assert all("loading" in part._hint.object for part in (hidden, *hidden.parts))
+
+
+@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
 def test_a_hidden_view_reads_no_trace(view, traces):
     class Unread(Trace):
         def since(self, cursor):

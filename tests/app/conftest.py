@@ -86,7 +86,7 @@ def as_if_huge(monkeypatch: pytest.MonkeyPatch) -> Callable[[solvers.Problem], N
 
     def make(problem: solvers.Problem) -> None:
         monkeypatch.setattr(problem_module, "KEPT", 0)
-        monkeypatch.setattr(problem._start, "value", None)
+        monkeypatch.setattr(problem._gradient, "value", None)
 
     return make
 

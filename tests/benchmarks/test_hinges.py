@@ -1,0 +1,150 @@
+"""Hinge losses with ridge: dual coordinate descent and bundle methods against liblinear and scikit-learn.
+
+    pytest -m bench tests/benchmarks/test_hinges.py -s
+
+All times are CPU seconds of one thread, the median of three runs. liblinear's is that of its fastest setting
+of the tolerance (-e) which comes within the gap, reading and converting data not counted; gaps are to the
+lowest objective that any of the programs here has found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.svm import LinearSVC
+
+import datasets
+import solvers
+
+pytestmark = pytest.mark.bench
+
+TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+#: Data sets of the race: name, options, λ.
+RACE = {"a9a": ("a9a", {}, 1e-4), "text": ("synthetic-text", {"preset": "binary"}, 1e-4)}
+#: Data sets of the paper: name, loss, λ, and the solvers that must agree there.
+AGREE = {
+    "a9a": ("binary-hinge", 1e-4, ("dual-cd", "ocas", "ls-bmrm")),
+    "leukemia": ("binary-hinge", 1e-2, ("dual-cd", "ocas", "ls-bmrm", "bmrm")),
+    "digits": ("multiclass-hinge", 1e-3, ("dual-cd", "ls-bmrm", "bmrm")),
+    "letter": ("multiclass-hinge", 1e-4, ("dual-cd", "ls-bmrm")),
+    "scene": ("multilabel-hinge", 1e-1, ("ls-bmrm", "bmrm")),
+    "yeast": ("multilabel-hinge", 1e-1, ("ls-bmrm", "bmrm")),
+}
+
+
+def loaded(name: str, options: dict[str, str]):
+    try:
+        return datasets.load(name, **options)
+    except datasets.DataError as error:
+        pytest.skip(str(error))
+
+
+def csr(data) -> tuple[sp.csr_matrix, np.ndarray]:
+    return sp.csr_matrix(data.train.X), np.asarray(data.train.y, dtype=float)
+
+
+def of_liblinear(X: sp.csr_matrix, y: np.ndarray, lam: float) -> list[tuple[float, float]]:
+    """CPU seconds and objective of liblinear's dual solver (-s 3), at each tolerance."""
+    liblinear = pytest.importorskip("liblinear.liblinearutil")
+    problem, found = liblinear.problem(y, X), []
+    for eps in TOLERANCES:
+        setting = liblinear.parameter(f"-s 3 -c {1 / (lam * y.size)} -e {eps} -B -1 -q")
+        seconds = []
+        for _ in range(3):
+            began = time.thread_time()
+            model = liblinear.train(problem, setting)
+            seconds.append(time.thread_time() - began)
+        w = np.array(model.w[: X.shape[1]]) * (1.0 if model.label[0] == 1 else -1.0)
+        f = np.maximum(1.0 - y * (X @ w), 0.0).mean() + 0.5 * lam * w @ w
+        found.append((float(np.median(seconds)), float(f)))
+    return found
+
+
+def seconds_to(trace: solvers.Trace, gap: float, f_star: float) -> float:
+    """CPU seconds until the relative gap; inf where it never is."""
+    there = np.flatnonzero(trace.objective - f_star <= gap * f_star)
+    return float(trace.cpu_seconds[there[0]]) if there.size else np.inf
+
+
+def timed(problem: solvers.Problem, id: str, gap: float, most: float) -> list[solvers.Trace]:
+    return [
+        solvers.solve(problem, solvers.make_solver(id), tol=gap, max_seconds=most, max_iter=20_000)
+        for _ in range(3)
+    ]
+
+
+@pytest.mark.parametrize("name", RACE)
+def test_dual_cd_is_no_slower_than_liblinear_and_ocas_takes_a_second(name):
+    set_name, options, lam = RACE[name]
+    data = loaded(set_name, options)
+    problem = solvers.make_problem(data, loss="binary-hinge", penalty="l2", lam=lam)
+    X, y = csr(data)
+    own = {id: timed(problem, id, 1e-6, 10.0) for id in ("dual-cd", "ocas", "bmrm", "sublbfgs")}
+    rival = of_liblinear(X, y, lam)
+    f_star = min(min(f for _, f in rival), *(t.objective.min() for runs in own.values() for t in runs))
+
+    def median(measure: Callable[[solvers.Trace], float], id: str) -> float:
+        return float(np.median([measure(trace) for trace in own[id]]))
+
+    print(f"\n{name}, λ = {lam:g}, f* = {f_star:.9g}: CPU seconds to a gap of")
+    print(f"{'':10} {'2e-2':>8} {'1e-3':>8} {'1e-4':>8} {'1e-4, proved':>13}")
+    table = {}
+    for id in own:
+        to = [median(lambda t, gap=gap: seconds_to(t, gap, f_star), id) for gap in (2e-2, 1e-3, 1e-4)]
+        proved = median(lambda t: first(t.cpu_seconds, t.dual_gap <= 1e-4 * t.objective), id)
+        table[id] = to
+        print(f"{id:10} " + " ".join(f"{s:8.3f}" for s in to) + f" {proved:13.3f}")
+    to = [
+        min((s for s, f in rival if f - f_star <= gap * f_star), default=np.inf) for gap in (2e-2, 1e-3, 1e-4)
+    ]
+    print(f"{'liblinear':10} " + " ".join(f"{s:8.3f}" for s in to))
+    print(f"dual-cd / liblinear to 1e-4: {table['dual-cd'][2] / to[2]:.2f}")
+    assert table["ocas"][2] <= 1.0
+    assert min(table["sublbfgs"][0], table["ocas"][0]) <= table["bmrm"][0]
+    assert table["dual-cd"][2] <= to[2]
+
+
+def first(values: np.ndarray, holds: np.ndarray) -> float:
+    there = np.flatnonzero(holds)
+    return float(values[there[0]]) if there.size else np.inf
+
+
+@pytest.mark.parametrize("name", AGREE)
+def test_solvers_agree_within_their_gaps(name):
+    loss, lam, ids = AGREE[name]
+    problem = solvers.make_problem(loaded(name, {}), loss=loss, penalty="l2", lam=lam)
+    found = {}
+    for id in ids:
+        trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-4, max_seconds=60.0)
+        result = trace.result
+        found[id] = (result["objective"], result["dual_gap"])
+        print(f"{name} {id}: f = {result['objective']:.9g}, gap {result['dual_gap']:.2g}, "
+              f"{result['iterations']} iterations, {result['cpu_seconds']:.2f} s")  # fmt: skip
+        assert result["dual_gap"] <= 1e-4 * result["objective"]
+        # no bound is above any value that another solver has reached
+    least = min(f for f, _ in found.values())
+    assert all(f - gap <= least * (1.0 + 1e-12) for f, gap in found.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "loss", "lam", "options"),
+    [
+        ("a9a", "binary-hinge", 1e-4, {"loss": "hinge", "dual": True}),
+        ("digits", "multiclass-hinge", 1e-3, {"multi_class": "crammer_singer"}),
+    ],
+)
+def test_dual_cd_and_scikit_learn_find_the_same_minimum(name, loss, lam, options):
+    data = loaded(name, {"split": "none"} if name == "digits" else {})
+    problem = solvers.make_problem(data, loss=loss, penalty="l2", lam=lam)
+    trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-9, max_seconds=60.0)
+    X, y = csr(data)
+    svc = LinearSVC(C=1.0 / (lam * y.size), fit_intercept=False, tol=1e-9, max_iter=1_000_000, **options)
+    w = svc.fit(X, y).coef_.T.ravel()
+    other = problem.at(w).objective
+    print(f"{name}: dual-cd {trace.result['objective']:.10g}, scikit-learn {other:.10g}")
+    assert trace.result["objective"] <= other * (1.0 + 1e-8)
+    assert other <= trace.result["objective"] * (1.0 + 1e-4)

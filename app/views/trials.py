@@ -12,6 +12,8 @@ from app.views.base import View, placed
 
 #: Bars, at most: of more iterations each stands for several, and shows the longest search among them.
 BARS = 400
+#: Bars with room between them, at most.
+APART = 100
 
 
 class Trials(View):
@@ -81,7 +83,7 @@ def bars(iteration: np.ndarray, trials: np.ndarray) -> dict[str, np.ndarray]:
     ends = np.minimum(starts + each, iteration.size) - 1
     return {
         "x": 0.5 * (iteration[starts] + iteration[ends]),
-        "width": iteration[ends] - iteration[starts] + 0.8,
+        "width": iteration[ends] - iteration[starts] + (0.8 if starts.size <= APART else 1.0),
         "iteration": iteration[longest],
         "trials": trials[longest],
     }

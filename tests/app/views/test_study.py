@@ -167,3 +167,17 @@ def test_weights_that_pass_zero_are_breakpoints_of_the_one_norm():
     exact = study.breakpoints.jump[np.argmin(np.abs(study.breakpoints.t - t[k]))]
     assert exact == pytest.approx(2.0 * problem.lam * abs(d[k]), rel=1e-9)
     assert 0.0 <= jump <= exact * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("loss", "id"), [("logistic", "lbfgs"), ("binary-hinge", "sublbfgs")])
+def test_the_model_of_a_quasi_newton_method_has_its_minimum_at_the_unit_step(loss, id):
+    """p = -B g minimises gᵀp + ½pᵀB⁻¹p, also along p; Algorithm 2 stops at a gap of ε, supᵀp + pᵀB⁻¹p."""
+    problem = solvers.make_problem(datasets.load("breast-cancer"), loss=loss, penalty="l2", lam=1e-3)
+    solver = solvers.make_solver(id)
+    trace = solvers.solve(problem, solver, max_iter=8, probes=(LINE,))
+    for _, seen in trace.probes.entries("line")[1:]:
+        study = Study(problem, seen)
+        if problem.smooth:
+            assert study.model == pytest.approx(-study.slope(0.0), rel=1e-9)
+        else:
+            assert -1e-12 <= study.slope(0.0) + study.model <= 1.01 * solver.epsilon

@@ -29,6 +29,8 @@ LIVE = {
     "line": "Search that led here, or of many the longest",
     "cuts": "Cuts: the cutting planes, and the weights α of the last minimum of their model",
     "bound": "lower bound of f*, from which a run that computes the objective has the dual gap",
+    "direction": "Direction found here, along which the next step goes: the subgradients it was made of",
+    "inverse": "Inverse: the estimate of the inverse Hessian, by its products",
     "shrinking": "ShrinkTest: which weights were tested, and the bound they were held against",
 }
 

@@ -246,6 +246,8 @@ class Progress:
     def gap(self, f: float, squares: float) -> float:
         """Take up an iterate: f there, and ‖g‖² of the shortest subgradient known. Return a bound of
         f - min f; nan without a ridge."""
+        if self._recent and f > self._recent[-1]:  # by a step without a search, from which it has to recover
+            self._recent.clear()
         self._recent.append(f)
         if self.ridge > 0.0:
             self._bound = max(self._bound, f - squares / (2.0 * self.ridge))
@@ -378,6 +380,13 @@ class DescentMethod(LineMethod):
     epsilon: float = param(1e-5, "ε: direction-finding tolerance", low=0.0)
     epsilon_start: float = param(1.0, "ε at w = 0 in the first iteration, where all labels may tie", low=0.0)
     kmax: int = param(1000, "direction-finding steps of an iteration, at most", low=1)
+
+    def _start(self, point: Point, rng: np.random.Generator) -> Subdifferential:
+        """Choose a random subgradient at w = 0, where all labels of a sample may tie: the first label of each
+        would push all samples the same way."""
+        if not (point.w.any() or point.problem.smooth):
+            return Subdifferential(point, point.problem.loss.random_subgradient(point.scores, rng))
+        return super()._start(point, rng)
 
     def _direction(self, here: Subdifferential, B: Inverse, events: list[str], *, start: bool) -> Direction:
         """Run Algorithm 2; where it fails, once more with B = I and more patience."""

@@ -167,10 +167,10 @@ class LineMethod(Solver):
 
     def _search(self, line: Line, p: Direction, B: Inverse, last: Found[Point] | None) -> Found[Point]:
         """Search along a line. With B = I the length of p means nothing: the first trial is then the last
-        accepted step, or of length 1."""
+        accepted step, or of length 1 at most."""
         first = 1.0
         if not len(B):
-            first = last.t if last is not None else 1.0 / float(np.linalg.norm(p.p))
+            first = last.t if last is not None else min(1.0, 1.0 / float(np.linalg.norm(p.p)))
         if self.line_search == "exact":
             found = line.exact(unbounded="last-kink" if self.unbounded == "last-kink" else "ray")
         elif self.line_search == "wolfe":

@@ -14,6 +14,8 @@ import numpy as np
 CURVATURE = 1e-10
 #: Pairs, and numbers in all of them, up to which their inner products are computed for an observer.
 GRAM_PAIRS, GRAM_LIMIT = 64, 1_000_000
+#: Length of vectors up to which products with all pairs take no time worth a pulse.
+SHORT = 100_000
 #: Share of the largest eigenvalue of the pairs' correlations below which a direction is rounding.
 SPAN = 1e-12
 
@@ -71,13 +73,13 @@ class PairMemory:
             self.drop_oldest()
         self.S.append(s)
         self.Y.append(y)
-        k = len(self)
+        pulse = self._pulse_for(s)
         self.SS, self.SY = _grown(self.SS), _grown(self.SY)
-        for i in range(k):
-            self.pulse()
-            self.SS[i, -1] = self.SS[-1, i] = self.S[i] @ s
-            self.SY[i, -1] = self.S[i] @ y
-            self.SY[-1, i] = s @ self.Y[i]
+        for i, (older, change) in enumerate(zip(self.S, self.Y, strict=True)):
+            pulse()
+            self.SS[i, -1] = self.SS[-1, i] = older @ s
+            self.SY[i, -1] = older @ y
+            self.SY[-1, i] = s @ change
         self.YY = np.append(self.YY, y @ y)
         return curvature
 
@@ -127,16 +129,22 @@ class PairMemory:
         q = v.copy()
         if not self.S:
             return q
-        alpha = np.empty(len(self))
-        for i in reversed(range(len(self))):
-            self.pulse()
-            alpha[i] = (self.S[i] @ q) / self.SY[i, i]
-            q -= alpha[i] * self.Y[i]
-        q *= self.SY[-1, -1] / self.YY[-1]
-        for i in range(len(self)):
-            self.pulse()
-            q += (alpha[i] - (self.Y[i] @ q) / self.SY[i, i]) * self.S[i]
+        pulse, curvatures = self._pulse_for(v), self.SY.diagonal().tolist()
+        pairs = list(zip(self.S, self.Y, curvatures, strict=True))
+        alpha = []
+        for s, y, curvature in reversed(pairs):
+            pulse()
+            alpha.append((s @ q) / curvature)
+            q -= alpha[-1] * y
+        q *= curvatures[-1] / self.YY[-1]
+        for s, y, curvature in pairs:
+            pulse()
+            q += (alpha.pop() - (y @ q) / curvature) * s
         return q
+
+    def _pulse_for(self, v: np.ndarray) -> Callable[[], None]:
+        """Return what is called between products with vectors as long as ``v``: nothing if they are short."""
+        return self.pulse if v.size > SHORT else _no_pulse
 
     def matrices(self) -> dict[str, np.ndarray]:
         """Return SᵀS, SᵀY and the squared norms of y, by name."""
@@ -149,6 +157,10 @@ class PairMemory:
             return None
         columns = np.array(pairs).reshape(len(pairs), pairs[0].size if pairs else 0)
         return columns @ columns.T
+
+
+def _no_pulse() -> None:
+    pass
 
 
 def _grown(products: np.ndarray) -> np.ndarray:

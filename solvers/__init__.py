@@ -32,7 +32,7 @@ from .registry import (
     why_not_solver,
 )
 from .runs.path import log_spaced, path_runs, solve_path
-from .runs.probes import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, WEIGHTS, Probe
+from .runs.probes import ACTIVE, LINE, MEMORY, PLANE, ROWS, SCORES, SHRINKING, WEIGHTS, Probe
 from .runs.run import Gate, Interrupted, Run, solve
 from .runs.stopping import Stopping, relative_gap, undercuts
 from .runs.trace import Trace
@@ -44,6 +44,7 @@ __all__ = [
     "LOSSES",
     "MEMORY",
     "PENALTIES",
+    "PLANE",
     "ROWS",
     "SCORES",
     "SHRINKING",

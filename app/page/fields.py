@@ -87,7 +87,10 @@ class Form(JSComponent):
         ]
 
     def _handle_msg(self, data: dict[str, Any]) -> None:
-        name, value = data.get("name"), data.get("value")
+        self.enter(data.get("name"), data.get("value"))
+
+    def enter(self, name: Any, value: Any) -> None:
+        """Put a value into a field, as a visitor would; fields that are not there are passed over."""
         if name not in self._declared:
             return
         declared = self._declared[name]

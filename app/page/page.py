@@ -25,6 +25,7 @@ from app.page.problem_panel import ProblemPanel
 from app.page.run_controls import DRAWING, PACES, RunControls
 from app.page.session import Session
 from app.page.solver_panel import SolverPanel
+from app.page.standing import Standing
 from app.page.theme_toggle import ThemeToggle
 from app.page.theme_toggle import wanted as wanted_theme
 from app.runs import library
@@ -37,7 +38,7 @@ from app.serving.delivery import forget_failed, send_in_order
 from app.serving.options import Serving
 from app.settings.setting import Setting, SolverSetting
 from app.stories import Story, stories
-from app.views import TABS, Convergence, Path, Sparsity, View
+from app.views import TABS, Path, View
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
 from solvers import Parameter, Problem, Stopping
@@ -91,8 +92,8 @@ class Page:
         self.controls = RunControls(session, self.start, self._changed)
         self.legend = LegendRows(session)
         self.optimum = Optimum(session)
-        self.convergence = Convergence((), session.cursor)
-        self.sparsity = Sparsity((), session.cursor, beside=self.convergence)
+        self.standing = Standing(session, self.problem.options.enter)
+        self.convergence, self.sparsity = self.standing.convergence, self.standing.sparsity
         self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
         self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale"])
         self.tabs: dict[str, View] = {}  # made when they are first looked at
@@ -105,8 +106,6 @@ class Page:
         session.on_return = lambda: self.notify(
             "The connection was lost for a while, and what ran was stopped."
         )
-        for view in (self.convergence, self.sparsity):
-            session.show_in(view)
         session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar]
         self.pending = theme.html(margin=(0, 10))
         self._show(setting)
@@ -116,7 +115,6 @@ class Page:
         that."""
         for view in self.session.views:
             view.awaits = self.session.awaits
-        plots = theme.column(self.convergence, self.sparsity, kind="plots")
         main = theme.column(
             self.notices,
             theme.column(self.story_menu, self.question, kind="story"),
@@ -128,7 +126,7 @@ class Page:
                 css_classes=["needs-server"],
             ),
             pn.Column(self.legend, sizing_mode="stretch_width", margin=0, css_classes=["needs-server"]),
-            plots,
+            self.standing.view,
             self.tab_bar,
             self.tab_column,
             kind="main",
@@ -229,6 +227,7 @@ class Page:
     def _changed(self) -> None:
         """Bring the address and the hints up to date after any change by the user."""
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
+        self.standing.show(self.problem.problem)
         self.controls.loading = bool(self.problem.loading)
         self.controls.obstacle = self.legend.obstacle = self._obstacle
         self.controls.update()
@@ -317,7 +316,7 @@ class Page:
                 label=chosen.label,
                 style=chosen.style,
                 stopping=stopping,
-                probes=views.probes(),
+                probes=views.probes(base),
             )
 
         try:

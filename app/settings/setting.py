@@ -263,4 +263,11 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _unpairs(text: str) -> dict[str, str]:
-    return assignments("a part", filter(None, text.split(",")))
+    """Parse ``name=value,...``; a value may have commas, as "start=1,2" has."""
+    parts: list[str] = []
+    for part in filter(None, text.split(",")):
+        if "=" in part or not parts:
+            parts.append(part)
+        else:
+            parts[-1] += f",{part}"
+    return assignments("a part", parts)

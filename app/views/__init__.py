@@ -7,7 +7,7 @@ A new view is a new file with a subclass of :class:`View`, and a line here; a pl
 """
 
 from app.views.cursor import Cursor
-from solvers import Probe
+from solvers import Probe, Problem
 
 from .accuracy import Accuracy
 from .base import View
@@ -15,7 +15,9 @@ from .convergence import Convergence
 from .line_search import LineSearch
 from .memory import Memory
 from .path import Path
+from .playground import Playground
 from .probe_view import ProbeView
+from .problem_view import ProblemView
 from .rate import Rate
 from .record import Record
 from .rows import RowSparsity
@@ -33,21 +35,33 @@ TABS: dict[str, type[View]] = {
 #: Views above the tabs.
 STANDING: tuple[type[View], ...] = (Convergence, Sparsity)
 
+#: Views that take the place of those above the tabs, the first that suits the problem.
+INSTEAD: list[type[ProblemView]] = [Playground]
+
 
 def register(view: type[View]) -> type[View]:
-    """Add a view to the tabs, after the others (usable as a decorator); ValueError if its id is taken."""
-    if TABS.get(view.id, view) is not view:
+    """Add a view to the tabs, after the others, or a :class:`ProblemView` to those that stand above the tabs
+    for problems of their own (usable as a decorator); ValueError if its id is taken."""
+    known = TABS | {other.id: other for other in INSTEAD}
+    if known.get(view.id, view) is not view:
         raise ValueError(f"{view.id} is registered already: give your view another id")
-    TABS[view.id] = view
+    if not issubclass(view, ProblemView):
+        TABS[view.id] = view
+    elif view not in INSTEAD:
+        INSTEAD.append(view)
     return view
 
 
-def probes() -> tuple[Probe, ...]:
-    """Return all probes that the views ask for, each once."""
-    return tuple(dict.fromkeys(probe for view in (*STANDING, *TABS.values()) for probe in view.probes))
+def probes(problem: Problem | None = None) -> tuple[Probe, ...]:
+    """Return all probes that the views ask for, each once; without those of views that are made for other
+    problems, if a problem is given."""
+    instead = [view for view in INSTEAD if problem is None or view.suits(problem)]
+    asked = (probe for view in (*STANDING, *instead, *TABS.values()) for probe in view.probes)
+    return tuple(dict.fromkeys(asked))
 
 
 __all__ = [
+    "INSTEAD",
     "TABS",
     "Accuracy",
     "Convergence",
@@ -55,7 +69,9 @@ __all__ = [
     "LineSearch",
     "Memory",
     "Path",
+    "Playground",
     "ProbeView",
+    "ProblemView",
     "Rate",
     "Record",
     "RowSparsity",

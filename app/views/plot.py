@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 from weakref import ref
 
@@ -17,6 +16,7 @@ from app import theme
 from app.menu import Menu
 from app.views.base import View, placed
 from app.views.cursor import Cursor
+from app.views.curves import Curves
 from app.views.feed import Feed, Records, known, positive
 from solvers import FIELDS, Trace
 
@@ -31,14 +31,6 @@ X_AXES = {
 
 #: Of the vertical axis.
 SCALES = ("log", "linear")
-
-
-@dataclass
-class Curve:
-    """One run in one plot."""
-
-    feed: Feed
-    renderers: list[GlyphRenderer]
 
 
 class RunPlot(View):
@@ -68,7 +60,7 @@ class RunPlot(View):
         super().__init__(traces, cursor, **({"scale": self.default_scale} | params))
 
     def build(self) -> None:
-        self._curves: dict[tuple[str, str, int], Curve] = {}
+        self._curves = Curves(self.names, self.glyphs)
         self._lines: list[GlyphRenderer] = []
         self._here = ColumnDataSource({"x": [], "y": [], "color": []})
         self.figure = self._make_figure()
@@ -190,26 +182,11 @@ class RunPlot(View):
         return {"x": known(rows[self.x]), "iteration": rows["iteration"], **self.values(trace, rows)}
 
     def _match_curves(self) -> list[tuple[Feed, Trace]]:
-        """Return a curve for every run: its feed, and the run. Curves of removed runs are emptied and
-        kept for the next of their look: to add one to a figure takes the browser much longer than to fill
-        it."""
-        wanted: dict[tuple[str, str, int], Trace] = {}
-        for place, trace in enumerate(self.traces):
-            look = theme.style(trace, place)
-            wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
-        for key in [key for key in wanted if key not in self._curves]:
-            feed = Feed(("iteration", *self.names))
-            self._curves[key] = Curve(feed, self.glyphs(feed.source, *key[:2]))
-        for key, curve in self._curves.items():
-            if key not in wanted:
-                curve.feed.clear()
-            elif curve.renderers[-1].name != (label := wanted[key].info.get("label")):
-                for renderer in curve.renderers:
-                    renderer.name = label
-        lines = [renderer for curve in self._curves.values() for renderer in curve.renderers]
-        if lines != self._lines:
+        """Return a curve for every run: its feed, and the run."""
+        found = self._curves.match(self.traces)
+        if (lines := self._curves.renderers) != self._lines:
             self._fit_to(lines)
-        return [(self._curves[key].feed, trace) for key, trace in wanted.items()]
+        return found
 
     def _mark_cursor(self) -> None:
         trace, mark, here = self.chosen, (), {"x": [], "y": [], "color": []}

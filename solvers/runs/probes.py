@@ -13,6 +13,7 @@ import numpy as np
 
 from ..methods.iterate import Iterate
 from .lines import kept
+from .plane import plane
 from .subsets import packed, sampled
 
 #: Bytes of observations kept per run and per process.
@@ -197,6 +198,8 @@ SHRINKING = Probe("shrinking", _shrinking)
 ROWS = Probe("rows", _rows)
 #: A w and the tail of w, of small problems.
 SCORES = Probe("scores", _scores)
+#: Iterates of two weights: where they are, and the direction, subgradients and B that the solver has there.
+PLANE = Probe("plane", plane)
 
 
 class ProbeStore:

@@ -62,7 +62,7 @@ def test_every_figure_in_sight_has_something_to_show(visit, id):
     while page.session.alive:
         time.sleep(0.02)
     page.session.tick()
-    for view in (page.convergence, page.sparsity, *(v for v in page.tabs.values() if v.visible)):
+    for view in (*page.standing.shown, *(v for v in page.tabs.values() if v.visible)):
         shown = list(in_sight(view.__panel__()))
         empty = [plot.toolbar.tools[-1].filename for plot in shown if not any(map(draws, plot.renderers))]
         assert empty == [], view.id

@@ -75,17 +75,22 @@ class BoundToy(BoundLoss):
     def _quadratic(self) -> np.ndarray:
         return self.pieces[:, 4:].any(axis=1)
 
+    def _each(self, column: slice | int, w: np.ndarray) -> np.ndarray:
+        """Return columns of ``pieces``, a row a piece, as they combine with the entries of w."""
+        return self.pieces[:, column].T.reshape(*self.pieces[0, column].shape, -1, *(w.ndim - 1) * (1,))
+
     def _forms(self, v: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Return vᵀHw of each piece."""
-        xx, xy, yy = self.pieces[:, 4:].T
+        xx, xy, yy = self._each(slice(4, None), w)
         return xx * v[0] * w[0] + xy * (v[0] * w[1] + v[1] * w[0]) + yy * v[1] * w[1]
 
     def heights(self, w: np.ndarray) -> np.ndarray:
-        """Return the value of each piece at w, -inf where it has none."""
+        """Return the value of each piece at w, -inf where it has none: (r,), or (r, n) for the n columns of
+        w."""
         form = self._forms(w, w)
-        heights = self.pieces[:, 1] + self.pieces[:, 2:4] @ w + 0.5 * form
-        root = np.sqrt(np.maximum(form, 0.0)) if w[0] >= abs(w[1]) else np.full(form.size, -np.inf)
-        return np.where(self._cone, root, heights)
+        heights = self._each(1, w) + self.pieces[:, 2:4] @ w + 0.5 * form
+        root = np.where(w[0] >= abs(w[1]), np.sqrt(np.maximum(form, 0.0)), -np.inf)
+        return np.where(self._each(0, w) == 1.0, root, heights)
 
     def active(self, w: np.ndarray, d: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the pieces that attain the maximum at w and have a gradient there, and the gradients of all,

@@ -157,7 +157,7 @@ def test_runs_are_observed_for_all_views_also_for_one_that_a_plug_in_brings(visi
     page.controls.go()
     finish(page, wait_until)
     (trace,) = page.session.traces
-    for probe in views.probes():
+    for probe in views.probes(page.problem.problem):
         assert trace.probes.iterations(probe.name), probe.name
     page.session.tick()
     last = int(trace.last["iteration"])

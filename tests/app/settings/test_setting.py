@@ -35,9 +35,18 @@ def test_everything_a_user_can_set_comes_back():
     assert again == setting
 
 
+def test_values_with_commas_come_back():
+    problem = ProblemSetting("toy", {"start": "0.5,-2", "pieces": "x^2+y^2; 2x"}, 0, "toy", "none")
+    setting = Setting(problem, (SolverSetting("subbfgs", "subbfgs"),))
+    again, notices = DEFAULT.updated(setting.query())
+    assert notices == []
+    assert again == setting
+
+
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
+        ("options", "start", "name=value"),
         ("data", "no-such-set", "no data set"),
         ("data", "svmlight:/etc/passwd", "no data set"),
         ("data", "digits\0", "cannot be printed"),

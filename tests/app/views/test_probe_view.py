@@ -12,7 +12,7 @@ import solvers
 from app import theme, views
 from app.views import TABS, Cursor, ProbeView, View
 from app.views.drawn import Drawn
-from solvers import ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING, Iterate, Probe, Trace
+from solvers import ACTIVE, LINE, MEMORY, PLANE, ROWS, SCORES, SHRINKING, Iterate, Probe, Trace
 from solvers.runs.probes import ProbeStore
 
 DOUBLE = Probe("double", lambda iterate: None if iterate.iteration < 2 else {"w": 2.0 * iterate.w})
@@ -96,8 +96,8 @@ def test_what_was_drawn_keeps_no_run_alive():
 
 
 def test_each_view_names_the_probes_it_draws_and_together_they_are_the_pages():
-    assert set(views.probes()) == {ACTIVE, LINE, MEMORY, ROWS, SCORES, SHRINKING}
-    assert len(views.probes()) == 6
+    assert set(views.probes()) == {ACTIVE, LINE, MEMORY, PLANE, ROWS, SCORES, SHRINKING}
+    assert len(views.probes()) == 7
     for id, wanted in (
         ("line-search", {LINE}),
         ("memory", {MEMORY}),

@@ -1,0 +1,34 @@
+"""What a probe keeps of an iterate of two weights: where it is, and how its solver goes on from there."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from ..methods.iterate import Iterate
+
+
+def plane(it: Iterate) -> dict[str, np.ndarray] | None:
+    """Copy the two weights and f; None of an iterate with more weights, or fewer.
+
+    Of a solver that gives its direction: p and the subgradients ``met`` on the way to it, each once, with
+    their ``shares`` in the convex combination ḡ; of one that gives its gradient alone, that one. ``B`` is the
+    estimate of the inverse Hessian, of a solver that has one.
+    """
+    if it.w is None or it.w.size != 2:
+        return None
+    seen = {"w": it.w.copy(), "f": np.array(it.objective)}
+    direction, gradient, inverse = (it.live.get(name) for name in ("direction", "gradient", "inverse"))
+    if direction is not None:
+        met, place = np.unique(np.array(direction.met).reshape(-1, 2), axis=0, return_inverse=True)
+        shares = np.bincount(place.ravel(), direction.weights, len(met))
+        seen |= {"met": met, "shares": shares}
+        seen |= {"p": direction.p.copy(), "combination": direction.combination.copy()}
+    elif gradient is not None and np.shape(gradient) == (2,):
+        seen |= {"met": gradient[None].copy(), "shares": np.ones(1)}
+    if inverse is not None:
+        quiet = copy.copy(inverse)  # an observation is no work of the solver, and waits for nothing
+        quiet.pulse = lambda: None
+        seen["B"] = np.stack([quiet.inverse_product(unit) for unit in np.eye(2)], axis=1)
+    return seen

@@ -18,7 +18,7 @@ from solvers.runs.lines import rebuild
 #: Halvings of the window, for values of φ and for its slopes: 2ᵏ + 1 of them.
 LEVELS, SLOPE_LEVELS = 7, 5
 #: Of both, those that are done whatever they take, and CPU seconds after which no further one is begun.
-LEAST, ENOUGH = 3, 0.25
+LEAST, ENOUGH = 3, 1.0
 #: Breakpoints whose neighbourhoods are drawn exactly, at most.
 MARKED = 400
 #: Random subgradients whose models are drawn.

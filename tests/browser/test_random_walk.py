@@ -21,7 +21,7 @@ from app.views import TABS
 from app.views.convergence import MEASURES
 from app.views.plot import SCALES, X_AXES
 from datasets import DATASETS
-from tests.browser.conftest import Visit, complaints
+from tests.browser.conftest import PATIENCE, Visit, complaints
 from tests.browser.test_path import QUERY, points
 
 #: Seconds of the walk, and its seed: another one is another walk. What can be done is a matter of luck, and a
@@ -51,7 +51,7 @@ WANTED = {
     SHORT: {"button": (), "tab": (), "key": (), "menu": ()},
     LONG: {
         **{"button": BUTTONS, "tab": [view.title for view in TABS.values()], "menu": MENUS, "key": KEYS},
-        **{"sidebar": SIDEBAR, "story": (), "field": (), "box": (), "row": (), "plot": ()},
+        **{"sidebar": SIDEBAR, "story": (), "field": (), "box": ()},
     },
 }
 
@@ -99,6 +99,7 @@ class Walker:
 
     def __init__(self, tab: Visit, seed: int) -> None:
         self.tab, self.done = tab, list[tuple[str, str]]()
+        self._menus = tab.page.get_by_role("listbox")
         self._random = Random(seed)
         self._decks: dict[str, Deck] = {}
         steps: list[tuple[int, Callable[[], None]]] = [
@@ -111,25 +112,26 @@ class Walker:
             (1, self._type),
             (1, self._tick),
             (2, self._hit),
-            (2, self._row),
-            (2, self._plot),
+            (2, self.row),
+            (2, self.plot),
         ]
         self._steps = Deck([step for weight, step in steps for _ in range(weight)], self._random)
         self.rounds, self._round = 0.0, sum(weight for weight, _ in steps)
 
     def step(self) -> None:
         self.rounds += 1 / self._round
+        if self._menus.count():  # opened by a key, or after its click was given up: it lies over everything
+            self.tab.page.keyboard.press("Escape")
         self._steps.draw()()
         self.tab.page.wait_for_timeout(self._random.choice((0, 50, 300)))
 
     def close_menus(self) -> None:
-        """A menu that a key or a late click has opened lies over everything else."""
-        listed = self.tab.page.get_by_role("listbox")
+        """Leave none open."""
 
         def closed() -> bool:
-            if listed.count():
+            if self._menus.count():
                 self.tab.page.keyboard.press("Escape")
-            return listed.count() == 0
+            return self._menus.count() == 0
 
         self.tab.wait_until(closed, "menus to close", 30)
 
@@ -167,11 +169,11 @@ class Walker:
     def _pick(self, kind: str, label: str, option: str) -> None:
         page = self.tab.page
         place = page.get_by_role("combobox", name=label)  # Panel fills some names up with characters
-        listed = page.get_by_role("listbox")
+        listed = self._menus
         if not self._click("", label, place):
             return
         try:
-            listed.wait_for(timeout=3000)
+            listed.wait_for(timeout=3000 * PATIENCE)
         except PlaywrightTimeout:  # the page has moved below the pointer
             return
         if self._click("", option, listed.get_by_text(option, exact=True)):
@@ -196,16 +198,18 @@ class Walker:
         self.tab.page.keyboard.press(key)
         self.done.append(("key", key))
 
-    def _row(self) -> None:
+    def row(self) -> bool:
+        """Press a button of a run that is there; False if there is none."""
         buttons = self.tab.page.locator(".row.run button:enabled")
-        if count := buttons.count():
-            self._click("row", "button", buttons.nth(self._random.randrange(count)))
+        count = buttons.count()
+        return count > 0 and self._click("row", "button", buttons.nth(self._random.randrange(count)))
 
-    def _plot(self) -> None:
+    def plot(self) -> bool:
+        """Click on a plot; False if something lies over all of them, as hints do where there is no run."""
         plots = self.tab.page.locator(".bk-Canvas").filter(visible=True)
         places = list(range(plots.count()))
         self._random.shuffle(places)
-        any(self._click("plot", "click", plots.nth(place)) for place in places)  # some may be covered
+        return any(self._click("plot", "click", plots.nth(place)) for place in places)
 
     def _click(self, kind: str, what: str, place: Locator) -> bool:
         """By the pointer, wherever the element lies at that moment: Playwright's own click waits until
@@ -260,6 +264,8 @@ def test_nothing_breaks_whatever_is_pressed_and_another_visitor_is_not_disturbed
     tab.wait_until(lambda: tab.button("Run").is_enabled(), "Run to be possible", 60)
     tab.button("Run").click()
     tab.wait_until(lambda: tab.points("convergence") > 3, "points", 60)
+    tab.wait_until(walker.plot, "a plot that can be clicked")
+    tab.wait_until(walker.row, "a button of a run")
     assert tab.errors == []
     log = server.log.read_text()[before:]
     assert complaints(log) == [], log

@@ -47,12 +47,13 @@ class Plane:
     def _ground(self) -> None:
         plot = self.figure
         self.image = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
-        self.contours, self.kinks = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
+        # columns of other names than those of the runs, which the pointer tells of
+        self.contours, self.kinks = (ColumnDataSource({"across": [], "up": []}) for _ in range(2))
         shades = [f"{GROUND}{round(255 * MOST * k / (SHADES - 1)):02x}" for k in range(SHADES)]
         mapper = LinearColorMapper(palette=shades, low=0, high=SHADES - 1)
         plot.image("image", "x", "y", "dw", "dh", source=self.image, color_mapper=mapper)
-        plot.line("x", "y", source=self.contours, line_color=theme.GREY, line_width=0.7, line_alpha=0.7)
-        plot.line("x", "y", source=self.kinks, line_color=theme.GREY, line_width=2.5, line_alpha=0.8)
+        plot.line("across", "up", source=self.contours, line_color=theme.GREY, line_width=0.7, line_alpha=0.7)
+        plot.line("across", "up", source=self.kinks, line_color=theme.GREY, line_width=2.5, line_alpha=0.8)
         self.extent = ColumnDataSource({"x": [], "y": []})
         corners = plot.scatter("x", "y", source=self.extent, size=1, alpha=0.0)
         for reach in (plot.x_range, plot.y_range):
@@ -63,14 +64,14 @@ class Plane:
         plot = self.figure
         self.start, self.here = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
         self.here.data = {"x": [], "y": [], "color": [], "size": []}
-        self.ellipse, self.hull = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
+        self.ellipse, self.hull = (ColumnDataSource({"across": [], "up": []}) for _ in range(2))
         self.rays = ColumnDataSource({"x": [], "y": [], "x1": [], "y1": [], "color": [], "text": []})
         ends = {"x0": [], "y0": [], "x1": [], "y1": []}
         self.subgradients, self.combination, self.direction = (ColumnDataSource(ends) for _ in range(3))
         self._colored = [
-            plot.patch("x", "y", source=self.ellipse, fill_alpha=0.12, line_width=1.5, line_alpha=0.9)
+            plot.patch("across", "up", source=self.ellipse, fill_alpha=0.12, line_width=1.5, line_alpha=0.9)
         ]
-        plot.line("x", "y", source=self.hull, line_color=theme.GREY, line_dash="dotted", line_width=1.5)
+        plot.line("across", "up", source=self.hull, line_color=theme.GREY, line_dash="dotted", line_width=1.5)
         plot.segment("x", "y", "x1", "y1", source=self.rays, color="color", line_dash="dotted", line_width=2)
         plot.scatter(
             "x",
@@ -126,7 +127,7 @@ class Plane:
         place = {"x": [x0 - 0.5 * dx], "y": [y0 - 0.5 * dy], "dw": [x1 - x0 + dx], "dh": [y1 - y0 + dy]}
         self.image.data = {"image": [land.image], **place}
         for source, lines in ((self.contours, land.contours), (self.kinks, land.kinks)):
-            source.data = {"x": lines.x, "y": lines.y}
+            source.data = {"across": lines.x, "up": lines.y}
 
     def show_start(self, start: np.ndarray | None) -> None:
         """Mark where solvers start."""
@@ -173,4 +174,4 @@ class Plane:
             x0, y0 = np.full((2, len(tips)), 0.0) if w is None else np.repeat(w[:, None], len(tips), axis=1)
             source.data = {"x0": x0, "y0": y0, "x1": tips[:, 0], "y1": tips[:, 1]}
         for source, outline in ((self.hull, hull), (self.ellipse, ellipse)):
-            source.data = {"x": outline[:, 0], "y": outline[:, 1]}
+            source.data = {"across": outline[:, 0], "up": outline[:, 1]}

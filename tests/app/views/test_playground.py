@@ -109,7 +109,7 @@ def test_a_solver_that_gives_its_weights_alone_has_a_trajectory_and_no_direction
     trace = Run(problem_of("toy-abs"), Circling(), probes=(PLANE,)).execute()
     view = view_of(trace)
     assert len(trajectories(view)["circling"]) == 8
-    assert len(ends(view._plane.direction)) == len(view._plane.ellipse.data["x"]) == 0
+    assert len(ends(view._plane.direction)) == len(view._plane.ellipse.data["across"]) == 0
     np.testing.assert_allclose(view._plane.subgradients.data["x0"], [trace.w[0]])
     assert "The gradient is (10, 1)" in view._said.object
 
@@ -155,7 +155,7 @@ def test_the_ellipse_is_that_of_b_and_the_direction_ends_on_it(toy, label):
     for k in range(3):
         view.cursor.place(trace, k)
         seen = trace.probes.last("plane", k)[1]
-        outline = np.stack([view._plane.ellipse.data[x] for x in ("x", "y")], axis=1) - seen["w"]
+        outline = np.stack([view._plane.ellipse.data[x] for x in ("across", "up")], axis=1) - seen["w"]
         forms = np.einsum("ni,ij,nj->n", outline, np.linalg.inv(seen["B"]), outline)
         np.testing.assert_allclose(forms, forms[0], rtol=1e-9)
         if len(tips := ends(view._plane.direction)):
@@ -269,7 +269,7 @@ def test_a_closer_look_is_drawn_finer_and_reset_comes_back():
     whole = view._plane.image.data["dw"][0]
     view._ranged(Ranged(-0.01, 0.01, -0.008, 0.008))
     assert view._plane.image.data["dw"][0] < 0.04
-    assert np.isfinite(view._plane.contours.data["x"]).sum() > 100
+    assert np.isfinite(view._plane.contours.data["across"]).sum() > 100
     drawn = view._plane.image.data
     view._ranged(Ranged(-0.009, 0.011, -0.008, 0.008))
     assert view._plane.image.data is drawn, "a small move is inside of what is there"

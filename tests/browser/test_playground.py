@@ -1,0 +1,101 @@
+"""The playground in a real browser: a start is clicked, runs go from there, and all fits the screen."""
+
+from __future__ import annotations
+
+import pytest
+
+PLACE = """(name) => {
+  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name)).at(-1)
+  const view = figure && Bokeh.index.find_one(figure)
+  if (!view) { return null }
+  const {x, y} = view.el.getBoundingClientRect(), {left, top, width, height} = view.frame.bbox
+  const {x_range, y_range} = figure
+  return {x: x + left, y: y + top, width, height,
+          start: [x_range.start, y_range.start], end: [x_range.end, y_range.end]}
+}"""
+POINTED = """() => {
+  const inside = (root) => [...root.querySelectorAll("*")].flatMap((el) =>
+    [el, ...(el.shadowRoot ? inside(el.shadowRoot) : [])])
+  return inside(document).filter((el) => el.matches(".pointed.box")).map((el) => el.textContent).join()
+}"""
+
+
+def frame(tab) -> dict:
+    tab.wait_until(lambda: tab.page.evaluate(PLACE, "playground") is not None, "the playground", 60)
+    return tab.page.evaluate(PLACE, "playground")
+
+
+def pixel(tab, x: float, y: float) -> tuple[float, float]:
+    """Where a place of the plane is on the screen."""
+    found = frame(tab)
+    across, up = ((v - a) / (b - a) for v, a, b in zip((x, y), found["start"], found["end"], strict=True))
+    return found["x"] + across * found["width"], found["y"] + (1.0 - up) * found["height"]
+
+
+def paths(tab) -> dict[str, list[tuple[float, float]]]:
+    xs, ys = tab.curves("playground", "x"), tab.curves("playground", "y")
+    return {label: list(zip(xs[label], ys[label], strict=True)) for label in xs}
+
+
+def finished(tab) -> bool:
+    states = tab.states()
+    return bool(states) and set(states) == {"finished"}
+
+
+def test_a_start_is_clicked_and_the_runs_go_from_there(visit):
+    tab = visit(story="kink", speed="full")
+    tab.page.get_by_text("Click to choose the start").wait_for()
+    found = frame(tab)
+    spans = (b - a for a, b in zip(found["start"], found["end"], strict=True))
+    scale = [span / found[size] for span, size in zip(spans, ("width", "height"), strict=True)]
+    assert scale[0] == pytest.approx(scale[1], rel=0.02), "both axes have the same scale"
+    tab.button("Run").click()
+    tab.wait_until(lambda: finished(tab) and len(paths(tab)) == 3, "three trajectories", 60)
+    assert {path[0] for path in paths(tab).values()} == {(1.0, 1.0)}
+    assert paths(tab)["exact"][-1] == pytest.approx((0.0, 0.9))
+
+    tab.page.mouse.click(*pixel(tab, -0.6, 0.5))
+    tab.wait_until(lambda: tab.query().get("options", "").startswith("start="), "the option in the address")
+    x, y = map(float, tab.query()["options"].removeprefix("start=").split(","))
+    assert (x, y) == pytest.approx((-0.6, 0.5), abs=0.02)
+    tab.wait_until(lambda: paths(tab) == {} and tab.button("Run").is_enabled(), "an empty plane")
+    tab.button("Run").click()
+    tab.wait_until(lambda: finished(tab) and len(paths(tab)) == 3, "three trajectories", 60)
+    assert {path[0] for path in paths(tab).values()} == {(x, y)}
+    end = paths(tab)["subbfgs"][-1]
+    assert end == pytest.approx((0.0, 0.0), abs=1e-9)
+
+    def pointed() -> str:
+        tab.page.mouse.move(*pixel(tab, x, y))
+        tab.page.wait_for_timeout(200)
+        tab.page.mouse.move(*pixel(tab, x + 0.005, y))
+        return tab.page.evaluate(POINTED)
+
+    tab.wait_until(lambda: "iteration 0" in pointed(), "what is below the pointer")
+    assert f"x {x:g}".replace("-", "−") in pointed()
+    assert pointed().count("iteration") == 3, "one line a run"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (820, 1180)])
+def test_the_plane_the_buttons_and_the_cursor_bar_are_in_sight_together(visit, width, height):
+    tab = visit(width=width, height=height, story="kink", speed="full")
+    tab.button("Run").click()
+    tab.wait_until(lambda: finished(tab) and len(paths(tab)) == 3, "three trajectories", 60)
+    found = frame(tab)
+    assert found["width"] > 300
+    assert found["height"] > 300
+    foot = tab.page.get_by_text("follow", exact=True).bounding_box()
+    assert found["y"] + found["height"] + 40 < foot["y"]
+    assert tab.button("Run").bounding_box()["y"] > 0
+    assert tab.page.evaluate("document.scrollingElement.scrollTop") == 0
+    assert tab.page.evaluate("document.scrollingElement.scrollWidth") <= width
+
+
+def test_steps_are_single_iterates(visit):
+    tab = visit(story="kink")
+    for k in (1, 2):
+        tab.button("Step").click()
+        tab.wait_until(
+            lambda k=k: [len(path) for path in paths(tab).values()] == [k] * 3, f"{k} iterates", 60
+        )

@@ -71,7 +71,7 @@ def test_second_derivatives_from_the_residual_are_those_of_the_rows(kind, loss):
 @pytest.mark.parametrize(("kind", "loss"), ROWS)
 @pytest.mark.parametrize("size", [1.0, 100.0])
 def test_values_and_residual_are_those_of_the_rows_one_by_one(kind, loss, size):
-    """Of the softmax too, which NumPy computes a chunk at a time."""
+    """Of the softmax and the logistic loss too, which NumPy computes a chunk at a time."""
     _, problem = problem_of(kind, loss)
     scores, n = some_scores(problem), problem.loss.n_instances
     scores.Z[:] *= size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Sequence
 from weakref import ref
 
 import numpy as np
@@ -37,11 +38,14 @@ NARROWEST, BROADEST = 0.75, 2.4
 #: Share of a window by which another may miss it and count as the same.
 SAME = 0.01
 
+#: What the PLANE probe saw, with the iteration of each.
+Entries = list[tuple[int, Seen]]
+
 FITS = {"Near the start": "near", "All iterates": "all"}
 KEY = (
-    "Heavy lines: kinks. Grey arrows: subgradients, the heavier one what the solver makes of them. In the "
-    "run's colour: its direction p, and the ellipse of all steps with the same pᵀB⁻¹p, B its estimate of the "
-    "inverse Hessian. Arrows tell directions and ratios, not lengths."
+    "The next Run starts at the ringed dot. Heavy lines: kinks. Grey arrows: subgradients, the heavier one "
+    "what the solver makes of them. In the run's colour: its direction p, and the ellipse of all steps with "
+    "the same pᵀB⁻¹p, B its estimate of the inverse Hessian. Arrows tell directions and ratios, not lengths."
 )
 
 
@@ -58,8 +62,9 @@ class Heights(Convergence):
 
 class Playground(ProblemView):
     """Contours and kinks of a function of two variables, and the trajectories of all runs on it up to the
-    cursor, or as far as they are while it follows. At the cursor's iterate: the subgradients there, the
-    solver's convex combination of them and its direction, and its matrix B as an ellipse.
+    cursor, or as far as they are while it follows or is at the end of its run. At the cursor's iterate: the
+    subgradients there, the solver's convex combination of them and its direction, and its matrix B as an
+    ellipse.
 
     A click chooses the start, the data's option ``start``.
     """
@@ -108,21 +113,21 @@ class Playground(ProblemView):
     # the runs
 
     def _draw_runs(self, problem: Problem) -> None:
-        until = None if self.cursor.follow else self.cursor.iteration
+        seen = [trace.probes.entries(PLANE.name) for trace in self.traces]
+        self._fit(problem, seen)
+        self._plane.show_start(problem.start)
+        until = self._until
         ends, mark = [], []
-        for place, (feed, trace) in enumerate(self._plane.curves.match(self.traces)):
-            entries = trace.probes.entries(PLANE.name)
+        matched = self._plane.curves.match(self.traces)
+        for place, ((feed, trace), entries) in enumerate(zip(matched, seen, strict=True)):
             drawn = entries if until is None else [entry for entry in entries if entry[0] <= until]
             last = (len(drawn), drawn[-1][0]) if drawn else (0, -1)
             feed.replace(lambda drawn=drawn: trajectory(drawn), (ref(trace), *last))
-            complete = bool(drawn) and drawn[-1][0] == entries[-1][0]
-            unbounded = complete and trace.status == "unbounded"
+            unbounded = len(drawn) == len(entries) and trace.status == "unbounded"
             mark.append((trace, *last, unbounded))
             if drawn:
                 color = theme.style(trace, place)[0]
                 ends.append((drawn[-1][1], color, trace is self.chosen, unbounded))
-        self._plane.show_start(problem.start)
-        self._fit(problem)
         if self._drawn.changed("ends", self.chosen, self._box, *mark):
             far = 4.0 * (self._box.width + self._box.height)
             heads = [(seen["w"], color, chosen) for seen, color, chosen, _ in ends]
@@ -133,14 +138,22 @@ class Playground(ProblemView):
             ]
             self._plane.show_ends(heads, rays)
 
-    def _fit(self, problem: Problem) -> None:
-        """Choose the window: the start, the other side of the origin, where the kinks are, and the iterates,
-        of which those that go far away on wish alone."""
+    @property
+    def _until(self) -> int | None:
+        """Return the last iteration to draw of every run; None, where the cursor is at the end of its own,
+        for all there are."""
+        at_end = self.chosen is None or self.cursor.iteration >= self.chosen.last.get("iteration", 0)
+        return None if self.cursor.follow or at_end else self.cursor.iteration
+
+    def _fit(self, problem: Problem, seen: Sequence[Entries]) -> None:
+        """Choose the window, wherever the cursor is: the start, the other side of the origin, where the kinks
+        are, and the iterates, of which those that go far away on wish alone."""
+        newest = [entries[-1][0] if entries else -1 for entries in seen]
+        if not self._drawn.changed("window", problem.key, self.fit, *zip(self.traces, newest, strict=True)):
+            return
         start = problem.start
         home = np.zeros((1, 2)) if start is None else np.stack([-0.5 * start, start])
-        drawn = (curve.feed.source.data for curve in self._plane.curves.values())
-        paths = [np.stack([data["x"], data["y"]], axis=1) for data in drawn]
-        points = np.concatenate([home, *paths])
+        points = np.concatenate([home, *(places(entries) for entries in seen)])
         points = points[np.isfinite(points).all(axis=1)]
         if self.fit == "near":
             reach = NEAR * (np.abs(home).max() or 1.0)
@@ -226,15 +239,20 @@ class Playground(ProblemView):
         self.on_option("start", f"{x:.12g},{y:.12g}")
 
 
-def trajectory(entries: list[tuple[int, Seen]]) -> dict[str, np.ndarray]:
+def places(entries: Entries) -> np.ndarray:
+    """Return where iterates are, (n, 2)."""
+    return np.array([seen["w"] for _, seen in entries]).reshape(-1, 2)
+
+
+def trajectory(entries: Entries) -> dict[str, np.ndarray]:
     """Return the columns of a curve: some iterates of very many, the last one among them."""
     stride = -(-len(entries) // POINTS) or 1
     entries = entries[: len(entries) - 1 : stride] + entries[-1:]
-    places = np.array([seen["w"] for _, seen in entries]).reshape(-1, 2)
+    x, y = places(entries).T
     return {
         "iteration": np.array([k for k, _ in entries]),
-        "x": places[:, 0],
-        "y": places[:, 1],
+        "x": x,
+        "y": y,
         "f": np.array([float(seen["f"]) for _, seen in entries]),
     }
 

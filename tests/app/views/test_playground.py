@@ -91,6 +91,8 @@ def test_all_runs_are_drawn_up_to_the_cursor():
     }
     view.cursor.place(traces[2], 1)
     assert {len(path) for path in trajectories(view).values()} == {2}
+    view.cursor.place(traces[0], 1)
+    assert len(trajectories(view)["inexact"]) == len(traces[2]), "it is at the end of its run"
     view.cursor.place(traces[2], 5)
     assert len(trajectories(view)["inexact"]) == 6
     view.show(traces[:2])
@@ -239,6 +241,16 @@ def test_the_window_shows_what_is_near_the_start_and_all_on_wish():
     view.fit = "all"
     assert view._box.holds(Window(100.0, 100.0, -300.0, -300.0))
     assert view._box.holds(start)
+
+
+def test_the_window_stays_when_the_cursor_moves():
+    trace = run("toy-abs", "inexact")
+    view = view_of(trace)
+    box, drawn = view._box, view._plane.image.data
+    for k in (0, 2, 7, 1):
+        view.cursor.place(trace, k)
+        assert view._box == box
+        assert view._plane.image.data is drawn
 
 
 def test_a_run_that_is_unbounded_keeps_the_window_and_says_so_along_its_ray():

@@ -176,11 +176,7 @@ class Playground(ProblemView):
         land = Landscape.of(problem, *self._looked)
         self._plane.show_ground(land)
         apart = f"contours {theme.number(land.apart)} apart" if land.contours.x.size else "no contours"
-        click = (
-            "<b>Click to choose the start</b>, then press Run or Step"
-            if self.on_option
-            else "Seen from above"
-        )
+        click = "<b>Click to choose the start</b>" if self.on_option else "Seen from above"
         self._how.object = f"<p>{click} · {apart}</p>"
 
     def _around(self, seen: Window, times: float) -> Window:

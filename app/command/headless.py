@@ -177,10 +177,13 @@ def find_reference(
         return Reference(float(task.f_star), violation=None, gap=None, solver=None, cached=False)
     with progress.working("solving for f*"):
         known = reference(problem, interrupts.pulse)
-    reached = known.violation / (problem.violation_at_zero() or 1.0)
-    source = "from the cache" if known.cached else f"by {known.solver}"
-    proof = "" if known.gap is None else f", above the minimum by {known.gap:.1e} at most"
-    progress.say(f"f* = {known.f_star:.12g} {source}, violation {reached:.1e} relative to w = 0{proof}")
+    said = [f"f* = {known.f_star:.12g} " + ("from the cache" if known.cached else f"by {known.solver}")]
+    if known.violation is not None:
+        reached = known.violation / (problem.violation_at_zero() or 1.0)
+        said.append(f"violation {reached:.1e} relative to w = 0")
+    if known.gap is not None:
+        said.append(f"above the minimum by {known.gap:.1e} at most")
+    progress.say(", ".join(said))
     return known
 
 

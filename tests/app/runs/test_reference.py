@@ -17,6 +17,8 @@ from app.runs import reference as module
 from app.runs.reference import TARGET, cached, candidates, reference
 from datasets.store import home
 from solvers.problems import problem as problem_module
+from tests.solvers.convex import Program
+from tests.solvers.helpers import binary, multiclass, multilabel
 
 
 @pytest.fixture
@@ -223,3 +225,25 @@ def test_the_minimum_with_norms_of_rows_takes_a_few_seconds(fresh_home):
     assert found.solver == "bcd-ls"
     assert found.violation <= TARGET * problem.violation_at_zero()
     assert time.thread_time() - began < 10.0
+
+
+@pytest.mark.usefixtures("fresh_home")
+@pytest.mark.parametrize(
+    ("of", "loss", "by"),
+    [
+        (binary, "binary-hinge", "dual-cd"),
+        (multiclass, "multiclass-hinge", "dual-cd"),
+        (multilabel, "multilabel-hinge", "ls-bmrm"),
+    ],
+)
+def test_losses_with_kinks_have_a_reference_that_is_proved_instead(of, loss, by):
+    data = of()
+    problem = solvers.make_problem(data, loss=loss, penalty="l2", lam=0.05)
+    found = reference(problem)
+    least = Program(data, loss, "l2", 0.05, True).least()
+    assert (found.solver, found.violation) == (by, None)
+    assert found.gap <= 1e-8 * found.f_star
+    assert -1e-8 * least <= found.f_star - least <= found.gap + 1e-8 * least
+    again = reference(problem)
+    assert again.cached
+    assert (again.f_star, again.gap, again.violation) == (found.f_star, found.gap, None)

@@ -35,7 +35,7 @@ KINKED = {
 }
 
 #: Where the minimum is next to w = 0, a pass at any step ends above f(0), and SGD tunes its step to nothing.
-KINKED_PARAMS = PARAMS | {"sgd-l1": {"eta0": 0.2}}
+KINKED_PARAMS = PARAMS | {"sgd-l1": {"eta0": 1.0}}
 
 ALL = [
     (kind, loss, penalty, storage)

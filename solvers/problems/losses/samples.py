@@ -29,7 +29,7 @@ def residual_of(code, Z, tail, y, parents, leaves, margins, G, G_tail):
     if code == MULTILABEL_MAX:
         return multilabel_max_row(Z[0], y, margins, G[0])
     if code != CHAIN:
-        return row_derivatives(code, Z[0], y, G[0], np.empty(Z.shape[1]))
+        return row_derivatives(code, Z[0], y, G[0], None)
     # in one piece: each kernel is optimized again inside every kernel that calls it, and this is the largest
     n, m = Z.shape
     padded = (m + 7) // 8 * 8

@@ -55,7 +55,9 @@ class Bundle(Solver):
                 return Ending("converged", f"f is above the minimum of the model by {gap:.3g}")
             found, next_cut = self.step(problem, best, w)
             best, n = found.point, n + 1
-            if not cuts.add(*cut(next_cut)) and not best.objective < f:
+            if cuts.add(*cut(next_cut)) or best.objective < f:
+                continue
+            if not cuts.add(*cut(problem.at(w))):  # the model is exact where it is least
                 return Ending("stalled", f"the next cut is there already; the gap is {gap:.3g}")
 
     def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:

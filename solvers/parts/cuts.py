@@ -11,6 +11,9 @@ import piqp
 
 #: Cuts up to which the active-set solver is the faster one.
 ACTIVE_SET = 200
+#: By how much an answer may miss a constraint: with the 1e-6 usual for daqp bounds stay far below f* where it
+#: is small.
+FEASIBLE = 1e-12
 #: Relative distance below which two cuts count as one.
 SAME = 1e-14
 
@@ -122,7 +125,9 @@ def _by_active_set(H: np.ndarray, b: np.ndarray, start: np.ndarray) -> tuple[np.
     upper, lower = np.append(np.full(t, 1e30), 1.0), np.append(np.zeros(t), 1.0)
     kinds = np.zeros(t + 1, dtype=np.int32)
     kinds[t] = 5  # Σα = 1 is an equality
-    alpha, _, flag, _ = daqp.solve(H, -b, np.ones((1, t)), upper, lower, kinds, primal_start=start.copy())
+    alpha, _, flag, _ = daqp.solve(
+        H, -b, np.ones((1, t)), upper, lower, kinds, primal_start=start.copy(), primal_tol=FEASIBLE
+    )
     return np.asarray(alpha), flag == 1
 
 

@@ -89,3 +89,14 @@ def test_a_start_is_where_it_starts():
     first = next(solvers.make_solver("ls-bmrm").iterate(problem, w0))
     np.testing.assert_array_equal(first.w, w0)
     assert first.dual_gap >= 0.0
+
+
+def test_a_small_minimum_is_reached_though_the_quadratic_programs_are_large():
+    """Separable, with rows of length 100: f* is 3e-6 of f(0), and the entries of Q/λ are 1e5."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(40) % 2, 1, -1).astype(np.int8)
+    X = 5.0 * rng.normal(size=(40, 400)) + 2.0 * y[:, None]
+    problem = solvers.make_problem(X, y, loss="binary-hinge", penalty="l2", lam=LAM)
+    trace = solvers.solve(problem, solvers.make_solver("ocas"), tol=1e-4, max_seconds=20)
+    assert trace.status == "converged", trace.message
+    assert trace.result["objective"] < 1e-5

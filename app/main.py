@@ -8,8 +8,8 @@ ROOT = str(Path(__file__).resolve().parents[1])
 if sys.path[0] != ROOT:
     sys.path.insert(0, ROOT)
 
-opened = "app.page.page" in sys.modules
-from app.page.page import serve  # noqa: E402
+opened = "app.page.serve" in sys.modules
+from app.page.serve import serve  # noqa: E402
 
 if not opened:
     # What is imported stays: a search for garbage in it would hold up every page for a fifth of a second.

@@ -1,10 +1,12 @@
-"""A menu whose choices may change while a visitor opens it."""
+"""Menus whose choices may change while a visitor opens them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import panel_material_ui as pmui
+
+from app import theme
 
 
 class Menu(pmui.Select):
@@ -16,3 +18,11 @@ class Menu(pmui.Select):
         if self.values and props.get("value", "") not in known:
             props = {name: value for name, value in props.items() if name != "value"}
         return super()._process_property_change(props)
+
+
+class LineMenu(Menu):
+    """A menu in a line of text, its label beside it. ``width``: of the choice, in pixels of ordinary type."""
+
+    def __init__(self, *, width: int = 130, **params: Any) -> None:
+        styles = {"--choice": f"{width / theme.REM:.3g}rem"}
+        super().__init__(size="small", styles=styles, stylesheets=[theme.asset("menu.css")], **params)

@@ -34,9 +34,13 @@ def load_all(files: Iterable[str | Path] = ()) -> None:
                 f"the installed plugin {entry.name} ({entry.value}) cannot be loaded "
                 f"({_said(error)}): repair or uninstall it"
             ) from error
-    listed = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
-    for file in (*listed, *files):
+    for file in listed(files):
         load_file(Path(file))
+
+
+def listed(files: Iterable[str | Path] = ()) -> list[str | Path]:
+    """Return the files that SOLVERSCOPE_PLUGINS lists, and ``files``."""
+    return [*(name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name), *files]
 
 
 def load_file(path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
+from html import escape as html_escape
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,22 @@ DASHES = ("solid", "dashed", "dotdash", "dotted")
 
 GREY = "#888888"
 
+#: Pixels that a rem has in ordinary type: Material UI's type is 0.875 of them, and is 13 pixels high here.
+REM = 13 / 0.875
+
+#: What Material UI's parts are to those who do not see them, where Panel does not say it: the title is the
+#: page's first heading and the space below the header none, a menu's choices are options of a list, a tooltip
+#: describes a control and does not name it, and the bar in the header has a name.
+NAMED = {
+    "MuiTypography": {"defaultProps": {"variantMapping": {"h3": "h1", "h5": "div"}}},
+    "MuiMenuItem": {"defaultProps": {"role": "option"}},
+    "MuiTooltip": {"defaultProps": {"describeChild": True}},
+    "MuiLinearProgress": {"defaultProps": {"aria-label": "The page is at work"}},
+}
+
+#: Marks along a horizontal axis, about.
+X_TICKS = 6
+
 #: Where numbers that are no integers are written without an exponent.
 LEAST_PLAIN, MOST_PLAIN = 1e-3, 1e7
 
@@ -51,16 +68,52 @@ def html(text: str = "", **layout: Any) -> pn.pane.HTML:
 
 
 def column(*objects: Any, kind: str) -> pn.Column:
-    """Return a part of the page's frame, laid out as ``layout.css`` says."""
+    """Return a part of the page's frame or of a view, laid out as ``layout.css`` says of its kind,
+    the first of the classes that it names."""
+    classes = kind.split()
     made = pn.Column(
-        *objects, css_classes=[kind], stylesheets=[asset("layout.css")], sizing_mode="stretch_width", margin=0
+        *objects, css_classes=classes, stylesheets=[asset("layout.css")], sizing_mode="stretch_both", margin=0
     )
 
     def show(event: Any) -> None:  # a class, since the layout of a kind is stronger than Bokeh's way to hide
-        made.css_classes = [kind] if event.new else [kind, "hidden"]
+        mark(made, "hidden", not event.new)
 
     made.param.watch(show, "visible")
     return made
+
+
+def mark(part: pn.viewable.Viewable, name: str, on: bool) -> None:
+    """Give a part of the page a class, or take it away."""
+    others = [one for one in part.css_classes if one != name]
+    wanted = [*others, name] if on else others
+    if part.css_classes != wanted:
+        part.css_classes = wanted
+
+
+class Said(pn.pane.HTML):
+    """Sentences in a place of a fixed height, which can be scrolled by keys as well."""
+
+    def _transform_object(self, obj: Any) -> dict[str, Any]:
+        text = f'<div class="text" role="group" tabindex="0" aria-label="At the cursor">{obj}</div>'
+        return super()._transform_object(text if obj else obj)
+
+
+def said(lines: int = 2) -> Said:
+    """Return a place for sentences that change with the cursor: of so many lines, and scrolled if there are
+    more, so that nothing moves when others are said."""
+    looks = {"css_classes": ["said"], "styles": {"--lines": str(lines)}, "margin": 0}
+    return Said(stylesheets=[asset("html.css")], sizing_mode="stretch_width", **looks)
+
+
+def pane(fig: figure | None = None) -> pn.pane.Bokeh:
+    """Return a place for a figure, which takes all the room that the frame gives it."""
+    return pn.pane.Bokeh(fig, sizing_mode="stretch_both", margin=0)
+
+
+def least(height: int) -> dict[str, str]:
+    """Return the styles of a figure that may grow: never lower than the frame says, or than ``height``
+    pixels where there is no frame, as in a notebook; and its type of the size that the frame says."""
+    return {"min-height": f"var(--least, {height}px)", "font-size": "var(--plot-type, 12px)"}
 
 
 def seen(shown: bool) -> dict[str, str]:
@@ -85,13 +138,14 @@ def style(trace: Trace, place: int) -> tuple[str, str]:
 
 
 def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: int = 280, **more) -> figure:
-    """Make an empty figure in the page's style; ``name`` is what a saved picture is called."""
+    """Make an empty figure in the page's style; ``name`` is what a saved picture is called, ``height`` how
+    high it is in pixels where no frame says so."""
     fig = figure(
-        height=height,
-        sizing_mode="stretch_width",
-        min_width=280,
+        styles=least(height),
+        sizing_mode="stretch_both",
+        min_width=200,
         x_axis_label=x_label,
-        y_axis_label=y_label,
+        y_axis_label=upright(y_label),
         y_axis_type="log" if log_y else "linear",
         tools="xpan,xwheel_zoom,box_zoom,reset",
         active_drag="box_zoom",
@@ -100,19 +154,26 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
         **more,
     )
     fig.x_range.range_padding = 0.02
-    fig.xaxis.ticker.desired_num_ticks = 6
+    fig.xaxis.ticker.desired_num_ticks = X_TICKS
     return styled(fig, name)
 
 
+def upright(label: str) -> str:
+    """Write a label beside a vertical axis, where there is less room than below a horizontal one: each of its
+    parts in a line of its own."""
+    return label.replace("  ·  ", "\n")
+
+
 def styled(fig: figure, name: str) -> figure:
-    """Put a figure into the page's style and return it; ``name`` is what a saved picture is called."""
+    """Put a figure into the page's style and return it; ``name`` is what it and pictures of it are called."""
+    fig.name = name
     fig.add_tools(SaveTool(filename=name))
     fig.toolbar.logo = None
     fig.toolbar.autohide = True
     fig.outline_line_color = None
     fig.xgrid.grid_line_alpha = fig.ygrid.grid_line_alpha = 0.25
     fig.axis.axis_label_text_font_style = "normal"
-    fig.axis.axis_label_text_font_size = fig.axis.major_label_text_font_size = "12px"
+    fig.axis.axis_label_text_font_size = fig.axis.major_label_text_font_size = "1em"
     fig.axis.minor_tick_line_color = None
     fig.min_border_left, fig.min_border_right = 64, 12
     fig.axis.formatter = CustomJSTickFormatter(code=asset("tick_labels.js"))
@@ -134,13 +195,16 @@ def curve(
     return drawn
 
 
-def scale_y(fig: figure, *, log: bool) -> None:
-    """Make the vertical axis of a figure logarithmic, or linear, if it is not so already."""
-    if isinstance(fig.y_scale, LogScale) == log:
+def scale(fig: figure, dimension: str, *, log: bool) -> None:
+    """Make the axis "x" or "y" of a figure logarithmic, or linear, if it is not so already."""
+    if isinstance(getattr(fig, f"{dimension}_scale"), LogScale) == log:
         return
-    fig.y_scale = LogScale() if log else LinearScale()
+    setattr(fig, f"{dimension}_scale", LogScale() if log else LinearScale())
     ticker = CustomJSTicker(major_code=asset("log_ticks.js")) if log else BasicTicker()
-    fig.yaxis.ticker = fig.ygrid.ticker = ticker
+    axis, grid = (fig.xaxis, fig.xgrid) if dimension == "x" else (fig.yaxis, fig.ygrid)
+    axis.ticker = grid.ticker = ticker
+    if dimension == "x" and not log:
+        ticker.desired_num_ticks = X_TICKS
 
 
 def follow_axes(fig: figure) -> None:
@@ -149,21 +213,28 @@ def follow_axes(fig: figure) -> None:
     The browser does it: it alone knows whether a visitor has zoomed, and it takes a range that was once
     logarithmic to be so for good."""
     code = asset("axis.js")
-    fig.xaxis[0].js_on_change("axis_label", CustomJS(args={"range": fig.x_range, "scaled": None}, code=code))
-    both = CustomJS(args={"range": fig.y_range, "scaled": fig}, code=code)
-    fig.yaxis[0].js_on_change("axis_label", both)
-    fig.js_on_change("y_scale", both)
+    for dimension, axis in (("x", fig.xaxis[0]), ("y", fig.yaxis[0])):
+        args = {"plot": fig, "dimension": dimension}
+        begin = CustomJS(args=args, code=code)
+        axis.js_on_change("axis_label", begin)
+        fig.js_on_change(f"{dimension}_scale", begin)
 
 
-def point_out(fig: figure) -> CustomJS:
+def point_out(fig: figure, *said: tuple[str, str]) -> CustomJS:
     """Let a figure say of each run near the pointer which iterate is nearest, one line a run.
 
-    Curves are lines of a column "y" with a column "iteration" beside it; the argument ``said`` of what is
-    returned lists further values to show of a point, [name, column] each."""
-    pointer = CustomJS(args={"said": []}, code=asset("pointer.js"))
+    Curves are lines of a column "y" with a column "iteration", or "x", beside it; ``said``, an argument of
+    what is returned, lists further values to show of a point, [name, column] each. With ``names`` as another
+    one a column "of" tells the name of each point, and only the nearest of all lines is shown."""
+    pointer = CustomJS(args={"said": [list(pair) for pair in said], "names": None}, code=asset("pointer.js"))
     fig.js_on_event("mousemove", pointer)
     fig.js_on_event("mouseleave", pointer)
     return pointer
+
+
+def diamonds(fig: figure, source: ColumnDataSource, x: str, y: str, **looks: Any) -> GlyphRenderer:
+    """Draw a diamond at each point of a source: the mark of something that happened at an iterate."""
+    return fig.scatter(x, y, source=source, marker="diamond", **({"size": 11} | looks))
 
 
 def number(value: float | int | None, digits: int = 4) -> str:
@@ -229,6 +300,32 @@ def cell(field: Field, value: Any, digits: int = 4) -> str:
     return number(int(value)) if field.type is int else number(float(value), digits)
 
 
+def marks(meanings: Iterable[tuple[str, str, str]]) -> str:
+    """Return what the marks in a picture mean as a line of HTML: a glyph, its colour and words each."""
+    entries = (
+        f'<span style="white-space:nowrap"><b style="color:{color}">{glyph}</b> {words}</span>'
+        for glyph, color, words in meanings
+    )
+    return (
+        '<p class="note" style="display:flex;flex-wrap:wrap;gap:0 14px;margin:0">' + "".join(entries) + "</p>"
+    )
+
+
+#: How dashes of Bokeh are written for a line in SVG, in pixels.
+STROKES = {"solid": "none", "dashed": "6", "dotdash": "2 4 6 4", "dotted": "2 4"}
+
+
+def runs_legend(runs: Iterable[tuple[str, str, str]]) -> str:
+    """Return which line is which run as HTML: a label, colour and dash each."""
+    entries = "".join(
+        '<li><svg viewBox="0 0 32 10" aria-hidden="true">'
+        f'<path d="M0 5h32" stroke="{color}" stroke-width="2" stroke-dasharray="{STROKES[dash]}"/>'
+        f"</svg>{html_escape(label)}</li>"
+        for label, color, dash in runs
+    )
+    return f'<ul class="legend">{entries}</ul>'
+
+
 def capital(text: str) -> str:
     """Make a text begin with a capital letter."""
     return text[:1].upper() + text[1:]
@@ -260,5 +357,6 @@ def mui(mode: str) -> dict:
                 }
             },
             "MuiToolbar": {"styleOverrides": {"root": {"minHeight": "48px !important"}}},
+            **NAMED,
         },
     }

@@ -1,4 +1,5 @@
 // An axis that has come to show something else shows all of it, and not the part that was zoomed in on.
-if (scaled !== null) { range.scale_hint = scaled.y_scale.type === "LogScale" ? "log" : "auto" }
+const range = plot[`${dimension}_range`]
+if (range.scale_hint !== undefined) { range.scale_hint = plot[`${dimension}_scale`].type === "LogScale" ? "log" : "auto" }
 range.reset()
-for (const plot of range.linked_plots) { plot.invalidate_dataranges = true }
+for (const linked of range.linked_plots) { linked.invalidate_dataranges = true }

@@ -25,7 +25,7 @@ function say(text, closeable) {
   const bar = document.createElement("div")
   bar.id = "connection"
   bar.setAttribute("role", "alert")
-  bar.style.cssText = "position:fixed;z-index:2000;top:56px;left:50%;transform:translateX(-50%);max-width:min(90vw,720px);" +
+  bar.style.cssText = "position:fixed;z-index:2000;bottom:72px;left:50%;transform:translateX(-50%);max-width:min(90vw,720px);" +
     "padding:8px 16px;border-radius:6px;background:#7A3B00;color:#fff;font:14px/20px Roboto,sans-serif;box-shadow:0 2px 8px #0006"
   bar.textContent = text
   if (closeable) {

@@ -1,16 +1,8 @@
 // The cursor's slider with marks, and the page's keys: space runs or pauses, arrows, Home and End move the cursor.
 const PATHS = {back: "M15.41 7.41 14 6l-6 6 6 6 1.41-1.41L10.83 12z", ahead: "M8.59 16.59 10 18l6-6-6-6-1.41 1.41L13.17 12z"}
 
-function element(tag, attributes = {}, ...children) {
-  const el = document.createElement(tag)
-  for (const [name, value] of Object.entries(attributes)) { el.setAttribute(name, value) }
-  el.append(...children)
-  return el
-}
-
 function button(path, label, act) {
-  const el = element("button", {type: "button", title: label, "aria-label": label})
-  el.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${path}"/></svg>`
+  const el = element("button", {type: "button", title: label, "aria-label": label}, icon(path))
   el.addEventListener("click", act)
   return el
 }
@@ -21,8 +13,12 @@ export function render({model}) {
   const marks = element("div", {class: "marks", "aria-hidden": "true"})
   const who = element("span", {class: "who"}), what = element("span", {class: "what"})
   const follow = element("button", {type: "button", title: "Keep the cursor at the newest iterate"}, "follow")
+  const goOn = element("button", {type: "button", class: "go"}, "Go on from here")
+  const choice = element("select", {"aria-label": "With which solver"})
+  const branch = element("span", {class: "branch"}, goOn, choice)
+  goOn.addEventListener("click", () => send({action: "branch", name: choice.value}))
   const root = element("div", {class: "bar", role: "group", "aria-label": "Cursor"},
-    element("div", {class: "text", "aria-live": "off"}, who, what),
+    element("div", {class: "text", "aria-live": "off"}, who, what, branch),
     element("span", {class: "steps"},
       button(PATHS.back, "One iterate back (left arrow; Home: the first)", () => send({action: "by", by: -1})),
       button(PATHS.ahead, "One iterate ahead (right arrow; End: the newest)", () => send({action: "by", by: 1}))),
@@ -46,6 +42,18 @@ export function render({model}) {
       el.style.left = `${100 * Math.min(iteration / head, 1)}%`
       return el
     }))
+  }
+  // a choice stays for as long as it is offered
+  function drawOffer() {
+    const {choices, note} = model.offer
+    branch.hidden = !choices
+    goOn.title = note ?? ""
+    const names = choices ?? []
+    if (names.length !== choice.options.length || names.some((name, k) => choice.options[k].value !== name)) {
+      const kept = choice.value
+      choice.replaceChildren(...names.map((name) => element("option", {value: name}, name)))
+      choice.value = names.includes(kept) ? kept : names[0] ?? ""
+    }
   }
   let head = -1
   function draw() {
@@ -116,6 +124,8 @@ export function render({model}) {
   })
   model.on("state", draw)
   model.on("marks", place)
+  model.on("offer", drawOffer)
   draw()
+  drawOffer()
   return root
 }

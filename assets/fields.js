@@ -1,16 +1,6 @@
 // Fields of a form, made from plain descriptions; shared by form.js and solver_panel.js.
-function element(tag, attributes = {}, ...children) {
-  const el = document.createElement(tag)
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === false || value === null) { continue }
-    el.setAttribute(name, value === true ? "" : value)
-  }
-  el.append(...children)
-  return el
-}
-
 function field(data, send) {
-  const help = `${data.help}${data.allowed ? ` (${data.allowed})` : ""}`
+  const help = `${data.help}${data.allowed ? ` (${data.allowed})` : ""}. In scripts and addresses: ${data.name}`
   let input
   if (data.kind === "choice") {
     input = element("select", {}, ...data.choices.map((c) => element("option", {value: c, selected: c === data.value}, c)))
@@ -21,11 +11,17 @@ function field(data, send) {
     input = element("input", {type: "text", autocomplete: "off", spellcheck: "false"})
     input.value = data.value
   }
-  input.setAttribute("aria-label", data.name)
+  input.setAttribute("aria-label", data.title)
+  const offered = []
+  if (data.suggestions.length) {
+    const id = `suggestions-${data.name}`
+    input.setAttribute("list", id)
+    offered.push(element("datalist", {id}, ...data.suggestions.map(([value, text]) => element("option", {value}, text))))
+  }
   if (data.error) { input.setAttribute("aria-invalid", "true") }
   input.addEventListener("change", () => send(data.name, data.kind === "switch" ? input.checked : input.value.trim()))
-  const label = element("label", {class: `field ${data.changed ? "changed" : ""}`, title: help},
-    element("span", {class: "name"}, data.name), input)
+  const label = element("label", {class: `field ${data.changed ? "changed" : ""} ${data.wide ? "wide" : ""}`, title: help},
+    element("span", {class: "name"}, data.title), input, ...offered)
   return data.error ? [label, element("p", {class: "error", role: "alert"}, data.error)] : [label]
 }
 

@@ -4,27 +4,13 @@ const ICONS = {
   resume: "M8 5v14l11-7z",
   step: "M6 18l8.5-6L6 6v12zM16 6v12h2V6h-2z",
   stop: "M6 6h12v12H6z",
+  pin: "M16 9V4h1c.55 0 1-.45 1-1s-.45-1-1-1H7c-.55 0-1 .45-1 1s.45 1 1 1h1v5c0 1.66-1.34 3-3 3v2h5.97v7l1 1 1-1v-7H19v-2c-1.66 0-3-1.34-3-3z",
   remove: "M19 6.41 17.59 5 12 10.59 6.41 5 5 6.41 10.59 12 5 17.59 6.41 19 12 13.41 17.59 19 19 17.59 13.41 12z",
 }
+ICONS.unpin = ICONS.pin
 const DASHES = {solid: "", dashed: "7 4", dotdash: "2 3 7 3", dotted: "2 3"}
-const ALIVE = ["queued", "loading", "compiling", "running", "paused"]
-
-function element(tag, attributes = {}, ...children) {
-  const el = document.createElement(tag)
-  for (const [name, value] of Object.entries(attributes)) { el.setAttribute(name, value) }
-  el.append(...children)
-  return el
-}
-
-function icon(path) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
-  svg.setAttribute("viewBox", "0 0 24 24")
-  svg.setAttribute("aria-hidden", "true")
-  const shape = document.createElementNS("http://www.w3.org/2000/svg", "path")
-  shape.setAttribute("d", path)
-  svg.append(shape)
-  return svg
-}
+const ALIVE = ["queued", "loading", "compiling", "ready", "replaying", "running", "paused"]
+const TOLD = ["failed", "paused", "replaying", "ready"]
 
 function set(el, text) { if (el.textContent !== text) { el.textContent = text } }
 
@@ -37,21 +23,22 @@ function makeRow(send, key, columns) {
     if (timer !== null) { clearTimeout(timer); timer = null; send({action: "isolate", key}); return }
     timer = setTimeout(() => { timer = null; send({action: "hide", key}) }, 220)
   })
-  const label = element("button", {class: "label", type: "button"})
+  const name = element("span"), note = element("small")
+  const label = element("button", {class: "label", type: "button"}, name, note)
   label.addEventListener("click", say("choose"))
   const state = element("span", {class: "state"})
   const numbers = {}
   for (const [name] of columns) { numbers[name] = element("span", {class: `num ${name}`}) }
   const bound = element("span", {class: "bound"})
   const buttons = {}
-  for (const action of ["pause", "step", "stop"]) {
+  for (const action of ["pause", "step", "pin", "stop"]) {
     buttons[action] = element("button", {type: "button", "data-action": action}, icon(ICONS[action]))
     buttons[action].addEventListener("click", () => send({action: buttons[action].dataset.action, key}))
   }
   const message = element("span", {class: "message"})
   const row = element("div", {class: "row run", role: "group"},
     chip, label, state, ...Object.values(numbers), bound, element("span", {class: "acts"}, ...Object.values(buttons)), message)
-  return {row, chip, label, state, numbers, bound, buttons, message}
+  return {row, chip, label, name, note, state, numbers, bound, buttons, message}
 }
 
 function act(button, action, text, disabled) {
@@ -62,8 +49,8 @@ function act(button, action, text, disabled) {
 }
 
 function fill(parts, data) {
-  const {row, chip, label, state, numbers, bound, buttons, message} = parts
-  row.className = `row run ${data.hidden ? "hidden" : ""} ${data.chosen ? "chosen" : ""}`
+  const {row, chip, label, name, note, state, numbers, bound, buttons, message} = parts
+  row.className = `row run ${data.hidden ? "hidden" : ""} ${data.chosen ? "chosen" : ""} ${data.ghost ? "ghost" : ""}`
   row.dataset.label = data.label
   row.dataset.state = data.state
   row.style.setProperty("--chip", data.color)
@@ -73,8 +60,9 @@ function fill(parts, data) {
   chip.title = data.hidden ? `Show ${data.label}` : `Hide ${data.label} (double click: show it alone)`
   chip.setAttribute("aria-label", `${data.hidden ? "Show" : "Hide"} ${data.label}`)
   chip.setAttribute("aria-pressed", String(!data.hidden))
-  set(label, data.label)
-  label.title = `Put the cursor on ${data.label}`
+  set(name, data.label)
+  set(note, data.note)
+  label.title = `Put the cursor on ${data.label}${data.note && `: ${data.note}`}`
   set(state, data.word)
   state.title = data.message
   state.className = `state ${data.state}`
@@ -84,8 +72,10 @@ function fill(parts, data) {
   const alive = ALIVE.includes(data.state), paused = data.state === "paused"
   act(buttons.pause, paused ? "resume" : "pause", `${paused ? "Resume" : "Pause"} ${data.label}`, !alive)
   act(buttons.step, "step", `One iteration of ${data.label}`, !alive)
+  act(buttons.pin, data.pinned ? "unpin" : "pin", data.pinned ? `Do not keep ${data.label}` : `Keep ${data.label} beside the next run`, alive || data.past)
+  buttons.pin.setAttribute("aria-pressed", String(data.pinned))
   act(buttons.stop, alive ? "stop" : "remove", `${alive ? "Stop" : "Remove"} ${data.label}`, false)
-  set(message, data.state === "failed" ? data.message : "")
+  set(message, TOLD.includes(data.state) ? data.message : "")
   message.className = `message ${data.state}`
   row.title = data.message
 }

@@ -1,4 +1,5 @@
-// Says of each run near the pointer which of its points is nearest: one line a run, in one box.
+// Says of each curve near the pointer which of its points is nearest: one line a curve, in one box. Where
+// points have names, curves are many: it says it of the nearest of all alone.
 const NEAR = 8, plot = cb_obj.origin, view = Bokeh.index.find_one(plot)
 const home = view?.canvas_view?.shadow_el
 if (!home) { return }
@@ -21,20 +22,22 @@ const write = (value) => {
 }
 
 // the point of a curve that is nearest on the part of it, between two points, that is nearest to the pointer
+const [left, right] = [frame.x_scale.invert(sx - NEAR), frame.x_scale.invert(sx + NEAR)]
 const nearest = ({x, y}) => {
-  let best = NEAR, found = null, before = null
+  let best = NEAR, found = null
+  const place = (k) => ({k, x: frame.x_scale.compute(x[k]), y: frame.y_scale.compute(y[k])})
   for (let k = 0; k < x.length; k++) {
-    const at = {k, x: frame.x_scale.compute(x[k]), y: frame.y_scale.compute(y[k])}
-    const here = Number.isFinite(at.x + at.y)
-    if (here) {
-      const from = before ?? at, dx = at.x - from.x, dy = at.y - from.y, length = dx * dx + dy * dy
-      const along = length && ((sx - from.x) * dx + (sy - from.y) * dy) / length
-      const t = Math.min(Math.max(along, 0), 1)
-      const away = Math.hypot(from.x + t * dx - sx, from.y + t * dy - sy)
-      const end = t < 0.5 ? from : at
-      if (away < best && frame.bbox.contains(end.x, end.y)) { best = away; found = end }
-    }
-    before = here ? at : null
+    const joined = k > 0 && Number.isFinite(x[k - 1] + y[k - 1]), before = joined ? x[k - 1] : x[k]
+    if (!Number.isFinite(y[k]) || Math.max(before, x[k]) < left || Math.min(before, x[k]) > right) { continue }
+    const at = place(k), last = joined ? place(k - 1) : at
+    if (!Number.isFinite(at.x + at.y)) { continue }
+    const from = Number.isFinite(last.x + last.y) ? last : at
+    const dx = at.x - from.x, dy = at.y - from.y, length = dx * dx + dy * dy
+    const along = length && ((sx - from.x) * dx + (sy - from.y) * dy) / length
+    const t = Math.min(Math.max(along, 0), 1)
+    const away = Math.hypot(from.x + t * dx - sx, from.y + t * dy - sy)
+    const end = t < 0.5 ? from : at
+    if (away < best && frame.bbox.contains(end.x, end.y)) { best = away; found = {...end, away} }
   }
   return found
 }
@@ -51,15 +54,19 @@ const named = (to, name, style) => {
   return el
 }
 const free = {position: "absolute", pointerEvents: "none", boxSizing: "border-box"}
-const lines = []
+let lines = []
 for (const {glyph, data_source, name, visible} of plot.renderers) {
   if (!visible || glyph?.type !== "Line" || glyph.y.field !== "y") { continue }
   const {data} = data_source, point = nearest(data)
   if (point === null) { continue }
   const parts = said.map(([what, column]) => `${what} ${write(data[column][point.k])}`)
-  lines.push({name, point, color: glyph.line_color.value, text: [`iteration ${write(data.iteration[point.k])}`, ...parts].join(" \u00b7 ")})
+  if (names !== null && name) { parts.unshift(name) }
+  const text = [`iteration ${write((data.iteration ?? data.x)[point.k])}`, ...parts].join(" \u00b7 ")
+  const called = names === null ? name : names[data.of[point.k]]
+  lines.push({name: called, point, color: glyph.line_color.value, text})
 }
 if (lines.length === 0) { return }
+if (names !== null) { lines = [lines.reduce((best, one) => one.point.away < best.point.away ? one : best)] }
 for (const {point, color} of lines) {
   const place = {left: `${point.x - 4}px`, top: `${point.y - 4}px`, width: "8px", height: "8px"}
   named(home, "pointed", {...free, ...place, borderRadius: "50%", background: color})
@@ -78,5 +85,5 @@ for (const {name, color, text} of lines) {
   add(line, text, {display: "inline"})
 }
 const {offsetWidth} = box
-const left = sx + 12 + offsetWidth <= width ? sx + 12 : sx - 12 - offsetWidth
-box.style.left = `${Math.max(Math.min(left, width - offsetWidth), 0)}px`
+const start = sx + 12 + offsetWidth <= width ? sx + 12 : sx - 12 - offsetWidth
+box.style.left = `${Math.max(Math.min(start, width - offsetWidth), 0)}px`

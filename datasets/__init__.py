@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .entry import DataSetInfo, Lam, Request
 from .errors import DataError
 from .options import Option
-from .registry import DATASETS, describe, load, register
+from .registry import DATASETS, describe, load, offer, own_id, register
 from .store import DataFile
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ __all__ = [
     "describe",
     "entity_scores",
     "load",
+    "offer",
+    "own_id",
     "register",
 ]
 

@@ -78,10 +78,10 @@ class Content:
 class Dataset:
     """A data set ready for a solver, with what a card and a trace say about it.
 
-    `options` holds every effective option; `metric` names a measure of its own ("entity-f1", see `metrics`);
-    `lam` is a λ for `loss` and `penalty` that is worth a run, or None; `parents` is the int32 parent of each
-    node (-1 for the root) of trees, whose labels are nodes; `start` is where solvers start; `digest` is the
-    SHA-256 of the source files or of a generator's parameters.
+    `options` holds every effective option; `metric` names a measure of its own ("entity-f1", see `metrics`;
+    "f1" of a class against the rest); `lam` is a λ for `loss` and `penalty` that is worth a run, or None;
+    `parents` is the int32 parent of each node (-1 for the root) of trees, whose labels are nodes; `start` is
+    where solvers start; `digest` is the SHA-256 of the source files or of a generator's parameters.
     """
 
     id: str

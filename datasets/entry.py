@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import store
 from .errors import DataError
+from .limits import MAX_FEATURES
 from .options import Option, holds
 from .size import Size
 from .store import DataFile, Progress
@@ -132,23 +133,57 @@ class DataSetInfo:
         if self.presets:
             names = tuple(self.presets)
             common.append(
-                Option("preset", names[0], "values of the options above under one name", choices=names)
+                Option(
+                    "preset",
+                    names[0],
+                    "values of the options above under one name",
+                    choices=names,
+                    title="named settings",
+                )
             )
         if len(self.splits) > 1:
-            common.append(Option("split", self.splits[0], "how the test part is made", choices=self.splits))
+            common.append(
+                Option(
+                    "split",
+                    self.splits[0],
+                    "how the test part is made",
+                    choices=self.splits,
+                    title="test split",
+                )
+            )
         if self.weighting:
             common.append(
-                Option("weighting", self.weighting, "value of a word in a text", choices=WEIGHTINGS)
+                Option(
+                    "weighting",
+                    self.weighting,
+                    "value of a word in a text",
+                    choices=WEIGHTINGS,
+                    title="weighting of words",
+                )
             )
         scale = Option(
-            "scale", self.scale, f"scaling, or a number to divide by: {', '.join(SCALES)}", 1e-9, 1e9, SCALES
+            "scale",
+            self.scale,
+            f"scaling, or a number to divide by: {', '.join(SCALES)}",
+            1e-9,
+            1e9,
+            SCALES,
+            title="scaling",
         )
         common.append(scale)
-        common.append(Option("degree", self.degree, "2 adds all products of two features", 1, 2))
-        common.append(Option("bias", self.bias, "1 adds a constant feature, the last", 0, 1))
+        help = "so many of the features that are most often not zero come twice"
+        common.append(Option("double", 0, help, 0, MAX_FEATURES, title="doubled features"))
+        common.append(
+            Option(
+                "degree", self.degree, "2 adds all products of two features", 1, 2, title="degree of products"
+            )
+        )
+        common.append(
+            Option("bias", self.bias, "1 adds a constant feature, the last", 0, 1, title="constant feature")
+        )
         if self.kind != "sequences":
             help = "one class (or what lies below a node) against the rest; also even, odd"
-            common.append(Option("positive", None, help))
+            common.append(Option("positive", None, help, title="class against the rest"))
         return (*self.own, *common)
 
     def parse(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -193,12 +228,13 @@ class DataSetInfo:
         return True, None
 
     def estimate(self, **options: Any) -> Size:
-        """Estimate how large the set will be with these options; loads nothing. Of a set from files only
-        their bytes are known, the rest is 0."""
+        """Estimate how large the set will be with these options; loads nothing. Of a set from files, the
+        user's own ones too, only their bytes are known, the rest is 0."""
         effective = self.parse(options)
         if self.measure is not None:
             return self.measure(effective).with_common(effective)
         paths = [store.find(file.path) for file in self.needed(**options)]
+        paths += [path for path in map(store.own_path, self.paths) if path.is_file()]
         return Size(0, 0, 0, sum(store.entries(path) for path in paths if path is not None))
 
     def load_content(self, request: Request) -> Content:

@@ -1,5 +1,7 @@
 """What a file may at most contain."""
 
+from dataclasses import dataclass
+
 MAX_BYTES = 4 << 30
 """Decompressed bytes of a file."""
 
@@ -15,3 +17,18 @@ MAX_LINE_BYTES = 16 << 20
 
 MAX_FEATURES = 20_000_000
 """Columns of a matrix; more are taken for a mistake."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a file that a visitor of a page brings may at most contain: bytes as it is and decompressed,
+    lines, and the largest index of a feature."""
+
+    size: int
+    unpacked: int
+    lines: int
+    index: int
+
+
+DROPPED = Limits(size=64 << 20, unpacked=256 << 20, lines=2_000_000, index=5_000_000)
+"""For files that are dropped on a page."""

@@ -32,6 +32,14 @@ class LazyNames(Sequence):
         return cls(height * width, lambda i: f"row {i // width + 1}, column {i % width + 1}")
 
 
+def with_doubles(names: Sequence[str], columns: Sequence[int]) -> Sequence[str]:
+    """Return names of features and, behind them, of copies of some of them."""
+    d = len(names)
+    return LazyNames(
+        d + len(columns), lambda i: names[i] if i < d else f"{names[int(columns[i - d])]} (double)"
+    )
+
+
 def with_products(names: Sequence[str], degree: int, bias: bool) -> Sequence[str]:
     """Return the names of the columns of `Products` of features called `names`."""
     d = len(names)

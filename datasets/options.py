@@ -21,7 +21,8 @@ class Option:
     """One option of a data set.
 
     A value is one of `choices`, or else a number within [low, high] when bounds are given, or else any text
-    (when the default is a text or None and there are neither choices nor bounds).
+    (when the default is a text or None and there are neither choices nor bounds). `title` is what forms call
+    the option; scripts know it by its `name`.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Option:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] | None = None
+    title: str = ""
 
     @property
     def numeric(self) -> type | None:

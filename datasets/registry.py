@@ -55,6 +55,30 @@ def describe(id: str) -> DataSetInfo:
     )
 
 
+def own_id(path: str) -> str:
+    """Return the id of a user's own file, FORMAT:PATH: the format is what its first line looks like, and a
+    path with a format before it stays as it is. DataError for a file that cannot be read, or is in no
+    format that is known."""
+    scheme, colon, rest = path.partition(":")
+    if colon and scheme in OWN_FILES:
+        names = rest.split(",", len(OWN_FILES[scheme].paths) - 1)
+        return f"{scheme}:{','.join(str(store.own_path(name).resolve()) for name in names)}"
+    from .readers.recognise import format_of
+
+    found = store.own_path(path).resolve()
+    return f"{format_of(found)}:{found}"
+
+
+def offer(path: str, kind: str | None = None) -> DataSetInfo:
+    """Put a user's own file into the list, under its id; what is there already stays. Without its `kind` of
+    labels it is read for that. DataError as `own_id`, and `load`."""
+    id = own_id(path)
+    if id not in DATASETS:
+        entry = describe(id)
+        DATASETS[id] = replace(entry, kind=kind if kind in LOSSES else load(id).kind)
+    return DATASETS[id]
+
+
 def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options: Any) -> Dataset:
     """Load a data set by its id, or the user's own file by FORMAT:PATH.
 

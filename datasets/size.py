@@ -18,9 +18,11 @@ class Size:
     by: tuple[str, ...] = ()
 
     def with_common(self, options: dict[str, Any]) -> Size:
-        """Return the size with the options that all sets have: products of features, a constant, one class
-        against the rest."""
-        features, nonzeros, by = self.features, self.nonzeros, self.by
+        """Return the size with the options that all sets have: features that come twice, products of
+        features, a constant, one class against the rest."""
+        double = options.get("double", 0)
+        features, nonzeros, by = self.features + double, self.nonzeros, self.by
+        nonzeros += min(double * self.rows, nonzeros)
         if options.get("degree") == 2:
             features += features * (features - 1) // 2
             nonzeros += nonzeros * nonzeros // (2 * max(self.rows, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import scipy.sparse
 from .dataset import Content, Dataset, Part, check, check_values
 from .entry import LOSSES, DataSetInfo, Request
 from .errors import DataError
-from .names import with_products
+from .names import with_doubles, with_products
 from .trees import below
 
 MAX_DENSE = 100_000_000
@@ -33,14 +34,15 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
     names = content.feature_names
     if kind != "function":
         matrices = scale(matrices, options["scale"])
+        matrices, names = doubled(matrices, names, options["double"])
     if options.get("degree") == 2 or options.get("bias"):
         names = with_products(names, options["degree"], bool(options["bias"]))
         matrices = [expand(X, options["degree"], bool(options["bias"])) for X in matrices]
-    labels = [part.y for part in parts]
+    labels, metric = [part.y for part in parts], entry.metric if kind == entry.kind else None
     label_names, parents = content.label_names, content.parents
     if options.get("positive") is not None:
         labels, label_names = one_against_rest(labels, label_names, kind, options["positive"], parents)
-        kind, parents = "binary", None
+        kind, parents, metric = "binary", None, "f1"
     matrices = [_real(X) for X in matrices]
     known = entry.lam_for(options)
     parts = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=True)]
@@ -57,7 +59,7 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
             loss=LOSSES[kind],
             penalty=entry.penalty,
             lam=known.value if known else None,
-            metric=entry.metric if kind == entry.kind else None,
+            metric=metric,
             summary=entry.summary,
             description=entry.description,
             source=entry.source,
@@ -220,15 +222,35 @@ def _standard(X: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndar
     return (X - mean) / np.where(deviation > 0, deviation, 1)
 
 
+def doubled(matrices: list[Any], names: Sequence[str], count: int) -> tuple[list[Any], Sequence[str]]:
+    """Repeat ``count`` features behind all others: those that are not zero in most training samples, these
+    first. Raises DataError where there are not so many."""
+    if not count:
+        return matrices, names
+    train = matrices[0]
+    if hasattr(train, "csc_rows"):
+        raise DataError(
+            "Option double takes features that are at hand, not made when asked for: use double=0."
+        )
+    if count > train.shape[1]:
+        raise DataError(f"Option double={count} is not possible: there are {train.shape[1]:,} features.")
+    frequency = np.bincount(train.nonzero()[1], minlength=train.shape[1])
+    columns = np.argsort(-frequency, kind="stable")[:count]
+    return [_beside(X, X[:, columns]) for X in matrices], with_doubles(names, columns)
+
+
+def _beside(X: Any, more: Any) -> Any:
+    """Put columns behind those of X."""
+    return scipy.sparse.hstack([X, more], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, more])
+
+
 def expand(X: Any, degree: int, bias: bool) -> Any:
     """Add products of degree 2, lazily, and a constant last column."""
     if degree == 2:
         from .matrix import Products
 
         return Products(X, degree, bias)
-    if scipy.sparse.issparse(X):
-        return scipy.sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")
-    return np.hstack([X, np.ones((X.shape[0], 1))])
+    return _beside(X, np.ones((X.shape[0], 1)))
 
 
 def one_against_rest(

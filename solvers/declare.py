@@ -30,6 +30,7 @@ class Trait(enum.Flag):
     DUAL_COORDINATES = enum.auto()
     ONE_SCORE = enum.auto()
     NO_KINKS = enum.auto()
+    LOG_LINEAR = enum.auto()
 
 
 PHRASES = {
@@ -47,6 +48,7 @@ PHRASES = {
     Trait.DUAL_COORDINATES: "a hinge loss whose dual can be solved one sample at a time",
     Trait.ONE_SCORE: "a loss of one score a sample",
     Trait.NO_KINKS: "a penalty without kinks",
+    Trait.LOG_LINEAR: "a logistic loss of one label, binary or multiclass",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 
@@ -69,15 +71,16 @@ def param(
     words: tuple[str, ...] = (),
     open_low: bool = False,
     form: Form | None = None,
+    title: str = "",
 ) -> Any:
     """Declare a hyper-parameter once, for command line, page and Python alike.
 
     ``low`` and ``high`` bound a number (``open_low`` excludes ``low`` itself), ``choices`` lists the values
     allowed, ``words`` are extra values a number may take (as ``full`` for ``memory``). With a ``form`` the
-    value is a text of that form.
+    value is a text of that form. ``title`` is what forms call it: the field's words, the symbol beside them.
     """
     meta = {"help": help, "low": low, "high": high, "choices": choices, "words": words, "open_low": open_low}
-    return field(default=default, metadata=meta | {"form": form})
+    return field(default=default, metadata=meta | {"form": form, "title": title})
 
 
 def as_printed(**params: Any) -> Mapping[str, Mapping[str, Any]]:
@@ -99,6 +102,7 @@ class Parameter:
     words: tuple[str, ...]
     open_low: bool
     form: Form | None = None
+    title: str = ""
 
     @property
     def kind(self) -> type:
@@ -129,7 +133,7 @@ class Parameter:
                 raise problem from None
         if self.choices is not None:
             for choice in self.choices:
-                if value == choice or str(value) == str(choice):
+                if value == choice or _text(value) == _text(choice):
                     return choice
             raise problem
         if value in self.words:

@@ -13,18 +13,21 @@ from .compute.team import Team
 from .declare import Trait, parameters, why_not
 from .methods.bcd import BCDCST, BCDLS
 from .methods.bundle import BMRM, OCAS, LsBMRM
+from .methods.clustered import ClusteredBFGS, ClusteredLBFGS
 from .methods.crf_bcd import CRFBlockCoordinateDescent
 from .methods.dual_cd import DualCD
 from .methods.fista import FISTACST, FISTALS
 from .methods.fobos import FOBOS
-from .methods.owlqn import OWLQN
+from .methods.owlqn import OWLQN, OWLQNStar
 from .methods.prox_gradient import ProxGD
 from .methods.prox_qn import ProxQN
 from .methods.quasi_newton import BFGS, LBFGS, GradientDescent, SubBFGS, SubGD, SubLBFGS
+from .methods.scaling import FIS
 from .methods.sgd import SGDL1
 from .methods.solver import Solver
 from .methods.sparsa import SpaRSA
 from .problems.arrays import from_arrays
+from .problems.crew import Crew
 from .problems.design import Design
 from .problems.losses.base import BoundLoss, Loss
 from .problems.losses.binary import Logistic
@@ -44,6 +47,9 @@ from .problems.names import Names
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
 from .problems.room import check_room
+from .problems.sharded import split
+from .runs.branch import Origin
+from .runs.trace import Trace
 
 SOLVERS: dict[str, type[Solver]] = {
     s.id: s
@@ -51,6 +57,7 @@ SOLVERS: dict[str, type[Solver]] = {
         ProxQN,
         ProxGD,
         OWLQN,
+        OWLQNStar,
         SGDL1,
         CRFBlockCoordinateDescent,
         FISTALS,
@@ -69,6 +76,9 @@ SOLVERS: dict[str, type[Solver]] = {
         LBFGS,
         SubBFGS,
         SubLBFGS,
+        ClusteredBFGS,
+        ClusteredLBFGS,
+        FIS,
     )
 }
 LOSSES: dict[str, type[Loss]] = {
@@ -166,6 +176,12 @@ def preset_params(id: str, preset: str | None) -> dict[str, Any]:
     return dict(presets[preset])
 
 
+def origin_of(trace: Trace, iteration: int) -> Origin:
+    """Return where a branch leaves a run, for ``Run(..., origin=)``: the iterate recorded with this number.
+    ValueError, one sentence, where the run cannot be replayed to it."""
+    return Origin.of(trace, iteration, make_solver)
+
+
 def why_not_loss(loss: str, kind: str) -> str | None:
     """Say why data of this kind of labels cannot have this loss; None if it can."""
     kinds = lookup(LOSSES, "loss", loss).kinds
@@ -183,6 +199,24 @@ def compatible(loss: str, penalty: str) -> list[str]:
     return [id for id in SOLVERS if why_not_solver(id, loss, penalty) is None]
 
 
+def why_not_here(solver: str, problem: Problem) -> str | None:
+    """Say why a solver cannot take a problem; None if it can. Of one on shards it sees less."""
+    return why_not(lookup(SOLVERS, "solver", solver).needs, problem.loss.traits | problem.penalty.traits)
+
+
+def fitting(problem: Problem) -> list[str]:
+    """List the ids of the solvers that accept a problem."""
+    return [id for id in SOLVERS if why_not_here(id, problem) is None]
+
+
+def make_loss(data: Any, loss: str | None, loss_params: Mapping[str, Any]) -> Loss:
+    """Make the loss with this id (None: the data set's own), which must take the data's kind of labels."""
+    loss_class = lookup(LOSSES, "loss", loss or data.loss)
+    if reason := why_not_loss(loss_class.id, data.kind):
+        raise ValueError(f"loss {loss_class.id} {reason}: choose one of {', '.join(losses_for(data.kind))}")
+    return make(loss_class, "loss", loss_params)
+
+
 def make_problem(
     data: Any,
     y: Any = None,
@@ -197,6 +231,7 @@ def make_problem(
     loss_params: Mapping[str, Any] | None = None,
     penalty_params: Mapping[str, Any] | None = None,
     threads: int = 1,
+    crew: Crew | None = None,
 ) -> Problem:
     """Make the problem min_w s Σ_i loss_i(w) + λR(w) on data.
 
@@ -206,7 +241,8 @@ def make_problem(
     ``lam`` is λ, ``lam_ratio`` λ/λ_max. With neither, the data set's own λ for its own loss and penalty if it
     has one (times s over the loss's usual s, which leaves the solution as it is), else ratio 0.05 for sparse
     penalties and 1e-4 (average) for ``l2``. ``average``: s = 1/n instead of 1; by default the convention of
-    the loss's paper.
+    the loss's paper. With a ``crew`` its shards, of these data, do the work, with threads of their own: see
+    :mod:`.problems.sharded`.
     """
     began, compiled = time.thread_time(), compile_clock.spent()[1]
     if y is not None:
@@ -214,11 +250,8 @@ def make_problem(
         data = from_arrays(data, y, offsets, parents, kinds)
     elif not hasattr(data, "train"):
         raise ValueError("there are no labels: give them as y, or a data set as datasets.load makes it")
-    loss_class = lookup(LOSSES, "loss", loss or data.loss)
-    penalty_class = lookup(PENALTIES, "penalty", penalty or data.penalty)
-    if reason := why_not_loss(loss_class.id, data.kind):
-        raise ValueError(f"loss {loss_class.id} {reason}: choose one of {', '.join(losses_for(data.kind))}")
-    bare = make(loss_class, "loss", loss_params or {})
+    bare = make_loss(data, loss, loss_params or {})
+    loss_class, penalty_class = type(bare), lookup(PENALTIES, "penalty", penalty or data.penalty)
     average = loss_class.average if average is None else average
     strength = make(penalty_class, "penalty", penalty_params or {})
     lam, lam_ratio = _positive("lam", lam), _positive("lam_ratio", lam_ratio)
@@ -226,13 +259,19 @@ def make_problem(
         raise ValueError("both lam and lam_ratio are given: give one of them")
     if (lam is not None or lam_ratio is not None) and not penalty_class.takes_lam:
         raise ValueError(f"penalty {penalty_class.id} has no λ: leave lam out, or choose another penalty")
-    check_room(data)
+    if crew is None:
+        check_room(data)
     team = Team(threads)
-    bound = bare.bind(data.train, data.n_classes, data.parents).attached(team, lambda: None)
-    design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)
+    measure = getattr(data, "metric", None) or ""
+    bound = bare.bind(data.train, data.n_classes, data.parents).measured_by(measure)
+    if crew is None:
+        bound = bound.attached(team, lambda: None)
+        design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)
+    else:
+        design, bound = split(data.train.X, bound, crew)
 
     def test() -> tuple[Design, BoundLoss]:
-        held_out = bare.bind(data.test, data.n_classes, data.parents)
+        held_out = bare.bind(data.test, data.n_classes, data.parents).measured_by(measure)
         return Design(data.test.X, held_out.n_outputs, held_out.n_tail), held_out
 
     about = {"dataset": data.id, "options": data.options, "seed": data.seed, "digest": data.digest}

@@ -41,10 +41,11 @@ FLOORS = {
         ("datasets",),
     ),
     "app": (
-        ("app.theme", "app.menu", "app.plugins"),
+        ("app.theme", "app.component", "app.ink", "app.menu", "app.plugins"),
         ("app.settings",),
         ("app.stories", "app.serving", "app.views"),
         ("app.runs",),
+        ("app.sweep",),
         ("app.page",),
         ("app.command",),
         ("app",),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import runpy
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import panel as pn
 import pytest
 
 import datasets
@@ -22,7 +25,8 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-API, OWN_SOLVER = blocks("python")
+API, NOTEBOOK, OWN_SOLVER = blocks("python")
+(GRID,) = blocks("toml")
 COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("solverscope ")]
 
 
@@ -35,6 +39,30 @@ def test_python_example_runs(tmp_path, capsys):
     assert "prox-qn" in capsys.readouterr().out
 
 
+def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeypatch):
+    """In an event loop, as a notebook has one."""
+    monkeypatch.setattr(pn, "extension", lambda: None)
+    seen: list[tuple[str, int]] = []
+
+    async def notebook() -> None:
+        cell: dict[str, object] = {}
+        exec(compile(NOTEBOOK, "cell", "exec"), cell)
+        run, view = cell["run"], cell["view"]
+        while not seen or seen[-1][0] != "over":
+            await asyncio.sleep(0.05)
+            over = "over" if run.trace.result else "at work"
+            (curve,) = view._curves.values() or (None,)
+            seen.append((over, len(curve.feed.source.data["x"]) if curve else 0))
+            if seen[-1][1] > 5:
+                run.interrupt()
+        cell["updates"].stop()
+
+    with ThreadPoolExecutor(1) as thread:  # in this one Playwright's loop may be at work
+        thread.submit(asyncio.run, asyncio.wait_for(notebook(), 120)).result()
+    assert "at work" in {state for state, points in seen if points > 0}
+    assert seen[-1][1] > 5
+
+
 def test_own_solver_is_shorter_than_30_lines():
     assert len(OWN_SOLVER.splitlines()) < 30
 
@@ -44,6 +72,7 @@ def test_own_solver_is_shorter_than_30_lines():
 def test_command_does_what_it_says(command, tmp_path, monkeypatch, line):
     monkeypatch.chdir(tmp_path)
     Path("my_solver.py").write_text(OWN_SOLVER, encoding="utf-8")
+    Path("grid.toml").write_text(GRID, encoding="utf-8")
     answer = command(*shlex.split(line)[1:])
     assert answer.status == 0, answer.err
     assert answer.out

@@ -1,4 +1,4 @@
-"""The command line: ``solverscope list``, ``run``, ``path`` and ``serve``."""
+"""The command line: ``solverscope list``, ``run``, ``path``, ``sweep``, ``runs`` and ``serve``."""
 
 from __future__ import annotations
 
@@ -85,8 +85,10 @@ def list_(
 
 @app.command()
 def run(
-    dataset: DataSet,
-    solver: Solvers,
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET", help="See `solverscope list datasets`.")
+    ] = None,
+    solver: Solvers = [],  # noqa: B006
     loss: Annotated[str | None, _option("--loss", "ID", "Loss; by default the data set's.")] = None,
     penalty: Annotated[str | None, _option("--penalty", "ID", "Penalty; by default the data set's.")] = None,
     lam: Annotated[str | None, _option("--lam", "X", "λ.")] = None,
@@ -105,16 +107,48 @@ def run(
     ] = None,
     max_iter: MaxIter = None,
     max_seconds: MaxSeconds = None,
-    seed: Seed = "0",
+    seed: Annotated[
+        str | None, _option("--seed", "N", "Seed of splits, generators and random orders; by default 0.")
+    ] = None,
     threads: Threads = "1",
+    break_: Annotated[
+        list[str],
+        _option("--break", "EXPR", "End a run at the first iterate where this holds, as nnz > 100."),
+    ] = [],  # noqa: B006
+    from_: Annotated[
+        str | None,
+        _option(
+            "--from",
+            "FILE[#LABEL]@ITERATION",
+            "Go on from an iterate of a run that --out wrote, with its problem and, where nothing else is "
+            "given, its solver and hyper-parameters.",
+        ),
+    ] = None,
+    shards: Annotated[
+        str | None,
+        _option("--shards", "K", "Split the rows over K workers of a Dask cluster, which run each solver."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        _option("--scheduler", "ADDRESS", "Dask scheduler of --shards; by default one on this machine."),
+    ] = None,
     as_json: Json = False,
     out: Out = None,
     plugin: Plugins = [],  # noqa: B006
 ) -> int:
     """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
     from . import headless
+    from .resume import Resumed
+    from .shards import checked
 
     plugins.load_all(plugin)
+    if shards is not None and from_ is not None:
+        raise ValueError("--from replays a run on this machine: leave --shards out")
+    count = arguments.number("--shards", shards, low=1, kind=int)
+    split = checked(count, scheduler, _resolved(plugin))
+    if from_ is None and (dataset is None or not solver):
+        missing = "argument 'DATASET'" if dataset is None else "option '--solver'"
+        raise ValueError(f"Missing {missing}. See solverscope --help.")
     problem = {
         **_problem(average, loss_set, penalty_set, threads),
         "loss": loss,
@@ -122,12 +156,15 @@ def run(
         "lam": arguments.number("--lam", lam, above=0),
         "lam_ratio": arguments.number("--lam-ratio", lam_ratio, above=0),
     }
-    task = headless.Task(
-        **_task(dataset, solver, set_, option, seed, out),
-        limits=_limits(tol, gap, max_iter, max_seconds),
-        f_star=_f_star(gap, f_star),
-        problems=[problem],
-    )
+    limits = _limits(tol, gap, max_iter, max_seconds, break_)
+    if from_ is None:
+        common = _task(dataset, solver, set_, option, seed or "0", out) | {"problems": [problem]}
+    else:
+        resumed = Resumed.parse(from_)
+        entrants = resumed.entrants(solver, set_, limits["tol"])
+        given = arguments.assignments("--option", option)
+        common = resumed.task(dataset, given, _seed(seed), problem) | {"entrants": entrants, "out": _out(out)}
+    task = headless.Task(**common, limits=limits, f_star=_f_star(gap, f_star), shards=split)
     return _do(headless.execute, task, as_json, printing.Results(printing.RUN_COLUMNS))
 
 
@@ -197,16 +234,29 @@ def _task(
     dataset: str, solver: list[str], set_: list[str], option: list[str], seed: str, out: str | None
 ) -> dict[str, Any]:
     """Return what tasks of all kinds have."""
-    from solvers.runs.trace import checked_path
-
-    chosen_seed = arguments.number("--seed", seed, low=0, kind=int)
+    chosen_seed = _seed(seed)
     return {
         "dataset": dataset,
         "entrants": arguments.make_solvers(arguments.choices(solver), set_, chosen_seed),
         "options": arguments.assignments("--option", option),
         "seed": chosen_seed,
-        "out": None if out is None else checked_path(out),
+        "out": _out(out),
     }
+
+
+def _seed(seed: str | None) -> int | None:
+    return arguments.number("--seed", seed, low=0, kind=int)
+
+
+def _out(out: str | None) -> Path | None:
+    from solvers.runs.trace import checked_path
+
+    return None if out is None else checked_path(out)
+
+
+def _resolved(files: Sequence[str]) -> list[str]:
+    """Return files by names that hold in other processes too."""
+    return [str(Path(file).expanduser().resolve()) for file in files]
 
 
 def _problem(
@@ -221,13 +271,20 @@ def _problem(
 
 
 def _limits(
-    tol: str | None, gap: str | None, max_iter: str | None, max_seconds: str | None
+    tol: str | None,
+    gap: str | None,
+    max_iter: str | None,
+    max_seconds: str | None,
+    breaks: Sequence[str] = (),
 ) -> dict[str, Any]:
+    from solvers import Condition
+
     return {
         "tol": arguments.number("--tol", tol, low=0),
         "gap": arguments.number("--gap", gap, low=0),
         "max_iter": arguments.number("--max-iter", max_iter, low=0, kind=int),
         "max_seconds": arguments.number("--max-seconds", max_seconds, low=0),
+        "breaks": tuple(Condition.parse(text) for text in breaks),
     }
 
 
@@ -251,6 +308,114 @@ def _do(execute: Callable[..., int], task: headless.Task, as_json: bool, results
         results.show()
 
 
+@app.command()
+def sweep(
+    spec: Annotated[
+        str, typer.Argument(metavar="SPEC", help="A .toml or .json file: data, λ, solvers, seeds, limits.")
+    ],
+    scheduler: Annotated[
+        str | None,
+        _option("--scheduler", "ADDRESS", "Dask's scheduler, as tcp://host:port; by default one of its own."),
+    ] = None,
+    workers: Annotated[
+        str | None, _option("--workers", "N", "Worker processes on this machine; by default one a core.")
+    ] = None,
+    threads_per_worker: Annotated[
+        str, _option("--threads-per-worker", "N", "Runs that a worker process advances at a time.")
+    ] = "1",
+    out: Annotated[
+        str | None, _option("--out", "FOLDER", "Where results are kept; by default SPEC.sweep, here.")
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on: runs that have finished are kept, those that failed or were stopped rerun.",
+        ),
+    ] = False,
+    as_json: Json = False,
+    plugin: Plugins = [],  # noqa: B006
+) -> int:
+    """Run a grid of data sets, λ, solvers, hyper-parameters and seeds on Dask."""
+    from ..sweep.cluster import Place, why_not
+    from . import headless
+    from . import sweep as sweeps
+    from .progress import Progress
+
+    plugins.load_all(plugin)
+    if reason := why_not():
+        raise ValueError(reason)
+    if scheduler is not None and workers is not None:
+        raise ValueError("give --scheduler or --workers, not both: a scheduler has workers of its own")
+    place = Place(
+        scheduler,
+        arguments.number("--workers", workers, low=1, kind=int),
+        arguments.number("--threads-per-worker", threads_per_worker, low=1, kind=int),
+    )
+    path = Path(spec)
+    files = _resolved(plugin)
+    made = sweeps.make(path, place, sweeps.folder_of(path, out), resume, files)
+    progress = Progress(moving=not (as_json and sys.stdout.isatty()))
+    if as_json:
+        return sweeps.execute(made, headless.print_json, progress)
+    cells = printing.Cells()
+    try:
+        return sweeps.execute(made, cells.take, progress)
+    finally:
+        cells.show()
+
+
+history = typer.Typer(rich_markup_mode=None)
+app.add_typer(history, name="runs")
+
+
+@history.callback(invoke_without_command=True)
+def runs(context: typer.Context, as_json: Json = False) -> None:
+    """List the runs that are kept, of pages and of files; import and export them."""
+    from . import runs
+
+    if context.invoked_subcommand is None:
+        found = runs.entries()
+        if as_json:
+            streams.put(runs.as_json(found))
+        else:
+            printing.show_runs(found)
+
+
+@history.command("import")
+def import_(
+    file: Annotated[list[str], typer.Argument(metavar="FILE...", help="What `run --out` wrote.")],
+) -> int:
+    """Put runs of .jsonl or .npz files among those that are kept: a page can then show them."""
+    from . import runs
+
+    for id in runs.add(file):
+        streams.put(f"{id}\n")
+    return FINISHED
+
+
+@history.command()
+def export(
+    run: Annotated[str, typer.Argument(metavar="ID", help="See `solverscope runs`.")],
+    format: Annotated[
+        str | None, _option("--format", "jsonl|csv", "What is printed; by default jsonl.")
+    ] = None,
+    out: Out = None,
+) -> int:
+    """Print the records of a run, or write them to a file."""
+    from solvers.runs.trace import checked_path
+
+    from . import runs
+
+    id = arguments.number("ID", run, low=1, kind=int)
+    if format is not None and out is not None:
+        raise ValueError("give --format or --out, not both: the name of the file says in which form it is")
+    if format not in (None, *runs.FORMATS):
+        raise ValueError(f"--format {format} is not possible: choose one of {', '.join(runs.FORMATS)}")
+    streams.put(runs.export(id, None if out is None else checked_path(out), format or runs.FORMATS[0]))
+    return FINISHED
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def serve(
     context: typer.Context,
@@ -260,6 +425,14 @@ def serve(
             "--memory", "SIZE", "Memory the server may use, such as 8G; by default half of it, at most 8G."
         ),
     ] = None,
+    data: Annotated[
+        list[str],
+        _option(
+            "--data",
+            "FILE",
+            "Data of your own for the page's menu, also FORMAT:FILE as of `run`; repeat it for several.",
+        ),
+    ] = [],  # noqa: B006
     host: Annotated[
         list[str], _option("--host", "NAME", "A name the server answers to besides localhost and 127.0.0.1.")
     ] = [],  # noqa: B006
@@ -267,15 +440,18 @@ def serve(
 ) -> int:
     """Serve the page to this machine: `panel serve app`, with further options passed on."""
     from ..serving import options as serving
+    from ..settings import own_files
 
-    files = [str(Path(file).expanduser().resolve()) for file in plugin]
+    files = _resolved(plugin)
     plugins.load_all(files)
+    announced = [own_files.announced(file) for file in data]  # read here: what is wrong is said at once
     listed = [*filter(None, [os.environ.get(plugins.VARIABLE)]), *files]
     environment = {**os.environ, plugins.VARIABLE: os.pathsep.join(listed)}
     # -P: the folder of a script would be looked at first for every module that is imported
     script = str(Path(__file__).with_name("server.py"))
     command = [sys.executable, "-P", script, "serve", str(ROOT / "app"), "--address", "localhost"]
     options = [word for name in host for word in (serving.HOST, name)]
+    options += [word for file in announced for word in (serving.DATA, file)]
     if memory is not None:
         options += [serving.MEMORY, str(serving.size(memory))]
     marker = [] if "--args" in context.args or not options else ["--args"]  # after it all is for the page

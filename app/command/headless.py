@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from ..runs.reference import Reference, distrust, reference
 from . import signals, streams
 from .exit_status import FAILED, FINISHED, INTERRUPTED
 from .progress import Progress
+from .resume import Resumed
+from .shards import Shards, traffic
 
 Emit = Callable[[dict[str, Any]], None]
 
@@ -27,7 +29,8 @@ class Task:
 
     ``entrants``: labels and solvers; ``limits``: those of :class:`solvers.Stopping`; ``f_star``: a number,
     "auto" (look it up, or solve for it) or None; ``options``: those of the data set; ``problems``: for each,
-    the keywords of :func:`solvers.make_problem`.
+    the keywords of :func:`solvers.make_problem`; ``resumed``: the iterate from which all runs go on;
+    ``shards``: those that the rows are split over, if any.
     """
 
     dataset: str
@@ -38,6 +41,8 @@ class Task:
     problems: Sequence[dict[str, Any]] = ({},)
     seed: int = 0
     out: Path | None = None
+    resumed: Resumed | None = None
+    shards: Shards | None = None
 
 
 class Interrupts:
@@ -76,7 +81,19 @@ def execute(task: Task, emit: Emit, progress: Progress) -> int:
     ``task.out`` is written whatever happens once a run has begun. Raises ValueError for bad input, before
     anything is computed or printed.
     """
-    (problem,) = problems(task, progress)
+    data = load(task, progress)
+    with nullcontext() if task.shards is None else task.shards.hired(task, data, progress) as crew:
+        (problem,) = problems(task, data, progress, crew)
+        return _execute(task, problem, emit, progress, crew)
+
+
+def _execute(
+    task: Task, problem: solvers.Problem, emit: Emit, progress: Progress, crew: solvers.Crew | None
+) -> int:
+    origin = None
+    if task.resumed is not None:
+        task.resumed.check(problem)
+        origin = task.resumed.origin
     progress.say(sentence(problem))
     emit(problem.describe())
     traces: list[solvers.Trace] = []
@@ -90,10 +107,12 @@ def execute(task: Task, emit: Emit, progress: Progress) -> int:
                     emit(known.describe())
             stopping = limits(task, known)
             solver = solver.towards(stopping.tol)
-            run = solvers.Run(problem, solver, label=label, stopping=stopping, gate=interrupts)
+            run = solvers.Run(problem, solver, label=label, stopping=stopping, gate=interrupts, origin=origin)
             if known is not None:
                 run.trace.info["reference"] = known.describe()
             traces.append(run.trace)
+            if origin is not None:
+                progress.say(f"{label}: {origin.sentence(solver)}")
             yield run
             if known is not None and below_f_star(run):
                 # solving anew helps where it came from the disk; what was given, or just solved for, stays
@@ -101,6 +120,8 @@ def execute(task: Task, emit: Emit, progress: Progress) -> int:
 
     def finish(run: solvers.Run) -> None:
         emit(run.trace.result)
+        if crew is not None:
+            progress.say(f"{run.label}: {traffic(crew, len(run.trace))}")
         if task.f_star == "auto" and below_f_star(run):
             distrust(problem)
 
@@ -141,14 +162,20 @@ def follow_all(
     return status
 
 
-def problems(task: Task, progress: Progress) -> list[solvers.Problem]:
-    """Make the task's problems, on the same data. ValueError if they are not possible, or one of the
-    solvers does not take them all."""
+def load(task: Task, progress: Progress) -> datasets.Dataset:
+    """Load the task's data. ValueError if that is not possible."""
     datasets.describe(task.dataset).parse(task.options)  # before they become keywords of load
     with progress.working(f"loading {task.dataset}") as show:
-        data = datasets.load(task.dataset, seed=task.seed, progress=show, **task.options)
-        show("preparing the problem", None)
-        made = [solvers.make_problem(data, **keywords) for keywords in task.problems]
+        return datasets.load(task.dataset, seed=task.seed, progress=show, **task.options)
+
+
+def problems(
+    task: Task, data: datasets.Dataset, progress: Progress, crew: solvers.Crew | None = None
+) -> list[solvers.Problem]:
+    """Make the task's problems, on the same data. ValueError if they are not possible, or one of the
+    solvers does not take them all."""
+    with progress.working("preparing the problem"):
+        made = [solvers.make_problem(data, crew=crew, **keywords) for keywords in task.problems]
     for problem in made:
         for _, solver in task.entrants:
             _check(solver, problem)
@@ -158,11 +185,12 @@ def problems(task: Task, progress: Progress) -> list[solvers.Problem]:
 
 
 def _check(solver: solvers.Solver, problem: solvers.Problem) -> None:
-    loss, penalty = problem.loss.id, problem.penalty.id
-    if reason := solvers.why_not_solver(solver.id, loss, penalty):
-        fitting = solvers.compatible(loss, penalty)
+    if reason := solvers.why_not_here(solver.id, problem):
+        fitting = solvers.fitting(problem)
         advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
-        raise ValueError(f"solver {solver.id} {reason}, unlike {loss} with penalty {penalty}: {advice}")
+        where = "" if problem.loss.traits == problem.loss.declared.traits else " on shards"
+        given = f"{problem.loss.id} with penalty {problem.penalty.id}{where}"
+        raise ValueError(f"solver {solver.id} {reason}, unlike {given}: {advice}")
     if reason := solver.refuses(problem):
         raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
 
@@ -176,7 +204,10 @@ def find_reference(
     if task.f_star != "auto":
         return Reference(float(task.f_star), violation=None, gap=None, solver=None, cached=False)
     with progress.working("solving for f*"):
-        known = reference(problem, interrupts.pulse)
+        try:
+            known = reference(problem, interrupts.pulse)
+        except ValueError as error:
+            raise ValueError(f"{error}: give f* as a number") from None
     said = [f"f* = {known.f_star:.12g} " + ("from the cache" if known.cached else f"by {known.solver}")]
     if known.violation is not None:
         reached = known.violation / (problem.violation_at_zero() or 1.0)

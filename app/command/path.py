@@ -26,6 +26,7 @@ from .headless import (
     find_reference,
     follow_all,
     limits,
+    load,
     problems,
     sentence,
 )
@@ -55,7 +56,7 @@ def execute(task: PathTask, emit: Emit, progress: Progress) -> int:
     gets the same records (``.jsonl``), or one row a λ (``.csv``; ``.npz``, with the weights). Raises
     ValueError for bad input, before anything is computed or printed.
     """
-    objectives = [(problem, task.lams(problem)) for problem in problems(task, progress)]
+    objectives = [(problem, task.lams(problem)) for problem in problems(task, load(task, progress), progress)]
     # a second Ctrl-C ends a run at once, but not the writing of its file
     with Interrupts().listening(), _file(task.out) as keep:
 

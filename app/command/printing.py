@@ -49,6 +49,33 @@ def show_entries(kind: str, entries: Sequence[dict[str, Any]]) -> None:
     _print(headings, rows)
 
 
+def show_runs(entries: Sequence[dict[str, Any]]) -> None:
+    """Print a list of :func:`app.command.runs.entries`; a sentence if there are none."""
+    if not entries:
+        put("no runs are kept yet: those of a page are, and `solverscope runs import FILE` adds others\n")
+        return
+    headings = (
+        "id",
+        "when",
+        "run",
+        "solver",
+        "options",
+        "data",
+        "objective",
+        "λ",
+        "f",
+        "iterations",
+        "state",
+    )
+    rows = []
+    for e in entries:
+        given = ", ".join(f"{name}={value}" for name, value in e["options"].items())
+        numbers = _cell(e["lam"], ".5g"), _cell(e["objective"], ".10g"), _cell(e["iterations"], ",")
+        texts = [str(e["id"]), e["started"], e["run"], e["solver"], given, str(e["dataset"])]
+        rows.append((*texts, f"{e['loss']} with {e['penalty']}", *numbers, e["state"]))
+    _print(headings, rows, numbers=("λ", "f", "iterations"))
+
+
 #: Columns of a table of results: heading, field of the record, format.
 RUN_COLUMNS = (
     ("run", "label", ""),
@@ -80,6 +107,21 @@ PATH_COLUMNS = (
 )
 
 
+SWEEP_COLUMNS = (
+    ("data", "data", ""),
+    ("seed", "seed", "d"),
+    ("λ", "lam", ".5g"),
+    ("run", "label", ""),
+    ("status", "status", ""),
+    ("objective", "objective", ".10g"),
+    ("gap", "gap", ".2e"),
+    ("non-zeros", "nnz", ","),
+    ("iterations", "iterations", ","),
+    ("CPU s", "cpu_seconds", ".3f"),
+    ("test", "test_metric", ".4f"),
+)
+
+
 class Results:
     """Collects the records of runs and shows what came out, one line a run, in a table for each objective."""
 
@@ -107,13 +149,46 @@ class Results:
         return relative_gap(objective, self._f_star)
 
     def show(self) -> None:
-        """Print the tables, if anything ran; without columns of which nothing is known."""
+        """Print the tables, if anything ran."""
         for objective, rows in self._results.items():
-            shown = [c for c in self._columns if any(row.get(c[1]) is not None for row in rows)]
-            headings = [heading.format(**rows[0]) for heading, _, _ in shown]
-            cells = [[_cell(row.get(field), form) for _, field, form in shown] for row in rows]
-            numbers = [h for h, (_, _, form) in zip(headings, shown, strict=True) if form]
-            _print(headings, cells, numbers, title=objective if len(self._results) > 1 else None)
+            _show(self._columns, rows, objective if len(self._results) > 1 else None)
+
+
+class Cells:
+    """Collects the records of a sweep and shows what came out, one line a cell. Gaps are to f* where it was
+    solved for, else to the best objective of the sweep."""
+
+    def __init__(self) -> None:
+        self._records: list[dict[str, Any]] = []
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Note one record."""
+        if record["type"] == "cell":
+            self._records.append(record)
+
+    def show(self) -> None:
+        """Print the table, if anything ran."""
+        from ..sweep.results import f_stars, gap_of
+
+        best = f_stars(self._records)
+        rows = [record | {"gap": gap_of(record, best), "data": _data(record)} for record in self._records]
+        if rows:
+            _show(SWEEP_COLUMNS, sorted(rows, key=lambda row: (row["data"], row["seed"], -(row["lam"] or 0))))
+
+
+def _data(record: dict[str, Any]) -> str:
+    return ",".join([record["dataset"], *(f"{name}={value}" for name, value in record["options"].items())])
+
+
+def _show(
+    columns: Sequence[tuple[str, str, str]], rows: Sequence[dict[str, Any]], title: str | None = None
+) -> None:
+    """Print a table, without columns of which nothing is known."""
+    shown = [c for c in columns if any(row.get(c[1]) is not None for row in rows)]
+    headings = [heading.format(**rows[0]) for heading, _, _ in shown]
+    cells = [[_cell(row.get(field), form) for _, field, form in shown] for row in rows]
+    numbers = [h for h, (_, _, form) in zip(headings, shown, strict=True) if form]
+    _print(headings, cells, numbers, title=title)
 
 
 def _cell(value: Any, form: str) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 
 import numpy as np
 import scipy.sparse
 
 import datasets
 import solvers
+from app.ink import strip
 from app.theme import number
 
 KINDS = {
@@ -19,7 +18,6 @@ KINDS = {
     "multilabel": "{n} labels",
     "sequences": "sequences over {n} labels",
     "tree": "a tree of {n} nodes",
-    "function": "none: a function of its weights",
 }
 EXAMPLES = 3
 #: Letters shown of the text and of the label of an example.
@@ -37,9 +35,11 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
     facts = [
         ("n", size),
         ("d", f"{number(problem.size)} weights, {number(data.n_features)} features"),
-        ("labels", KINDS[data.kind].format(n=number(data.n_classes))),
+        ("labels", KINDS.get(data.kind, "").format(n=number(data.n_classes))),
         ("density", f"{number(100 * density(data, problem), 3)} %"),
     ]
+    if data.kind == "function":
+        facts = [("d", f"{number(problem.size)} weights, of which it is a function")]
     if known := opening(data, problem):
         facts.append(("opens", known))
     table = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in facts)
@@ -81,14 +81,9 @@ def _example(example: datasets.Example, listed: bool) -> str:
     label = html.escape(shortened(example.label, LABEL))
     if example.pictures is not None:
         pictures = example.pictures[:8]
-        strip = np.concatenate([np.pad(p, ((0, 0), (0, 1))) for p in pictures], axis=1)[:, :-1]
-        size = f"width:{3 * strip.shape[1]}px;height:{3 * strip.shape[0]}px"
-        picture = (
-            f'<div class="ink" style="{size};mask-image:url(data:image/png;base64,{_png(strip)})"></div>'
-        )
         if len(example.label) == len(example.pictures):  # one letter a picture
             label = html.escape(example.label[: len(pictures)])
-        return f"<figure>{picture}<figcaption>{label}</figcaption></figure>"
+        return f"<figure>{strip(pictures)}<figcaption>{label}</figcaption></figure>"
     text = example.text or ""
     if listed:
         text = ", ".join(one.replace(" ", "\u00a0") for one in text.split(", "))
@@ -106,13 +101,3 @@ def shortened(text: str, most: int) -> str:
     if end <= 0:
         return f"{text[: most - 1]}…"
     return f"{text[:end].rstrip(' ,;')} …"
-
-
-def _png(strip: np.ndarray) -> str:
-    """Return values in [0, 1] as the opacity of a picture, in base64: the page inks it in its text colour."""
-    from PIL import Image
-
-    alpha = (255 * np.clip(strip, 0.0, 1.0)).astype(np.uint8)
-    buffer = io.BytesIO()
-    Image.fromarray(np.stack([np.zeros_like(alpha), alpha], axis=-1), "LA").save(buffer, "PNG")
-    return base64.b64encode(buffer.getvalue()).decode()

@@ -7,36 +7,36 @@ from typing import Any, ClassVar
 
 import numpy as np
 import param
-from panel.custom import JSComponent
 
 from app import theme
+from app.component import Component
+from app.page.branches import Branches
 from app.page.session import Session
+from app.serving.batch import batch
 from app.views.drawn import Drawn
+from app.views.happenings import happenings, in_words
 from solvers import FIELDS
 
-#: Events that the bar marks as failed steps, in words.
-TROUBLE = {
-    "stalled-on-working-set": "no progress on the working set",
-    "curvature-skipped": "curvature pair skipped",
-}
-#: The same of a memory that is cleared without a new epoch, which begins with an empty one.
-FAILED_SEARCH = "no step in this direction: the memory is cleared"
 MOST_MARKS = 200
 
 
-class CursorBar(JSComponent):
-    """A slider over iterations with marks; also listens to the keyboard (space, arrows, Home, End)."""
+class CursorBar(Component):
+    """A slider over iterations with marks, and what can go on from there; also listens to the keyboard
+    (space, arrows, Home, End)."""
 
     state = param.Dict(default={}, doc="where the cursor is, and of which run")
+    offer = param.Dict(default={}, doc="names of the branches that can be started there, and a note on them")
     marks = param.List(default=[], doc="[iteration, kind, text] each")
 
-    _esm = theme.asset("cursor_bar.js")
+    _esm = theme.asset("elements.js", "cursor_bar.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("cursor_bar.css")]
 
-    def __init__(self, session: Session, on_space: Any, **params: Any) -> None:
+    def __init__(
+        self, session: Session, on_space: Any, branches: Branches | None = None, **params: Any
+    ) -> None:
         super().__init__(sizing_mode="stretch_width", margin=0, **params)
         self._session = session
-        self._on_space = on_space
+        self._on_space, self._branches = on_space, branches
         self._drawn = Drawn()
         session.cursor.param.watch(self._moved, ["run", "iteration", "follow"])
 
@@ -60,16 +60,22 @@ class CursorBar(JSComponent):
             }
         if state != self.state:
             self.state = state
+        offer = self._branches.offer() if self._branches is not None else {}
+        if offer != self.offer:
+            self.offer = offer
         if self._drawn.changed("marks", *((trace, until) if trace is not None else ())):
             found = marks(rows) if trace is not None else []
             if found != self.marks:
                 self.marks = found
 
+    @batch()
     def _handle_msg(self, data: dict[str, Any]) -> None:
         cursor = self._session.cursor
         match data.get("action"):
             case "space":
                 self._on_space()
+            case "branch" if self._branches is not None:
+                self._branches.start(str(data.get("name")))
             case "follow":
                 cursor.follow = not cursor.follow
                 self._session.tick()
@@ -107,32 +113,16 @@ def said(rows: Mapping[str, np.ndarray], row: int) -> str:
             f"step {theme.number(float(record['step']), 3)}"
             + (f" after {trials} trials" if trials > 1 else "")
         )
-    parts += [word.replace("-", " ") for word in record["events"]]
+    parts += [in_words(word) for word in record["events"]]
     return " · ".join(parts)
 
 
 def marks(rows: Mapping[str, np.ndarray]) -> list[list[Any]]:
-    """Collect epoch starts, returned variables and failed steps of a run."""
-    found: list[list[Any]] = []
-    seen = 0
-    for iteration, epoch, returned, events in zip(
-        *(rows[name] for name in ("iteration", "epoch", "returned", "events")), strict=True
-    ):
-        at = int(iteration)
-        if "epoch-start" in events:
-            found.append([at, "epoch", f"epoch {int(epoch)} begins"])
-            seen = 0
-        if returned > seen:
-            found.append(
-                [at, "return", f"{theme.number(int(returned))} variables are back that shrinking had missed"]
-            )
-        seen = max(seen, int(returned))
-        found += [[at, "trouble", text] for word, text in TROUBLE.items() if word in events]
-        if events.count("memory-cleared") > events.count("epoch-start"):
-            found.append([at, "trouble", FAILED_SEARCH])
+    """Collect changes of λ, epoch starts, returned variables and failed steps of a run."""
+    found = [list(happening) for happening in happenings(rows) if happening.kind != "note"]
     if len(found) > MOST_MARKS:
-        epochs = [mark for mark in found if mark[1] == "epoch"][:MOST_MARKS]
-        rest = [mark for mark in found if mark[1] != "epoch"]
+        epochs = [mark for mark in found if mark[1] in ("turn", "epoch")][:MOST_MARKS]
+        rest = [mark for mark in found if mark[1] not in ("turn", "epoch")]
         stride = max(len(rest) // max(MOST_MARKS - len(epochs), 1), 1)
         found = sorted(epochs + rest[::stride])
     return found

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 import param
-from panel.custom import JSComponent
 
 from app import theme
+from app.component import Component
+from app.settings import words
 
 
 class Declaration(Protocol):
@@ -17,6 +18,7 @@ class Declaration(Protocol):
     name: str
     default: Any
     help: str
+    title: str
     choices: tuple[Any, ...] | None
 
     def parse(self, value: Any) -> Any:
@@ -34,10 +36,13 @@ def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, An
         kind, choices = "text", []
     return {
         "name": declared.name,
+        "title": words.title_of(declared),
         "help": declared.help,
         "allowed": getattr(declared, "allowed", None) or getattr(declared, "range", ""),
         "kind": kind,
         "choices": choices or [],
+        "suggestions": getattr(declared, "suggestions", []),
+        "wide": getattr(declared, "wide", False),
         "value": value if kind == "switch" else shown(value),
         "changed": value != declared.default,
         "error": error,
@@ -51,14 +56,14 @@ def shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-class Form(JSComponent):
+class Form(Component):
     """Fields for declared values; ``values`` holds those that are right and differ from their defaults.
     ``on_change()`` is called whatever was typed."""
 
     fields = param.List(default=[], doc="one dictionary a field")
     title = param.String(default="", doc="with a title the fields can be folded away, and are at first")
 
-    _esm = theme.asset("fields.js", "form.js")
+    _esm = theme.asset("elements.js", "fields.js", "form.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
 
     def __init__(self, on_change: Callable[[], None], **params: Any) -> None:
@@ -97,7 +102,7 @@ class Form(JSComponent):
         try:
             parsed = declared.parse(None if value == "" and declared.default is None else value)
         except ValueError as error:
-            self._errors[name], self._texts[name] = str(error), value
+            self._errors[name], self._texts[name] = words.of_field(declared, error), value
         else:
             self._errors.pop(name, None)
             self._texts.pop(name, None)

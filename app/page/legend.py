@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import param
-from panel.custom import JSComponent
 
 from app import theme
+from app.component import Component
 from app.page.session import Session
+from app.runs.compare import typed_or_all
 from app.runs.live import LiveRun
-from solvers import FIELDS
+from app.runs.past import PastRun
+from app.serving.batch import batch
+from app.settings import words
+from app.views.happenings import lam_in_words
+from solvers import FIELDS, segments
 
 #: Fields of the newest record that a row shows.
 COLUMNS = ("iteration", "epoch", "objective", "nnz", "working_set", "cpu_seconds")
+#: What is proved of an objective is known to so many times its size.
+ROUNDING = 1e-15
 HEADS = [[name, FIELDS[name].title, FIELDS[name].label] for name in COLUMNS]
 
 
-class LegendRows(JSComponent):
+class LegendRows(Component):
     """Drawn by ``assets/legend.js`` from plain dictionaries."""
 
     rows = param.List(default=[], doc="one dictionary a run: texts to show and its state")
     columns = param.List(default=HEADS, constant=True, doc="key in rows, heading and its tip each")
     notice = param.String(default="", doc="why no run can be started; empty if one can, or while runs live")
 
-    _esm = theme.asset("legend.js")
+    _esm = theme.asset("elements.js", "legend.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("legend.css")]
 
     def __init__(self, session: Session, **params: Any) -> None:
@@ -50,17 +58,27 @@ class LegendRows(JSComponent):
             self.notice = notice
 
     def _handle_msg(self, data: dict[str, Any]) -> None:
-        session = self._session
-        run = next((r for r in session.runs if r.style == data.get("key")), None)
+        run = next((r for r in self._session.runs if r.style == data.get("key")), None)
         if run is None:
             return
-        match data.get("action"):
+        action = str(data.get("action"))
+        if action == "choose" and run.trace is not None:
+            # before all views, whose message the browser takes longer over
+            self.rows = [{**row, "chosen": row["key"] == run.style} for row in self.rows]
+        with batch():
+            self._act(run, action)
+
+    def _act(self, run: LiveRun | PastRun, action: str) -> None:
+        session = self._session
+        match action:
             case "hide":
                 session.toggle(run)
             case "isolate":
                 session.isolate(run)
             case "choose" if run.trace is not None:
                 session.cursor.choose(run.trace, follow=run.alive)
+            case "pause" | "resume" | "step" | "stop" if not run.alive:
+                return
             case "pause":
                 run.worker.pause()
             case "resume":
@@ -69,24 +87,42 @@ class LegendRows(JSComponent):
                 run.worker.step_once()
             case "stop":
                 run.worker.stop()
+            case "pin" | "unpin":
+                session.pin(run, action == "pin")
             case "remove":
                 session.remove(run)
         session.tick()
 
 
-def certified(run: LiveRun) -> tuple[str, str]:
+def certified(run: LiveRun | PastRun) -> tuple[str, str]:
     """Say what a dual point proves of the objective at the end, in few words and in a sentence; empty where
     nothing is proved."""
     gap = run.trace.result.get("dual_gap") if run.trace is not None else None
     if gap is None:
         return "", ""
     above, share = theme.number(gap, 2), ""
-    if objective := run.trace.last["objective"]:
+    objective = run.trace.last["objective"]
+    if gap <= ROUNDING * abs(objective):
+        return "f = f*, proved", "A dual point proves that f is the optimum, but for rounding."
+    if objective:
         share = f", {theme.number(100.0 * gap / abs(objective), 2)} % of it"
     return f"≤ {above} above f*", f"A dual point proves that f is at most {above} above the optimum{share}."
 
 
-def row(run: LiveRun, session: Session) -> dict[str, Any]:
+def note(run: LiveRun | PastRun) -> str:
+    """Say what a ghost was set to, and at which λ a run is whose λ was changed."""
+    if run.trace is None:
+        return ""
+    info, here = run.trace.info, segments(run.trace)
+    said = [lam_in_words(here[-1].lam)] if here[-1].lam is not None and (run.ghost or len(here) > 1) else []
+    if run.ghost:
+        params = asdict(run.solver) if isinstance(run, LiveRun) else info.get("params", {})
+        given = words.of_params(info["solver"], typed_or_all(info["solver"], params))
+        said += [f"{title} {value}" for title, value in given.items()]
+    return ", ".join(said)
+
+
+def row(run: LiveRun | PastRun, session: Session) -> dict[str, Any]:
     """Collect what one row shows, but for the objective."""
     last = run.trace.last if run.trace is not None else {}
     shown = {name: theme.cell(FIELDS[name], last.get(name)) for name in COLUMNS}
@@ -101,6 +137,10 @@ def row(run: LiveRun, session: Session) -> dict[str, Any]:
         "state": run.state,
         "word": run.word,
         "message": run.message,
+        "note": note(run),
+        "ghost": run.ghost,
+        "pinned": session.pinned(run),
+        "past": isinstance(run, PastRun),
         "hidden": session.hidden(run),
         "chosen": run.trace is not None and session.cursor.run is run.trace,
         "bound": bound,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from typing import NamedTuple
 
 import panel as pn
 import panel_material_ui as pmui
@@ -14,27 +15,49 @@ from app.runs.live import LiveRun
 from app.runs.pool import PoolFull, Worker
 from app.runs.reference import Reference, cached, distrust, reference
 from app.theme import number
-from solvers import Problem, undercuts
+from app.views.happenings import lam_in_words
+from solvers import Problem, segments, undercuts
+from solvers.runs.segments import learn
+
+
+class _Sought(NamedTuple):
+    """Where a problem comes from: a run on it, and the λ that it had."""
+
+    run: LiveRun
+    lam: float | None
+
+    @property
+    def problem(self) -> Problem:
+        problem = self.run.problem
+        return problem if self.lam in (None, problem.lam) else problem.at_lam(self.lam)
+
+    @property
+    def label(self) -> str:
+        """Return what the problem is called: by its run, and its λ where the run had several."""
+        at = f" at {lam_in_words(self.lam)}" if len(segments(self.run.trace)) > 1 else ""
+        return f"{self.run.label}{at}"
 
 
 class Optimum:
     """Gives f* to the traces. ``view`` says what is known, with a button to find what is not.
 
-    Runs may have several problems, distinguished by their keys: f* is solved for one after the other.
+    Runs may have several problems, distinguished by their keys: f* is solved for one after the other. Of a
+    run whose λ was changed it is solved for where the run began and where it ended, and for the others on
+    demand.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.text = theme.html(margin=(8, 4), css_classes=["optimum"])
+        self.text = theme.html(margin=(6, 4), css_classes=["optimum"])
         self.button = pmui.Button(
             label="Find f*",
             variant="text",
             size="small",
-            margin=(4, 4),
+            margin=(1, 4),
         )
         self.button.on_click(lambda event: self._press())
-        self.view = pn.Row(self.text, self.button, margin=0, styles={"margin-left": "auto"})
-        self._runs: dict[str, LiveRun] = {}  # the first one on each problem
+        self.view = pn.Row(self.text, self.button, margin=0, css_classes=["optimum"])
+        self._runs: dict[str, _Sought] = {}  # the first one on each problem
         self._known: dict[str, float] = {}
         self._gaps: dict[str, float | None] = {}
         self._refused: dict[str, str] = {}
@@ -59,19 +82,20 @@ class Optimum:
         self._runs, ended = {}, set[str]()
         begun = [run for run in self._session.runs if run.trace is not None]
         for run in begun:
-            f_star = run.trace.info.get("f_star")
-            if f_star is not None and undercuts(run.trace.last.get("objective", math.inf), f_star):
-                self._doubt(run, f_star, begun)
+            here = segments(run.trace)[-1]
+            if here.f_star is not None and undercuts(run.trace.last.get("objective", math.inf), here.f_star):
+                self._doubt(run, begun)
         for run in begun:
-            info = run.trace.info
-            key = info["problem"]["key"]
-            self._runs.setdefault(key, run)
-            if info.get("f_star") is not None:
-                self._known[key] = info["f_star"]
-            elif key in self._known:
-                info["f_star"] = self._known[key]
-            if run.state == "finished" and run.trace.status != "unbounded":
-                ended.add(key)
+            parts = segments(run.trace)
+            for part in parts:
+                if run.problem is not None:  # those of the past learn f* from the others
+                    self._runs.setdefault(part.key, _Sought(run, part.lam))
+                if part.f_star is not None:
+                    self._known[part.key] = part.f_star
+            if run.problem is not None and run.state == "finished" and run.trace.status != "unbounded":
+                ended |= {parts[0].key, parts[-1].key}
+        for run in begun:
+            learn(run.trace, self._known)
         self._asked &= self._runs.keys()
         if self._worker is None:
             self._find_next(ended | self._asked)
@@ -79,15 +103,17 @@ class Optimum:
             self._worker.stop()  # no run is left that needs it
         self._show()
 
-    def _doubt(self, below: LiveRun, f_star: float, runs: list[LiveRun]) -> None:
+    def _doubt(self, below: LiveRun, runs: list[LiveRun]) -> None:
         """Forget f* that an iterate of a run is below: here, on the disk and in all runs on its problem."""
-        key = below.trace.info["problem"]["key"]
+        here = segments(below.trace)[-1]
         for run in runs:
-            if run.trace.info["problem"]["key"] == key:
-                run.trace.info["f_star"] = None
-        self._known.pop(key, None)
-        self._refused[key] = f"f* = {number(f_star, 9)} is not the minimum, {below.label} is below it"
-        distrust(below.problem)
+            learn(run.trace, {here.key: None})
+        self._known.pop(here.key, None)
+        self._refused[here.key] = (
+            f"f* = {number(here.f_star, 9)} is not the minimum, {below.label} is below it"
+        )
+        if below.problem is not None:
+            distrust(below.problem)
 
     @property
     def _at_work(self) -> bool:

@@ -3,65 +3,71 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from urllib.parse import urlencode
 
 import panel as pn
 import panel_material_ui as pmui
-import param
-from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
-from bokeh.models import CustomJS
-from panel.util import edit_readonly
 
-from app import plugins, theme, views
+from app import theme, views
 from app.menu import Menu
+from app.page.branches import Branches
+from app.page.breaks import Breaks
 from app.page.cursor_bar import CursorBar
 from app.page.fields import Form
+from app.page.frame import frame
+from app.page.guide import Guide
+from app.page.help_dialog import HelpDialog
 from app.page.legend import LegendRows
 from app.page.optimum import Optimum
-from app.page.path_panel import PathPanel
 from app.page.problem_panel import ProblemPanel
 from app.page.run_controls import DRAWING, PACES, RunControls
+from app.page.runs_panel import HistoryTrouble
 from app.page.session import Session
 from app.page.solver_panel import SolverPanel
 from app.page.standing import Standing
+from app.page.story_card import StoryCard
+from app.page.tab_views import TabViews
+from app.page.take_along import TakeAlong
 from app.page.theme_toggle import ThemeToggle
-from app.page.theme_toggle import wanted as wanted_theme
+from app.page.type_size import LARGER, VIEWS, TypeSize
 from app.runs import library
-from app.runs.budget import budget
+from app.runs.history import History
 from app.runs.live import LiveRun
 from app.runs.pool import PoolFull
-from app.serving import access
 from app.serving.batch import batch
-from app.serving.delivery import forget_failed, send_in_order
-from app.serving.options import Serving
-from app.settings.setting import Setting, SolverSetting
+from app.settings.setting import LIMITS, ProblemSetting, Setting, SolverSetting
 from app.stories import Story, stories
-from app.views import TABS, Path, View
+from app.views import TABS, View
 from app.views.convergence import MEASURES
-from app.views.plot import SCALES, X_AXES
-from solvers import Parameter, Problem, Stopping
+from app.views.help import Help
+from app.views.plot import AXES, SCALES
+from solvers import Problem, Stopping
 
 TITLE = "Solverscope"
-LIMITS = (
-    Parameter("tol", 1e-6, "stop at a violation of so many times that at w = 0", 0.0, 1.0, None, (), True),
-    Parameter("max_seconds", 120.0, "stop after so many CPU seconds of a run", 0.0, 1e6, None, (), True),
-)
+#: Pixels that the sidebar is wide in ordinary type.
+SIDEBAR = 300
 
-
-class Quiet(param.Parameterized):
-    """Stands in for Panel's own busy state, which is one for all visitors: it makes Panel go through all of
-    every page at each event of anybody, and keeps the pages of those who have left."""
-
-    busy = param.Boolean(default=False)
+#: When a change of λ takes effect, and whether that is at once.
+DIALS = {"next-run": False, "live": True}
 
 
 class Page:
-    """Everything one visitor sees. ``query`` is the address they came with."""
+    """Everything one visitor sees. ``query`` is the address they came with, ``history`` where their runs are
+    kept; without one in memory."""
 
-    def __init__(self, query: Mapping[str, str] = MappingProxyType({})) -> None:
-        self.session = Session()
+    def __init__(
+        self,
+        query: Mapping[str, str] = MappingProxyType({}),
+        history: History | None = None,
+        *,
+        own_files: bool = True,
+    ) -> None:
+        self._own_files = own_files
+        self.session = Session(history=history)
         self.notices = pn.Column(sizing_mode="stretch_width", margin=0)
         self.story = self._story(query.get("story"))
         setting, notices = self.story.setting.updated(query)
@@ -82,32 +88,58 @@ class Page:
             value=self.story.id,
             sizing_mode="stretch_width",
             size="small",
-            margin=(4, 0),
+            margin=0,
+            css_classes=["story"],
+            stylesheets=[theme.asset("header.css")],
         )
         self.story_menu.param.watch(lambda event: self.tell(stories()[event.new]), "value")
-        self.question = theme.html(sizing_mode="stretch_width", margin=0)
+        self.question = theme.html(sizing_mode="stretch_width", css_classes=["question"])
+        self.guide = Guide(self)
+        self.story_card = StoryCard(self.guide, self._back_to_story)
+        self.type_size = TypeSize()
+        self.type_size.param.watch(lambda event: self._changed(), "large")
         self.solvers = SolverPanel(self._changed)
         self.limits = Form(self._changed)
-        self.problem = ProblemPanel(session, setting.problem, self._problem_changed)
+        self.breaks = Breaks(session, self._changed)
+        self.problem = ProblemPanel(
+            session, setting.problem, self._problem_changed, own_files=self._own_files
+        )
         self.controls = RunControls(session, self.start, self._changed)
         self.legend = LegendRows(session)
         self.optimum = Optimum(session)
         self.standing = Standing(session, self.problem.options.enter)
         self.convergence, self.sparsity = self.standing.convergence, self.standing.sparsity
         self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
-        self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale"])
+        self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale", "x_scale"])
         self.tabs: dict[str, View] = {}  # made when they are first looked at
-        self.tab_column = pn.Column(sizing_mode="stretch_width", margin=0)
+        self.tab_views = TabViews(session, self.problem, lambda: self.setting, lambda: self._obstacle)
+        self.tab_column = theme.column(kind="tabs")
         titles = [{"label": view.title} for view in TABS.values()]
         self.tab_bar = pmui.TabMenu(
-            items=titles, active=0, variant="scrollable", sizing_mode="stretch_width", margin=0
+            items=titles,
+            active=0,
+            variant="scrollable",
+            sizing_mode="stretch_width",
+            margin=0,
+            stylesheets=[theme.asset("tabs.css")],
         )
-        self.cursor_bar = CursorBar(session, self.controls.toggle)
+        branches = Branches(
+            session, self.solvers, lambda: self.problem.problem, lambda: self.setting, self.notify
+        )
+        self.cursor_bar = CursorBar(session, self.controls.toggle, branches)
         session.on_return = lambda: self.notify(
             "The connection was lost for a while, and what ran was stopped."
         )
-        session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar]
+        trouble = HistoryTrouble(session.history, self.notify)
+        session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar, trouble]
+        session.watchers.append(self.story_card)
+        self.take_along = TakeAlong(
+            session,
+            lambda: f"{TITLE}: {self.story.name}",
+            lambda: dict.fromkeys((*session.views, *self.tabs.values())),
+        )
         self.pending = theme.html(margin=(0, 10))
+        self.help = HelpDialog(self._explain)
         self._show(setting)
 
     def view(self) -> pmui.Page:
@@ -115,47 +147,42 @@ class Page:
         that."""
         for view in self.session.views:
             view.awaits = self.session.awaits
+        controls = theme.column(*self.controls.widgets, self.optimum.view, kind="controls needs-server")
+        rows = theme.column(self.legend, kind="runs needs-server")
         main = theme.column(
-            self.notices,
-            theme.column(self.story_menu, self.question, kind="story"),
-            pn.FlexBox(
-                *self.controls.widgets,
-                self.optimum.view,
-                align_items="center",
-                margin=0,
-                css_classes=["needs-server"],
-            ),
-            pn.Column(self.legend, sizing_mode="stretch_width", margin=0, css_classes=["needs-server"]),
-            self.standing.view,
-            self.tab_bar,
-            self.tab_column,
-            kind="main",
+            self.notices, controls, rows, self.standing.view, self.tab_bar, self.tab_column, kind="main"
         )
-        foot = theme.column(self.cursor_bar, self.session.pulse, kind="foot")
+        foot = theme.column(self.cursor_bar, self.session.pulse, self.help, kind="foot")
         sidebar = [
+            self.story_card,
             self.problem.view,
             theme.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
             self.solvers,
             self.pending,
             theme.html("<h2>Stop when</h2>", margin=(8, 10, 0, 10)),
             self.limits,
+            theme.html("<h2>Pause when</h2>", margin=(8, 10, 0, 10)),
+            self.breaks,
         ]
-        page = pmui.Page(
-            title=TITLE,
-            sidebar=sidebar,
-            main=[main, foot],
-            sidebar_width=300,
-            favicon=theme.ASSETS / "favicon.svg",
-            raw_css=[theme.asset("page.css")],
-            theme_config={"light": theme.mui("light"), "dark": theme.mui("dark")},
-            busy_indicator=None,
-            template=theme.ASSETS / "page.html",
-            theme_toggle=False,
-            header=[pn.Row(pn.HSpacer(), ThemeToggle(), sizing_mode="stretch_width", margin=0)],
+        header = theme.column(
+            *(self.story_menu, self.question, self.take_along, self.type_size, ThemeToggle()), kind="header"
         )
-        with edit_readonly(page):
-            page.busy = Quiet().param.busy
+        page = frame(TITLE, header, sidebar, [main, foot], self.sidebar_width)
+        self.type_size.param.watch(lambda event: page.param.update(sidebar_width=self.sidebar_width), "large")
         return page
+
+    @property
+    def sidebar_width(self) -> int:
+        return round(SIDEBAR * (LARGER if self.type_size.large else 1.0))
+
+    def opened(self) -> None:
+        """Do what waits for the browser to show the page."""
+        self.write_address()
+
+    def close(self) -> None:
+        """End everything: the visitor is gone."""
+        self.session.close()
+        self.problem.close()
 
     def notify(self, text: str) -> None:
         """Say something above everything else."""
@@ -177,6 +204,7 @@ class Page:
     def tell(self, story: Story) -> None:
         """Set everything up for a story, in one go."""
         with batch():
+            self.guide.go(None)
             self.story = story
             self.notices.clear()
             self._show(story.setting)  # first: else the solvers of the story before would be drawn again
@@ -184,11 +212,25 @@ class Page:
             self._look(story.view)
             self._changed()
 
+    def _back_to_story(self) -> None:
+        """Set everything as the story has it, at the step that a guided one is at."""
+        at = self.guide.at
+        self.tell(self.story)
+        self.guide.go(at)
+        self.story_card.update()
+
+    def take(self, setting: Setting, look: Mapping[str, str]) -> None:
+        """Set controls, as far as they are not so already, and axes, tab and speed."""
+        with batch():
+            if setting.problem != self.problem.setting:
+                self.problem.set(setting.problem)
+            if setting != self.setting:
+                self._show(setting)
+            self._look({"break": self.breaks.text, **look})
+            self._changed()
+
     def _show(self, setting: Setting) -> None:
-        points = "".join(f"<li>{point}</li>" for point in self.story.look_for)
-        self.question.object = (
-            f'<details class="story"><summary>{self.story.question}</summary><ul>{points}</ul></details>'
-        )
+        self.story_card.tell(self.story)
         self.solvers.set(setting.problem, setting.solvers)
         given = {"tol": setting.tol, "max_seconds": setting.max_seconds}
         self.limits.set(LIMITS, {p.name: given[p.name] for p in LIMITS if given[p.name] != p.default})
@@ -198,13 +240,22 @@ class Page:
         possible."""
         view = self.convergence
         choices = {
-            "x": (X_AXES, lambda value: setattr(view, "x", value)),
+            "x": (AXES, lambda value: setattr(view, "x", value)),
             "y": (MEASURES, lambda value: setattr(view, "measure", value)),
             "scale": (SCALES, lambda value: setattr(view, "scale", value)),
+            "x_scale": (SCALES, lambda value: setattr(view, "x_scale", value)),
             "tab": (TABS, lambda value: setattr(self.tab_bar, "active", list(TABS).index(value))),
             "speed": (PACES, lambda value: setattr(self.controls.pace, "value", PACES[value])),
+            "view": (VIEWS, lambda value: setattr(self.type_size, "large", VIEWS[value])),
+            "dial": (DIALS, lambda value: setattr(self.problem.live, "value", DIALS[value])),
             "plots": (DRAWING, lambda value: setattr(self.controls.drawing, "value", DRAWING[value])),
         }
+        text = query.get("break", "")
+        try:
+            self.breaks.show(text)
+        except ValueError as error:
+            self.breaks.show("")
+            self.notify(f"break={text!r} in the address was left out: {error}.")
         for name, (possible, choose) in choices.items():
             value = query.get(name)
             if value is not None and value in possible:
@@ -222,21 +273,53 @@ class Page:
 
     def _problem_changed(self) -> None:
         self.solvers.set_problem(self.problem.setting)
+        self._turn_lam()
         self._changed()
+
+    def _turn_lam(self) -> None:
+        """Let runs under way go on at the λ that is chosen, if it is live."""
+        lam = self.problem.setting.lam
+        if not (self.problem.live.value and self.session.alive and self._running) or self.problem.obstacle:
+            return
+        if lam not in (None, self._running.problem.lam):
+            self._running = replace(self._running, problem=replace(self._running.problem, lam=lam))
+            for sentence in self.session.set_lam(lam):
+                self.notify(sentence)
 
     def _changed(self) -> None:
         """Bring the address and the hints up to date after any change by the user."""
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
         self.standing.show(self.problem.problem)
         self.controls.loading = bool(self.problem.loading)
-        self.controls.obstacle = self.legend.obstacle = self._obstacle
+        self.controls.obstacle = self._obstacle
+        self.legend.obstacle = self._obstacle and self._obstacle + self._announced
         self.controls.update()
         self.legend.update()
-        changed = bool(self.session.alive) and self.setting != self._running
-        text = "Changes take effect on the next Run." if changed else ""
+        text = self._waiting_changes()
         if self.pending.object != text:
             self.pending.object = text
+        self._compare_with_story()
         self.write_address()
+        self._start_when_ready()
+
+    def _compare_with_story(self) -> None:
+        """Say in the header and in the card whether the settings are still those of the story."""
+        self.story_card.changed = changed = self.setting != self.guide.setting
+        note = "<small>story, changed</small>" if changed else ""
+        text = f'<p title="{self.story.question}"><span>{self.story.question}</span>{note}</p>'
+        if self.question.object != text:
+            self.question.object = text
+
+    def _waiting_changes(self) -> str:
+        """Say that what was changed since Run waits for the next one; of λ alone also how it would not."""
+        setting, running = self.setting, self._running
+        if not self.session.alive or setting == running:
+            return ""
+        if running is not None and replace(setting, problem=running.problem) == running:
+            alike = replace(setting.problem, lam=running.problem.lam) == running.problem
+            if alike and not self.problem.live.value:
+                return "λ takes effect on the next Run; tick <i>live</i> to turn it in the runs under way."
+        return "Changes take effect on the next Run."
 
     @property
     def _obstacle(self) -> str | None:
@@ -251,14 +334,18 @@ class Page:
     def query(self) -> dict[str, str]:
         """Return the parameters of an address that leads back to this page."""
         view, controls = self.convergence, self.controls
-        look = {"x": view.x, "y": view.measure, "scale": view.scale, "tab": list(TABS)[self.tab_bar.active]}
+        look = {"x": view.x, "y": view.measure, "scale": view.scale, "x_scale": view.x_scale}
+        look["tab"] = list(TABS)[self.tab_bar.active]
         look["speed"] = next(name for name, value in PACES.items() if value == controls.pace.value)
         look["plots"] = next(name for name, value in DRAWING.items() if value == controls.drawing.value)
+        look["view"] = next(name for name, large in VIEWS.items() if large == self.type_size.large)
+        look["dial"] = next(name for name, live in DIALS.items() if live == self.problem.live.value)
+        look["break"] = self.breaks.text
         return {"story": self.story.id, **self.setting.query(), **look}
 
     def _set_x(self, x: str) -> None:
         for view in self.session.views:
-            if "x" in view.param:
+            if "x" in view.param and x in view.param.x.objects:  # some are drawn over time alone
                 view.x = x
 
     def _open_tabs(self) -> None:
@@ -268,7 +355,7 @@ class Page:
     def _tab_changed(self) -> None:
         chosen = list(TABS)[self.tab_bar.active]
         if chosen not in self.tabs:
-            self.tabs[chosen] = self._make_tab(chosen)
+            self.tabs[chosen] = self.tab_views.make(chosen)
             if self.convergence.x != self.convergence.param.x.default:  # else each view has the axis it likes
                 self._set_x(self.convergence.x)
             self.tab_column.append(self.tabs[chosen])
@@ -276,37 +363,73 @@ class Page:
             view.visible = id == chosen
         self._changed()
 
-    def _make_tab(self, id: str) -> View:
-        if id == Path.id:  # it has runs of its own
-            panel = PathPanel(self.session, self._path_wanted)
-            self.session.watchers.append(panel)
-            return panel.view
-        view = TABS[id]((), self.session.cursor)
-        self.session.show_in(view)
-        return view
+    def shown(self) -> Iterator[View]:
+        """Go through the views that are on the page, and their parts."""
+        for view in (*self.standing.shown, *self.tabs.values()):
+            if view.visible:
+                yield from (view, *view.parts)
 
-    def _path_wanted(self) -> tuple[Problem, Setting] | None:
-        if self._obstacle is not None:
-            return None
-        return self.problem.problem, self.setting
+    @property
+    def running(self) -> Setting | None:
+        """Return what was run last, if its runs are still there."""
+        return self._running if self.session.runs or self._waits else None
+
+    @property
+    def loading(self) -> bool:
+        """Tell whether data are on their way."""
+        return bool(self.problem.loading)
+
+    def _explain(self, id: str) -> Help | None:
+        """Say what the figure with this id shows."""
+        shown = dict.fromkeys((*self.session.views, *self.tabs.values()))
+        found = (pair for view in shown for pair in view.shown_figures())
+        return next((view.explain(drawn.name) for view, drawn in found if drawn.id == id), None)
 
     # running
 
     _running: Setting | None = None
+    #: A press of Run or Step (``step``) that came before the data, and the problem that it was for.
+    _pressed: tuple[bool, ProblemSetting] | None = None
+
+    @property
+    def _announced(self) -> str:
+        """Say that a press waits for the data; empty if none does."""
+        return " The run starts as soon as the data are there." if self._waits else ""
+
+    @property
+    def _waits(self) -> bool:
+        """Tell whether a press waits for the data of the problem that is still chosen."""
+        if self._pressed is None:
+            return False
+        setting = self.problem.setting
+        return self._pressed[1] == replace(setting, lam=self._pressed[1].lam)
+
+    def _start_when_ready(self) -> None:
+        """Do what a press that came before the data asked for."""
+        if self._pressed is None or (self._waits and self.problem.loading):
+            return
+        (step, _), wanted = self._pressed, self._waits
+        self._pressed = None
+        if wanted and self._obstacle is None:
+            self.start(step)
 
     def start(self, step: bool) -> None:
-        """Start the chosen solvers together."""
+        """Start the chosen solvers together, or as soon as the data are there."""
         setting, base = self.setting, self.problem.problem
-        if base is None or not setting.solvers:  # pressed before the browser knew that there is none
+        if base is None and self.problem.loading:  # pressed before the browser knew that there are none
+            self._pressed = step, self.problem.setting
+            self._changed()
+            return
+        if base is None or not setting.solvers:
             return
         self._running = setting
 
         def maker(chosen: SolverSetting) -> Callable[..., LiveRun]:
             own = chosen.problem(setting.problem)
-            known = self.story.optimum(own)
 
             def stopping(problem: Problem) -> Stopping:
-                f_star = self.optimum.of(problem, known)
+                here = own if problem.lam is None else replace(own, lam=problem.lam)
+                f_star = self.optimum.of(problem, self.story.optimum(here))
                 return Stopping(tol=setting.tol, max_seconds=setting.max_seconds, f_star=f_star)
 
             return partial(
@@ -315,6 +438,7 @@ class Page:
                 solver=chosen.make(),
                 label=chosen.label,
                 style=chosen.style,
+                setting=urlencode(replace(setting, solvers=(chosen,)).query()),
                 stopping=stopping,
                 probes=views.probes(base),
             )
@@ -324,39 +448,3 @@ class Page:
         except PoolFull as error:
             self.notify(str(error))
         self._changed()
-
-
-def serve() -> None:
-    """Serve the page to the visitor of the current document, or one line to a stranger."""
-    pn.extension()
-    context = pn.state.curdoc.session_context if pn.state.curdoc is not None else None
-    request = getattr(context, "request", None)
-    serving = Serving.from_arguments()
-    if request is not None and (
-        line := access.refusal(request.remote_ip, request.headers.get("Host"), serving)
-    ):  # the guard has seen to that, but for a server of main.py alone, which has no hooks
-        pn.pane.Str(line).servable(title=TITLE)
-        return
-    budget.memory = serving.memory
-    send_in_order()
-    forget_failed()
-    plugins.load_all(serving.plugins)
-    pn.config.theme = wanted_theme(pn.state.cookies)
-    query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}
-    page = Page(query)
-    page.view().servable(title=TITLE)
-    if request is not None:
-        session = page.session
-
-        def opened() -> None:
-            session.start_timer(lambda: context.session.connection_count)
-            session.tick()
-            page.write_address()
-
-        connection = CustomJS(code=theme.asset("connection.js"))
-        for event in (DocumentReady, ConnectionLost, ClientReconnected):
-            pn.state.curdoc.js_on_event(event, connection)
-        pn.state.curdoc.js_on_event(DocumentReady, CustomJS(code=theme.asset("retell.js")))
-        pn.state.on_session_destroyed(lambda context: session.close())
-        # what is changed while the browser still builds the page would be lost on it
-        pn.state.onload(opened)

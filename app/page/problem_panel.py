@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import panel as pn
@@ -17,27 +18,40 @@ from app import theme
 from app.menu import Menu
 from app.page.card import card
 from app.page.fields import Form
+from app.page.own_data import OwnData
 from app.page.session import Session
 from app.runs import library
 from app.runs.pool import PoolFull, Worker
 from app.serving.batch import batch
-from app.settings.setting import ProblemSetting, positive, why_not_data
+from app.settings.setting import ProblemSetting, info_of, positive, why_not_data
 from app.theme import number
 from solvers import LOSSES, PENALTIES, Parameter, parameters
 
-SEED = Parameter("seed", 0, "seed of splits and generators", 0, 999_999_999, None, (), False)
+SEED = Parameter(
+    "seed", 0, "seed of splits and generators", 0, 999_999_999, None, (), False, title="random seed"
+)
+#: What is said in place of the drop of files to visitors from elsewhere.
+ONLY_HERE = '<p class="note">Files of your own can be dropped by visitors of this machine only.</p>'
 #: Places of the λ slider, and how far it reaches below λ_max.
 PLACES, DECADES = 81, 4
 
 
 class ProblemPanel:
-    """Widgets for a :class:`ProblemSetting`; ``on_change()`` is called when the user changes it.
+    """Widgets for a :class:`ProblemSetting`; ``on_change()`` is called when the user changes it. ``live``
+    says whether λ is to act on runs that are under way.
 
     Data are loaded off the page's thread; ``problem`` is None until they are there. What is not in memory is
     loaded from the first tick on, for which a browser must be there. A watcher of the session.
     """
 
-    def __init__(self, session: Session, setting: ProblemSetting, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        setting: ProblemSetting,
+        on_change: Callable[[], None],
+        *,
+        own_files: bool = True,
+    ) -> None:
         self._session, self._on_change = session, on_change
         self.setting = setting
         self.problem: solvers.Problem | None = None
@@ -47,12 +61,12 @@ class ProblemPanel:
         self._waiting = False
         self._quiet = False
 
-        names = {info.name: id for id, info in datasets.DATASETS.items()}
-        missing = [name for name, id in names.items() if why_not_data(id)]
+        #: The visitor's own files, which only this page has, and the options that they begin with.
+        self._own: dict[str, Mapping[str, Any]] = {}
         wide = {"sizing_mode": "stretch_width", "size": "small"}
-        self.data = Menu(
-            label="Data set", options=names, disabled_options=[names[n] for n in missing], **wide
-        )
+        missing = [id for id in datasets.DATASETS if why_not_data(id)]
+        self.data = Menu(label="Data set", options=self._names(), disabled_options=missing, **wide)
+        self.own = OwnData(session, self.take_file) if own_files else theme.html(ONLY_HERE, margin=(0, 10))
         self.card = theme.html(sizing_mode="stretch_width", margin=(0, 10))
         self.options = Form(self._option_changed, title="Data options")
         self.loss = Menu(label="Loss", **wide)
@@ -68,7 +82,14 @@ class ProblemPanel:
             sizing_mode="stretch_width",
             margin=(0, 18),
         )
-        self.data.param.watch(lambda e: self._choose(lambda: ProblemSetting.of(e.new)), "value")
+        self.live = pmui.Checkbox(
+            label="live: turns runs that go on",
+            size="small",
+            margin=(0, 10),
+            description="λ acts on runs under way at their next iterate: they go on from their weights. Else "
+            "it waits for the next Run.",
+        )
+        self.data.param.watch(lambda e: self._choose(lambda: self._usual(e.new)), "value")
         self.loss.param.watch(
             lambda e: self._choose(lambda: replace(self.setting, loss=e.new, lam=None)), "value"
         )
@@ -78,8 +99,10 @@ class ProblemPanel:
         )
         self.lam.param.watch(self._lam_typed, "value")
         self.slider.param.watch(self._lam_slid, "value")
+        self.live.param.watch(lambda event: self._on_change(), "value")
         self.view = pn.Column(
             self.data,
+            self.own,
             self.card,
             self.options,
             self.loss,
@@ -87,10 +110,36 @@ class ProblemPanel:
             self.penalty_form,
             pn.Row(self.lam, self.ratio, sizing_mode="stretch_width", margin=0),
             self.slider,
+            self.live,
             sizing_mode="stretch_width",
             margin=0,
         )
         self._set(setting)
+
+    def _names(self) -> dict[str, str]:
+        """Return the ids of all data sets by their names; own files of one name with their folders."""
+        listed = [*datasets.DATASETS, *self._own]
+        called = [info_of(id).name for id in listed]
+        return {
+            name if called.count(name) == 1 else f"{name} ({id.partition(':')[2] or id})": id
+            for id, name in zip(listed, called, strict=True)
+        }
+
+    def _usual(self, data: str) -> ProblemSetting:
+        """Return the setting that a data set begins with."""
+        setting = ProblemSetting.of(data)
+        return replace(setting, options=dict(self._own.get(data, {}))).with_fitting_loss()
+
+    def take_file(self, id: str, options: Mapping[str, Any]) -> None:
+        """Add a file of the visitor's own to the menu, and show it."""
+        self._own[id] = options
+        self.data.options = self._names()
+        self.set(self._usual(id))
+
+    def close(self) -> None:
+        """Forget the visitor's own files."""
+        if isinstance(self.own, OwnData):
+            self.own.close()
 
     def set(self, setting: ProblemSetting) -> None:
         """Show another problem and load its data. The runs on the one before are stopped and forgotten first,
@@ -117,7 +166,7 @@ class ProblemPanel:
     def loading(self) -> str:
         """Say what is being loaded; empty if nothing is."""
         busy = self._waiting or self._loading is not None
-        return f"loading {datasets.DATASETS[self.setting.data].name}" if busy else ""
+        return f"loading {info_of(self.setting.data).name}" if busy else ""
 
     @property
     def ready(self) -> bool:
@@ -127,7 +176,7 @@ class ProblemPanel:
     @property
     def obstacle(self) -> str | None:
         """Say why this problem cannot be run, in a sentence; None if it can."""
-        name = datasets.DATASETS[self.setting.data].name
+        name = info_of(self.setting.data).name
         wrong = self.options.obstacle or self.penalty_form.obstacle
         if wrong is None and self.error:
             wrong = f"{name} cannot be loaded: {self.error}"
@@ -185,7 +234,7 @@ class ProblemPanel:
 
     def _show(self) -> None:
         setting = self.setting
-        info = datasets.DATASETS[setting.data]
+        info = info_of(setting.data)
         self._quiet = True
         self.data.value = setting.data
         self.options.set(
@@ -211,6 +260,7 @@ class ProblemPanel:
             helper_text="",
         )
         self.slider.visible = takes and problem is not None
+        self.live.visible = takes
         self.ratio.visible = takes
         self.ratio.object = ""
         if takes and problem is not None and setting.lam is not None:
@@ -231,12 +281,14 @@ class ProblemPanel:
 
     def update(self) -> None:
         """Load what is wanted and not there yet."""
+        if isinstance(self.own, OwnData):
+            self.own.update()
         if self._waiting:
             self._start()
 
     def _start(self) -> None:
         setting = self.setting
-        name = datasets.DATASETS[setting.data].name
+        name = info_of(setting.data).name
         found: list[tuple[str, solvers.Problem]] = []
 
         def work(worker: Worker) -> None:

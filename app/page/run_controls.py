@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import panel_material_ui as pmui
 
-from app.menu import Menu
+from app.menu import LineMenu
 from app.page.session import Session
 
 #: Iterates a second, and their names; 0 is full speed.
@@ -21,13 +21,14 @@ GOES, WAITS = "play_arrow", "hourglass_empty"
 
 class RunControls:
     """The buttons. ``start(step)`` is called to launch new runs when none is alive and there is no
-    ``obstacle``, a sentence that says why not; ``on_change()`` is called when a speed has been chosen."""
+    ``obstacle``, a sentence that says why not, or none but that data are ``loading`` (a press that was under
+    way when the buttons were disabled for it); ``on_change()`` is called when a speed has been chosen."""
 
     def __init__(
         self, session: Session, start: Callable[[bool], None], on_change: Callable[[], None]
     ) -> None:
         self._session, self._start = session, start
-        small = {"size": "small", "margin": (4, 4)}
+        small = {"size": "small", "margin": 0}
         self.run = pmui.Button(label="Run", icon=GOES, variant="contained", width=112, **small)
         self.pause = pmui.Button(label="Pause", icon="pause", variant="outlined", **small)
         self.step = pmui.Button(
@@ -38,10 +39,8 @@ class RunControls:
         )
         self.stop = pmui.Button(label="Stop", icon="stop", variant="outlined", **small)
         self.clear = pmui.Button(label="Clear", icon="clear", variant="text", **small)
-        self.pace = Menu(
-            label="Speed, iterations", options=PACES, value=0.0, width=140, size="small", margin=(4, 8)
-        )
-        self.drawing = Menu(label="Plots", options=DRAWING, value=1, width=130, size="small", margin=(4, 8))
+        self.pace = LineMenu(label="Speed, iterations", options=PACES, value=0.0, width=112)
+        self.drawing = LineMenu(label="Plots", options=DRAWING, value=1, width=112)
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))
         self.step.on_click(lambda event: self._one_step())
@@ -71,7 +70,7 @@ class RunControls:
     def _start_or(self, go_on: Callable[[], None], *, step: bool) -> None:
         if self._session.state != "idle":
             go_on()
-        elif self.obstacle is None:
+        elif self.obstacle is None or self.loading:
             self._start(step)
         self._session.tick()
 

@@ -12,14 +12,17 @@ from typing import Any, Protocol
 import panel as pn
 
 from app.runs import pool
+from app.runs.history import History
 from app.runs.live import LiveRun
+from app.runs.past import PastRun
+from app.runs.start import StartingLine
 from app.serving import rhythm
 from app.serving.batch import batch
 from app.serving.pulse import Pulse
 from app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
 from app.views import View
 from app.views.cursor import Cursor
-from solvers import Trace
+from solvers import Condition, Trace
 
 log = logging.getLogger(__name__)
 
@@ -39,17 +42,27 @@ class Watcher(Protocol):
 class Session:
     """The runs, the cursor and the views of one visitor. All methods belong to the page's thread."""
 
-    def __init__(self, run_pool: pool.RunPool | None = None, pages: Rhythm = rhythm.shared) -> None:
+    def __init__(
+        self,
+        run_pool: pool.RunPool | None = None,
+        pages: Rhythm = rhythm.shared,
+        history: History | None = None,
+    ) -> None:
         self.share = (run_pool or pool.shared()).share()
-        self._rhythm = pages
-        self.runs: list[LiveRun] = []
+        self.pages = pages
+        #: Where runs are kept; a session that is given none keeps its own in memory.
+        self.history = history or History()
+        self._passing = history is None
+        self.runs: list[LiveRun | PastRun] = []
         self.cursor = Cursor()
         self.views: list[View] = []
         self.watchers: list[Watcher] = []
         self.pace = 0.0
         self.drawing = 1
+        self.breaks: tuple[Condition, ...] = ()
         self._ticks = 0
         self._hidden: set[int] = set()
+        self._pinned: set[int] = set()
         self._shown: list[Trace] = []
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
         self._awaited: set[pool.Worker] = set()
@@ -63,18 +76,46 @@ class Session:
         self.pulse = Pulse()
         #: What has to come before anything can be run; empty if nothing has to.
         self.awaits = ""
+        #: What another window of this page wants done here: a page is changed by nobody but itself.
+        self.asked: list[Callable[[], object]] = []
+        self.token = ""
+        self.closed = False
         self._failures: set[tuple[type, type, str]] = set()
+        #: Called where all that is computed for this visitor has to end, the pool's work aside.
+        self.others: list[Callable[[], None]] = []
 
     # runs
 
     def launch(self, makers: Sequence[Callable[..., LiveRun]], *, step: bool = False) -> None:
-        """Start new runs in place of those there were. A maker gets share, pace and step."""
-        self.clear()
+        """Start new runs together, in place of those there were, above ghosts: runs of the past and those
+        that are pinned, which stay. A maker gets share, pace, step, breaks and the line that all start from.
+        """
+        for run in [run for run in self.runs if not (isinstance(run, PastRun) or self.pinned(run))]:
+            self.remove(run)
+        taken = {run.style for run in self.runs}
+        for run in [run for run in self.runs if not run.ghost]:
+            run.fade(taken)
         self.cursor.reset()
-        for make in makers:
-            self.runs.append(make(self.share, pace=self.pace, step=step))
+        line = StartingLine()
+        try:
+            for place, make in enumerate(makers):
+                run = make(self.share, pace=self.pace, step=step, breaks=self.breaks, line=line)
+                self.add(run, place)
+        finally:
+            line.close()
         self._ticks = 0  # views that take long wait until the first points are there
         self._set_period(EAGER)
+
+    def join(self, make: Callable[..., LiveRun]) -> None:
+        """Start one more run beside those there are; ``make`` gets what makers of ``launch`` get."""
+        self.add(make(self.share, pace=self.pace, step=False, breaks=self.breaks))
+        self._set_period(EAGER)
+
+    def add(self, run: LiveRun | PastRun, place: int | None = None) -> None:
+        """Put a run among the others; what it does is kept."""
+        self.runs.insert(len(self.runs) if place is None else place, run)
+        if not isinstance(run, PastRun):
+            self.history.record(run)
 
     @property
     def alive(self) -> list[LiveRun]:
@@ -107,12 +148,13 @@ class Session:
         """Stop and forget all runs."""
         for run in list(self.runs):
             self.remove(run)
-        self._hidden.clear()
 
-    def remove(self, run: LiveRun) -> None:
+    def remove(self, run: LiveRun | PastRun) -> None:
         """Stop and forget one run."""
         run.forget()
         self.runs.remove(run)
+        self._hidden.discard(id(run))
+        self._pinned.discard(id(run))
 
     def set_pace(self, per_second: float) -> None:
         """Allow at most so many iterates a second in every run; 0 means full speed."""
@@ -120,21 +162,52 @@ class Session:
         for run in self.alive:
             run.worker.set_pace(per_second)
 
+    def set_lam(self, lam: float) -> list[str]:
+        """Let all runs that are alive go on at another λ; return why some do not, a sentence each."""
+        refused = []
+        for run in self.alive:
+            try:
+                run.set_lam(lam)
+            except ValueError as error:
+                refused.append(str(error))
+        return refused
+
+    def set_breaks(self, conditions: Sequence[Condition]) -> None:
+        """Pause runs where one of these conditions begins to hold."""
+        self.breaks = tuple(conditions)
+        for run in self.alive:
+            run.set_breaks(self.breaks)
+
     def set_drawing(self, ticks: int) -> None:
         """Bring the plots up to date at every so many ticks while runs go on; 0 means not before they end.
         Nothing that is computed is lost."""
         self.drawing = ticks
 
+    # which of them stay
+
+    def pinned(self, run: LiveRun | PastRun) -> bool:
+        """Tell whether a run stays when others are started."""
+        return id(run) in self._pinned
+
+    def pin(self, run: LiveRun | PastRun, wanted: bool) -> None:
+        """Let a run that is over stay when others are started, or no longer; the history keeps it for ever,
+        or no longer, as well."""
+        if wanted and run.alive:
+            return
+        self._pinned = self._pinned | {id(run)} if wanted else self._pinned - {id(run)}
+        if run.id is not None:
+            self.history.change(lambda archive: archive.pin(run.id, wanted))
+
     # which of them are drawn
 
-    def hidden(self, run: LiveRun) -> bool:
+    def hidden(self, run: LiveRun | PastRun) -> bool:
         return id(run) in self._hidden
 
-    def toggle(self, run: LiveRun) -> None:
+    def toggle(self, run: LiveRun | PastRun) -> None:
         """Hide a run in all plots, or show it again."""
         self._hidden ^= {id(run)}
 
-    def isolate(self, run: LiveRun) -> None:
+    def isolate(self, run: LiveRun | PastRun) -> None:
         """Show this run alone, or all if it is alone already."""
         others = {id(r) for r in self.runs if r is not run}
         self._hidden = set() if self._hidden == others else others
@@ -179,6 +252,11 @@ class Session:
         except pool.PoolFull:
             then(None)
 
+    @property
+    def computing(self) -> bool:
+        """Tell whether work goes on off the page's thread, runs aside."""
+        return bool(self._tasks)
+
     # what shows them
 
     def show_in(self, view: View) -> None:
@@ -221,10 +299,10 @@ class Session:
         if away > GRACE:
             # the browser may come back to what was computed, until the server forgets the session
             self._cut_off |= bool(self.share.workers)
-            self.share.stop()
+            self._halt()
             self._set_period(SLOWEST)
         if away:  # what is sent now would be lost
-            self._rhythm.leave(self)
+            self.pages.leave(self)
             return
         if self._cut_off:
             self._cut_off = False
@@ -236,10 +314,15 @@ class Session:
             self.tick()
             if self.alive:
                 self.pulse.beat()
-        self._rhythm.note(self, 1000.0 * (time.perf_counter() - began))
+        self.pages.note(self, 1000.0 * (time.perf_counter() - began))
         self._awaited = {worker for worker in self._awaited if not worker.done.is_set()}
         starting = any(run.alive and not (run.trace and len(run.trace)) for run in self.runs)
-        self._set_period(self._rhythm.period(self._timer.period, eager=starting or bool(self._awaited)))
+        self._set_period(self.pages.period(self._timer.period, eager=starting or bool(self._awaited)))
+
+    def _halt(self) -> None:
+        self.share.stop()
+        for stop in self.others:
+            stop()
 
     def _set_period(self, period: int) -> None:
         if self._timer is not None and self._timer.period != period:
@@ -260,15 +343,20 @@ class Session:
             self._tasks = [(worker, then) for worker, then in self._tasks if not worker.done.is_set()]
             for worker, then in finished:
                 self._attempt(partial(then, worker), worker)
+            asked, self.asked = self.asked, []
+            for act in asked:
+                self._attempt(act, self)
             traces = self.traces
             changed = len(traces) != len(self._shown) or any(
                 a is not b for a, b in zip(traces, self._shown, strict=True)
             )
             self._shown = traces
             self.cursor.keep_up(traces)
+            self._go_to_hits()
             live = bool(self.alive)
+            waiting = live and not any(len(trace) for trace in traces)
             for view in self.views:
-                view.awaits = WAITING if live else self.awaits
+                view.awaits = WAITING if waiting else self.awaits
                 if changed:
                     view.traces = list(traces)
                 if not live or (self.drawing and self._ticks % (self.drawing * view.every) == 0):
@@ -276,11 +364,20 @@ class Session:
             for watcher in self.watchers:
                 self._attempt(watcher.update, watcher)
 
+    def _go_to_hits(self) -> None:
+        """Put the cursor where a run has just been paused by a condition."""
+        for run in self.runs:
+            if (hit := run.new_hit()) is not None:
+                self.cursor.place(run.trace, hit.iteration)
+
     def close(self) -> None:
         """End everything; the session is over."""
-        self._rhythm.leave(self)
-        self.share.stop()
+        self.closed = True
+        self.pages.leave(self)
+        self._halt()
         self.clear()
+        if self._passing:
+            self.history.close(wait=False)
         if self._timer is not None:
             self._timer.stop()
             self._timer = None

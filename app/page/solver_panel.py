@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar
 
 import param
-from panel.custom import JSComponent
 
 from app import theme
+from app.component import Component
 from app.page.fields import describe
+from app.settings import words
 from app.settings.setting import MOST_SOLVERS, ProblemSetting, SolverSetting, fits
 from solvers import PENALTIES, SOLVERS, parameters, preset_params
 
@@ -36,12 +37,12 @@ class Entry:
         return SolverSetting(self.id, self.label, dict(self.params), self.penalty, self.style)
 
 
-class SolverPanel(JSComponent):
+class SolverPanel(Component):
     """Every registered solver once, and copies of it under other labels."""
 
     entries = param.List(default=[], doc="one dictionary a line")
 
-    _esm = theme.asset("fields.js", "solver_panel.js")
+    _esm = theme.asset("elements.js", "fields.js", "solver_panel.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
 
     def __init__(self, on_change: Callable[[], None], **params: Any) -> None:
@@ -82,6 +83,15 @@ class SolverPanel(JSComponent):
     def chosen(self) -> tuple[SolverSetting, ...]:
         """Return the solvers that race on the next Run."""
         return tuple(entry.setting for entry in self._racing)
+
+    @property
+    def settings(self) -> tuple[SolverSetting, ...]:
+        """Return all that the list has, chosen or not, but for what holds an error."""
+        return tuple(entry.setting for entry in self._list if not entry.errors)
+
+    def new_style(self, taken: Collection[int]) -> int:
+        """Return the number of a colour and dash that no solver here gets, and that is not ``taken``."""
+        return next(style for style in self._styles if style not in taken)
 
     @property
     def obstacle(self) -> str | None:
@@ -183,7 +193,7 @@ class SolverPanel(JSComponent):
         try:
             parsed = declared[name].parse(value)
         except ValueError as error:
-            entry.errors[name], entry.texts[name] = str(error), str(value)
+            entry.errors[name], entry.texts[name] = words.of_field(declared[name], error), str(value)
             return
         entry.errors.pop(name, None)
         entry.texts.pop(name, None)

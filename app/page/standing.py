@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import panel as pn
-
 from app import theme
 from app.page.session import Session
 from app.serving.batch import batch
@@ -25,7 +23,7 @@ class Standing:
         self._plots = theme.column(self.convergence, self.sparsity, kind="plots")
         self._made: dict[type[ProblemView], ProblemView] = {}
         self._chosen: type[ProblemView] | None = None
-        self.view = pn.Column(self._plots, sizing_mode="stretch_width", margin=0)
+        self.view = theme.column(self._plots, kind="standing")
         for view in (self.convergence, self.sparsity):
             session.show_in(view)
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from panel.custom import JSComponent
-
 from app import theme
+from app.component import Component
 
 #: The cookie that ``assets/page.html`` writes.
 COOKIE = "solverscope-theme"
 
 
-class ThemeToggle(JSComponent):
+class ThemeToggle(Component):
     """Chooses the other of the two; the browser keeps the choice, and without one follows the system."""
 
     _esm = theme.asset("theme_toggle.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("theme_toggle.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css")]
 
     def __init__(self, **params: Any) -> None:
         super().__init__(margin=0, **params)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import datasets
 import solvers
 from app.runs.budget import budget, footprint, size_of
-from app.settings.setting import ProblemSetting
+from app.settings.setting import ProblemSetting, info_of
 
 #: Weights up to which another λ costs so little that it need not wait for a thread.
 QUICK = 1_000_000
@@ -18,7 +18,7 @@ QUICK = 1_000_000
 T = TypeVar("T")
 
 
-class _Shelf:
+class Shelf:
     """Values by key, each made once, by the first thread that needs it. The least recently used are dropped
     when all together take more bytes than ``room()``."""
 
@@ -53,24 +53,36 @@ class _Shelf:
         with self._lock:
             return self._values.get(key, (None, 0))[0]
 
+    def drop(self, id: str) -> None:
+        """Drop the values of a data set."""
+        with self._lock:
+            for key in [key for key in self._values if key[0] == id]:
+                del self._values[key]
+
     def clear(self) -> None:
         """Drop all values."""
         with self._lock:
             self._values.clear()
 
 
-_shelf = _Shelf(lambda: budget.kept)
+_shelf = Shelf(lambda: budget.kept)
 
 
-def load(id: str, options: dict[str, Any], seed: int) -> datasets.Dataset:
-    """Return the data set, from memory if it was used lately. Raises ValueError, one sentence:
-    datasets.DataError, or that it is beyond the server's budget, in which case nothing has been made."""
+def load(
+    id: str,
+    options: Mapping[str, Any],
+    seed: int,
+    progress: Callable[[str, float | None], None] | None = None,
+) -> datasets.Dataset:
+    """Return the data set, from memory if it was used lately. ``progress`` as of ``datasets.load``. Raises
+    ValueError, one sentence: datasets.DataError, or that it is beyond the server's budget, in which case
+    nothing has been made."""
 
     def make() -> datasets.Dataset:
-        info = datasets.DATASETS[id]
+        info = info_of(id)
         budget.check(info.name, info.estimate(**options))
         budget.room(info.name, info.estimate(**options), forget)
-        return datasets.load(id, seed=seed, **options)
+        return datasets.load(id, seed=seed, progress=progress, **options)
 
     return _shelf.get(_data_key(id, options, seed), make)
 
@@ -83,7 +95,7 @@ def problem(
     budget."""
 
     def make() -> solvers.Problem:
-        name, size = datasets.DATASETS[setting.data].name, size_of(data)
+        name, size = info_of(setting.data).name, size_of(data)
         budget.check(name, size)
         budget.room(name, size, forget)
         made = solvers.make_problem(
@@ -106,6 +118,11 @@ def at_hand(setting: ProblemSetting) -> tuple[datasets.Dataset, solvers.Problem]
 def forget() -> None:
     """Drop data and problems that no page uses."""
     _shelf.clear()
+
+
+def drop(id: str) -> None:
+    """Drop a data set, and problems on it that no page uses: its file is gone."""
+    _shelf.drop(id)
 
 
 def _data_key(id: str, options: Mapping[str, Any], seed: int) -> Hashable:

@@ -2,24 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import count
+from typing import NamedTuple
 
 from app.runs.pool import Share, Worker
-from solvers import Probe, Problem, Run, Solver, Stopping, Trace
+from app.runs.start import StartingLine
+from solvers import Condition, Iterate, Origin, Probe, Problem, Run, Solver, Stopping, Trace, Watch
 
 FINAL = ("finished", "stopped", "failed")
 #: The trace's final words that the page calls "stopped" and "failed"; all others are "finished".
-_UNFINISHED = {"stopped": "stopped", "failed": "failed"}
+UNFINISHED = {"stopped": "stopped", "failed": "failed"}
+#: Numbers of styles after which colours and dashes come again.
+ROUND = 24
 #: How the page words those final words of a trace that are no words of the field.
 ENDINGS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
+
+
+class Hit(NamedTuple):
+    """The iterate at which a run was held, and the condition that began to hold there."""
+
+    iteration: int
+    condition: str
+
+
+class Gate:
+    """The gate of a run: its worker, which is held where a condition begins to hold."""
+
+    def __init__(self, worker: Worker, conditions: Sequence[Condition]) -> None:
+        self.worker, self.watch = worker, Watch(conditions)
+        self.hit: Hit | None = None
+
+    def pulse(self) -> None:
+        self.worker.pulse()
+
+    def step(self, run: Run, iterate: Iterate) -> None:
+        if (condition := self.watch.hit(iterate)) is not None and not run.begins_at(iterate):
+            self.hit = Hit(iterate.iteration, condition.text)
+            self.worker.pause()
+        self.worker.step(run, iterate)
 
 
 class LiveRun:
     """One solver on one problem in the pool.
 
     ``make_problem(worker)`` is called in the run's thread, and may take long. ``style`` numbers the colour
-    and the dash of the run. States: queued, loading, compiling, running, paused, finished, stopped, failed.
+    and the dash of the run, ``setting`` is the address that leads back to it. It is paused where one of the
+    conditions ``breaks`` begins to hold. With an ``origin`` it is a branch of another run. At a ``line`` it
+    waits for the others of its race. States: queued, loading, compiling, ready, replaying, running, paused,
+    finished, stopped, failed.
     """
+
+    #: Number in the history, once it is there.
+    id: int | None = None
+    #: Whether it is of an earlier race, and drawn faintly beside those of now.
+    ghost = False
+    _gate: Gate | None = None
+    _run: Run | None = None
+    _told: Hit | None = None
 
     def __init__(
         self,
@@ -29,41 +69,83 @@ class LiveRun:
         *,
         label: str,
         style: int = 0,
+        setting: str = "",
         stopping: Callable[[Problem], Stopping] = lambda problem: Stopping(),
         probes: Sequence[Probe] = (),
+        breaks: Sequence[Condition] = (),
         pace: float = 0.0,
         step: bool = False,
+        origin: Origin | None = None,
+        line: StartingLine | None = None,
     ) -> None:
-        self.label, self.solver, self.style = label, solver, style
-        self.problem: Problem | None = None
+        self.label, self.solver, self.style, self.origin = label, solver, style, origin
         self.trace: Trace | None = None
+        self._problem: Problem | None = None
+        self._lam: float | None = None
         self._make_problem, self._stopping, self._probes = make_problem, stopping, probes
-        self._message = ""
-        self.worker = share.start(self._work, name=f"run {label}")
-        self.worker.set_pace(pace)
-        if step:
-            self.worker.step_once()
+        self._setting, self._message = setting, ""
+        self._breaks, self._line = tuple(breaks), line
+        self.worker = share.start(self._work, name=f"run {label}", pace=pace, step=step)
+        if line is not None:
+            line.join(self.worker)
 
     def _work(self, worker: Worker) -> None:
         try:
-            self.problem = self._make_problem(worker)
-            if reason := self.solver.refuses(self.problem):
+            problem = self._problem = self._make_problem(worker)
+            if reason := self.solver.refuses(problem):
                 raise ValueError(reason)
-            stopping = self._stopping(self.problem)
+            stopping = self._stopping(problem)
         except (ValueError, OSError, MemoryError) as error:
             self._message = str(error) or "out of memory: take a smaller problem"
             raise
+        self._gate = Gate(worker, self._breaks)
         run = Run(
-            self.problem,
+            problem,
             self.solver.towards(stopping.tol),
             label=self.label,
             stopping=stopping,
             probes=self._probes,
-            gate=worker,
+            gate=self._gate,
+            origin=self.origin,
+            ready=lambda: self._line.wait(worker) if self._line is not None else None,
         )
-        run.trace.info["style"] = self.style
-        self.trace = run.trace
+        run.trace.info |= {"style": self.style, "setting": self._setting}
+        self._run, self.trace = run, run.trace
+        if self._lam is not None:
+            self.set_lam(self._lam)
         run.execute()
+
+    def set_breaks(self, conditions: Sequence[Condition]) -> None:
+        """Pause where one of these conditions begins to hold, and no longer where others do."""
+        self._breaks = tuple(conditions)
+        if self._gate is not None:
+            self._gate.watch = Watch(self._breaks)
+
+    @property
+    def problem(self) -> Problem | None:
+        """Return its problem, at the λ of now; None until it is made."""
+        return self._problem if self._run is None else self._run.here
+
+    def set_lam(self, lam: float) -> None:
+        """Go on at another λ from the next iterate on, if the penalty has one; of a run that is not begun
+        yet, from its first one on."""
+        self._lam = lam
+        if self._run is not None and self._run.here.penalty.takes_lam:
+            self._run.set_lam(lam, self._stopping)
+
+    @property
+    def hit(self) -> Hit | None:
+        """Return where, and by which condition, the run is held; None while it is not."""
+        hit = self._gate.hit if self._gate is not None and self.state == "paused" else None
+        return hit if hit is not None and self.trace.last.get("iteration") == hit.iteration else None
+
+    def new_hit(self) -> Hit | None:
+        """Return the same, once."""
+        hit = self.hit
+        if hit is None or hit is self._told:
+            return None
+        self._told = hit
+        return hit
 
     @property
     def state(self) -> str:
@@ -75,12 +157,12 @@ class LiveRun:
         if over:
             if worker.error is not None:
                 return "failed"
-            return _UNFINISHED.get(status, "finished") if trace is not None else "stopped"
+            return UNFINISHED.get(status, "finished") if trace is not None else "stopped"
         if worker.paused:
             return "paused"
         if not worker.started:
             return "queued"
-        return status if status in ("compiling", "running") else "loading"
+        return status if status in ("compiling", "ready", "replaying", "running") else "loading"
 
     @property
     def word(self) -> str:
@@ -88,6 +170,14 @@ class LiveRun:
         if self.state != "finished":
             return self.state
         return ENDINGS.get(self.trace.status, self.trace.status)
+
+    def fade(self, taken: Collection[int]) -> None:
+        """Become a ghost, called as the history calls it, in its old colour and dash; ``taken`` are the
+        numbers of styles of other runs, of which it gets none."""
+        self.ghost = True
+        self.label += f" #{self.id}" if self.id is not None else " before"
+        self.style = next(k for k in count(self.style + ROUND, ROUND) if k not in taken)
+        self.trace.info |= {"label": self.label, "style": self.style, "ghost": True}
 
     def forget(self) -> None:
         """Stop the run, and give back the memory of its observations now: the page may refer to it for
@@ -102,7 +192,15 @@ class LiveRun:
 
     @property
     def message(self) -> str:
-        """Say why it ended, or what is wrong, in a sentence; empty while it lives."""
+        """Say why it ended or is held, or what is wrong, in a sentence; else empty while it lives."""
         if self.worker.error is not None:
             return self._message or f"{type(self.worker.error).__name__}: {self.worker.error}"
+        if (hit := self.hit) is not None:
+            return f"paused at iteration {hit.iteration}, where {hit.condition}"
+        if self.state == "ready":
+            n = self._line.missing if self._line is not None else 0
+            return f"ready: {n} of the others still {'loads or compiles' if n == 1 else 'load or compile'}"
+        if self.alive and self.trace is not None and self.trace.status == "replaying":
+            reached = max(self._run.replayed, 0)
+            return f"{self.origin.sentence(self._run.solver)}: iteration {reached} is reached"
         return self.trace.message if self.trace is not None else ""

@@ -19,6 +19,8 @@ from solvers import Interrupted
 
 #: Seconds a worker computes before others get a chance.
 SLICE = 0.05
+#: Seconds after which a worker that waits for something looks whether it has come, if nobody calls it.
+LOOK = 0.1
 #: Seconds a thread may keep the interpreter to itself (Python's default is 5 ms).
 SWITCH = 0.0005
 #: Threads of the process and of one session: more are refused with a sentence.
@@ -38,9 +40,17 @@ class Share:
         self.used = 0.0  # CPU seconds, raised to the others' level after idle times
         self.workers: set[Worker] = set()
 
-    def start(self, task: Callable[[Worker], None], name: str = "solverscope") -> Worker:
-        """Start ``task(worker)`` in a thread of its own; PoolFull if there are too many."""
-        return self.pool.start(self, task, name)
+    def start(
+        self,
+        task: Callable[[Worker], None],
+        name: str = "solverscope",
+        *,
+        pace: float = 0.0,
+        step: bool = False,
+    ) -> Worker:
+        """Start ``task(worker)`` in a thread of its own, with at most ``pace`` iterates a second, held after
+        one with ``step``; PoolFull if there are too many."""
+        return self.pool.start(Worker(self, task, name), pace=pace, step=step)
 
     def stop(self) -> None:
         """Stop everything that is still at work."""
@@ -66,6 +76,7 @@ class Worker:
         self._allowance = 0
         self._pace = 0.0
         self._due = 0.0
+        self._barred: Callable[[], bool] = lambda: False
         self._slice_end = 0.0
         self._cpu_began = 0.0
         self.turn = threading.Condition(self.pool.lock)
@@ -110,7 +121,24 @@ class Worker:
         """Tell whether it is held, with no step left to do."""
         return self._held and not self._allowance and not self._stopped and not self.done.is_set()
 
+    @property
+    def over(self) -> bool:
+        """Tell whether it has ended, or is about to."""
+        return self._stopped or self.done.is_set()
+
+    def look_again(self) -> None:
+        """Wake it up, if it waits for something that may have come."""
+        with self.pool.lock:
+            self.turn.notify()
+
     # what the thread itself calls
+
+    def wait_for(self, holds: Callable[[], bool]) -> None:
+        """Give the slot back until something holds; raise Interrupted once stopped."""
+        if not holds():
+            self._barred = lambda: not holds()
+            self._give_way()
+            self._barred = lambda: False
 
     def pulse(self) -> None:
         """Give way if the slice is over or the page's thread needs the core; block while paused; raise
@@ -132,7 +160,7 @@ class Worker:
 
     def _give_way(self) -> None:
         with self.pool.lock:
-            self.waiting = not self.paused and self._due <= time.perf_counter()
+            self.waiting = not (self.paused or self._barred()) and self._due <= time.perf_counter()
             self.pool.release(self)
             self._wait_for_slot()
         if self._stopped:
@@ -142,6 +170,10 @@ class Worker:
         """Wait until there is a slot and the worker is not held; called with the pool's lock held."""
         while not self._stopped:
             wait = self._due - time.perf_counter()
+            if self._barred():
+                self.waiting = False
+                self.turn.wait(LOOK)
+                continue
             if self.paused or wait > 0.0:
                 self.waiting = False
                 self.turn.wait(None if self.paused else wait)
@@ -235,15 +267,18 @@ class RunPool:
         with self.lock:
             return [worker for share in self._shares for worker in share.workers]
 
-    def start(self, share: Share, task: Callable[[Worker], None], name: str) -> Worker:
+    def start(self, worker: Worker, *, pace: float, step: bool) -> Worker:
+        share = worker.share
         with self.lock:
             if len(share.workers) >= MAX_PER_SHARE:
                 raise PoolFull(f"{MAX_PER_SHARE} runs are alive: stop some before you start another")
             if len(self.workers) >= MAX_WORKERS:
                 raise PoolFull("the server is busy with other visitors' runs: try again in a minute")
             self._shares = [s for s in self._shares if s.workers and s is not share] + [share]
-            worker = Worker(share, task, name)
             share.workers.add(worker)
+        worker.set_pace(pace)
+        if step:
+            worker.step_once()
         worker.launch()
         return worker
 

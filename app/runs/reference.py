@@ -107,9 +107,16 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
         if trace.status == "unbounded" or near:
             break
     if best is None:
-        raise ValueError("no solver here finds f* of this problem: give f* as a number")
+        raise ValueError(_why_none(problem))
     _write(problem, best)
     return best
+
+
+def _why_none(problem: solvers.Problem) -> str:
+    """Say why f* is not to be had."""
+    if not problem.smooth and not problem.penalty.ridge:
+        return "f* of a function with kinks and no ridge cannot be proved"
+    return "no solver here finds f* of this problem"
 
 
 def cached(problem: solvers.Problem) -> Reference | None:
@@ -183,10 +190,10 @@ def _better(f: float, violation: float | None, best: Reference) -> bool:
 
 def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
     """Return up to ``ATTEMPTS`` solvers that take the problem, the precise ones first."""
-    fitting = solvers.compatible(problem.loss.id, problem.penalty.id)
-    ids = [id for id in PRECISE if id in fitting]
+    takers = solvers.fitting(problem)
+    ids = [id for id in PRECISE if id in takers]
     if problem.smooth:  # without a gradient those that are not precise would take for ever
-        ids += [id for id in fitting if id not in PRECISE]
+        ids += [id for id in takers if id not in PRECISE]
     able = (s for s in (_solver(id) for id in ids) if s.refuses(problem) is None)
     return itertools.islice(able, ATTEMPTS)
 

@@ -4,12 +4,15 @@ started for the public."""
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 
 from app.serving.options import HOST, PUBLIC, Serving
 
 #: What this machine is called by itself. A page of somebody else's can make its own name mean this machine
 #: (DNS rebinding), and so read what is served here, but it cannot take one of these.
 OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
+#: What a program that passes requests on says of where they come from.
+PASSED_ON = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 
 
 def refusal(peer: str | None, host: str | None, serving: Serving, origin: str | None = None) -> str | None:
@@ -34,6 +37,16 @@ def refusal(peer: str | None, host: str | None, serving: Serving, origin: str | 
     if origin is not None and _name(origin.partition("://")[2]) not in known:
         return "This Solverscope answers its own page only, not those of other sites: open it at localhost."
     return None
+
+
+def from_here(peer: str | None, headers: Mapping[str, str]) -> bool:
+    """Tell whether a request comes from this machine itself, and not by way of a program on it that passes on
+    those of others."""
+    return (
+        _is_here(peer)
+        and _name(headers.get("Host")) in OWN_NAMES
+        and not any(headers.get(name) for name in PASSED_ON)
+    )
 
 
 def _is_here(peer: str | None) -> bool:

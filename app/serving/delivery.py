@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import panel as pn
 from bokeh.document import Document
@@ -12,7 +14,7 @@ from bokeh.document.events import DocumentPatchedEvent
 from bokeh.io import doc as current
 from bokeh.server.connection import ServerConnection
 from panel.io import document as panel_document
-from panel.reactive import Syncable
+from panel.reactive import Reactive, Syncable
 
 
 def send_in_order() -> None:
@@ -39,6 +41,27 @@ def _queue(
         raise RuntimeError("the document is not locked")
     for connection in connections:
         writes.append(connection._socket.send_message(connection.protocol.create("PATCH-DOC", events)))
+
+
+def style_from_here() -> None:
+    """Let what changes while it is put on a page take its styles from this server. May be called again and
+    again.
+
+    Bokeh gives a new model its document when it goes through the page, and a batch puts that off to its end.
+    A text that changes before is nowhere yet: Panel takes the styles of its theme from another host then.
+    """
+    if not hasattr(Reactive._get_properties, "__wrapped__"):
+        Reactive._get_properties = _on_this_page(Reactive._get_properties)
+
+
+def _on_this_page(
+    properties: Callable[[Reactive, Document | None], dict[str, Any]],
+) -> Callable[[Reactive, Document | None], dict[str, Any]]:
+    @functools.wraps(properties)
+    def of_this_page(self: Reactive, document: Document | None) -> dict[str, Any]:
+        return properties(self, document if document is not None else pn.state.curdoc)
+
+    return of_this_page
 
 
 def forget_failed() -> None:

@@ -98,13 +98,14 @@ class _Headers(OutputTransform):
 
 def not_a_closed_tab(record: logging.LogRecord) -> bool:
     """Filter the log: False for records that say only that a tab was closed while something was being sent to
-    it: Tornado reports its own exceptions for that, and Bokeh's handler of the closing an assertion where its
-    keep-alive saw it first."""
+    it, or while what it had sent waited: Tornado reports its own exceptions for that; Bokeh's handlers of
+    messages, and of the closing where its keep-alive saw it first, an assertion."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, WebSocketClosedError | StreamClosedError):
         return False
     if isinstance(error, AssertionError) and error.__traceback__ is not None:
         frames = traceback.extract_tb(error.__traceback__)
         asked = {frame.name for frame in frames}
-        return not ("on_close" in asked and frames[-1].line == "assert self._session is not None")
+        closed = frames[-1].line == "assert self._session is not None"
+        return not (closed and asked & {"on_close", "handle"})
     return True

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-PUBLIC, HOST, PLUGIN, MEMORY = "--public", "--host", "--plugin", "--memory"
+PUBLIC, HOST, PLUGIN, MEMORY, DATA = "--public", "--host", "--plugin", "--memory", "--data"
 
 #: Memory a server may use by default: half of what the machine has, and at most so much.
 USUAL_MEMORY = 8 << 30
@@ -19,12 +19,14 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 @dataclass(frozen=True)
 class Serving:
     """Whether everybody may look, under which names the server is known besides those of this machine, plugin
-    files, and bytes of memory it may use."""
+    files, bytes of memory it may use, and files of data it offers, each perhaps with the kind of its labels
+    and a colon before it."""
 
     public: bool = False
     hosts: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     memory: int = USUAL_MEMORY
+    data: tuple[str, ...] = ()
 
     @classmethod
     def from_arguments(cls, arguments: Sequence[str] | None = None) -> Serving:
@@ -43,7 +45,8 @@ class Serving:
 
         sizes = values(MEMORY)
         memory = size(sizes[-1]) if sizes else min(USUAL_MEMORY, machine_memory() // 2)
-        return cls(PUBLIC in given, tuple(map(str.lower, values(HOST))), values(PLUGIN), memory)
+        hosts = tuple(map(str.lower, values(HOST)))
+        return cls(PUBLIC in given, hosts, values(PLUGIN), memory, values(DATA))
 
 
 def size(text: str) -> int:

@@ -6,13 +6,13 @@ import time
 from typing import Any
 
 import param
-from panel.custom import JSComponent
 
 from app import theme
+from app.component import Component
 from app.serving.rhythm import SLOWEST
 
 
-class Pulse(JSComponent):
+class Pulse(Component):
     """Counts updates; the browser gives each number back once it has drawn the update.
 
     A browser that is sent more than it can draw keeps the rest in a queue, and answers no click until it is

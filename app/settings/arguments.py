@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,15 +24,21 @@ def number(
     stays None."""
     if text is None:
         return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = finite(text)
     if math.isfinite(value) and value >= low and value > above and value == kind(value):
         return kind(value)
     noun = "a whole number" if kind is int else "a number"
     bound = f" from {low:g}" if low > -math.inf else f" above {above:g}" if above > -math.inf else ""
     raise ValueError(f"{flag} {text} is not possible: give {noun}{bound}")
+
+
+def finite(text: str) -> float:
+    """Return the number that a text says; nan where it says none, or none that is finite."""
+    try:
+        value = float(text)
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) else math.nan
 
 
 def assignments(flag: str, texts: Iterable[str]) -> dict[str, str]:
@@ -55,8 +62,9 @@ class Choice:
     params: dict[str, str]
 
 
-def choices(texts: Sequence[str]) -> list[Choice]:
-    """Parse the solvers given; those without a label get their id, with a number from the second on."""
+def choices(texts: Sequence[str], suffix: str = "") -> list[Choice]:
+    """Parse the solvers given; those without a label get their id and the ``suffix``, with a number from the
+    second on."""
     parsed = [_choice(text) for text in texts]
     taken = [choice.label for choice in parsed if choice.label]
     for label in taken:
@@ -64,10 +72,10 @@ def choices(texts: Sequence[str]) -> list[Choice]:
             raise ValueError(f"two solvers are labelled {label!r}: give each a label of its own")
     named = []
     for choice in parsed:
-        label, n = choice.label or choice.id, 1
+        label, n = choice.label or choice.id + suffix, 1
         while not choice.label and label in taken:
             n += 1
-            label = f"{choice.id}-{n}"
+            label = f"{choice.id}-{n}{suffix}"
         taken.append(label)
         named.append(Choice(label, choice.id, choice.params))
     return named
@@ -82,13 +90,17 @@ def _choice(text: str) -> Choice:
 
 
 def make_solvers(
-    chosen: Sequence[Choice], settings: Sequence[str], seed: int
+    chosen: Sequence[Choice],
+    settings: Sequence[str],
+    seed: int,
+    before: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> list[tuple[str, solvers.Solver]]:
     """Make labels and solvers, with the ``[LABEL.]name=value`` of ``settings`` on top of what they were
     given.
 
     A setting without a label goes to every solver that has the parameter, unless the solver's own text or a
     setting with its label says otherwise; ``seed`` to every solver that has one and was not given any.
+    ``before`` has, by id, hyper-parameters in place of the defaults, unless a preset is asked for.
     """
     import solvers
 
@@ -106,10 +118,11 @@ def make_solvers(
             known.add("preset")
         common = {name: value for name, value in shared.items() if name in known}
         used |= common.keys()
-        seeded = {"seed": seed} if "seed" in known else {}
-        made.append(
-            (choice.label, solvers.make_solver(choice.id, **{**seeded, **common, **own[choice.label]}))
-        )
+        given = {**common, **own[choice.label]}
+        first = {} if "preset" in given else before.get(choice.id, {})
+        if not first and "seed" in known:
+            first = {"seed": seed}
+        made.append((choice.label, solvers.make_solver(choice.id, **{**first, **given})))
     for name in shared.keys() - used:
         raise ValueError(f"--set {name}={shared[name]}: none of the solvers has a parameter {name!r}")
     return made

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import datasets
 import solvers
-from app.settings.arguments import assignments, choices
+from app.settings.arguments import assignments, choices, finite
 from datasets.entry import LOSSES as USUAL_LOSSES
-from solvers import PENALTIES, SOLVERS, parameters
+from solvers import PENALTIES, SOLVERS, Parameter, parameters
 
 #: Solvers in one race.
 MOST_SOLVERS = 12
+#: Where a run on the page ends.
+LIMITS = (
+    Parameter(
+        *("tol", 1e-6, "stop at a violation of so many times that at w = 0", 0.0, 1.0, None, (), True),
+        title="relative violation ε",
+    ),
+    Parameter(
+        *("max_seconds", 120.0, "stop after so many CPU seconds of a run", 0.0, 1e6, None, (), True),
+        title="time limit, CPU s",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -32,11 +42,9 @@ class ProblemSetting:
 
     @classmethod
     def of(cls, data: str) -> ProblemSetting:
-        """Set up a data set with its own loss and penalty. ValueError if there is none, or no loss for
-        it."""
-        if data not in datasets.DATASETS:
-            raise ValueError(f"there is no data set {data!r}: choose one of {', '.join(datasets.DATASETS)}")
-        info = datasets.DATASETS[data]
+        """Set up a data set, one of the list or a user's own file, with its own loss and penalty. ValueError
+        if there is none, or no loss for it."""
+        info = info_of(data)
         if reason := why_not_data(data):
             raise ValueError(f"{data} cannot be used: {reason}")
         return cls(data, penalty=info.penalty if info.penalty in PENALTIES else "l1").with_fitting_loss()
@@ -44,7 +52,7 @@ class ProblemSetting:
     @property
     def kind(self) -> str:
         """Return the kind of labels, which options may change."""
-        return datasets.DATASETS[self.data].kind_of(**self.options)
+        return info_of(self.data).kind_of(**self.options)
 
     def with_fitting_loss(self) -> ProblemSetting:
         """Return this setting if its loss is one for its kind of labels, else with the usual one for them."""
@@ -142,9 +150,18 @@ class Setting:
         return replace(setting, solvers=fitting), notices
 
 
+def info_of(id: str) -> datasets.DataSetInfo:
+    """Return the entry of a data set, without options that name files: an address, or a field of a page, must
+    not. ValueError where there is none."""
+    info = datasets.describe(id)
+    if not info.paths:
+        return info
+    return replace(info, own=tuple(option for option in info.own if option.name != "test"))
+
+
 def why_not_data(id: str) -> str | None:
     """Say why a data set cannot be used now; None if it can."""
-    info = datasets.DATASETS[id]
+    info = info_of(id)
     if not solvers.losses_for(info.kind) and "positive" not in {o.name for o in info.options}:
         return f"no loss for {info.kind} labels is registered"
     available, reason = info.available()
@@ -175,22 +192,25 @@ def typed(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def positive(name: str, text: str) -> float:
     """Parse a number above 0; ValueError otherwise."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
+    value = finite(text)
+    if not value > 0:
         raise ValueError(f"{name} must be a number above 0")
     return value
 
 
 def _read_data(setting: Setting, text: str) -> Setting:
+    if text not in datasets.DATASETS:  # else an address could name any file of this machine
+        listed = ", ".join(datasets.DATASETS)
+        raise ValueError(
+            f"there is no data set {text!r}: choose one of {listed}; a file of your own is dropped on the "
+            "page, or given to `solverscope serve --data FILE`"
+        )
     problem = ProblemSetting.of(text)
     return replace(setting, problem=problem, solvers=default_solvers(problem))
 
 
 def _read_options(setting: Setting, text: str) -> Setting:
-    info = datasets.DATASETS[setting.problem.data]
+    info = info_of(setting.problem.data)
     given = _unpairs(text)
     values = info.parse(given)
     defaults = {option.name: option.default for option in info.options}

@@ -1,4 +1,4 @@
-"""Stories: set-ups with a question, one TOML file each beside this one."""
+"""Stories: set-ups with a question, one TOML file each beside this one; some lead a visitor through."""
 
 from __future__ import annotations
 
@@ -10,13 +10,36 @@ from pathlib import Path
 from typing import Any
 
 from app.settings.setting import ProblemSetting, Setting, SolverSetting, typed
-from solvers import PENALTIES
+from solvers import PENALTIES, Condition
+
+#: In place of a condition: the iterate at which the run ends.
+LAST = "last"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a guided story: what is said, what is ``set`` (by the names of an address), whether the runs
+    ``start``, the ``run`` and the condition ``until`` whose first iterate gets the cursor (or "last"; without
+    one the cursor follows the run), and the ``view`` that is pointed at, by its id."""
+
+    text: str
+    set: Mapping[str, str] = field(default_factory=dict)
+    start: bool = False
+    run: str = ""
+    until: str = ""
+    view: str = ""
+
+    @property
+    def condition(self) -> Condition | None:
+        """Return what the iterate under the cursor is the first to satisfy; None for a head or an end."""
+        return None if self.until in ("", LAST) else Condition.parse(self.until)
 
 
 @dataclass(frozen=True)
 class Story:
     """A set-up, the question it asks and what to look for. ``f_star`` holds optima by penalty, that of its
     problem and those that solvers have of their own; ``view`` presets the page (``x``, ``tab``, ``speed``).
+    ``steps`` lead through it, if there are any.
     """
 
     id: str
@@ -27,6 +50,7 @@ class Story:
     setting: Setting
     f_star: Mapping[str, float] = field(default_factory=dict)
     view: dict[str, Any] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
 
     def optimum(self, problem: ProblemSetting) -> float | None:
         """Return f* if it is the story's problem, or that of one of its solvers; else None."""
@@ -53,6 +77,7 @@ def read(path: Path) -> Story:
         setting=setting,
         f_star=text.get("f_star", {}),
         view=text.get("view", {}),
+        steps=tuple(Step(**step) for step in text.get("step", ())),
     )
 
 

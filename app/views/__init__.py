@@ -10,26 +10,55 @@ from app.views.cursor import Cursor
 from solvers import Probe, Problem
 
 from .accuracy import Accuracy
+from .algorithm import Algorithm
 from .base import View
+from .bundle import Bundle
 from .convergence import Convergence
+from .event_log import EventLog
 from .line_search import LineSearch
 from .memory import Memory
+from .model import Model
+from .past_runs import PastRuns
 from .path import Path
+from .phase_times import PhaseTimes
 from .playground import Playground
 from .probe_view import ProbeView
 from .problem_view import ProblemView
+from .race import Race
 from .rate import Rate
 from .record import Record
 from .rows import RowSparsity
 from .shrinking import Shrinking
 from .sparsity import Sparsity
 from .steps import Steps
+from .sweep import Sweep
 from .table import Table
+from .trajectories import Trajectories
 
 #: Views on tabs, in their order.
 TABS: dict[str, type[View]] = {
     view.id: view
-    for view in (Shrinking, Memory, LineSearch, Steps, Rate, RowSparsity, Path, Record, Accuracy, Table)
+    for view in (
+        Shrinking,
+        Memory,
+        LineSearch,
+        Trajectories,
+        Bundle,
+        Steps,
+        PhaseTimes,
+        Rate,
+        RowSparsity,
+        Model,
+        Path,
+        Sweep,
+        Record,
+        EventLog,
+        Algorithm,
+        Accuracy,
+        Table,
+        Race,
+        PastRuns,
+    )
 }
 
 #: Views above the tabs.
@@ -64,21 +93,30 @@ __all__ = [
     "INSTEAD",
     "TABS",
     "Accuracy",
+    "Algorithm",
+    "Bundle",
     "Convergence",
     "Cursor",
+    "EventLog",
     "LineSearch",
     "Memory",
+    "Model",
+    "PastRuns",
     "Path",
+    "PhaseTimes",
     "Playground",
     "ProbeView",
     "ProblemView",
+    "Race",
     "Rate",
     "Record",
     "RowSparsity",
     "Shrinking",
     "Sparsity",
     "Steps",
+    "Sweep",
     "Table",
+    "Trajectories",
     "View",
     "probes",
     "register",

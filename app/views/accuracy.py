@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
-from app.views.feed import POINTS, Feed, Records, known
+from app.views.feed import POINTS, Feed, Records
+from app.views.help import HERE, RUN, Help, Mark
 from app.views.plot import RunPlot
 from solvers import LOSSES, Trace
 
@@ -18,14 +21,23 @@ class Accuracy(RunPlot):
     title = "Test accuracy"
     hint = "Run a solver on data with a test part to see how good its weights are there."
     default_scale = "linear"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "What the weights of each run are worth on the part of the data that no solver has seen. It is "
+            "measured at some iterates only, off the solver's clock, and the axis says which metric it is.",
+            r"\frac{1}{n} \, |\{ i : \hat{y}_i = y_i \}|, \qquad \hat{y} = \text{argmax}_r \; W_{:r} \cdot x",
+            "prediction of a class: Blondel et al. 2013, eq. (1)",
+            (RUN, Mark("•", "an iterate at which it was measured"), HERE),
+        )
+    }
 
     def has_content(self) -> bool:
         return any(trace.test_metric for trace in self.traces)
 
     @property
     def y_label(self) -> str:
-        losses = [LOSSES.get(trace.info.get("problem", {}).get("loss")) for trace in self.traces]
-        metrics = dict.fromkeys(loss.metric_name for loss in losses if loss is not None)
+        metrics = dict.fromkeys(name for trace in self.traces if (name := metric_name(trace)))
         return f"{', '.join(metrics) or 'accuracy'} on the test part"
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
@@ -40,7 +52,7 @@ class Accuracy(RunPlot):
 
         def columns() -> Records:
             at, y = np.array(measured[:: max(len(measured) // POINTS, 1)]).reshape(-1, 2).T
-            return {"x": np.interp(at, rows["iteration"], known(rows[self.x])), "iteration": at, "y": y}
+            return {"x": np.interp(at, rows["iteration"], self.across(rows)), "iteration": at, "y": y}
 
         if measured:
             feed.replace(columns, (self._shown(trace), len(measured)))
@@ -54,3 +66,11 @@ class Accuracy(RunPlot):
         at, _, values = (np.array(column) for column in zip(*measured, strict=True))
         last = np.searchsorted(at, rows["iteration"], side="right") - 1
         return {"y": np.where(last >= 0, values[np.maximum(last, 0)], np.nan)}
+
+
+def metric_name(trace: Trace) -> str | None:
+    """Return what the test metric of a run measures: what its problem or its result says, else its loss."""
+    if trace.problem is not None:
+        return trace.problem.loss.metric_name
+    loss = LOSSES.get(trace.info.get("problem", {}).get("loss"))
+    return trace.result.get("metric_name") or (loss and loss.metric_name)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import panel as pn
 import param
+from bokeh.plotting import figure
 from panel.viewable import Viewer
 
 from app import theme
+from app.serving.batch import batch
 from app.views.cursor import Cursor
 from app.views.drawn import Drawn
+from app.views.help import Help
 from solvers import Probe, Trace
 
 #: ``later(work, then)`` does ``work(pulse)``, where ``pulse`` is to be called every 50 ms or so, and then
@@ -37,7 +40,8 @@ class View(Viewer):
     ``update`` draws only while ``visible``, and only what is new: see :class:`.drawn.Drawn`. A ``part`` of
     another view is drawn by it, and has its runs. ``probes`` are those without which there is nothing, or
     less, to draw: the page gives its runs what its views ask for. What takes long to compute a view hands to
-    ``later``: the page computes it off its thread, a notebook here and now.
+    ``later``: the page computes it off its thread, a notebook here and now. ``help`` says of each figure, by
+    its name, what it shows.
     """
 
     id: ClassVar[str]
@@ -45,6 +49,7 @@ class View(Viewer):
     every: ClassVar[int] = 1  # the page updates it at every so many ticks (some 5 a second) while runs go on
     hint: ClassVar[str] = "Press Run to see something here."
     probes: ClassVar[tuple[Probe, ...]] = ()
+    help: ClassVar[Mapping[str, Help]] = {}
 
     #: Views that this one is made of; they have the same runs, and are hidden with it.
     parts: Sequence[View] = ()
@@ -73,10 +78,11 @@ class View(Viewer):
         self._empty = False
         self._hint = theme.html(sizing_mode="stretch_width", css_classes=["cover"])
         self._invite()
-        self._body = pn.Column(sizing_mode="stretch_width", margin=0, visible=False)
-        self._head = pn.Column(sizing_mode="stretch_width", margin=0)
-        stage = pn.Column(self._hint, self._body, sizing_mode="stretch_width", margin=0)
-        self._root = pn.Column(self._head, stage, sizing_mode="stretch_width", margin=0)
+        self._body = theme.column(kind="body")
+        self._body.visible = False
+        self._head = theme.column(kind="head")
+        stage = theme.column(self._hint, self._body, kind="stage")
+        self._root = theme.column(self._head, stage, kind="view")
         self._root.visible = self.visible
         self.build()
         self.traces = self._traces  # build has made the parts: give them the traces too
@@ -118,6 +124,22 @@ class View(Viewer):
         """Tell whether there is anything to draw; else the hint is shown."""
         return any(len(trace) for trace in self.traces)
 
+    def point_out(self, on: bool) -> None:
+        """Draw a ring around the view, or take it away."""
+        theme.mark(self._root, "pointed", on)
+
+    def shown_figures(self) -> Iterator[tuple[View, figure]]:
+        """Go through the figures that are shown, each with the view that draws it, this one or a part."""
+        panes = self._root.select(pn.pane.Bokeh)
+        found = {pane.object.id: (self, pane.object) for pane in panes if pane.object is not None}
+        for part in self.parts:
+            found |= {drawn.id: (by, drawn) for by, drawn in part.shown_figures()}
+        yield from found.values()
+
+    def explain(self, name: str) -> Help | None:
+        """Say what the figure with a name shows; None where the view does not tell."""
+        return self.help.get(name)
+
     def show(self, traces: Sequence[Trace]) -> None:
         """Draw these runs from now on."""
         self.traces = traces
@@ -140,6 +162,7 @@ class View(Viewer):
         self._cover(not self.has_content())
         self.draw()
 
+    @batch()
     def _attempt(self, work: Callable[[], None]) -> None:
         """Call ``work``, which draws; show an error in place of the panes and pass it to ``on_failure``, or
         raise it if there is none."""
@@ -190,6 +213,7 @@ class View(Viewer):
         if self.visible and not self.cursor.keeping_up:
             self._attempt(self.draw)
 
+    @batch()
     def _tapped(self, event: object) -> None:
         """Move the cursor along its run to a click on a plot over iterations."""
         if self.cursor.run is not None and placed(event):

@@ -11,6 +11,9 @@ from app import theme
 from app.views.feed import Feed
 from solvers import Trace
 
+#: What the lines of ghosts, which are runs of earlier races, have of the alpha of others.
+FAINT = 0.4
+
 
 @dataclass
 class Curve:
@@ -18,6 +21,18 @@ class Curve:
 
     feed: Feed
     renderers: list[GlyphRenderer]
+    faint: bool = False
+
+    def fade(self, faint: bool) -> None:
+        """Draw it faintly, or as it was again."""
+        if faint == self.faint:
+            return
+        self.faint, factor = faint, FAINT if faint else 1.0 / FAINT
+        for renderer in self.renderers:
+            for name in ("line_alpha", "fill_alpha"):
+                alpha = getattr(renderer.glyph, name, None)
+                if isinstance(alpha, int | float):
+                    setattr(renderer.glyph, name, alpha * factor)
 
 
 class Curves(dict[tuple[str, str, int], Curve]):
@@ -48,7 +63,9 @@ class Curves(dict[tuple[str, str, int], Curve]):
         for key, curve in self.items():
             if key not in wanted:
                 curve.feed.clear()
-            elif curve.renderers[-1].name != (label := wanted[key].info.get("label")):
+                continue
+            curve.fade(bool(wanted[key].info.get("ghost")))
+            if curve.renderers[-1].name != (label := wanted[key].info.get("label")):
                 for renderer in curve.renderers:
                     renderer.name = label
         return [(self[key].feed, trace) for key, trace in wanted.items()]

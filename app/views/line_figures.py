@@ -10,11 +10,12 @@ from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Span
 from bokeh.plotting import figure
 
 from app import theme
+from app.views.help import Help, Mark
 
 PHI, ARMIJO, WOLFE, MODEL, KINK = (theme.COLORS[k] for k in (0, 1, 2, 3, 4))
 
-#: Pixels of the picture of the slopes.
-SLOPE_HEIGHT = 104
+#: Pixels of a picture where no frame says how high it is.
+HEIGHT = 262
 
 #: What each source holds, empty to begin with.
 COLUMNS = {
@@ -51,19 +52,45 @@ MARKS = {
     "model": ("╌", MODEL, "Mₜ, the solver's model"),
 }
 
+#: What the figures show, by what their names end in.
+HELP = {
+    "": Help(
+        "The line search",
+        "The objective along the direction of the step that led to the iterate under the cursor, rebuilt "
+        "from w and d. The sliders say what Armijo's rule and the Wolfe conditions ask for, and the "
+        "diamond and the triangle are the steps that they would take with that.",
+        r"\varphi(t) = f(w_k + t d_k), \qquad \varphi(t) \le \varphi(0) + \sigma t \Delta_k",
+        "Armijo's rule: Zhong et al. 2014, section 2; Wolfe at kinks: Yu et al. 2010, eq. (23) and (24)",
+        tuple(Mark(glyph, words, color) for glyph, color, words in MARKS.values()),
+    ),
+    "-slope": Help(
+        "The slope along the line",
+        "The slope of the objective along the same direction; where f has a kink it jumps, and an exact "
+        "search ends where it passes zero. The second Wolfe condition asks for a slope above the dashed "
+        "line.",
+        r"\varphi'(t) = \sup_{g \in \partial f(w_k + t d_k)} g^\top d_k \ge c_2 \varphi'(0)",
+        "Yu et al. 2010, eq. (22) and (24)",
+        (
+            Mark("━", "φ′", PHI),
+            Mark("╌", "c₂ φ′(0)", WOLFE),
+            Mark("▒", "the segment in which an exact search found its minimum", KINK),
+        ),
+    ),
+}
+
 
 class LineFigures:
     """Figures over the step t, and their sources by name; a glyph has the name of its source. Axes cover φ
     and its slopes, and no more of the other marks than lies on them."""
 
-    def __init__(self, name: str, *, height: int) -> None:
-        self.height = height
+    def __init__(self, name: str) -> None:
         self.sources = {
             key: ColumnDataSource({column: [] for column in columns}) for key, columns in COLUMNS.items()
         }
-        self.phi = theme.plot(name, x_label="", y_label="φ(t) − φ(0)", height=height)
-        shared = {"height": SLOPE_HEIGHT, "x_range": self.phi.x_range}
-        self.slope = theme.plot(f"{name}-slope", x_label="", y_label="φ′(t)", **shared)
+        self.phi = theme.plot(name, x_label="", y_label="φ(t) − φ(0)", height=HEIGHT)
+        self.slope = theme.plot(
+            f"{name}-slope", x_label="", y_label="φ′(t)", height=HEIGHT, x_range=self.phi.x_range
+        )
         for plot in (self.phi, self.slope):
             plot.min_border_left = 84
             self._add(plot, "vstrip", "segment", color=KINK, fill_alpha=0.15, line_alpha=0)
@@ -71,7 +98,6 @@ class LineFigures:
                 plot.add_layout(Span(location=0, dimension=dimension, line_color=theme.GREY, line_alpha=0.5))
         self._draw_phi()
         self._draw_slope()
-        self.with_slope(False)
 
     def _add(self, plot: figure, kind: str, name: str, **looks: Any) -> GlyphRenderer:
         """Draw the columns of a source."""
@@ -90,7 +116,7 @@ class LineFigures:
         self._add(plot, "line", "rule", color=ARMIJO, line_width=1.5, **dashed)
         self._add(plot, "scatter", "kinks", size=5, color=KINK)
         dots = self._add(plot, "scatter", "trials", size=10, color=PHI, fill_alpha="alpha", line_width=2)
-        beside = {"x_offset": 7, "y_offset": -5, "text_font_size": "12px", "text_color": theme.GREY}
+        beside = {"x_offset": 7, "y_offset": -5, "text_font_size": "1em", "text_color": theme.GREY}
         self._add(plot, "text", "trials", text="n", **beside)
         would = {"size": 15, "fill_alpha": 0.35, "line_width": 2}
         self._add(plot, "scatter", "by_wolfe", marker="triangle", color=WOLFE, **would)
@@ -106,14 +132,6 @@ class LineFigures:
         self._add(plot, "line", "asked", color=WOLFE, line_dash="dashed", line_width=1.5)
         plot.y_range.renderers = [self._add(plot, "line", "slopes", color=PHI, line_width=2)]
         theme.follow_axes(plot)
-
-    def with_slope(self, shown: bool) -> None:
-        """Make room for the slope below φ, or let φ have all of it."""
-        height = self.height - self.slope.height if shown else self.height
-        if self.phi.height != height:
-            self.phi.height = height
-        if self.phi.xaxis[0].visible == shown:
-            self.phi.xaxis[0].visible = not shown
 
     def say(self, steps: str) -> None:
         """Label the axis of steps. Another label lets the axes begin anew, if a visitor has zoomed."""
@@ -133,11 +151,4 @@ class LineFigures:
 
 def legend(shown: set[str]) -> str:
     """Return what the marks mean, as HTML."""
-    entries = (
-        f'<span style="white-space:nowrap"><b style="color:{color}">{glyph}</b> {words}</span>'
-        for key, (glyph, color, words) in MARKS.items()
-        if key in shown
-    )
-    return (
-        '<p class="note" style="display:flex;flex-wrap:wrap;gap:0 14px;margin:0">' + "".join(entries) + "</p>"
-    )
+    return theme.marks(mark for key, mark in MARKS.items() if key in shown)

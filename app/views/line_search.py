@@ -7,23 +7,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import panel as pn
 import panel_material_ui as pmui
 import param
 
 from app import theme
 from app.serving.batch import batch
 from app.views.base import at_once
-from app.views.line_figures import LineFigures, legend
+from app.views.line_figures import HELP, LineFigures, legend
 from app.views.probe_view import ProbeView, Seen
 from app.views.study import Picture, Study
 from app.views.trials import Trials
 from solvers import LINE, Problem, Trace
 from solvers.parts.linesearch import Found
+from solvers.runs.segments import problem_at
 
 #: Seconds that may be computed in the page's own thread, at once.
 MOMENT = 0.03
@@ -32,7 +32,7 @@ RULE = 20
 #: Factor of the inexact search of Yu et al. 2010, footnote 1.
 DECAY = 0.9
 #: Pixels of the pictures.
-HEIGHT = 280
+HEIGHT = 262
 #: Sliders: symbol, what it means, where it stands for a solver that has no such parameter, and its values.
 KNOBS = {
     "sigma": ("σ", "share of the promised decrease that Armijo's rule asks for", 0.01),
@@ -74,6 +74,7 @@ class LineSearch(ProbeView):
     id = "line-search"
     title = "Line search"
     probe = LINE
+    help: ClassVar = {f"line-search{end}": about for end, about in HELP.items()}
     hint = "Run a solver that searches for its steps (prox-qn and owl-qn do) to see what it tries here."
 
     sigma: float = param.Number(default=0.01, bounds=(0.0, 1.0), doc=KNOBS["sigma"][1])
@@ -89,28 +90,26 @@ class LineSearch(ProbeView):
         self._seconds: WeakKeyDictionary[Problem, tuple[float, float]] = WeakKeyDictionary()
         self.trials = Trials((), self.cursor, part=True, height=HEIGHT)
         self.parts = [self.trials]
-        self._said, self._would = theme.html(), theme.html()
+        self._said, self._would = theme.said(1), theme.said(1)
         self._legend = theme.html()
-        self.figures = LineFigures(self.id, height=HEIGHT)
+        self.figures = LineFigures(self.id)
         self._knobs = {name: self._knob(name) for name in KNOBS}
         self._zoom = pmui.Button(label="Zoom to the step", variant="outlined", size="small", margin=(10, 4))
         self._zoom.on_click(lambda event: self.param.update(zoomed=not self.zoomed))
         self._model = pmui.Checkbox.from_param(
             self.param.models, label="Model of f", size="small", margin=(8, 4)
         )
-        controls = pn.FlexBox(*self._knobs.values(), self._zoom, self._model, align_items="center", margin=0)
-        self._slope_pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0, visible=False)
-        self._phi_pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
-        left = pn.Column(self._phi_pane, self._slope_pane, sizing_mode="stretch_width", margin=0)
-        self._body.extend(
-            [
-                controls,
-                self._said,
-                self._would,
-                self._legend,
-                theme.column(left, self.trials, kind="plots"),
-            ]
+        controls = theme.column(*self._knobs.values(), self._zoom, self._model, kind="controls")
+        self._phi_pane, self._slope_pane = theme.pane(), theme.pane()
+        self._slope = theme.column(self._slope_pane, kind="narrow")
+        self._slope.visible = False
+        across = theme.column(
+            theme.column(self._phi_pane, kind="broad"),
+            self._slope,
+            theme.column(self.trials, kind="narrow"),
+            kind="across",
         )
+        self._body.extend([controls, self._said, self._would, self._legend, across])
         self.param.watch(lambda *events: self._turned(), [*KNOBS, "zoomed", "models"])
 
     def _knob(self, name: str) -> pmui.DiscreteSlider:
@@ -196,10 +195,10 @@ class LineSearch(ProbeView):
         iteration, seen = found
         if self._drawn.shows("line", *self._mark(iteration)):
             return
-        trace, problem = self.chosen, self.chosen.problem
+        trace, problem = self.chosen, problem_at(self.chosen, iteration)
         known = self._studies.get(trace, (-1, None))
         study = known[1] if known[0] == iteration else None
-        whole, one = self._seconds.get(problem, (math.inf, math.inf))
+        whole, one = self._seconds.get(trace.problem, (math.inf, math.inf))
         self._busy = True
         decay = DECAY if trace.info.get("params", {}).get("line_search") == "ils" else None
         work = partial(self._looked, problem, seen, study, self.zoomed, self._rules(), decay, self.models)
@@ -276,9 +275,8 @@ class LineSearch(ProbeView):
 
     def _make_room(self, sloped: bool) -> None:
         """Show the slopes below φ, or let φ have all of the room."""
-        self.figures.with_slope(sloped)
-        if self._slope_pane.visible != sloped:
-            self._slope_pane.visible = sloped
+        if self._slope.visible != sloped:
+            self._slope.visible = sloped
 
     def _enable(self, looked: Looked | None, no_line: bool) -> None:
         """Grey out what has no meaning for this search."""
@@ -292,8 +290,9 @@ class LineSearch(ProbeView):
                 self._zoom.label = label
         if looked is not None or no_line:
             unknown = no_line or not math.isfinite(looked.study.model)
-            if self._model.disabled != unknown:
-                self._model.disabled = unknown
+            label = "Model of f: this solver gives none" if unknown and not no_line else "Model of f"
+            if (self._model.disabled, self._model.label) != (unknown, label):
+                self._model.param.update(disabled=unknown, label=label)
 
     def _sentence(self, iteration: int, seen: Seen) -> str:
         """Say how the search went."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import html
+from typing import ClassVar
 
 import numpy as np
-import panel as pn
 import param
 from bokeh.models import ColorBar, ColumnDataSource, HoverTool, LinearColorMapper, Span
 from bokeh.plotting import figure
 
 from app import theme
 from app.views.feed import Records, known
+from app.views.help import HERE, RUN, Help, Mark
 from app.views.plot import X_AXES, RunPlot
 from app.views.probe_view import ProbeView, Seen
 from solvers import MEMORY, Trace
@@ -22,6 +23,8 @@ WORD = 8
 #: From -1 over nothing at 0 to 1: on a light and on a dark page.
 PALETTE = [f"{theme.COLORS[1]}{-a:02x}" if a < 0 else f"{theme.COLORS[0]}{a:02x}" for a in range(-255, 256)]
 
+SHADES = (Mark("■", "above zero", theme.COLORS[0]), Mark("■", "below zero", theme.COLORS[1]))
+
 
 class Pairs(RunPlot):
     """Pairs held by every run; a cross marks an iteration whose pair was refused for want of curvature."""
@@ -29,6 +32,16 @@ class Pairs(RunPlot):
     id = "memory-pairs"
     title = "Pairs held"
     y_label = "pairs  ·  × refused"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "How many pairs of a step and the change of the gradient along it each run remembers. A new "
+            "epoch of a solver that shrinks begins with none.",
+            r"s_k = w_{k+1} - w_k, \qquad y_k = g_{k+1} - g_k",
+            "Zhong et al. 2014, below eq. (3)",
+            (RUN, Mark("×", "a pair that was refused: it has no curvature sᵀy"), HERE),
+        )
+    }
     names = ("x", "y", "refused")
     default_scale = "linear"
 
@@ -50,7 +63,17 @@ class Scaling(RunPlot):
 
     id = "memory-gamma"
     title = "Scaling γ"
-    y_label = "γ of B₀"
+    y_label = "scaling γ of B₀"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "How steep each run takes f to be in directions of which its pairs say nothing. It is measured "
+            "anew from the newest pair at each iteration.",
+            r"B_0 = \gamma I, \qquad \gamma_t = \frac{y_{t-1}^\top s_{t-1}}{s_{t-1}^\top s_{t-1}}",
+            "Zhong et al. 2014, section 2.1; the option scaling of B₀ has two more ways",
+            (RUN, HERE),
+        )
+    }
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"y": self.drawable(known(rows["gamma"]))}
@@ -63,6 +86,16 @@ class Bytes(RunPlot):
     id = "memory-bytes"
     title = "Size of the pairs"
     y_label = "MB  ·  all weights: thin"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Memory of the two columns that each pair takes, with a row for each weight of the working "
+            "set. The distance to the thin line is what shrinking saves.",
+            r"2 m \cdot |\mathcal{A}_k| \cdot 8 \ \text{bytes}, \qquad Q = [ B_0 S \ \ Y ]",
+            "Zhong et al. 2014, sections 2.1 and 2.3, with m pairs",
+            (RUN, Mark("─", "what it would take with a row for every weight"), HERE),
+        )
+    }
     names = ("x", "y", "whole")
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
@@ -86,6 +119,45 @@ class Memory(ProbeView):
     title = "Memory"
     probe = MEMORY
     hint = "Run a solver that keeps pairs of steps (prox-qn and owl-qn do) to see its memory here."
+    help: ClassVar = {
+        "memory-cosines": Help(
+            "Curvature of the pairs",
+            "How much curvature each pair tells of that is held at the iterate under the cursor: the "
+            "cosine of the angle between step and change of the gradient. A pair near 0 says little, one "
+            "near 1 that f bends alike along the whole step.",
+            r"\frac{s_i^\top y_i}{\|s_i\| \, \|y_i\|}",
+            "s and y: Zhong et al. 2014, below eq. (3)",
+            (Mark("●", "a pair, the oldest on the left", theme.COLORS[0]),),
+        ),
+        "memory-eigenvalues": Help(
+            "Eigenvalues of B",
+            "How steep the solver's B takes f to be along the directions that its pairs span, at the "
+            "iterate under the cursor. In all other directions it is γ.",
+            r"B v = \mu v, \qquad B = B_0 - Q R Q^\top",
+            "Zhong et al. 2014, section 2.1",
+            (
+                Mark("●", "an eigenvalue, the smallest on the left", theme.COLORS[0]),
+                Mark("╌", "γ of B₀", theme.GREY),
+            ),
+        ),
+        "memory-SY": Help(
+            "Steps against changes of the gradient",
+            "Each field is the cosine between one step and the change of the gradient along another, of "
+            "the pairs held at the iterate under the cursor. On a quadratic f the picture is its own "
+            "mirror image.",
+            r"\frac{s_i^\top y_j}{\|s_i\| \, \|y_j\|}",
+            "s and y: Zhong et al. 2014, below eq. (3)",
+            SHADES,
+        ),
+        "memory-middle": Help(
+            "The middle matrix",
+            "The inverse of R in B = B₀ − Q R Qᵀ, scaled to a diagonal of ±1, at the iterate under the "
+            "cursor. It is all that the compact form has to invert.",
+            r"R^{-1} = \begin{bmatrix} S^\top B_0 S & L \\ L^\top & -D \end{bmatrix}",
+            "Zhong et al. 2014, section 2.1",
+            SHADES,
+        ),
+    }
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
 
@@ -93,7 +165,7 @@ class Memory(ProbeView):
         kinds = (Pairs, Bytes, Scaling)
         self.parts = [kind((), self.cursor, part=True, x=self.x, height=220) for kind in kinds]
         self.param.watch(lambda event: [part.param.update(x=event.new) for part in self.parts], "x")
-        self._said = theme.html()
+        self._said = theme.said()
         self._pairs = ColumnDataSource({"pair": [], "cosine": []})
         self._eigenvalues = ColumnDataSource({"n": [], "value": []})
         self._gamma = Span(dimension="width", line_color=theme.GREY, line_dash="dashed")
@@ -114,7 +186,7 @@ class Memory(ProbeView):
         cosines.add_tools(HoverTool(tooltips=[("pair", "@pair"), ("cosine", "@cosine{0.[0000]}")]))
         values = theme.plot(
             "memory-eigenvalues",
-            x_label="eigenvalue of B on the span of the pairs, smallest first",
+            x_label="eigenvalue of B, smallest first",
             y_label="value  ·  γ dashed",
             log_y=True,
             height=240,
@@ -172,9 +244,7 @@ class Memory(ProbeView):
         self._eigenvalues.data = {"n": np.arange(1, values.size + 1), "value": values}
         self._gamma.location = gamma
         if not len(self._at_cursor):
-            self._at_cursor.extend(
-                pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0) for plot in self._figures
-            )
+            self._at_cursor.extend(theme.pane(plot) for plot in self._figures)
 
     def _sentence(self, iteration: int, seen: Seen) -> str:
         trace, number, pairs = self.cursor.run, theme.number, len(seen["SS"])

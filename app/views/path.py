@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import ClassVar
 
 import panel as pn
 from bokeh.plotting import figure
@@ -12,6 +13,7 @@ from app import theme
 from app.menu import Menu
 from app.views.base import View
 from app.views.cursor import Cursor
+from app.views.help import Help, Mark
 from app.views.solutions import Solutions, lam_of
 from app.views.table import as_html
 from solvers import Trace
@@ -31,6 +33,10 @@ COLUMNS = (
 #: What is drawn, by the names of saved pictures; made in :mod:`app.views.path_plots`.
 PLOTS = ("path-accuracy", "path-weights", "path-nnz", "path-seconds")
 
+PATH = r"w(\lambda) = \text{argmin}_w \; L(w) + \lambda R(w)"
+SOLVED = (Mark("●", "the solution at one λ"), Mark("━", "a path, in the colour and dash of its solver"))
+LAMBDAS = "f: Zhong et al. 2014, eq. (1), with any loss L and penalty R"
+
 
 class Path(View):
     """Results against λ: how good against how sparse, weights of one solver, non-zeros, CPU time, a table.
@@ -45,6 +51,41 @@ class Path(View):
     id = "path"
     title = "λ path"
     hint = "Trace the path to see how sparsity, accuracy and weights change with λ here."
+    help: ClassVar = {
+        "path-accuracy": Help(
+            "Worth against sparsity",
+            "How good the solutions at all λ are on the test part, or on the training part if there is "
+            "none, against how many features they use. The best choice of λ is near the corner above on "
+            "the left.",
+            PATH,
+            LAMBDAS,
+            SOLVED,
+        ),
+        "path-weights": Help(
+            "Weights along the path",
+            "The largest weights of one solver's solutions, or the norms of their rows, as λ falls to the "
+            "right. Each line leaves zero where its feature comes in.",
+            PATH,
+            LAMBDAS,
+            (Mark("━", "one feature"),),
+        ),
+        "path-nnz": Help(
+            "Non-zeros along the path",
+            "How many weights the solution at each λ has that are not zero, as λ falls to the right. At "
+            "λ_max and above all are zero.",
+            PATH,
+            LAMBDAS,
+            SOLVED,
+        ),
+        "path-seconds": Help(
+            "Time along the path",
+            "CPU seconds that each solution took, begun at the one before, as λ falls to the right. Small "
+            "λ take longer: more weights are in use, and the problem is less well conditioned.",
+            PATH,
+            LAMBDAS,
+            SOLVED,
+        ),
+    }
 
     def __init__(
         self,
@@ -60,7 +101,7 @@ class Path(View):
         self._drawing = 0
         self._which = Menu(label="Weights of", width=150, size="small", margin=(4, 4), visible=False)
         self._which.param.watch(lambda event: self.update(), "value")
-        self.panes = {name: pn.pane.Bokeh(sizing_mode="stretch_width", margin=0) for name in PLOTS}
+        self.panes = {name: theme.pane() for name in PLOTS}
         self._table = theme.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})
         self.said = theme.html(margin=(0, 10), visible=False)
         self._head.extend(

@@ -120,7 +120,7 @@ def _falling(paths: Sequence[Solutions]) -> dict[str, object]:
 
 def _frame(x: str, y: str) -> dict[str, object]:
     tools = {"default_tools": ["pan", "box_zoom", "reset"], "active_tools": ["box_zoom"]}
-    look = {"responsive": True, "height": HEIGHT, "padding": 0.05, "show_grid": True, "show_legend": False}
+    look = {"responsive": True, "padding": 0.05, "show_grid": True, "show_legend": False}
     return {"xlabel": x, "ylabel": y, **look, **tools}
 
 
@@ -142,5 +142,5 @@ def _rendered(picture: hv.Element | hv.Overlay, name: str) -> figure:
     for tool in drawn.select(HoverTool):
         tool.formatters = dict.fromkeys(NUMBERS, "printf")
         tool.limit = 1  # of points close together
-    drawn.min_width = 280
+    drawn.update(min_width=200, sizing_mode="stretch_both", styles=theme.least(HEIGHT))
     return theme.styled(drawn, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 from weakref import ref
 
 import numpy as np
@@ -15,16 +16,20 @@ from bokeh.events import RangesUpdate, Tap
 from app import theme
 from app.views.base import placed
 from app.views.convergence import Convergence
+from app.views.cut_section import CutSection
+from app.views.help import HERE, RUN, Help, Mark
 from app.views.playground_landscape import Landscape, Window
 from app.views.playground_marks import Marks, vector
 from app.views.playground_plane import Plane
 from app.views.plot import SCALES, menu
 from app.views.probe_view import Seen
 from app.views.problem_view import ProblemView
-from solvers import PLANE, Problem, Trace
+from solvers import CUTS, PLANE, Problem, Trace
 
 #: Pixels.
-HEIGHT, BESIDE = 440, 190
+HEIGHT, BESIDE, SECTION = 440, 190, 190
+#: Lines of what is said at the cursor, and beside a section as well.
+LINES, FEWER = 7, 3
 #: Points of a trajectory, at most.
 POINTS = 1500
 #: How far from the origin an iterate may be to be in the first window, in units of the start's distance.
@@ -42,11 +47,14 @@ SAME = 0.01
 Entries = list[tuple[int, Seen]]
 
 FITS = {"Near the start": "near", "All iterates": "all"}
+GROUND = "The next Run starts at the ringed dot. Heavy lines: kinks. Grey arrows: subgradients"
 KEY = (
-    "The next Run starts at the ringed dot. Heavy lines: kinks. Grey arrows: subgradients, the heavier one "
-    "what the solver makes of them. In the run's colour: its direction p, and the ellipse of all steps with "
-    "the same pᵀB⁻¹p, B its estimate of the inverse Hessian. Arrows tell directions and ratios, not lengths."
+    f"{GROUND}, the heavier one what the solver makes of them. In the run's colour: its direction p, and the "
+    "ellipse of all steps with the same pᵀB⁻¹p, B its estimate of the inverse Hessian. Arrows tell "
+    "directions and ratios, not lengths."
 )
+#: Beside the section of a bundle method, which has no direction of its own.
+CUT_KEY = f"{GROUND}. Dashed: the line on which f and its cuts are drawn here."
 
 
 class Heights(Convergence):
@@ -55,16 +63,26 @@ class Heights(Convergence):
     id = "playground-objective"
     title = "Objective"
     default_scale = "linear"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "The value of the function at every iterate of each run. A click puts the cursor on the "
+            "nearest one.",
+            r"f(x, y) = 10 |x| + |y|",
+            "of the first of these functions: Yu et al. 2010, eq. (8); the others: eq. (112) to (114)",
+            (RUN, HERE),
+        )
+    }
 
     def controls(self) -> list[pn.viewable.Viewable]:
-        return [menu("Scale", self.param.scale, {scale: scale for scale in SCALES}, width=96)]
+        return [menu("Scale", self.param.scale, {scale: scale for scale in SCALES}, width=70)]
 
 
 class Playground(ProblemView):
     """Contours and kinks of a function of two variables, and the trajectories of all runs on it up to the
     cursor, or as far as they are while it follows or is at the end of its run. At the cursor's iterate: the
     subgradients there, the solver's convex combination of them and its direction, and its matrix B as an
-    ellipse.
+    ellipse. Of a bundle method the function and its cuts on a line of the plane.
 
     A click chooses the start, the data's option ``start``.
     """
@@ -72,7 +90,29 @@ class Playground(ProblemView):
     id = "playground"
     title = "Playground"
     hint = "Choose a toy function to see solvers move on it here."
-    probes = (PLANE,)
+    probes = (PLANE, CUTS)
+    help: ClassVar = {
+        id: Help(
+            title,
+            "A function of two variables seen from above, and the ways of all runs on it up to the cursor. "
+            "At the iterate under the cursor it shows what the solver sees: all subgradients, what it "
+            "makes of them, and the direction it takes.",
+            r"p = -B \bar{g}, \qquad p = \text{argmin}_p \; \tfrac12 p^\top B^{-1} p + \sup_{g \in "
+            r"\partial f(w)} g^\top p",
+            "Yu et al. 2010, eq. (2) and (11)",
+            (
+                Mark("━", "the way of a run, in the colour and dash of its row"),
+                Mark("●", "its iterate at the cursor, larger for the chosen run"),
+                Mark("◎", "where the next Run starts; a click moves it", theme.GREY),
+                Mark("─", "contours of f", theme.GREY),
+                Mark("━", "kinks of f, where it has no gradient", theme.GREY),
+                Mark("→", "subgradients; the heavier one is their mixture ḡ", theme.GREY),
+                Mark("→", "the direction p, in the run's colour"),
+                Mark("◯", "all steps p with the same pᵀB⁻¹p, in the run's colour"),
+                Mark("╌", "of a bundle method: the line on which its cuts are drawn beside", theme.GREY),
+            ),
+        )
+    }
 
     fit: str = param.Selector(default="near", objects=list(FITS.values()), doc="what the window shows")
 
@@ -86,16 +126,16 @@ class Playground(ProblemView):
         self._zoomed: Window | None = None
         self._looked: tuple[Window, Window] | None = None  # the part seen, and all that was drawn
         self._how = theme.html()
-        self._said = theme.html(sizing_mode="stretch_width")
+        self._said = theme.said(LINES)
         objective = Heights((), self.cursor, part=True, x="iteration", measure="objective", height=BESIDE)
-        self.parts = [objective]
+        self.section = CutSection((), self.cursor, part=True, height=SECTION, choose=False)
+        self.section.visible = False
+        self.parts = [objective, self.section]
         fit = menu("Window", self.param.fit, FITS, width=150)
-        row = pn.FlexBox(self._how, fit, align_items="center", justify_content="space-between", margin=0)
-        pane = pn.pane.Bokeh(self._plane.figure, sizing_mode="stretch_width", margin=0)
-        picture, beside = (pn.Column(sizing_mode="stretch_width", margin=0) for _ in range(2))
-        picture.extend([row, pane])
-        beside.extend([objective, self._said])
-        self._body.append(theme.column(picture, beside, kind="playground"))
+        row = theme.column(self._how, fit, kind="line")
+        picture = theme.column(row, theme.pane(self._plane.figure), kind="broad plane")
+        beside = theme.column(objective, self.section, self._said, kind="narrow")
+        self._body.append(theme.column(picture, beside, kind="across"))
         self._plane.figure.on_event(Tap, self._picked)
         self._plane.figure.on_event(RangesUpdate, self._ranged)
         self.param.watch(lambda *events: self.update(), ["fit", "problem"])
@@ -107,8 +147,12 @@ class Playground(ProblemView):
         self._draw_runs(problem)
         self._draw_ground(problem)
         self._draw_marks(problem)
+        if self.section.visible != (cut := self.section.has_content()):
+            self.section.visible = cut
+            self._said.styles = {"--lines": str(FEWER if cut else LINES)}
         for part in self.parts:
             part.update()
+        self._plane.show_line(self.section.line)
 
     # the runs
 
@@ -260,4 +304,5 @@ def said(trace: Trace, iteration: int, marks: Marks) -> str:
     lines = [head, *marks.sentences]
     if trace.message and iteration == trace.probes.iterations(PLANE.name)[-1]:
         lines.append(f"The run ended here, {html.escape(trace.status)}: {html.escape(trace.message)}.")
-    return "".join(f"<p>{line}</p>" for line in lines) + f'<p class="note">{KEY}</p>'
+    key = CUT_KEY if trace.probes.iterations(CUTS.name) else KEY
+    return "".join(f"<p>{line}</p>" for line in lines) + f'<p class="note">{key}</p>'

@@ -24,9 +24,9 @@ class Plane:
 
     def __init__(self, name: str, height: int) -> None:
         self.figure = plot = figure(
-            height=height,
-            sizing_mode="stretch_width",
-            min_width=280,
+            styles=theme.least(height),
+            sizing_mode="stretch_both",
+            min_width=200,
             match_aspect=True,
             x_axis_label="x",
             y_axis_label="y",
@@ -42,7 +42,7 @@ class Plane:
         self._ground()
         self._signs()
         self.curves = Curves(("x", "y", "f"), self._trajectory)
-        theme.point_out(plot).args = {"said": [["x", "x"], ["y", "y"], ["f", "f"]]}
+        theme.point_out(plot, ("x", "x"), ("y", "y"), ("f", "f"))
 
     def _ground(self) -> None:
         plot = self.figure
@@ -54,6 +54,8 @@ class Plane:
         plot.image("image", "x", "y", "dw", "dh", source=self.image, color_mapper=mapper)
         plot.line("across", "up", source=self.contours, line_color=theme.GREY, line_width=0.7, line_alpha=0.7)
         plot.line("across", "up", source=self.kinks, line_color=theme.GREY, line_width=2.5, line_alpha=0.8)
+        self.line = ColumnDataSource({"across": [], "up": []})
+        plot.line("across", "up", source=self.line, line_color=theme.GREY, line_dash="dashed", line_width=1.5)
         self.extent = ColumnDataSource({"x": [], "y": []})
         corners = plot.scatter("x", "y", source=self.extent, size=1, alpha=0.0)
         for reach in (plot.x_range, plot.y_range):
@@ -65,7 +67,8 @@ class Plane:
         self.start, self.here = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
         self.here.data = {"x": [], "y": [], "color": [], "size": []}
         self.ellipse, self.hull = (ColumnDataSource({"across": [], "up": []}) for _ in range(2))
-        self.rays = ColumnDataSource({"x": [], "y": [], "x1": [], "y1": [], "color": [], "text": []})
+        rays = ("x", "y", "x1", "y1", "color", "text", "align", "away")
+        self.rays = ColumnDataSource({name: [] for name in rays})
         ends = {"x0": [], "y0": [], "x1": [], "y1": []}
         self.subgradients, self.combination, self.direction = (ColumnDataSource(ends) for _ in range(3))
         self._colored = [
@@ -91,10 +94,11 @@ class Plane:
             "y",
             text="text",
             source=self.rays,
-            x_offset=8,
+            text_align="align",
+            x_offset="away",
             y_offset=-4,
             text_color="color",
-            text_font_size="12px",
+            text_font_size="1em",
             text_font_style="bold",
             level="overlay",
         )
@@ -129,6 +133,13 @@ class Plane:
         for source, lines in ((self.contours, land.contours), (self.kinks, land.kinks)):
             source.data = {"across": lines.x, "up": lines.y}
 
+    def show_line(self, ends: np.ndarray | None) -> None:
+        """Draw a line across the plane, (2, 2), along which the function is looked at; None: nothing."""
+        ends = NOWHERE if ends is None else ends
+        place = {"across": ends[:, 0].tolist(), "up": ends[:, 1].tolist()}
+        if self.line.data != place:
+            self.line.data = place
+
     def show_start(self, start: np.ndarray | None) -> None:
         """Mark where solvers start."""
         place = {"x": [], "y": []} if start is None else {"x": [float(start[0])], "y": [float(start[1])]}
@@ -146,10 +157,14 @@ class Plane:
             "size": [13 if chosen else 8 for _, _, chosen in heads],
         }
         ends = np.array([[*start, *end] for start, end, _ in rays]).reshape(-1, 4)
+        # a ray leaves the picture on its side, where a word beside its start might be cut
+        right = ends[:, 2] >= ends[:, 0]
         self.rays.data = {
             **dict(zip(("x", "y", "x1", "y1"), ends.T, strict=True)),
             "color": [color for _, _, color in rays],
             "text": ["unbounded"] * len(rays),
+            "align": ["right" if side else "left" for side in right],
+            "away": np.where(right, -8.0, 8.0),
         }
 
     def show_marks(self, marks: Marks | None, size: float, color: str) -> None:

@@ -13,24 +13,37 @@ from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
 from app import theme
-from app.menu import Menu
+from app.menu import LineMenu
 from app.views.base import View, placed
 from app.views.cursor import Cursor
 from app.views.curves import Curves
 from app.views.feed import Feed, Records, known, positive
+from app.views.lam_marks import LamMarks, lam_turns
 from solvers import FIELDS, Trace
 
 #: How a unit is called in a menu.
 SPELLED = {"s": " seconds"}
-#: What the horizontal axis may show: field of the record, name in menus, label.
-X_AXES = {
+#: What an axis may show, work and time first: field of the record, name in menus, label.
+AXES = {
     name: (theme.capital(field.title + SPELLED.get(field.unit, "")), field.axis)
-    for name in ("cpu_seconds", "iteration", "passes", "wall_seconds")
+    for name in dict.fromkeys(["cpu_seconds", "iteration", "passes", "wall_seconds", *FIELDS])
     for field in (FIELDS[name],)
+    if field.numeric
 }
+#: Those that grow from iterate to iterate.
+X_AXES = dict(list(AXES.items())[:4])
 
-#: Of the vertical axis.
+#: Of an axis.
 SCALES = ("log", "linear")
+#: Scales of both axes by their name in menus, the vertical one first.
+BOTH_SCALES = {
+    "log": ("log", "linear"),
+    "linear": ("linear", "linear"),
+    "log x": ("linear", "log"),
+    "log-log": ("log", "log"),
+}
+#: What a plot has in common with the one beside it, apart from the zoom.
+SHARED = ["x", "x_scale"]
 
 
 class RunPlot(View):
@@ -41,8 +54,9 @@ class RunPlot(View):
     hidden plot catches up when it is shown.
     """
 
-    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
+    x: str = param.Selector(default="cpu_seconds", objects=list(AXES), doc="field on the horizontal axis")
     scale: str = param.Selector(default="log", objects=list(SCALES), doc="of the vertical axis")
+    x_scale: str = param.Selector(default="linear", objects=list(SCALES), doc="of the horizontal axis")
 
     names: tuple[str, ...] = ("x", "y")
     height: int = param.Integer(default=280, doc="pixels")
@@ -69,21 +83,26 @@ class RunPlot(View):
         self.figure.scatter("x", "y", source=self._here, **dot)
         line = {"line_color": theme.GREY, "line_dash": "dashed", "line_alpha": 0.8}
         self.figure.vspan("x", source=self._here, **line)
+        self._lam_marks = LamMarks(self.figure)
         self._fit_to([])
         self._set_axes()
         self.figure.on_event("tap", self._tapped)
         self._head.append(self._toolbar())
-        self._body.append(pn.pane.Bokeh(self.figure, sizing_mode="stretch_width", margin=0))
+        self._body.append(theme.pane(self.figure))
         self._body.visible = True  # the axes are there before the first run
         self.param.watch(lambda *events: self.update(), self.axis_params())
         if self._beside is not None:
-            self._beside.param.watch(lambda event: self.param.update(x=event.new), "x")
-            self.param.watch(lambda event: self._beside.param.update(x=event.new), "x")
+            self._beside.param.watch(lambda *events: self._share(self._beside, self), SHARED)
+            self.param.watch(lambda *events: self._share(self, self._beside), SHARED)
+
+    @staticmethod
+    def _share(source: RunPlot, target: RunPlot) -> None:
+        target.param.update(**{name: getattr(source, name) for name in SHARED})
 
     def axis_params(self) -> list[str]:
         """Name the parameters that say what the axes show: with a change of one they get another label and
         scale, and the curves other columns."""
-        return ["x", "scale"]
+        return ["x", "scale", "x_scale"]
 
     def controls(self) -> list[pn.viewable.Viewable]:
         """Make the widgets above the plot, beside the choice of the axis."""
@@ -121,18 +140,32 @@ class RunPlot(View):
 
     def hover(self) -> list[tuple[str, str]]:
         """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""
-        said = [] if self.x == "iteration" else [(X_AXES[self.x][0], "x")]
+        said = [] if self.x == "iteration" else [(AXES[self.x][0], "x")]
         return [*said, (self.y_name, "y")]
 
     def _toolbar(self) -> pn.viewable.Viewable:
-        heading = theme.html(f"<h2>{self.heading}</h2>")
-        return pn.FlexBox(
-            heading, *self.controls(), align_items="center", justify_content="space-between", margin=0
-        )
+        return theme.column(theme.html(f"<h2>{self.heading}</h2>"), *self.controls(), kind="line")
 
     def axis_menu(self) -> pn.viewable.Viewable:
         """Return the choice of the horizontal axis."""
-        return menu("Against", self.param.x, {label: field for field, (label, _) in X_AXES.items()})
+        return menu("Against", self.param.x, {label: field for field, (label, _) in AXES.items()})
+
+    def scale_menu(self) -> pn.viewable.Viewable:
+        """Return the choice of the scales of both axes."""
+        names = {scales: name for name, scales in BOTH_SCALES.items()}
+        made = LineMenu(label="Scale", options=list(BOTH_SCALES), width=70)
+
+        def show(*events: param.parameterized.Event) -> None:
+            made.value = names[self.scale, self.x_scale]
+
+        def choose(event: param.parameterized.Event) -> None:
+            scale, x_scale = BOTH_SCALES[event.new]
+            self.param.update(scale=scale, x_scale=x_scale)
+
+        show()
+        self.param.watch(show, ["scale", "x_scale"])
+        made.param.watch(choose, "value")
+        return made
 
     def _make_figure(self) -> figure:
         shared = {} if self._beside is None else {"x_range": self._beside.figure.x_range}
@@ -144,10 +177,11 @@ class RunPlot(View):
     def _set_axes(self) -> None:
         """Label and scale the axes as the parameters say."""
         plot = self.figure
-        for axis, label in ((plot.xaxis[0], X_AXES[self.x][1]), (plot.yaxis[0], self.y_label)):
+        for axis, label in ((plot.xaxis[0], AXES[self.x][1]), (plot.yaxis[0], theme.upright(self.y_label))):
             if axis.axis_label != label:
                 axis.axis_label = label
-        theme.scale_y(plot, log=self.logarithmic)
+        theme.scale(plot, "x", log=self.x_scale == "log")
+        theme.scale(plot, "y", log=self.logarithmic)
         if self._pointer.args["said"] != (said := [list(pair) for pair in self.hover()]):
             self._pointer.args = {**self._pointer.args, "said": said}
 
@@ -164,6 +198,7 @@ class RunPlot(View):
         self._set_axes()
         for feed, trace in self._match_curves():
             self.send(feed, trace)
+        self._mark_lams()
         self._mark_cursor()
 
     def send(self, feed: Feed, trace: Trace) -> None:
@@ -171,15 +206,20 @@ class RunPlot(View):
         feed.update(trace, lambda rows: self._columns(trace, rows), self._shown(trace), self.kept)
 
     def kept(self, rows: Records) -> np.ndarray | None:
-        """Return the positions of the rows that have something to draw; None for all of them."""
-        return None
+        """Return which rows have something to draw; None for all of them."""
+        return None if self.x in X_AXES else np.isfinite(known(rows[self.x]))
 
     def _shown(self, trace: Trace) -> tuple[object, ...]:
         """Return all that the columns of a run depend on beside its rows."""
         return ref(trace), self.key(trace), *(getattr(self, name) for name in self.axis_params())
 
     def _columns(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
-        return {"x": known(rows[self.x]), "iteration": rows["iteration"], **self.values(trace, rows)}
+        return {"x": self.across(rows), "iteration": rows["iteration"], **self.values(trace, rows)}
+
+    def across(self, rows: Records) -> np.ndarray:
+        """Return where rows stand on the horizontal axis; nan where they have no place on it."""
+        x = known(rows[self.x])
+        return positive(x) if self.x_scale == "log" else x
 
     def _match_curves(self) -> list[tuple[Feed, Trace]]:
         """Return a curve for every run: its feed, and the run."""
@@ -187,6 +227,20 @@ class RunPlot(View):
         if (lines := self._curves.renderers) != self._lines:
             self._fit_to(lines)
         return found
+
+    def _mark_lams(self) -> None:
+        """Mark where λ was changed."""
+        places, colors, lams, reach = [], [], [], 0.0
+        for place, trace in enumerate(self.traces):
+            rows, _, _ = trace.since(None)
+            if not (turns := lam_turns(trace, rows["iteration"])):
+                continue
+            x = known(rows[self.x])
+            places += [float(x[turn.row]) for turn in turns]
+            colors += [theme.style(trace, place)[0]] * len(turns)
+            lams += [turn.lam for turn in turns]
+            reach = max(reach, float(np.nanmax(x)))
+        self._lam_marks.show(places, colors, lams, reach)
 
     def _mark_cursor(self) -> None:
         trace, mark, here = self.chosen, (), {"x": [], "y": [], "color": []}
@@ -212,23 +266,29 @@ class RunPlot(View):
         for trace in self.traces:
             rows = trace.since(None)[0]
             columns = self._columns(trace, rows)
-            beside = np.abs(columns["x"] - event.x)
+            beside = self._away(columns["x"], event.x, log=self.x_scale == "log")
             if not np.isfinite(beside).any():  # nothing of it has a place on this axis
                 continue
             k = int(np.nanargmin(beside))
-            y, at = columns["y"][k], event.y
-            away = abs(np.log(y) - np.log(at)) if self.logarithmic and y > 0 and at > 0 else abs(y - at)
+            away = float(self._away(columns["y"][k : k + 1], event.y, log=self.logarithmic)[0])
             away = away if np.isfinite(away) else np.inf
             if best is None or away < best[0]:
                 best = away, trace, int(rows["iteration"][k])
         if best is not None:
             self.cursor.place(best[1], best[2])
 
+    @staticmethod
+    def _away(values: np.ndarray, place: float, *, log: bool) -> np.ndarray:
+        """Return how far values are from a place on an axis; nan for those that are not on it."""
+        if log and place > 0.0:
+            return np.abs(np.log(positive(values)) - np.log(place))
+        return np.abs(values - place)
+
     def drawable(self, values: np.ndarray) -> np.ndarray:
         """Return values as the vertical axis can show them."""
         return positive(values) if self.logarithmic else values
 
 
-def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 130) -> Menu:
-    """Return a small labelled choice bound to a parameter of a view."""
-    return Menu.from_param(parameter, label=label, options=options, width=width, size="small", margin=(4, 4))
+def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 106) -> LineMenu:
+    """Return a small labelled choice bound to a parameter of a view, for its title line."""
+    return LineMenu.from_param(parameter, label=label, options=options, width=width, description=None)

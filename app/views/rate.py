@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
 from weakref import ref
 
 import numpy as np
@@ -9,10 +10,11 @@ import panel as pn
 import param
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
-from app.views.convergence import same_problem
 from app.views.feed import Records
+from app.views.help import HERE, RUN, Help, Mark
 from app.views.plot import X_AXES, RunPlot, menu
-from solvers import SCORES, Trace
+from solvers import SCORES, Trace, segments
+from solvers.runs.segments import f_star_along
 
 MEASURES = {
     "objective": ("Objective", "(f′ − f*) / (f − f*), f′ the next f"),
@@ -42,6 +44,22 @@ class Rate(RunPlot):
     hint = "Run a solver and wait until f* is known to see its rate of convergence here."
     names = ("x", "y", "unit")
     probes = (SCORES,)
+    help: ClassVar = {
+        id: Help(
+            "Rate of convergence",
+            "What is left of the distance to the optimum after each iteration. A constant below 1 is linear "
+            "convergence, a fall to 0 superlinear.",
+            r"\frac{f(w_{k+1}) - f^\ast}{f(w_k) - f^\ast} \quad \text{or} \quad "
+            r"\frac{\|z_{k+1} - z^\ast\|}{\|z_k - z^\ast\|}, \quad z = A w",
+            "Zhong et al. 2014, Theorem 1, whose z is w without the nullspace of A",
+            (
+                RUN,
+                Mark("●", "an iterate after a unit step"),
+                Mark("○", "an iterate after another step"),
+                HERE,
+            ),
+        )
+    }
 
     x: str = param.Selector(default="iteration", objects=list(X_AXES), doc="field on the horizontal axis")
     measure: str = param.Selector(default="objective", objects=list(MEASURES), doc="what the distance is of")
@@ -70,11 +88,13 @@ class Rate(RunPlot):
         optimum = self._optimum(trace)
         return ref(optimum) if isinstance(optimum, Trace) else optimum
 
-    def _optimum(self, trace: Trace) -> float | Trace | None:
-        """Return f*, or the run whose last scores stand for z*."""
+    def _optimum(self, trace: Trace) -> tuple[float | None, ...] | Trace | None:
+        """Return f* at each λ of the run, or the run whose last scores stand for z*; None where none is
+        known."""
         if self.measure == "objective":
-            return trace.info.get("f_star")
-        ended = [t for t in self.traces if t.result and same_problem(t, trace) and len(_scored(t)) > 1]
+            stars = tuple(segment.f_star for segment in segments(trace))
+            return stars if any(star is not None for star in stars) else None
+        ended = [t for t in self.traces if t.result and same_end(t, trace) and len(_scored(t)) > 1]
         return min(ended, key=_violation, default=None)
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
@@ -82,10 +102,11 @@ class Rate(RunPlot):
             at, away = self._above(trace)
         else:
             at, away = self._scores_away(trace)
+        turned = {segment.first for segment in segments(trace)}
         ratios = {
             int(b): after / before
             for a, b, before, after in zip(at[:-1], at[1:], away[:-1], away[1:], strict=True)
-            if b == a + 1 and before > 0.0
+            if b == a + 1 and before > 0.0 and b not in turned
         }
         y = np.array([ratios.get(int(k), np.nan) for k in rows["iteration"]])
         return {"y": self.drawable(y), "unit": (rows["step"] == 1.0).astype(float)}
@@ -93,11 +114,9 @@ class Rate(RunPlot):
     def _above(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         """Return iterations, and f - f* there; nan where it is rounding."""
         rows, _, _ = trace.since(None)
-        f_star = self._optimum(trace)
-        if f_star is None:
-            return np.empty(0), np.empty(0)
+        f_star = f_star_along(trace, rows["iteration"])
         away = rows["objective"] - f_star
-        return rows["iteration"], np.where(away > ROUNDING * abs(f_star), away, np.nan)
+        return rows["iteration"], np.where(away > ROUNDING * np.abs(f_star), away, np.nan)
 
     def _scores_away(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         """Return iterations, and ‖z - z*‖ there; nan where z* is not known well enough."""
@@ -105,11 +124,18 @@ class Rate(RunPlot):
         if best is None:
             return np.empty(0), np.empty(0)
         (_, before), (_, star) = _scored(best)[-2:]
-        scored = _scored(trace)
+        first = segments(trace)[-1].first  # z* is the optimum at the λ that the run ended at
+        scored = [(k, z) for k, z in _scored(trace) if k >= first]
         at = np.array([k for k, _ in scored])
         away = np.array([np.linalg.norm(z - star) for _, z in scored])
         sure = max(NEAR * float(np.linalg.norm(star - before)), FLAT * float(np.linalg.norm(star)))
         return at, np.where(away > sure, away, np.nan)
+
+
+def same_end(a: Trace, b: Trace) -> bool:
+    """Tell whether two runs have the same optimum at the λ that they have come to."""
+    keys = [segments(trace)[-1].key for trace in (a, b)]
+    return a is b or (keys[0] is not None and keys[0] == keys[1])
 
 
 def _violation(trace: Trace) -> float:

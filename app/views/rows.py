@@ -6,9 +6,9 @@ import html
 import itertools
 import sys
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-import panel as pn
 import param
 from bokeh.models import (
     ColumnDataSource,
@@ -23,7 +23,8 @@ from bokeh.plotting import figure
 from app import theme
 from app.views.base import View
 from app.views.feed import Records, known
-from app.views.memory import PALETTE
+from app.views.help import HERE, RUN, Help, Mark
+from app.views.memory import PALETTE, SHADES
 from app.views.plot import X_AXES, RunPlot
 from app.views.probe_view import Seen
 from app.views.row_moves import Moves
@@ -46,6 +47,16 @@ class RowShare(RunPlot):
     title = "Features in use"
     y_label = "non-zero rows of W (%)"
     default_scale = "linear"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "How many features each run still uses, in per cent of all. A penalty on whole rows takes a "
+            "feature out for all outputs at once.",
+            r"\frac{100}{d} \, |\{ j : W_{j:} \ne 0 \}|, \qquad R(W) = \sum_j \|W_{j:}\|_2",
+            "R: Blondel et al. 2013, eq. (2)",
+            (RUN, HERE),
+        )
+    }
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         size = trace.info.get("problem", {}).get("n_features", np.nan)
@@ -66,6 +77,29 @@ class RowSparsity(View):
     hint = "Run a solver to see which features it uses, the rows of W that are not zero, here."
     every = 2
     probes = (ROWS,)
+    help: ClassVar = {
+        "row-patterns": Help(
+            "Weights of the features in use",
+            "The matrix W of every run at the cursor, features down and outputs across, those with the "
+            "largest norms on top. Gaps inside a row come from a penalty on single weights, missing rows "
+            "from one on whole rows.",
+            r"W = [W_{jc}], \qquad \|W_{1:}\|_2 \ge \|W_{2:}\|_2 \ge \dots",
+            "the patterns: Blondel et al. 2013, Figure 1",
+            (*SHADES, Mark("▭", "a run, framed in the colour of its row")),
+        ),
+        "row-pictures": Help(
+            "Pixels in use",
+            "How strongly each pixel of the pictures is used by the run, as the norm of its row of W. "
+            "Pixels without any ink in the data are never used.",
+            r"\|W_{j:}\|_2",
+            "rows of W: Blondel et al. 2013, eq. (2)",
+            (
+                Mark("■", "a pixel, the stronger the larger its norm", theme.COLORS[0]),
+                Mark("+", "came in since the iterate before, in the run under the cursor", theme.COLORS[1]),
+                Mark("×", "went out", theme.COLORS[1]),
+            ),
+        ),
+    }
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
 
@@ -73,24 +107,22 @@ class RowSparsity(View):
         self.share = RowShare((), self.cursor, part=True, x=self.x, height=220)
         self.parts = [self.share]
         self.param.watch(lambda event: self.share.param.update(x=event.new), "x")
-        self._said = theme.html(sizing_mode="stretch_width")
+        self._said = theme.said(6)
         self._patterns = ColumnDataSource(_patterns([]))
         self._pictures = ColumnDataSource(_pictures([]))
         self._frames = {name: ColumnDataSource(_frames([], 0, 0)) for name in ("patterns", "pictures")}
         self._moves = {name: ColumnDataSource({"x": [], "y": []}) for name in ("entered", "left")}
         self.patterns, self.pictures = self._pattern_figure(), self._picture_figure()
-        self._panes = [
-            pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0)
-            for plot in (self.patterns, self.pictures)
-        ]
+        self._panes = [theme.pane(plot) for plot in (self.patterns, self.pictures)]
         self._matrices = theme.column(kind="plots")
-        self._body.extend([theme.column(self.share, self._said, kind="plots"), self._matrices])
+        share = theme.column(self.share, self._said, kind="narrow")
+        self._body.append(theme.column(share, theme.column(self._matrices, kind="broad"), kind="across"))
 
     def _pattern_figure(self) -> figure:
         plot = theme.plot(
             "row-patterns",
             x_label="outputs  ·  blue above zero, orange below",
-            y_label="features, largest ‖W_j‖ on top",
+            y_label="features  ·  largest ‖W_j‖ on top",
             height=320,
         )
         drawn = self._side_by_side(plot, "patterns", self._patterns, PALETTE, -1.0)
@@ -110,7 +142,7 @@ class RowSparsity(View):
     def _picture_figure(self) -> figure:
         plot = theme.plot(
             "row-pictures",
-            x_label="‖W_j‖ of pixels  ·  of the chosen run + in, × out since the iterate before",
+            x_label="‖W_j‖ of pixels  ·  + came in, × went out",
             y_label="",
             height=320,
             match_aspect=True,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import panel as pn
 from bokeh.models import ColumnDataSource, Span
 
 from app import theme
 from app.views.feed import POINTS, positive, shaded
+from app.views.help import AT_CURSOR, EPOCHS, LEAVES, Help, Mark
 from app.views.probe_view import ProbeView, Seen
 from app.views.states import NONZERO, RETURNED, SHRUNK, ZERO, legend, states, subset
 from app.views.why import WhyLeft, named, strength
@@ -38,12 +41,42 @@ class Shrinking(ProbeView):
     probe, probes = SHRINKING, (ACTIVE,)
     hint = WorkingSetMap.hint
     every = 5
+    help: ClassVar = {
+        "shrinking-test": Help(
+            "The shrinking test",
+            "How many weights of the working set had which |g| at the iterate under the cursor, when the "
+            "test looked at them. A weight that is zero leaves if its |g| is left of the bound; one that "
+            "is not zero stays, whatever its gradient.",
+            LEAVES,
+            "Zhong et al. 2014, Algorithm 2, line 6",
+            (
+                *(Mark("■", f"weights that {words}", color) for _, words, color in GROUPS),
+                Mark("┃", "the bound λ − M̂/N", theme.COLORS[1]),
+                Mark("┆", "λ, below which a zero weight is optimal", theme.GREY),
+            ),
+        ),
+        "shrinking-epochs": Help(
+            "When an epoch ends",
+            "The largest violation of optimality in the working set, of the run under the cursor. Where it "
+            "falls below the dashed line the epoch ends: all weights come back, the memory is cleared, and "
+            "the next line is lower.",
+            r"\hat{M}_k = \max_{j \in \mathcal{A}_k} |\partial_j f(w_k)| \le \varepsilon_s V_0, "
+            r"\qquad V_0 = \max_j |\partial_j f(0)|",
+            "∂f: Zhong et al. 2014, eq. (16); ε-cooling: section 2.3",
+            (
+                Mark("━", "M̂, the largest violation in the working set", theme.COLORS[0]),
+                Mark("╌", "ε V₀, the violation at which the epoch ends", theme.COLORS[1]),
+                EPOCHS,
+                AT_CURSOR,
+            ),
+        ),
+    }
 
     def build(self) -> None:
         self.map, self.why = (kind((), self.cursor, part=True) for kind in (WorkingSetMap, WhyLeft))
         self.parts = [self.map, self.why]
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
-        self._said = theme.html()
+        self._said = theme.said()
         self._bars = {code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code, _, _ in GROUPS}
         self._course = ColumnDataSource({"iteration": [], "largest": [], "target": []})
         self._epochs = ColumnDataSource({"x0": [], "x1": []})
@@ -53,14 +86,16 @@ class Shrinking(ProbeView):
         }
         self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
         self._figures = [self._histogram(), self._time_lines()]
-        self._tests = theme.column(kind="plots")
-        self._body.extend([self.map, self._said, self._tests, self.why])
+        self._tests = theme.column(kind="narrow")
+        self._why = theme.column(self.why, kind="narrow")
+        across = theme.column(theme.column(self.map, kind="broad"), self._tests, self._why, kind="across")
+        self._body.extend([self._said, across])
 
     def _histogram(self) -> pn.viewable.Viewable:
         plot = theme.plot(
             "shrinking-test",
             x_label=TEST_LABEL.format(l1="λ"),
-            y_label="weights asked",
+            y_label="weights tested",
             log_y=True,
             height=240,
         )
@@ -85,7 +120,7 @@ class Shrinking(ProbeView):
         plot = theme.plot(
             "shrinking-epochs",
             x_label="iteration  ·  epochs shaded in turn",
-            y_label="M̂  ·  ε V₀ (dashed)",
+            y_label="violation M̂  ·  end ε V₀: dashed",
             log_y=True,
             height=240,
         )
@@ -114,7 +149,7 @@ class Shrinking(ProbeView):
         for part in self.parts:
             part.update()
         if self._tests.visible != bool(tested):
-            self._tests.visible = self.why.visible = bool(tested)
+            self._tests.visible = self._why.visible = self.why.visible = bool(tested)
         if not tested:
             self._said.object = ""
             return
@@ -125,9 +160,7 @@ class Shrinking(ProbeView):
         if self._drawn.changed("course", trace, tested[-1]):
             self._show_course(trace)
         if not len(self._tests):
-            self._tests.extend(
-                pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0) for plot in self._figures
-            )
+            self._tests.extend(theme.pane(plot) for plot in self._figures)
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
         trace = self.chosen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import panel as pn
 import param
@@ -9,7 +11,8 @@ from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app import theme
 from app.views.feed import Records, known, shaded
-from app.views.plot import RunPlot, menu
+from app.views.help import EPOCHS, HERE, STAY, Help, Mark
+from app.views.plot import X_AXES, RunPlot, menu
 from solvers import FIELDS, Trace
 
 #: What can be counted: field of the record, name in the menu, label.
@@ -23,6 +26,26 @@ class Sparsity(RunPlot):
 
     id = "sparsity"
     title = "Non-zeros and working set"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "How many weights of each run are not zero, and how many it still works on. Shrinking takes zero "
+            "weights with a small gradient out of the working set, and a new epoch brings all of them back.",
+            r"\|w_k\|_0 \quad \text{and} \quad |\mathcal{A}_k|, \qquad " + STAY,
+            "Zhong et al. 2014, Algorithm 2, line 6",
+            (
+                Mark("━", "non-zeros of a run, in the colour and dash of its row"),
+                Mark("─", "its working set"),
+                Mark(
+                    "◇",
+                    "variables come back that shrinking had missed, in the run under the cursor",
+                    theme.GREY,
+                ),
+                EPOCHS,
+                HERE,
+            ),
+        )
+    }
     names = ("x", "y", "working_set")
 
     count: str = param.Selector(default="nnz", objects=list(COUNTS), doc="what is counted")
@@ -35,7 +58,7 @@ class Sparsity(RunPlot):
 
     @property
     def y_label(self) -> str:
-        return f"{COUNTS[self.count][1]}  ·  working set (thin)"
+        return f"{COUNTS[self.count][1]}  ·  working set: thin"
 
     @property
     def y_name(self) -> str:
@@ -45,16 +68,8 @@ class Sparsity(RunPlot):
         self._bands = ColumnDataSource({"x0": [], "x1": []})
         self._returns = ColumnDataSource({"x": [], "y": [], "n": []})
         self.figure.vstrip("x0", "x1", source=self._bands, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
-        self.figure.scatter(
-            "x",
-            "y",
-            source=self._returns,
-            marker="diamond",
-            size=11,
-            fill_alpha=0,
-            line_width=1.5,
-            color=theme.GREY,
-        )
+        looks = {"fill_alpha": 0, "line_width": 1.5, "color": theme.GREY}
+        theme.diamonds(self.figure, self._returns, "x", "y", **looks)
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         thin = theme.curve(self.figure, source, "working_set", color=color, dash=dash, width=1, alpha=0.7)
@@ -80,8 +95,9 @@ class Sparsity(RunPlot):
             return
         bands, returns = {"x0": [], "x1": []}, {"x": [], "y": [], "n": []}
         if trace is not None:
-            x = known(rows[self.x])
-            bands = shaded(x, rows["epoch"])
+            x = self.across(rows)
+            if self.x in X_AXES:  # else one epoch may lie on both sides of another
+                bands = shaded(x, rows["epoch"])
             returned = rows["returned"]
             back = np.flatnonzero((returned > 0) & (np.diff(returned, prepend=returned[:1]) > 0))
             returns = {

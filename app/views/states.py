@@ -1,8 +1,10 @@
-"""What weights were at an iterate as a run's probes saw it: shrunk, in the working set, not zero, or back."""
+"""What weights, or other variables of a working set, were at an iterate as a run's probes saw it: shrunk, in
+the set, not zero, or back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,16 +13,61 @@ from app.views.probe_view import Seen
 from solvers import ACTIVE, SHRINKING, Trace
 from solvers.runs.subsets import INSIDE, MOST_BYTES, UNKNOWN, contains, known_members
 
-#: What a weight may be at an iterate, in the order of their codes, and its colour in pictures.
-STATES = {
-    "shrunk": "#88888822",
-    "in the working set and zero": "#56B4E999",
-    "not zero": theme.COLORS[0],
-    "back, not zero, after it had been dropped": theme.COLORS[1],
-}
+#: Colours in pictures of what a variable may be at an iterate, in the order of their codes.
+COLORS = ("#88888822", "#56B4E999", theme.COLORS[0], theme.COLORS[1])
 SHRUNK, ZERO, NONZERO, RETURNED = range(4)
 #: Not observed at this iterate, or not yet.
-UNSEEN = len(STATES)
+UNSEEN = len(COLORS)
+
+
+class Kind(NamedTuple):
+    """What the variables of a working set are called, many and one, what is said of one that is at its bound,
+    and of one that is not, and how a single one is named."""
+
+    many: str
+    one: str
+    at_bound: str
+    free: str
+    name: Callable[[Trace, int], str]
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Return what a variable may be, and its colour in pictures."""
+        back = f"back, {self.free}, after it had been dropped"
+        words = ("shrunk", f"in the working set and {self.at_bound}", self.free, back)
+        return dict(zip(words, COLORS, strict=True))
+
+
+def name_of(trace: Trace, weight: int) -> str:
+    """Name a weight, as far as the run has names."""
+    about = trace.info.get("problem")
+    if about is None:
+        return f"weight {weight}"
+    return trace.names.weight(weight, about["n_features"], about["n_outputs"])
+
+
+def _dual_name(trace: Trace, variable: int) -> str:
+    if "problem" not in trace.info:
+        return f"dual variable {variable}"
+    outputs = int(trace.probes.last(ACTIVE.name, 0)[1]["size"]) // trace.info["problem"]["n_samples"]
+    sample, c = divmod(variable, outputs)
+    return f"sample {sample + 1}" + (f", {trace.names.output(c)}" if outputs > 1 else "")
+
+
+#: By the word that a working set has for what it is of.
+KINDS = {
+    kind.many: kind
+    for kind in (
+        Kind("weights", "weight", "zero", "not zero", name_of),
+        Kind("dual variables", "dual variable", "at a bound", "inside its bounds", _dual_name),
+    )
+}
+
+
+def kind_of(trace: Trace) -> Kind:
+    """Return what the variables of a run's working set are called; the trace has seen one."""
+    word = str(trace.probes.last(ACTIVE.name, 0)[1]["of"])
+    return KINDS.get(word, Kind(word, word, "at a bound", "free", lambda trace, k: f"{word} {k}"))
 
 
 def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
@@ -30,7 +77,7 @@ def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
 
 def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
     """Return what these weights were, as observed last up to an iteration: codes in the order of
-    ``STATES``."""
+    ``COLORS``."""
     _, seen = trace.probes.last(ACTIVE.name, iteration)
     inside, nonzero = (contains(subset(seen, name), weights) for name in ("inside", "support"))
     found = np.where(nonzero == INSIDE, NONZERO, np.where(inside == INSIDE, ZERO, SHRUNK)).astype(np.uint8)
@@ -68,14 +115,6 @@ def returned(trace: Trace) -> np.ndarray:
     """Return weights that were ever back after they had been dropped by mistake, ascending."""
     found = [seen["returned"] for _, seen in trace.probes.entries(SHRINKING.name)]
     return np.unique(np.concatenate(found)).astype(np.int64) if found else np.empty(0, dtype=np.int64)
-
-
-def name_of(trace: Trace, weight: int) -> str:
-    """Name a weight, as far as the run has names."""
-    about = trace.info.get("problem")
-    if about is None:
-        return f"weight {weight}"
-    return trace.names.weight(weight, about["n_features"], about["n_outputs"])
 
 
 def legend(colors: Mapping[str, str]) -> str:

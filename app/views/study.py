@@ -221,7 +221,7 @@ class Study:
         slopes = [
             loss.random_subgradient(line.point.scores, rng).dot(line.delta) for _ in range(SUBGRADIENTS)
         ]
-        ridge = penalty.ridge * float(line.point.w @ line.d)
+        ridge = penalty.ridge_product(line.point.w, line.d)
         return np.unique(self._problem.scale * np.array(slopes) + ridge)
 
 

@@ -15,13 +15,21 @@ import param
 
 from app import theme
 from app.views.base import View
+from app.views.exports import CopyButtons, Value
 from app.views.plot import menu
-from solvers import FIELDS, Trace, relative_gap
-from solvers.runs.trace import save
+from solvers import FIELDS, Trace, relative_gap, segments
+from solvers.runs.trace import plain, save
 
 GAPS = (1e-2, 1e-4, 1e-6)
 #: Fields of the newest record, and digits shown of each.
-COLUMNS = {"objective": 8, "violation": 3, "nnz": 4, "iteration": 4, "passes": 4, "cpu_seconds": 4}
+COLUMNS = {"objective": 8, "violation": 3, "dual_gap": 3, "nnz": 4}
+COLUMNS |= {"iteration": 4, "passes": 4, "cpu_seconds": 4}
+#: Fields that are known best once a run has ended.
+AT_THE_END = ("violation", "dual_gap")
+HEADS = [
+    *("run", "status", *(FIELDS[name].title for name in COLUMNS)),
+    *(f"CPU to a gap of {gap:g}" for gap in GAPS),
+]
 #: What the rows may be ordered by, smallest first: name in the menu, number of a run.
 ORDERS = {
     "start": ("Order of start", lambda trace: 0.0),
@@ -37,7 +45,8 @@ ORDERS = {
 
 
 class Table(View):
-    """For each run where it stands: objective, sparsity, work, and CPU seconds to given gaps."""
+    """For each run where it stands: objective, how far it is proved to be from optimal, sparsity, work, and
+    CPU seconds to given gaps; to be copied as text."""
 
     id = "summary"
     title = "Summary"
@@ -54,19 +63,20 @@ class Table(View):
             size="small",
             margin=(4, 4),
         )
-        self._body.append(pn.Row(menu("Order by", self.param.order, names, width=200), save_all, margin=0))
+        self._copy = CopyButtons()
+        order = menu("Order by", self.param.order, names, width=200)
+        self._body.append(pn.FlexBox(order, save_all, self._copy, align_items="center", margin=0))
         self.param.watch(lambda *events: self.update(), "order")
         self._table = theme.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})
         self._body.append(self._table)
 
     def draw(self) -> None:
-        heads = ["run", "status", *(FIELDS[name].title for name in COLUMNS)]
-        heads += [f"CPU to a gap of {gap:g}" for gap in GAPS]
         started = [trace for trace in self.traces if len(trace)]
-        rows = [_cells(trace) for trace in sorted(started, key=ORDERS[self.order][1])]
-        text = as_html(heads, rows)
+        rows = [values(trace) for trace in sorted(started, key=ORDERS[self.order][1])]
+        text = as_html(HEADS, [cells(row) for row in rows])
         if text != self._table.object:
             self._table.object = text
+            self._copy.show(HEADS, rows)
 
     def _csv(self) -> io.BytesIO:
         with tempfile.TemporaryDirectory() as folder:
@@ -85,23 +95,35 @@ def _line(tag: str, cells: Sequence[str]) -> str:
     return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
 
 
-def _cells(trace: Trace) -> list[str]:
-    last, result = trace.last, trace.result
-    record = last | {"violation": result.get("violation")} if result else last
+def values(trace: Trace) -> list[Value]:
+    """Return the values of a run's row, below ``HEADS``; None where one is not known."""
+    record = dict(trace.last)
+    if trace.result:
+        record |= {name: trace.result.get(name) for name in AT_THE_END}
+    known = plain({name: record[name] for name in COLUMNS})
+    return [trace.info["label"], trace.status, *known.values(), *(seconds_to(trace, gap) for gap in GAPS)]
+
+
+def cells(row: Sequence[Value]) -> list[str]:
+    """Write the values of a run's row."""
+    label, status, *fields = row
+    numbers = zip(COLUMNS.items(), fields, strict=False)
     return [
-        trace.info["label"],
-        trace.status,
-        *(theme.cell(FIELDS[name], record[name], digits) for name, digits in COLUMNS.items()),
-        *(theme.seconds(seconds_to(trace, gap)) for gap in GAPS),
+        *(label, status, *(theme.cell(FIELDS[name], value, digits) for (name, digits), value in numbers)),
+        *(theme.seconds(value) for value in fields[len(COLUMNS) :]),
     ]
 
 
 def seconds_to(trace: Trace, gap: float) -> float | None:
-    """Return the CPU seconds after which the run was within a relative gap of f*; None if f* is not known or
-    it never was."""
-    f_star = trace.info.get("f_star")
-    if f_star is None:
+    """Return the CPU seconds after which the run was within a relative gap of f*; None if f* is not known, it
+    never was, or its old run had been before a branch began. Of a run whose λ was changed they are those from
+    the last change on, and f* is that of the λ since then."""
+    here = segments(trace)[-1]
+    if here.f_star is None:
         return None
     rows, _, _ = trace.since(None)
-    reached = np.flatnonzero(relative_gap(rows["objective"], f_star) <= gap)
-    return float(rows["cpu_seconds"][reached[0]]) if len(reached) else None
+    near = relative_gap(rows["objective"], here.f_star) <= gap
+    reached = np.flatnonzero(near & (rows["iteration"] >= here.first))
+    if not len(reached) or (reached[0] == 0 and "from" in trace.info):
+        return None
+    return float(rows["cpu_seconds"][reached[0]]) - here.seconds[0]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
-import panel as pn
 import param
 from bokeh.models import ColumnDataSource, HoverTool, Span
 
 from app import theme
 from app.views.base import View, placed
+from app.views.help import AT_CURSOR, Help, Mark
 
 #: Bars, at most: of more iterations each stands for several, and shows the longest search among them.
 BARS = 400
@@ -23,6 +25,18 @@ class Trials(View):
     id = "trials"
     title = "Trials"
     hint = "Run a solver that searches for its steps to see how many it tries here."
+
+    help: ClassVar = {
+        id: Help(
+            title,
+            "How many steps each search of the run under the cursor tried before it took one. A click on a "
+            "bar puts the cursor on its iteration; where a bar stands for several, it is the longest "
+            "search among them.",
+            r"t_k \in \{ \beta^0, \beta^1, \beta^2, \dots \}",
+            "of a backtracking search: Zhong et al. 2014, section 2",
+            (Mark("▮", "steps tried on the way to an iterate", theme.COLORS[0]), AT_CURSOR),
+        )
+    }
 
     height: int = param.Integer(default=280, doc="pixels")
 
@@ -51,7 +65,7 @@ class Trials(View):
         self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
         self.figure.add_layout(self._here)
         self.figure.on_event("tap", self._tapped)
-        self._body.append(pn.pane.Bokeh(self.figure, sizing_mode="stretch_width", margin=0))
+        self._body.append(theme.pane(self.figure))
 
     def has_content(self) -> bool:
         return self.chosen is not None

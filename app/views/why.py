@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from typing import ClassVar
 
 import numpy as np
 import panel as pn
@@ -11,6 +12,7 @@ import param
 from bokeh.models import ColumnDataSource, Span
 
 from app import theme
+from app.views.help import AT_CURSOR, LEAVES, Help, Mark
 from app.views.probe_view import ProbeView, Seen
 from app.views.states import name_of, subset
 from solvers import ACTIVE, PENALTIES, SHRINKING, Penalty, Trace
@@ -18,11 +20,13 @@ from solvers.runs.subsets import INSIDE, UNKNOWN, contains
 
 #: Lines of the plot: what is drawn, its colour, its dash.
 LINES = {
-    "gradient": ("|g|", theme.COLORS[0], "solid"),
-    "bound": ("{l1} − M̂/N", theme.COLORS[1], "solid"),
+    "gradient": ("gradient |g|", theme.COLORS[0], "solid"),
+    "bound": ("bound {l1} − M̂/N", theme.COLORS[1], "solid"),
     "l1": ("{l1}", theme.GREY, "dashed"),
 }
 LABEL = "  ·  ".join(name for name, _, _ in LINES.values())
+#: A field of numbers without the buttons beside it, which have no names: the arrow keys do the same.
+TYPED = {"& .MuiInputAdornment-root": {"display": "none"}, "& .MuiInputBase-input": {"paddingLeft": "8px"}}
 
 
 class WhyLeft(ProbeView):
@@ -36,12 +40,30 @@ class WhyLeft(ProbeView):
     probe, probes = SHRINKING, (ACTIVE,)
     hint = "Run a solver that shrinks (prox-qn does) to see the test of one weight here."
 
+    help: ClassVar = {
+        id: Help(
+            title,
+            "The gradient of one weight at each iterate whose shrinking test looked at it, and the bound "
+            "it was held against. Below the bound it leaves if it is zero; the number above chooses the "
+            "weight, and so does a click on the map.",
+            LEAVES,
+            "Zhong et al. 2014, Algorithm 2, line 6",
+            (
+                Mark("•", "|g| of the weight, where it was tested", LINES["gradient"][1]),
+                Mark("━", "the bound λ − M̂/N", LINES["bound"][1]),
+                Mark("╌", "λ, below which a zero weight is optimal", LINES["l1"][1]),
+                Mark("◆", "it comes back", theme.COLORS[1]),
+                Mark("◇", "it leaves", theme.COLORS[1]),
+                AT_CURSOR,
+            ),
+        )
+    }
+
     weight: int = param.Integer(default=0, bounds=(0, None), doc="place of the weight in w")
 
     def build(self) -> None:
-        field = pmui.IntInput.from_param(
-            self.param.weight, label="Weight", width=120, size="small", start=0, margin=(4, 4)
-        )
+        looks = {"width": 120, "size": "small", "margin": (4, 4), "sx": TYPED}
+        field = pmui.IntInput.from_param(self.param.weight, label="Weight", start=0, **looks)
         self._head.append(
             pn.FlexBox(
                 theme.html(f"<h2>{self.title}</h2>"), field, align_items="center", gap="16px", margin=0
@@ -57,18 +79,11 @@ class WhyLeft(ProbeView):
                 "iteration", name, source=self._source, color=color, line_dash=dash, line_width=1.5
             )
         self.figure.scatter("iteration", "gradient", source=self._source, size=4, color=theme.COLORS[0])
-        self.figure.scatter(
-            "iteration",
-            "gradient",
-            source=self._moves,
-            marker="diamond",
-            size=12,
-            color=theme.COLORS[1],
-            fill_alpha="fill",
-        )
+        looks = {"color": theme.COLORS[1], "fill_alpha": "fill"}
+        theme.diamonds(self.figure, self._moves, "iteration", "gradient", **looks)
         self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
         self.figure.add_layout(self._here)
-        self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
+        self._pane = theme.pane()
         self._body.extend([self._said, self._pane])
         self.param.watch(self._moved, "weight")
 
@@ -88,8 +103,9 @@ class WhyLeft(ProbeView):
             "fill": inside[moved].astype(float),
         }
         symbol, _ = strength(trace, trace.probes.last(SHRINKING.name, 0)[1])
-        if self.figure.yaxis[0].axis_label != LABEL.format(l1=symbol):
-            self.figure.yaxis[0].axis_label = LABEL.format(l1=symbol)
+        label = theme.upright(LABEL.format(l1=symbol))
+        if self.figure.yaxis[0].axis_label != label:
+            self.figure.yaxis[0].axis_label = label
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, symbol)}.</p>"
         if self._pane.object is None:
             self._pane.object = self.figure

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
-import panel as pn
 from bokeh.models import (
     ColumnDataSource,
     CustomJSHover,
@@ -20,16 +20,19 @@ from bokeh.models import (
 
 from app import theme
 from app.views.base import placed
+from app.views.help import AT_CURSOR, STAY, Help, Mark
+from app.views.lam_marks import LamMarks
 from app.views.probe_view import ProbeView
 from app.views.states import (
+    COLORS,
     NONZERO,
     RETURNED,
     SHRUNK,
-    STATES,
     UNSEEN,
     ZERO,
+    Kind,
+    kind_of,
     legend,
-    name_of,
     picked,
     returned,
     states,
@@ -47,6 +50,7 @@ SAMPLED = 16_384
 BAND, ROOM = 0.07, 0.02
 #: Times it left or came back, at most, that are listed of a weight below the pointer.
 MOVES = 6
+Y_LABEL = "{} used\nfirst to leave on top"
 #: Growth of the number of iterates at which lines are sorted anew: always, and when some have no line yet.
 AGAIN, SOON = 2.0, 1.25
 
@@ -60,14 +64,33 @@ class WorkingSetMap(ProbeView):
     working set is all weights); all others are one thin band below, with their number. Lines are ordered by
     when their weights first left, those that never did at the bottom; they are sorted anew as the run grows
     and when it ends. A group has the colour of most of its members, but that of a returned one if it has any.
-    Below the pointer it says which weight that is, and when it left and came back, as the browser finds it in
-    the picture. A click puts the cursor on the iteration and gives ``pick`` a weight of that line.
+    What the variables are, weights or others, the set says. Below the pointer it says which one that is, and
+    when it left and came back, as the browser finds it in the picture. A click puts the cursor on the
+    iteration and gives ``pick`` a weight of that line.
     """
 
     id = "working-set"
     title = "Working set"
     probe, probes = ACTIVE, (SHRINKING,)
-    hint = "Run a solver that shrinks (prox-qn does) and put the cursor on it to see its working set here."
+    hint = "Run a solver that shrinks (prox-qn, dual-cd), put the cursor on it and see its working set here."
+
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Each line is a weight, or a group that left at about the same time, and each column an "
+            "iteration: the colour says what it was there. Weights that left first are on top, and all "
+            "that were never used are the thin band at the bottom.",
+            STAY,
+            "Zhong et al. 2014, Algorithm 2, line 6; of dual variables: Hsieh et al. 2008, section 3.2",
+            (
+                Mark("■", "shrunk: not in the working set", COLORS[SHRUNK]),
+                Mark("■", "in the working set, and zero (or at its bound)", COLORS[ZERO]),
+                Mark("■", "not zero", COLORS[NONZERO]),
+                Mark("■", "back, and not zero: it had been dropped by mistake", COLORS[RETURNED]),
+                AT_CURSOR,
+            ),
+        )
+    }
 
     pick: Callable[[int], None] = staticmethod(lambda weight: None)
 
@@ -79,10 +102,8 @@ class WorkingSetMap(ProbeView):
         self._room = 0
         self._iterations: list[int] = []
         self._said = theme.html()
-        self.figure = theme.plot(
-            self.id, x_label="iteration", y_label="weights used, first to leave on top", height=340
-        )
-        shades = LinearColorMapper(palette=[*STATES.values(), "#00000000"], low=0, high=UNSEEN + 1)
+        self.figure = theme.plot(self.id, x_label="iteration", y_label=Y_LABEL.format("weights"), height=340)
+        shades = LinearColorMapper(palette=[*COLORS, "#00000000"], low=0, high=UNSEEN + 1)
         drawn, _ = (
             self.figure.image(*columns, source=source, color_mapper=shades, level="image")
             for source in (self._source, self._band)
@@ -91,14 +112,15 @@ class WorkingSetMap(ProbeView):
         self._fit()
         self._add_hover(drawn)
         self._others = Label(
-            x=8, y=0, x_units="screen", text="", text_font_size="11px", text_color=theme.GREY, visible=False
+            x=8, y=0, x_units="screen", text="", text_font_size="0.92em", text_color=theme.GREY, visible=False
         )
         self._others.text_baseline = "middle"
         self.figure.add_layout(self._others)
         self._here = Span(location=0, dimension="height", line_color=theme.GREY, line_dash="dashed")
         self.figure.add_layout(self._here)
+        self._lam_marks = LamMarks(self.figure)
         self.figure.on_event("tap", self._tapped)
-        self._pane = pn.pane.Bokeh(sizing_mode="stretch_width", margin=0)
+        self._pane = theme.pane()
         self._body.extend([self._said, self._pane])
 
     def _fit(self) -> None:
@@ -114,24 +136,24 @@ class WorkingSetMap(ProbeView):
         axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
 
     def _add_hover(self, drawn: object) -> None:
+        self._hover = HoverTool(renderers=[drawn], attachment="above")
+        self.figure.add_tools(self._hover)
+
+    def _name(self, kind: Kind) -> None:
+        """Call the variables by their names on the axis and below the pointer."""
         line = theme.asset("working_set.js")
         tips = {
             "@x": ("iteration", "return Math.floor(special_vars.x)", {}),
-            "@y": ("weight", line, {"what": "names"}),
-            "@image": ("state", "return states[value] ?? 'not observed'", {"states": list(STATES)}),
+            "@y": (kind.one, line, {"what": "names"}),
+            "@image": ("state", "return states[value] ?? 'not observed'", {"states": list(kind.states)}),
             "@dw": ("moved", line, {"what": "moves", "most": MOVES, "unseen": UNSEEN}),
         }
-        self.figure.add_tools(
-            HoverTool(
-                tooltips=[(label, f"{place}{{custom}}") for place, (label, _, _) in tips.items()],
-                formatters={
-                    place: CustomJSHover(args={"source": self._source, **args}, code=code)
-                    for place, (_, code, args) in tips.items()
-                },
-                renderers=[drawn],
-                attachment="above",
-            )
-        )
+        self._hover.tooltips = [(label, f"{place}{{custom}}") for place, (label, _, _) in tips.items()]
+        self._hover.formatters = {
+            place: CustomJSHover(args={"source": self._source, **args}, code=code)
+            for place, (_, code, args) in tips.items()
+        }
+        self.figure.yaxis[0].axis_label = Y_LABEL.format(kind.many)
 
     def has_content(self) -> bool:
         return len(self.iterations()) > 1
@@ -145,6 +167,7 @@ class WorkingSetMap(ProbeView):
         else:
             self._add(trace, [k for k in entries if k > self._iterations[-1]])
         self._here.location = self.cursor.iteration + 0.5
+        self._lam_marks.show_run(trace)
         if self._pane.object is None:
             self._pane.object = self.figure
 
@@ -232,18 +255,22 @@ class WorkingSetMap(ProbeView):
         axis.ticker.ticks = list(ticks)
         number = theme.number
         some, every = number(round(counts[-1])), number(others + round(counts[-1]))
+        kind = kind_of(trace)
+        if self._drawn.changed("kind", kind):
+            self._name(kind)
         self._others.text = f"{number(others)} others"
         self._others.y, self._others.visible = -room - 0.5 * band, others > 0
         self._said.object = (
-            f"<p>{some} of {every} weights were used after iteration 1 (picked for the working set, or not "
-            f"zero){', all others are the thin band below' if others else ''}.</p><p>{legend(STATES)}</p>"
+            f"<p>{some} of {every} {kind.many} were used after iteration 1 (picked for the working set, or "
+            f"{kind.free}){', all others are the thin band below' if others else ''}.</p>"
+            f"<p>{legend(kind.states)}</p>"
         )
 
     def _names(self, trace: Trace) -> list[str]:
         """Name each line, a group by its first weight."""
-        names = []
+        names, kind = [], kind_of(trace)
         for first, after in itertools.pairwise(self._edges):
-            name = name_of(trace, int(self._shown[first]))
+            name = kind.name(trace, int(self._shown[first]))
             names.append(name if after - first == 1 else f"{name} and {after - first - 1} more")
         return names
 
@@ -286,7 +313,7 @@ def _by_exit(codes: np.ndarray) -> np.ndarray:
 def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Return one code a group of neighbours: that of most of those that were observed."""
     counts = np.stack(
-        [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(STATES))]
+        [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(COLORS))]
     )
     most = np.where(counts.any(axis=0), counts.argmax(axis=0), UNSEEN)
     return np.where(counts[RETURNED] > 0, RETURNED, most).astype(np.uint8)

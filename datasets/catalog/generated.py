@@ -12,6 +12,18 @@ WORDS = (
 )
 OWN = "made here from a seed"
 FREE = "free to use"
+#: Options of invented documents.
+DOCUMENTS = Option(
+    "n_samples",
+    2000,
+    "training documents; a quarter of that for testing",
+    1,
+    10_000_000,
+    title="training samples n",
+)
+DENSITY = Option(
+    "density", 0.01, "share of the words that a document has", 1e-7, 0.5, title="share of non-zeros"
+)
 
 SETS = (
     DataSetInfo(
@@ -28,11 +40,25 @@ SETS = (
         source=OWN,
         terms=FREE,
         own=(
-            Option("n_samples", 200, "training sequences; a quarter of that for testing", 1, 10_000_000),
-            Option("length", 20, "tokens in a sequence", 1, 10_000_000),
-            Option("n_features", 1000, "features", 1, MAX_FEATURES),
-            Option("n_labels", 8, "labels", 2, 1000),
-            Option("density", 0.01, "share of the features that a token has", 0.0, 1.0),
+            Option(
+                "n_samples",
+                200,
+                "training sequences; a quarter of that for testing",
+                1,
+                10_000_000,
+                title="training samples n",
+            ),
+            Option("length", 20, "tokens in a sequence", 1, 10_000_000, title="tokens a sequence"),
+            Option("n_features", 1000, "features", 1, MAX_FEATURES, title="features"),
+            Option("n_labels", 8, "labels", 2, 1000, title="labels"),
+            Option(
+                "density",
+                0.01,
+                "share of the features that a token has",
+                0.0,
+                1.0,
+                title="share of non-zeros",
+            ),
         ),
         measure=lambda o: generated(
             o["n_samples"],
@@ -61,10 +87,10 @@ SETS = (
         source=OWN,
         terms=FREE,
         own=(
-            Option("n_samples", 2000, "training documents; a quarter of that for testing", 1, 10_000_000),
-            Option("n_features", 5000, "words", 10, MAX_FEATURES),
-            Option("n_classes", 5, "classes", 2, 10_000),
-            Option("density", 0.01, "share of the words that a document has", 1e-7, 0.5),
+            DOCUMENTS,
+            Option("n_features", 5000, "words", 10, MAX_FEATURES, title="features"),
+            Option("n_classes", 5, "classes", 2, 10_000, title="classes"),
+            DENSITY,
         ),
         kinds=(("n_classes=2", "binary"),),
         presets={
@@ -99,12 +125,26 @@ SETS = (
         source=OWN,
         terms=FREE,
         own=(
-            Option("n_samples", 600, "training documents; a quarter of that for testing", 1, 10_000_000),
-            Option("n_features", 2000, "words", 10, MAX_FEATURES),
-            Option("n_nodes", 60, "nodes of the tree, its root among them", 3, 1_000_000),
-            Option("n_leaves", 40, "leaves", 2, 1_000_000),
-            Option("depth", 3, "levels below the root", 1, 100),
-            Option("density", 0.01, "share of the words that a document has", 1e-7, 0.5),
+            Option(
+                "n_samples",
+                600,
+                "training documents; a quarter of that for testing",
+                1,
+                10_000_000,
+                title="training samples n",
+            ),
+            Option("n_features", 2000, "words", 10, MAX_FEATURES, title="features"),
+            Option(
+                "n_nodes",
+                60,
+                "nodes of the tree, its root among them",
+                3,
+                1_000_000,
+                title="nodes of the tree",
+            ),
+            Option("n_leaves", 40, "leaves", 2, 1_000_000, title="leaves"),
+            Option("depth", 3, "levels below the root", 1, 100, title="depth of the tree"),
+            DENSITY,
         ),
         presets={
             "small": {},
@@ -142,11 +182,13 @@ SETS = (
         source=OWN,
         terms=FREE,
         own=(
-            Option("n_samples", 2000, "training documents; a quarter of that for testing", 1, 10_000_000),
-            Option("n_features", 2000, "words", 10, MAX_FEATURES),
-            Option("n_labels", 20, "labels", 2, 10_000),
-            Option("cardinality", 2.0, "labels of a document on average", 1.0, 1000.0),
-            Option("density", 0.01, "share of the words that a document has", 1e-7, 0.5),
+            DOCUMENTS,
+            Option("n_features", 2000, "words", 10, MAX_FEATURES, title="features"),
+            Option("n_labels", 20, "labels", 2, 10_000, title="labels"),
+            Option(
+                "cardinality", 2.0, "labels of a document on average", 1.0, 1000.0, title="labels a document"
+            ),
+            DENSITY,
         ),
         weighting="tf-idf",
         scale="unit",

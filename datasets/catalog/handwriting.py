@@ -36,9 +36,16 @@ SETS = (
         source="made from UCI, Optical Recognition of Handwritten Digits (test part), as in scikit-learn",
         terms="CC BY 4.0 (UCI)",
         own=(
-            Option("n_samples", 900, "training strings; a quarter of that for testing", 1, 1_000_000),
-            Option("min_length", 3, "digits in the shortest string", 1, 1000),
-            Option("max_length", 12, "digits in the longest string", 1, 1000),
+            Option(
+                "n_samples",
+                900,
+                "training strings; a quarter of that for testing",
+                1,
+                1_000_000,
+                title="training samples n",
+            ),
+            Option("min_length", 3, "digits in the shortest string", 1, 1000, title="digits, at least"),
+            Option("max_length", 12, "digits in the longest string", 1, 1000, title="digits, at most"),
         ),
         degree=2,
         bias=1,
@@ -64,8 +71,9 @@ SETS = (
                 "random",
                 "a random split of words by seed, or one of ten folds",
                 choices=("random", "fold"),
+                title="test split",
             ),
-            Option("fold", 0, "test fold where split=fold", 0, 9),
+            Option("fold", 0, "test fold where split=fold", 0, 9, title="test fold"),
         ),
         files=(
             DataFile(
@@ -91,7 +99,11 @@ SETS = (
         "too. positive=odd and positive=even make it binary.",
         source="http://yann.lecun.com/exdb/mnist/",
         terms="CC BY-SA 3.0 (Y. LeCun and C. Cortes)",
-        own=(Option("images", "t10k", "the test pictures alone, or all", choices=("t10k", "all")),),
+        own=(
+            Option(
+                "images", "t10k", "the test pictures alone, or all", choices=("t10k", "all"), title="pictures"
+            ),
+        ),
         splits=("auto", "given", "random", "none"),
         scale=255.0,
         files=(

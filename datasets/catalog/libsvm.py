@@ -111,7 +111,13 @@ SETS = (
         "scikit-learn's fetcher has it",
         terms="research use with acknowledgement",
         own=(
-            Option("task", "binary", "what the labels are", choices=("binary", "multiclass", "multilabel")),
+            Option(
+                "task",
+                "binary",
+                "what the labels are",
+                choices=("binary", "multiclass", "multilabel"),
+                title="kind of labels",
+            ),
         ),
         kinds=(("task=multiclass", "multiclass"), ("task=multilabel", "multilabel")),
         splits=("given", "random"),

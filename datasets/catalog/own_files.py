@@ -5,7 +5,7 @@ from ..limits import MAX_FEATURES
 from ..options import Option
 from .text import FEATURES, MIN_COUNT
 
-TEST = Option("test", None, "file of the test part")
+TEST = Option("test", None, "file of the test part", title="test part")
 KINDS = ("auto", "binary", "multiclass", "multilabel")
 
 OWN_FILES = {
@@ -21,18 +21,25 @@ OWN_FILES = {
         terms="yours",
         own=(
             TEST,
-            Option("kind", "auto", "what the labels are", choices=KINDS),
+            Option("kind", "auto", "what the labels are", choices=KINDS, title="kind of labels"),
             Option(
                 "first_index",
                 "auto",
                 "number of the first feature; auto is 0 if that occurs",
                 choices=("auto", "0", "1"),
+                title="number of the first feature",
             ),
             Option(
-                "n_features", 0, "number of features; 0: up to the last, or those that occur", 0, MAX_FEATURES
+                "n_features",
+                0,
+                "number of features; 0: up to the last, or those that occur",
+                0,
+                MAX_FEATURES,
+                title="features",
             ),
         ),
         splits=("given", "random", "none"),
+        kinds=(("kind=binary", "binary"), ("kind=multilabel", "multilabel")),
         paths=("PATH",),
     ),
     "columns": DataSetInfo(

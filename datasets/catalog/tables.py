@@ -36,7 +36,13 @@ SETS = (
         source="https://archive.ics.uci.edu/dataset/59/letter+recognition",
         terms="CC BY 4.0 (UCI)",
         own=(
-            Option("n_train", "15000", "training rows: LIBSVM's or UCI's split", choices=("15000", "16000")),
+            Option(
+                "n_train",
+                "15000",
+                "training rows: LIBSVM's or UCI's split",
+                choices=("15000", "16000"),
+                title="training rows",
+            ),
         ),
         splits=("given", "random"),
         scale=15.0,

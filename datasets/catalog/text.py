@@ -10,8 +10,16 @@ FEATURES = Option(
     "rich",
     "rich: words, affixes, shapes and neighbours; mathur: word, previous word, part of speech",
     choices=("rich", "mathur"),
+    title="kind of features",
 )
-MIN_COUNT = Option("min_count", 1, "features rarer than this in training are left out", 1, 1_000_000)
+MIN_COUNT = Option(
+    "min_count",
+    1,
+    "features rarer than this in training are left out",
+    1,
+    1_000_000,
+    title="least count of a feature",
+)
 RESEARCH = "research use with acknowledgement; copyright Reuters Ltd."
 
 SETS = (
@@ -35,6 +43,7 @@ SETS = (
                 "keep the words that say most about the nine most frequent topics; 0 keeps all",
                 0,
                 1_000_000,
+                title="top words kept",
             ),
         ),
         weighting="binary",
@@ -76,12 +85,13 @@ SETS = (
         source="http://qwone.com/~jason/20Newsgroups/",
         terms="none stated",
         own=(
-            Option("form", "w1000", "which version", choices=("w1000", "tree", "sklearn")),
+            Option("form", "w1000", "which version", choices=("w1000", "tree", "sklearn"), title="version"),
             Option(
                 "labels",
                 "auto",
                 "flat classes or leaves of a tree; auto is the tree for form=tree only",
                 choices=("auto", "flat", "tree"),
+                title="kind of labels",
             ),
         ),
         kinds=(("labels=tree", "tree"), ("labels=auto,form=tree", "tree")),
@@ -119,8 +129,10 @@ SETS = (
         source="https://www.clips.uantwerpen.be/conll2002/ner/",
         terms="research use in the context of the shared task only",
         own=(
-            Option("language", "esp", "Spanish or Dutch", choices=("esp", "ned")),
-            Option("test", "testb", "which part is the test part", choices=("testa", "testb")),
+            Option("language", "esp", "Spanish or Dutch", choices=("esp", "ned"), title="language"),
+            Option(
+                "test", "testb", "which part is the test part", choices=("testa", "testb"), title="test part"
+            ),
             FEATURES,
             MIN_COUNT,
         ),

@@ -26,7 +26,7 @@ def _toy(id: str, name: str, summary: str, description: str, start: str, *own: O
         description=description,
         source=OWN,
         terms=FREE,
-        own=(*own, Option("start", start, "where solvers start: x,y")),
+        own=(*own, Option("start", start, "where solvers start: x,y", title="start x, y")),
         penalty="none",
         measure=_measure,
     )
@@ -76,6 +76,11 @@ SETS = (
         "The maximum of linear or convex quadratic pieces, written as polynomials in x and y and apart by "
         "semicolons.",
         "1,1",
-        Option("pieces", "2x+y; -2x+y; 0.5x^2+y^2-2", "pieces in x and y, apart by semicolons"),
+        Option(
+            "pieces",
+            "2x+y; -2x+y; 0.5x^2+y^2-2",
+            "pieces in x and y, apart by semicolons",
+            title="pieces of f",
+        ),
     ),
 )

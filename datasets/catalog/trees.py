@@ -39,7 +39,16 @@ SETS = (
         "not at hand), task 2 is trained on short descriptions. Each word's counts are scaled to [0, 1].",
         source="http://lshtc.iit.demokritos.gr/",
         terms="none stated",
-        own=(Option("task", 1, "1: words of pages; 2: short descriptions for training", 1, 2),),
+        own=(
+            Option(
+                "task",
+                1,
+                "1: words of pages; 2: short descriptions for training",
+                1,
+                2,
+                title="kind of labels",
+            ),
+        ),
         weighting="counts",
         scale="minmax",
         files=(
@@ -62,7 +71,11 @@ SETS = (
         "anatomy (part=A) or direction (part=D). The tree has the nodes that occur and a common root.",
         source=f"{KU_LEUVEN} (Dimitrovski et al. 2008, ImageCLEF 2007)",
         terms="none stated",
-        own=(Option("part", "A", "anatomical or directional code", choices=("A", "D")),),
+        own=(
+            Option(
+                "part", "A", "anatomical or directional code", choices=("A", "D"), title="part of the code"
+            ),
+        ),
         scale="minmax",
         files=tuple(
             DataFile(f"imclef07/ImCLEF07{part}_{half}.arff.gz", when=f"part={part}")
@@ -82,7 +95,11 @@ SETS = (
         "emotion, topic. A label implies those above it; ancestors=0 keeps the given ones only.",
         source=f"{KU_LEUVEN} (Klimt and Yang 2004; labels by UC Berkeley)",
         terms="none stated",
-        own=(Option("ancestors", 1, "1: labels above a given one are labels too", 0, 1),),
+        own=(
+            Option(
+                "ancestors", 1, "1: labels above a given one are labels too", 0, 1, title="labels above count"
+            ),
+        ),
         files=(
             DataFile("enron_hier/Enron_corr_trainvalid.arff.gz"),
             DataFile("enron_hier/Enron_corr_test.arff.gz"),

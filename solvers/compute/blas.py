@@ -9,7 +9,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-import scipy.linalg.cython_blas  # noqa: F401  what np.dot is in kernels: only loaded libraries are limited
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
@@ -60,6 +59,9 @@ def _blas_pools() -> ThreadpoolController:
     """Find the thread pools of this process. That takes a millisecond, so they are looked for anew only
     after an import, which alone may bring one."""
     global _pools, _modules
+    # np.dot of kernels, which is loaded to be limited; here, since it is slow to import
+    import scipy.linalg.cython_blas  # noqa: F401
+
     if _pools is None or len(sys.modules) != _modules:
         _pools, _modules = ThreadpoolController(), len(sys.modules)
     return _pools

@@ -37,7 +37,7 @@ dispatcher.FunctionCache = checked_cache
 
 #: Decorator of every kernel: cached on disk, runs without the GIL, and 1/0 is inf as in IEEE 754 (the
 #: algorithms compare such values; Python's ZeroDivisionError would end a run instead).
-kernel = numba.njit(nogil=True, cache=True, error_model="numpy")
+kernel = numba.njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)
 
 
 class CompileClock(event.Listener):

@@ -23,8 +23,48 @@ class Damaged(Exception):
 
 
 class _CheckedFiles(caching.IndexDataCacheFile):
-    """The index and the data of one kernel; each file ends with the SHA-256 of what stands before it, which
-    Numba, reading only as far as it needs, does not see."""
+    """The compiled signatures of one kernel, a file each, named after the signature.
+
+    Numba numbers its files and keeps an index of them: two processes that compile different signatures at the
+    same time take the same number, and one then runs the other's code. Here a file says itself what it holds,
+    and there is no index. Each ends with the SHA-256 of what stands before it, which Numba, reading only as
+    far as it needs, does not see.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        self._save_data(self._name(key), (self._held(key), data))
+
+    def load(self, key: Any) -> Any:
+        """Return what was saved under ``key``; None if nothing was, or the source has changed since."""
+        name = self._name(key)
+        try:
+            content = Path(self._data_path(name)).read_bytes()
+        except FileNotFoundError:  # not compiled yet
+            return None
+        if hashlib.sha256(content[:-32]).digest() != content[-32:]:
+            raise Damaged
+        held, data = self._load_data(name)
+        return data if held == self._held(key) else None
+
+    def flush(self) -> None:
+        self.drop()
+
+    def drop(self) -> None:
+        """Delete all files of this kernel, as far as that is possible."""
+        with suppress(OSError):
+            for path in Path(self._cache_path).iterdir():
+                if path.name.startswith(f"{self._base}."):
+                    path.unlink(missing_ok=True)
+
+    def _held(self, key: Any) -> tuple[Any, ...]:
+        return self._version, self._source_stamp, key
+
+    def _name(self, key: Any) -> str:
+        return f"{self._base}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+
+    @property
+    def _base(self) -> str:
+        return self._index_name.removesuffix(".nbi")
 
     @contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[IO[bytes]]:
@@ -32,30 +72,6 @@ class _CheckedFiles(caching.IndexDataCacheFile):
         yield content
         with super()._open_for_write(filepath) as file:
             file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
-
-    def _load_index(self) -> dict[Any, str]:
-        self._check(self._index_path)
-        return super()._load_index()
-
-    def _load_data(self, name: str) -> Any:
-        self._check(self._data_path(name))
-        return super()._load_data(name)
-
-    def _check(self, path: str) -> None:
-        try:
-            content = Path(path).read_bytes()
-        except FileNotFoundError:  # not compiled yet
-            return
-        if hashlib.sha256(content[:-32]).digest() != content[-32:]:
-            raise Damaged
-
-    def drop(self) -> None:
-        """Delete all files of this kernel, as far as that is possible."""
-        base = self._index_name.removesuffix(".nbi")
-        with suppress(OSError):
-            for path in Path(self._cache_path).iterdir():
-                if path.name.startswith(f"{base}."):
-                    path.unlink(missing_ok=True)
 
 
 class CheckedCache(caching.FunctionCache):

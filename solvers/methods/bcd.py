@@ -30,7 +30,7 @@ REFRESH = 50
 
 def shrinking_param() -> bool:
     """Declare ``shrinking``, for both solvers."""
-    return param(True, "leave out rows that stay at zero, until the rest has converged")
+    return param(True, "leave out rows that stay at zero, until the rest has converged", title="shrinking")
 
 
 def revisit_param() -> float:
@@ -41,6 +41,7 @@ def revisit_param() -> float:
         "has converged, as the paper does",
         low=0.0,
         high=1.0,
+        title="return of shrunk rows",
     )
 
 
@@ -50,12 +51,19 @@ def rule_param() -> str:
         "min-norm",
         "violation of a row: distance to optimality, or the paper's (9), which ignores direction",
         choices=("min-norm", "paper"),
+        title="violation of a row",
     )
 
 
 def tol_param() -> float:
     """Declare ``tol``, for both solvers."""
-    return param(1e-9, "τ: violation relative to the first pass at which it ends", low=0.0, high=1.0)
+    return param(
+        1e-9,
+        "τ: violation relative to the first pass at which it ends",
+        low=0.0,
+        high=1.0,
+        title="own tolerance τ",
+    )
 
 
 class BlockCoordinateDescent(Solver):
@@ -233,20 +241,31 @@ class BCDLS(BlockCoordinateDescent):
     presets = as_printed(order="cyclic", lengthen=1.0, revisit=0.0, rule="paper")
     sums = True
 
-    order: str = param("random", "order of rows in a pass", choices=("random", "cyclic"))
+    order: str = param(
+        "random", "order of rows in a pass", choices=("random", "cyclic"), title="order of rows"
+    )
     shrinking: bool = shrinking_param()
     revisit: float = revisit_param()
-    omega: float = param(0.5, "factor of the line search ω", low=0.0, high=0.999, open_low=True)
-    sigma: float = param(0.01, "share of the promised decrease that the search asks for", low=0.0, high=0.999)
+    omega: float = param(
+        0.5, "factor of the line search ω", low=0.0, high=0.999, open_low=True, title="backtracking factor ω"
+    )
+    sigma: float = param(
+        0.01,
+        "share of the promised decrease that the search asks for",
+        low=0.0,
+        high=0.999,
+        title="decrease asked for σ",
+    )
     lengthen: float = param(
         0.8,
         "factor of 𝓛_j at rows whose first step is taken; 1 keeps the paper's 𝓛_j",
         low=0.1,
         high=1.0,
+        title="stretch of 𝓛_j",
     )
     rule: str = rule_param()
     tol: float = tol_param()
-    seed: int = param(0, "seed of the random order", low=0)
+    seed: int = param(0, "seed of the random order", low=0, title="random seed")
 
     def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
         return active if self.order == "cyclic" else np.random.default_rng([self.seed, n]).permutation(active)
@@ -268,7 +287,7 @@ class BCDCST(BlockCoordinateDescent):
     revisit: float = revisit_param()
     rule: str = rule_param()
     tol: float = tol_param()
-    seed: int = param(0, "seed of the random features", low=0)
+    seed: int = param(0, "seed of the random features", low=0, title="random seed")
 
     def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
         return np.random.default_rng([self.seed, n]).choice(active, active.size)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from ..parts.linesearch import Found, unsearched
 from ..problems.optimality import Knows
 from ..problems.point import Point
 from .iterate import Ending, Iterate
+from .quasi_newton import Progress, SubLBFGS
 from .solver import Solver
 
 if TYPE_CHECKING:
@@ -21,6 +24,15 @@ if TYPE_CHECKING:
 
 #: Share of |f| of a gap that is no more than rounding.
 ROUNDING = 1e-14
+
+
+class Start(NamedTuple):
+    """Where a bundle method takes over: the best point, the number of iterates so far, and what is proved to
+    be below f*."""
+
+    best: Point
+    n: int = 0
+    bound: float = -math.inf
 
 
 class Bundle(Solver):
@@ -43,13 +55,13 @@ class Bundle(Solver):
         least = problem.loss.least * problem.scale * problem.loss.n_instances
         if np.isfinite(least):
             cuts.add(np.zeros(problem.size), least)
-        best = problem.at(w0)
+        best, n, proved = yield from self.start(problem, w0, cuts)
         cuts.add(*cut(best))
-        found, n = None, 0
+        found, phase = None, "cuts" if n else None
         while True:
             w, bound = cuts.minimize()
-            f, gap = best.objective, max(best.objective - bound, 0.0)
-            seen = {"found": found, "dual_gap": gap, "live": {"cuts": cuts}}
+            f, gap = best.objective, max(best.objective - max(bound, proved), 0.0)
+            seen = {"found": found, "dual_gap": gap, "phase": phase, "live": {"cuts": cuts}}
             yield Iterate.at(best, n, inner_iterations=len(cuts), **seen)
             if gap <= ROUNDING * abs(f):
                 return Ending("converged", f"f is above the minimum of the model by {gap:.3g}")
@@ -59,6 +71,12 @@ class Bundle(Solver):
                 continue
             if not cuts.add(*cut(problem.at(w))):  # the model is exact where it is least
                 return Ending("stalled", f"the next cut is there already; the gap is {gap:.3g}")
+
+    def start(self, problem: Problem, w0: np.ndarray | None, cuts: Cuts) -> Generator[Iterate, None, Start]:
+        """Yield the iterates of another method that goes first, if any, and add cuts from there; return where
+        it leads."""
+        yield from ()
+        return Start(problem.at(w0))
 
     def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:
         """Go from the best point towards the minimum ``w`` of the model; return the outcome with the point
@@ -76,7 +94,12 @@ def cut(point: Point) -> tuple[np.ndarray, float]:
 
 def max_cuts_param() -> int:
     """Declare ``max_cuts``, for all bundle methods."""
-    return param(200, "cuts from which on those without weight for 50 iterations are dropped", low=2)
+    return param(
+        200,
+        "cuts from which on those without weight for 50 iterations are dropped",
+        low=2,
+        title="cuts kept, at most",
+    )
 
 
 @dataclass(frozen=True)
@@ -99,7 +122,12 @@ class BMRM(Bundle):
 @dataclass(frozen=True)
 class LsBMRM(Bundle):
     """An exact search from the best point w_b towards the minimum w_t of the model, of any length, then a cut
-    at w_b + μ(w_t - w_b) with the new w_b. (μ = 1 cuts where BMRM does.)"""
+    at w_b + μ(w_t - w_b) with the new w_b. (μ = 1 cuts where BMRM does.)
+
+    With ``warm="sublbfgs"`` subL-BFGS goes first, until f falls little: the combination of subgradients that
+    gave each of its directions makes a cut, and cutting planes go on from its last point, with the newest of
+    these. (Yu et al., section 9: one method is fast early, the other has a bound and is fast late.)
+    """
 
     id = "ls-bmrm"
     name = "ls-BMRM"
@@ -107,8 +135,45 @@ class LsBMRM(Bundle):
     paper = "Yu et al. 2010, section 8; Franc and Sonnenburg 2009"
     needs = Trait.RIDGE | Trait.SLOPES
 
-    mu: float = param(0.1, "μ: share of the way to the model's minimum at which it cuts", low=0.0, high=1.0)
+    mu: float = param(
+        0.1,
+        "μ: share of the way to the model's minimum at which it cuts",
+        low=0.0,
+        high=1.0,
+        title="place of the cut μ",
+    )
     max_cuts: int = max_cuts_param()
+    warm: str = param(
+        "none", "method that goes first", choices=("none", "sublbfgs"), title="method that goes first"
+    )
+    switch: float = param(
+        1e-2,
+        "cutting planes take over where f fell by less than this share in 5 iterations",
+        low=0.0,
+        title="switch to cuts",
+    )
+
+    @property
+    def dense_vectors(self) -> int:
+        return super().dense_vectors + (SubLBFGS().dense_vectors if self.warm == "sublbfgs" else 0)
+
+    def start(self, problem: Problem, w0: np.ndarray | None, cuts: Cuts) -> Generator[Iterate, None, Start]:
+        if self.warm == "none":
+            return (yield from super().start(problem, w0, cuts))
+        collected: deque[tuple[np.ndarray, float]] = deque(maxlen=self.max_cuts // 2)
+        progress, ridge = Progress(0.0), problem.penalty.ridge
+        for it in SubLBFGS(stagnation=0.0).iterate(problem, w0):
+            it.phase = "warm"
+            yield it
+            point = it.point
+            a = it.direction.combination - ridge * point.w
+            collected.append((a, point.loss - float(a @ point.w)))
+            progress.gap(point.objective, math.inf)
+            if progress.fell() <= self.switch * abs(point.objective):
+                break
+        for a, b in collected:
+            cuts.add(a, b)
+        return Start(point, it.iteration + 1, point.objective - it.dual_gap)
 
     def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:
         line = problem.line(best, w - best.w)

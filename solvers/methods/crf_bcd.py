@@ -44,11 +44,13 @@ class CRFBlockCoordinateDescent(Solver):
     name = "CRF-BCD"
     summary = "coordinate descent over the weights of one feature at a time"
     paper = "Sokolovska et al. 2010; Zhong et al. 2014, section 6"
-    needs = Trait.SMOOTH | Trait.DIAGONAL_HESSIAN | Trait.SEPARABLE
+    needs = Trait.SMOOTH | Trait.DIAGONAL_HESSIAN | Trait.SAMPLES | Trait.SEPARABLE
     presets = as_printed(shrinking=False, damping=True)
 
-    shrinking: bool = param(True, "leave out weights that stay at zero, in epochs")
-    damping: bool = param(False, "damp the curvature instead of searching along the step")
+    shrinking: bool = param(True, "leave out weights that stay at zero, in epochs", title="shrinking")
+    damping: bool = param(
+        False, "damp the curvature instead of searching along the step", title="damped curvature"
+    )
     beta: float = beta_param()
     sigma: float = sigma_param()
     cooling_start: float = cooling_start_param()

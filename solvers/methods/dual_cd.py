@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..declare import Trait, param
+from ..declare import Trait, as_printed, param
 from ..problems.optimality import Knows
 from ..problems.scores import Scores
 from .dual_kernels import binary_pass, multiclass_pass, shuffle
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Entries of X times outputs that one kernel call handles: 5 to 20 ms.
 CHUNK = 1_000_000
+#: Features up to which they are numbered by 16 bits: rows then take half the room in the cache.
+SHORT = 2**16
 #: Violation of the dual's conditions, in units of the margin, that is no more than rounding.
 ROUNDING = 1e-13
 
@@ -35,11 +37,13 @@ class DualCD(Solver):
     number is left of p_i, β_i in [0, 1], w = (s/λ) Σ_i β_i y_i x_i, and the step is a clipped Newton step
     (Hsieh et al., Algorithm 1). Samples are taken in a new random order in each pass.
 
-    With ``shrinking`` a variable at its bound is left out when its gradient points outwards by more than any
-    violation of the pass before (Hsieh et al., section 3.2). All come back, and an epoch begins, when the
+    With ``shrinking`` a variable at its bound is left out when its gradient points outwards by more than the
+    share ``slack`` of the largest violation of the pass before. (1 in Hsieh et al., section 3.2; less leaves
+    variables out sooner, and more of them by mistake.) All come back, and an epoch begins, when the
     violations of the rest have fallen to ε_s; ε_s is ``cooling_start`` at first, and falls by the factor
     ``cooling`` from epoch to epoch. The working set counts dual variables: samples, or pairs of a sample and
-    a label. D is a lower bound of f*, so that every iterate has a proved gap.
+    a label, and ``returned`` those that were left out when the epoch before ended, and are inside their
+    bounds after the first pass over all. D is a lower bound of f*, so that every iterate has a proved gap.
 
     A start ``w0`` gives β by its margins: 1 for samples that lack some, 0 for the others.
     """
@@ -50,11 +54,21 @@ class DualCD(Solver):
     paper = "Hsieh et al. 2008; Keerthi et al. 2008; Yu et al. 2010, section 8"
     needs = Trait.RIDGE | Trait.DUAL_COORDINATES
     knows = Knows(violation=False, dual_gap=True)
+    presets = as_printed(slack=1.0)
 
-    shrinking: bool = param(True, "leave out dual variables that stay at a bound, until the rest converged")
+    shrinking: bool = param(
+        True, "leave out dual variables that stay at a bound, until the rest converged", title="shrinking"
+    )
+    slack: float = param(
+        0.3,
+        "share of the violation by which a gradient points outwards to leave",
+        low=0.0,
+        high=1.0,
+        title="shrinking slack",
+    )
     cooling_start: float = cooling_start_param()
     cooling: float = cooling_param()
-    seed: int = param(0, "seed of the random orders", low=0)
+    seed: int = param(0, "seed of the random orders", low=0, title="random seed")
 
     @property
     def dense_vectors(self) -> int:
@@ -68,71 +82,102 @@ class DualCD(Solver):
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = np.random.default_rng(self.seed).integers(1, 2**63, 1, dtype=np.uint64)
         dual = _Binary(problem, w0) if problem.loss.n_outputs == 1 else _Multiclass(problem, w0)
-        target, epoch, n, events = self.cooling_start, 0, 0, ()
-        yield _seen(dual, 0, epoch=0, working_set=dual.size, events=("epoch-start",))
+        shrink = self.slack if self.shrinking else np.inf
+        target, epoch, n, missed = self.cooling_start, 0, 0, None
+        yield _seen(dual, 0, dual.keep, epoch=0, events=("epoch-start",))
         while True:
-            n, active, whole = n + 1, dual.size, dual.whole
-            violation = dual.run(state, self.shrinking)
-            yield _seen(dual, n, epoch=epoch, working_set=active, events=events)
-            if whole and violation <= ROUNDING:
+            visited, n, known = dual.keep.copy(), n + 1, {"epoch": epoch}
+            violation = dual.run(state, shrink)
+            if missed is not None:
+                known["events"] = ("epoch-start",)
+                known["returned"] = int(np.count_nonzero(missed & dual.inside()))
+            missed = None
+            yield _seen(dual, n, visited, **known)
+            if visited.all() and violation <= ROUNDING:
                 return Ending("converged", f"no dual variable violated by more than {violation:.3g}")
-            events = ()
             if violation <= max(target, ROUNDING):
                 target *= self.cooling
-                if not dual.whole:
-                    epoch, events = epoch + 1, ("epoch-start",)
+                if not dual.keep.all():
+                    epoch, missed = epoch + 1, ~dual.keep
                     dual.activate()
 
 
-def _seen(dual: _Dual, n: int, **known: object) -> Iterate:
-    """Return the iterate; whoever records it computes the objective, off the solver's clock, and with the
-    bound the gap."""
-    return Iterate(n, w=dual.w, ls_kind="none", live={"bound": dual.bound}, **known)
+def _seen(dual: _Dual, n: int, visited: np.ndarray, **known: object) -> Iterate:
+    """Return the iterate after a pass over the variables ``visited``; whoever records it computes the
+    objective, off the solver's clock, and with the bound the gap."""
+    variables = DualVariables(visited, dual)
+    live = {"bound": dual.bound, "variables": variables}
+    return Iterate(n, w=dual.w, ls_kind="none", working_set=len(variables), live=live, **known)
+
+
+class DualVariables:
+    """The dual variables that a pass visited, for observers: by their place among all, row by row."""
+
+    of = "dual variables"
+
+    def __init__(self, visited: np.ndarray, dual: _Dual) -> None:
+        self._visited, self._dual = visited, dual
+        self.size = visited.size
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._visited))
+
+    @property
+    def full(self) -> bool:
+        """Tell whether all were visited."""
+        return len(self) == self.size
+
+    @property
+    def coordinates(self) -> np.ndarray:
+        """List those visited, ascending."""
+        return np.flatnonzero(self._visited)
+
+    def support(self, w: np.ndarray) -> np.ndarray:
+        """List those inside their bounds, ascending."""
+        return np.flatnonzero(self._dual.inside())
 
 
 class _Dual:
     """Weights, dual variables, and which of these are not left out (``keep``).
 
-    A subclass gives the ``shape`` of its dual variables, the samples with a variable that is not left out,
+    A subclass gives its dual ``variables``, a row a sample, ``active`` (which samples have one to visit),
     ``visit`` (a part of a pass) and ``value`` (the linear part of D).
     """
 
-    shape: tuple[int, ...]
+    variables: np.ndarray
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.w = problem, np.zeros(problem.size)
         self.rows = problem.design.by_rows()
+        if problem.design.n_features <= SHORT:
+            self.rows = self.rows._replace(features=self.rows.features.astype(np.uint16))
         #: s/λ
         self.ratio = problem.scale / problem.penalty.ridge
         self.activate()
 
     def activate(self) -> None:
         """Bring all dual variables back, to be looked at once before any is left out again."""
-        self.keep = np.ones(self.shape, dtype=np.bool_)
+        self.keep = np.ones(self.variables.shape, dtype=np.bool_)
+        self.samples = np.arange(len(self.keep))
         #: how far gradients pointed to either side in the pass before
         self.range = -np.inf, np.inf
 
-    @property
-    def size(self) -> int:
-        """Count the dual variables that are not left out."""
-        return int(np.count_nonzero(self.keep))
-
-    @property
-    def whole(self) -> bool:
-        """Tell whether no dual variable is left out."""
-        return self.size == self.keep.size
+    def inside(self) -> np.ndarray:
+        """Tell for each dual variable whether it is strictly inside its bounds, 0 and 1."""
+        return (self.variables > 0.0) & (self.variables < 1.0)
 
     @property
     def bound(self) -> float:
         """Return D, a lower bound of f*."""
         return self.problem.scale * self.value() - 0.5 * self.problem.penalty.ridge * float(self.w @ self.w)
 
-    def run(self, state: np.ndarray, shrinking: bool) -> float:
-        """Make a pass; return how far apart the gradients were that ought to be equal."""
-        design, order = self.problem.design, self.samples()
+    def run(self, state: np.ndarray, slack: float) -> float:
+        """Make a pass, and leave out what points outwards by more than the share ``slack`` of the pass
+        before; return how far apart the gradients were that ought to be equal."""
+        design, order = self.problem.design, self.samples
         shuffle(order, state)
         size = max(1, CHUNK * design.n_rows // max(design.nnz * design.n_outputs, 1))
-        bounds = self.range if shrinking else (-np.inf, np.inf)
+        bounds = slack * self.range[0], slack * self.range[1]
         least, most = 0.0, 0.0
         for lo in range(0, order.size, size):
             low, high, touched = self.visit(order[lo : lo + size], bounds)
@@ -141,11 +186,12 @@ class _Dual:
             self.problem.pulse()
         # nothing is left out by a bound that no gradient has come near
         self.range = least or -np.inf, most or np.inf
+        self.samples = order[self.active(order)]
         return most - least
 
-    def samples(self) -> np.ndarray:
-        """Return the samples with a dual variable that is not left out."""
-        raise TypeError(f"{type(self).__name__} does not define samples")
+    def active(self, samples: np.ndarray) -> np.ndarray:
+        """Tell for each of these samples whether it has a dual variable to visit."""
+        raise TypeError(f"{type(self).__name__} does not define active")
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
         """Take the samples of ``order`` in turn; return the least and the largest gradient, and the entries
@@ -162,9 +208,8 @@ class _Binary(_Dual):
 
     def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
         self.y = problem.loss.labels.astype(np.float64)
-        self.shape = self.y.shape
+        self.variables = self.beta = np.zeros(self.y.size)
         super().__init__(problem)
-        self.beta = np.zeros(self.shape)
         with np.errstate(divide="ignore"):
             self.newton = 1.0 / (self.ratio * self.rows.squared_norms())
         if w0 is not None:
@@ -172,8 +217,8 @@ class _Binary(_Dual):
             weights = (self.ratio * self.beta * self.y)[:, None]
             self.w = problem.design.adjoint(Scores(weights, np.zeros(0)))
 
-    def samples(self) -> np.ndarray:
-        return np.flatnonzero(self.keep)
+    def active(self, samples: np.ndarray) -> np.ndarray:
+        return self.keep[samples]
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
         return binary_pass(
@@ -189,21 +234,20 @@ class _Multiclass(_Dual):
 
     def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
         self.y, self.costs = problem.loss.labels, problem.loss.label_costs
-        self.shape = self.y.size, problem.loss.n_outputs
+        self.variables = self.P = np.zeros((self.y.size, problem.loss.n_outputs))
         super().__init__(problem)
         self.squares, each = self.rows.squared_norms(), np.arange(self.y.size)
         worst = self.y
         if w0 is not None:
             worst = np.argmax(problem.at(w0).scores.Z + self.costs[self.y], axis=1)
-        self.P = np.zeros(self.shape)
         self.P[each, worst] = 1.0
         if w0 is not None:
             moved = -self.ratio * self.P
             moved[each, self.y] += self.ratio
             self.w = problem.design.adjoint(Scores(moved, np.zeros(0)))
 
-    def samples(self) -> np.ndarray:
-        return np.flatnonzero(self.keep.sum(axis=1) > 1)
+    def active(self, samples: np.ndarray) -> np.ndarray:
+        return self.keep[samples].sum(axis=1) > 1
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
         W, _ = self.problem.design.split(self.w)

@@ -85,7 +85,11 @@ class FISTALS(FISTA):
     needs = Trait.SMOOTH | Trait.PROX
 
     beta: float = step_factor_param()
-    restart: bool = param(False, "forget the momentum when it points uphill (O'Donoghue and Candès)")
+    restart: bool = param(
+        False,
+        "forget the momentum when it points uphill (O'Donoghue and Candès)",
+        title="restart of the momentum",
+    )
     tol: float = tol_param()
 
     def _start(self, problem: Problem, x: Point) -> float:
@@ -106,7 +110,11 @@ class FISTACST(FISTA):
     presets = as_printed(constant="paper")
 
     constant: str = constant_param()
-    restart: bool = param(False, "forget the momentum when it points uphill (O'Donoghue and Candès)")
+    restart: bool = param(
+        False,
+        "forget the momentum when it points uphill (O'Donoghue and Candès)",
+        title="restart of the momentum",
+    )
     tol: float = tol_param()
 
     def _start(self, problem: Problem, x: Point) -> float:

@@ -48,8 +48,8 @@ class FOBOS(Solver):
     needs = Trait.SAMPLES | Trait.GROUP_SEPARABLE
     knows = Knows(violation=False, dual_gap=False)
 
-    eta0: float = param(0.0, "first step η0; 0 chooses it on held-out data", low=0.0)
-    seed: int = param(0, "seed of the permutations", low=0)
+    eta0: float = param(0.0, "first step η0; 0 chooses it on held-out data", low=0.0, title="first step η₀")
+    seed: int = param(0, "seed of the permutations", low=0, title="random seed")
 
     @property
     def dense_vectors(self) -> int:
@@ -174,7 +174,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
     """Take steps t + 1, t + 2, ... for the instances of ``order``; return the sum of all lengths, and the
     entries of X touched. ``place`` (all -1) is work space."""
     starts, features, values = rows
-    code, offsets, y, parents, leaves, margins = instances
+    code, offsets, y, tree, margins = instances
     m, width, touched = W.shape[1], y.size // offsets[-1], 0
     G_tail = np.zeros(tail.size)
     transitions = tail.reshape((-1, m))
@@ -192,7 +192,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
                     settle_row(W, j, t, eta0, length, settled)
                 for c in range(m):
                     Z[row - lo, c] += x * W[j, c]
-        residual_of(code, Z, tail, y[lo * width : hi * width], parents, leaves, margins, G, G_tail)
+        residual_of(code, Z, tail, y[lo * width : hi * width], tree, margins, G, G_tail)
         t += 1
         eta = eta0 / np.sqrt(t)
         length += eta

@@ -24,6 +24,7 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 LIVE = {
     "point": "Point at w, with what the solver has computed there",
     "active": "WorkingSet that the weights were confined to; left out by solvers that have none",
+    "variables": "set of variables that the solver kept to, where they are not the weights: `of` says what",
     "gradient": "gradient of the smooth part, an entry a member of the working set",
     "memory": "PairMemory: the pairs (s, y)",
     "line": "Search that led here, or of many the longest",
@@ -31,6 +32,7 @@ LIVE = {
     "bound": "lower bound of f*, from which a run that computes the objective has the dual gap",
     "direction": "Direction found here, along which the next step goes: the subgradients it was made of",
     "inverse": "Inverse: the estimate of the inverse Hessian, by its products",
+    "clusters": "Clusters of the weights that this phase goes by, or that were made last",
     "shrinking": "ShrinkTest: which weights were tested, and the bound they were held against",
 }
 
@@ -62,16 +64,16 @@ class Iterate:
     nnz: int = count("non-zero weights", "non-zeros")
     nnz_rows: int = count("features with a non-zero weight", "rows")
     working_set: int = count("weights the solver works on")
-    returned: int = count("variables back that shrinking had missed")
-    step: float = number("accepted step t")
-    ls_trials: int = count("trials of the line search")
+    returned: int = count("variables back that shrinking had missed", "variables back")
+    step: float = number("accepted step t", "step t")
+    ls_trials: int = count("trials of the line search", "trials")
     ls_kind: str | None = word("kind of line search")
-    memory_pairs: int = count("L-BFGS pairs held")
-    gamma: float = number("scaling γ of the first matrix")
-    curvature: float = number("curvature sᵀy of the newest pair")
+    memory_pairs: int = count("L-BFGS pairs held", "pairs held")
+    gamma: float = number("scaling γ of the first matrix B₀", "scaling γ")
+    curvature: float = number("curvature sᵀy of the newest pair", "curvature sᵀy")
     inner_iterations: int = count("inner iterations")
     clusters: int = count("clusters")
-    crossovers: int = count("weights that changed cluster")
+    crossovers: int = count("weights that changed cluster", "crossovers")
     dual_gap: float = number("dual gap")
     events: tuple[str, ...] = words("events")
 

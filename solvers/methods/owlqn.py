@@ -1,17 +1,21 @@
-"""Orthant-wise limited-memory quasi-Newton: Andrew and Gao, ICML 2007."""
+"""Orthant-wise limited-memory quasi-Newton: Andrew and Gao, ICML 2007, and its variant of Yu et al. 2010."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..declare import Trait, param
-from ..parts.linesearch import Found, Search, Trial, backtrack, decreases
+from ..declare import Trait, as_printed, param
+from ..parts.direction import Direction, descent_direction
+from ..parts.linesearch import ROUNDING, Found, Search, Trial, backtrack, decreases
 from ..parts.memory import PairMemory
+from .estimates import LimitedMemory
 from .iterate import NAN, Ending, Iterate
+from .quasi_newton import WINDOW, Progress, epsilon_param, kmax_param
 from .solver import Solver
 from .usual import beta_param
 
@@ -19,14 +23,31 @@ if TYPE_CHECKING:
     from ..problems.point import Point
     from ..problems.problem import Problem
 
+#: Units of rounding of f which a first step promises that is next to the minimum.
+NEAR = 1e4
+
+
+class Heading(NamedTuple):
+    """Where a step goes: along ``d``, inside the orthant that has the signs ``orthant`` (0: the weight stays
+    zero). ``v`` is the subgradient that decreases are promised by, and ``found`` what Algorithm 2 made."""
+
+    d: np.ndarray
+    orthant: np.ndarray
+    v: np.ndarray
+    found: Direction | None = None
+
 
 @dataclass(frozen=True)
-class OWLQN(Solver):
+class OWLQN(LimitedMemory, Solver):
     """L-BFGS inside the orthant that the pseudo-gradient points to, with a projected backtracking search.
 
     The decrease is tested on the displacement after projection, f(w⁺) <= f(w) + σ ◇ᵀ(w⁺ - w), as in the
     paper. The first step tries t = 1/‖◇‖₂ and backs off by 0.1, as the authors' program does. Pairs are
     those of the smooth part alone.
+
+    With ``subgradient="random"`` a random subgradient takes the place of the pseudo-gradient ◇, which is the
+    shortest one, in all of this: at each weight that is zero λu, u uniform in [-1, 1], is the penalty's share
+    (Yu et al. 2010, section 8.4).
     """
 
     id = "owl-qn"
@@ -35,35 +56,53 @@ class OWLQN(Solver):
     paper = "Andrew and Gao 2007; Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.SEPARABLE
 
-    memory: int = param(10, "pairs (s, y) kept", low=1, high=1000)
+    memory: int = param(10, "pairs (s, y) kept", low=1, high=1000, title="pairs kept m")
     beta: float = beta_param()
-    sigma: float = param(1e-4, "share of the promised decrease asked for", low=0.0, high=0.5)
+    sigma: float = param(
+        1e-4, "share of the promised decrease asked for", low=0.0, high=0.5, title="decrease asked for σ"
+    )
+    subgradient: str = param(
+        "shortest",
+        "subgradient it goes by: the shortest (the pseudo-gradient), or a random one",
+        choices=("shortest", "random"),
+        title="choice of subgradient",
+    )
+    stagnation: float = param(
+        0.0,
+        "end where f fell by less than this share in 5 iterations (0: never)",
+        low=0.0,
+        high=1.0,
+        title="end at stagnation",
+    )
+    seed: int = param(0, "seed of random subgradients", low=0, title="random seed")
 
     @property
     def dense_vectors(self) -> int:
-        return 2 * self.memory + 8
+        return 2 + super().dense_vectors
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        penalty, memory = problem.penalty, PairMemory(self.memory, problem.pulse)
+        rng, memory, progress = np.random.default_rng(self.seed), self._inverse(problem), Progress(0.0)
         point = problem.at(w0)
         found, known, n = None, {}, 0
         while True:
-            w, g = point.w, point.gradient()
-            v = problem.vector(penalty.subgradient, w, g)  # the pseudo-gradient ◇ of f
-            violation = point.violation()
-            seen = {"found": found, "memory": memory, "live": {"gradient": g}}
-            yield Iterate.at(point, n, violation=violation, **seen, **known)
-            if violation <= problem.noise:
-                return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
+            w, g, violation = point.w, point.gradient(), point.violation()
+            v = self._subgradient(point, rng)
+            heading = self._heading(point, v, memory)
+            live = {"gradient": g}
+            if heading.found is not None:
+                known["inner_iterations"], live["direction"] = heading.found.steps, heading.found
+            yield Iterate.at(point, n, violation=violation, found=found, memory=memory, live=live, **known)
+            progress.gap(point.objective, math.inf)
+            if ending := self._ending(point, violation, progress):
+                return ending
 
-            orthant = problem.vector(lambda w, v: np.sign(np.where(w != 0.0, w, -v)), w, v)
-            found, events = self._search(problem, point, memory, v, orthant), ()
+            found, events = self._search(point, heading, memory), ()
             if found.t == 0.0 and len(memory):
                 memory.clear()
-                failed, found = found, self._search(problem, point, memory, v, orthant)
+                failed, found = found, self._search(point, self._heading(point, v, memory), memory)
                 found, events = found._replace(trials=failed.trials + found.trials), ("memory-cleared",)
             if found.t == 0.0:
-                return Ending("stalled", "no step in the orthant decreases the objective beyond rounding")
+                return Ending("stalled", self._no_step())
             s = problem.vector(np.subtract, found.point.w, w)
             y = problem.vector(np.subtract, found.point.gradient(), g)
             curvature = memory.push(s, y)
@@ -74,19 +113,54 @@ class OWLQN(Solver):
                 "events": (*events, "curvature-skipped") if curvature is None else events,
             }
 
-    def _search(
-        self, problem: Problem, point: Point, memory: PairMemory, v: np.ndarray, orthant: np.ndarray
-    ) -> Found[Point]:
-        """Backtrack along the projected path w(t) = P(w + t d), d = -H v aligned with -v.
+    def _subgradient(self, point: Point, rng: np.random.Generator) -> np.ndarray:
+        """Return the subgradient of f that the method goes by."""
+        problem, penalty = point.problem, point.problem.penalty
+        if self.subgradient == "shortest":
+            return problem.vector(penalty.subgradient, point.w, point.gradient())
 
-        Without an ℓ1 part there are no kinks, hence no orthants: it is the path of L-BFGS.
-        """
-        kinks = problem.penalty.l1 > 0.0
+        def drawn(w: np.ndarray, g: np.ndarray) -> np.ndarray:
+            return g + penalty.l1 * np.where(w != 0.0, np.sign(w), rng.uniform(-1.0, 1.0, w.size))
+
+        return problem.vector(drawn, point.w, point.gradient())
+
+    def _heading(self, point: Point, v: np.ndarray, memory: PairMemory) -> Heading:
+        """Return d = -H v aligned with -v, in the orthant that -v points to. Without an ℓ1 part there are no
+        kinks, hence no orthants: it is the direction of L-BFGS."""
+        problem, kinks = point.problem, point.problem.penalty.l1 > 0.0
 
         def direction(Hv: np.ndarray, v: np.ndarray) -> np.ndarray:
             return np.where(Hv * v <= 0.0, 0.0, -Hv) if kinks else -Hv
 
         d = problem.vector(direction, memory.inverse_product(v), v)
+        return Heading(d, problem.vector(_signs, point.w, -v), v)
+
+    def _ending(self, point: Point, violation: float, progress: Progress) -> Ending | None:
+        """Say why the run ends at this iterate; None if it does not."""
+        if violation <= point.problem.noise:
+            return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
+        if self.stagnation and progress.fell() <= self.stagnation * abs(point.objective):
+            share = f"less than {self.stagnation:g} of itself in {WINDOW} iterations"
+            return Ending("stalled", f"f fell by {share}")
+        return None
+
+    def _no_step(self) -> str:
+        """Say that no step was found."""
+        said = "no step in the orthant decreases the objective beyond rounding"
+        if self.subgradient == "random":
+            said += "; the orthant that a random subgradient points to need not have a point lower down"
+        return said
+
+    def _search(self, point: Point, heading: Heading, memory: PairMemory) -> Found[Point]:
+        """Backtrack along the projected path w(t) = P(w + t d)."""
+        problem, (d, orthant, v, found) = point.problem, heading
+        kinks = problem.penalty.l1 > 0.0
+        search = Search(point.objective, d, active=None if kinks else problem.design.working_set())
+        if found is not None and not found.descends:
+            return Found(None, 0.0, search, 0)
+        first, beta = (1.0, self.beta) if len(memory) else (1.0 / np.linalg.norm(d), 0.1)
+        rounding = ROUNDING * abs(point.objective)
+        near = -first * problem.total(np.dot, v, d) <= NEAR * rounding
 
         def attempt(t: float) -> Trial[Point]:
             def ahead(w: np.ndarray, d: np.ndarray, orthant: np.ndarray) -> np.ndarray:
@@ -96,9 +170,66 @@ class OWLQN(Solver):
             new = problem.moved(point, problem.vector(ahead, point.w, d, orthant))
             slope = problem.total(lambda v, new, w: v @ (new - w), v, new.w, point.w)
             bound = self.sigma * slope
-            accepted = decreases(new.objective, point.objective, bound)
+            # next to the minimum no step promises more than rounding; elsewhere one so short that it does not
+            # would pass along any direction
+            accepted = (near or -slope > rounding) and decreases(new.objective, point.objective, bound)
             return Trial(new, new.objective, point.objective + bound, accepted)
 
-        t, beta = (1.0, self.beta) if len(memory) else (1.0 / np.linalg.norm(v), 0.1)
-        search = Search(point.objective, d, active=None if kinks else problem.design.working_set())
-        return backtrack(attempt, search, t, beta=beta, max_trials=40)
+        return backtrack(attempt, search, first, beta=beta, max_trials=40)
+
+
+@dataclass(frozen=True)
+class OWLQNStar(OWLQN):
+    """OWL-QN that finds its direction p by Algorithm 2 of Yu et al. 2010, for the matrix B of L-BFGS.
+
+    p is not aligned with a subgradient: it descends whichever the algorithm starts from. The orthant is that
+    of w + tp for a small t, and a decrease is promised by the subgradient that is steepest along p.
+    Algorithm 2 comes near the best direction like 1/ε and gives no p with zeros, so that the method comes
+    within some 1e-5 of the minimum, with more weights that are not zero. The paper ends it where f fell by
+    less than 5e-5 in 5 iterations, which may be 2e-3 above the minimum.
+    """
+
+    id = "owl-qn-star"
+    name = "OWL-QN*"
+    summary = "OWL-QN with directions that descend whichever subgradient it is given"
+    paper = "Yu et al. 2010, sections 7.1 and 8.4"
+    presets = as_printed(stagnation=5e-5)
+
+    stagnation: float = param(
+        1e-6,
+        "end where f fell by less than this share in 5 iterations (0: never)",
+        low=0.0,
+        high=1.0,
+        title="end at stagnation",
+    )
+    epsilon: float = epsilon_param()
+    kmax: int = kmax_param()
+
+    @property
+    def dense_vectors(self) -> int:
+        return 6 + super().dense_vectors
+
+    def _heading(self, point: Point, v: np.ndarray, memory: PairMemory) -> Heading:
+        w, g, l1 = point.w, point.gradient(), point.problem.penalty.l1
+
+        def sup(p: np.ndarray) -> tuple[np.ndarray, float]:
+            steepest = steepest_subgradient(w, g, l1, p)
+            return steepest, float(steepest @ p)
+
+        found = descent_direction(v, memory, sup, epsilon=self.epsilon, kmax=self.kmax)
+        return Heading(found.p, _signs(w, found.p), sup(found.p)[0], found)
+
+    def _no_step(self) -> str:
+        return "no step along a direction that Algorithm 2 finds decreases the objective beyond rounding"
+
+
+def steepest_subgradient(w: np.ndarray, g: np.ndarray, l1: float, p: np.ndarray) -> np.ndarray:
+    """Return the subgradient of f that has the largest product with p, for the gradient ``g`` of the smooth
+    part and ``l1`` ‖w‖₁; where both w and p are zero, the shortest one."""
+    signs = _signs(w, p)
+    return g + np.where(signs != 0.0, l1 * signs, np.clip(-g, -l1, l1))
+
+
+def _signs(w: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Return the signs of w + td for a small t."""
+    return np.sign(np.where(w != 0.0, w, d))

@@ -35,7 +35,13 @@ class ProxGD(Solver):
     needs = Trait.SMOOTH | Trait.PROX
 
     beta: float = step_factor_param()
-    growth: float = param(1.2, "factor of the step tried first in the next iteration", low=1.0, high=10.0)
+    growth: float = param(
+        1.2,
+        "factor of the step tried first in the next iteration",
+        low=1.0,
+        high=10.0,
+        title="growth of the first trial",
+    )
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         point = problem.at(w0)

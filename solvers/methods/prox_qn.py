@@ -68,33 +68,58 @@ class ProxQN(Solver):
         **{"gamma": "ys/ss", "gamma0": 1.0, "diagonal": "off", "shrink_first": "off"},
     )
 
-    memory: int | str = param(30, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",))
-    shrinking: bool = param(True, "confine iterations to a working set that shrinks within an epoch")
+    memory: int | str = param(
+        30, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",), title="pairs kept m"
+    )
+    shrinking: bool = param(
+        True, "confine iterations to a working set that shrinks within an epoch", title="shrinking"
+    )
     shrink_first: str = param(
         "auto",
         "shrink before the first iteration too, with M̂ the violation at w0; auto: above 10 million weights",
         choices=("auto", "on", "off"),
+        title="shrinking before the first step",
     )
-    max_inner: int = param(30, "most sweeps of coordinate descent over the inner problem", low=1, high=10_000)
+    max_inner: int = param(
+        30,
+        "most sweeps of coordinate descent over the inner problem",
+        low=1,
+        high=10_000,
+        title="inner sweeps, at most",
+    )
     balance: str = param(
         "work",
         "fewer sweeps on large working sets: ⌊d/|A|⌋ (size), or more while they cost less than the rest",
         choices=("work", "size", "off"),
+        title="sweeps on large sets",
     )
-    order: str = param("cyclic", "order of coordinates in a sweep", choices=("cyclic", "random"))
+    order: str = param(
+        "cyclic", "order of coordinates in a sweep", choices=("cyclic", "random"), title="order of weights"
+    )
     beta: float = beta_param()
     sigma: float = sigma_param()
-    gamma: str = param("y/s", "scaling of B₀ from the newest pair", choices=("ys/ss", "y/s", "yy/sy"))
+    gamma: str = param(
+        "y/s",
+        "scaling of B₀ from the newest pair",
+        choices=("ys/ss", "y/s", "yy/sy"),
+        title="scaling γ of B₀",
+    )
     diagonal: str = param(
         "auto",
         "B₀ = γD, D = h^½ by the Hessian's diagonal h; off: γI; auto: where h spreads over more than 100",
         choices=("auto", "on", "off"),
+        title="diagonal D of B₀",
     )
-    gamma0: float = param(0.0, "γ of the first iteration; 0 measures it along the first direction", low=0.0)
+    gamma0: float = param(
+        0.0,
+        "γ of the first iteration; 0 measures it along the first direction",
+        low=0.0,
+        title="first scaling γ₀",
+    )
     cooling_start: float = cooling_start_param()
     cooling: float = cooling_param()
     tol: float = tol_param()
-    seed: int = param(0, "seed of the random order", low=0)
+    seed: int = param(0, "seed of the random order", low=0, title="random seed")
 
     @property
     def dense_vectors(self) -> int:

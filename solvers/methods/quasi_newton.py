@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..declare import Trait, as_printed, param
 from ..parts.direction import Direction, descent_direction, quasi_newton
-from ..parts.inverse import DenseInverse, Identity, Inverse
+from ..parts.inverse import Inverse
 from ..parts.linesearch import Found, unsearched
 from ..parts.memory import PairMemory
 from ..problems.subdifferential import Subdifferential
+from .estimates import FullMatrix, LengthenedPairs, LimitedMemory, NoMemory
 from .iterate import NAN, Ending, Iterate
-from .solver import Solver, available_memory
+from .solver import Solver
 
 if TYPE_CHECKING:
     from ..problems.line import Line
@@ -35,8 +36,6 @@ WINDOW = 5
 LAST_ATTEMPT = 10
 #: Share of the length of a subgradient that is rounding.
 NO_LENGTH = 1e-12
-#: Share of the free memory that a full matrix may take.
-MOST_OF_MEMORY = 0.5
 
 SEARCHES = (
     "search along the direction: to the minimum (exact), by the Wolfe conditions, by the same from a long "
@@ -44,19 +43,60 @@ SEARCHES = (
 )
 
 
-def memory_param() -> int:
-    """Declare ``memory`` of limited-memory BFGS."""
-    return param(15, "pairs (s, y) kept", low=1, high=1000)
+def epsilon_param() -> float:
+    """Declare ``epsilon`` of Algorithm 2."""
+    return param(1e-5, "ε: direction-finding tolerance", low=0.0, title="direction tolerance ε")
 
 
-def h_param() -> float:
-    """Declare ``h`` of Algorithm 1."""
-    return param(1e-8, "the least sᵀy/yᵀy that a pair is given", low=0.0)
+def kmax_param() -> int:
+    """Declare ``kmax`` of Algorithm 2."""
+    return param(
+        1000, "direction-finding steps of an iteration, at most", low=1, title="direction steps, at most"
+    )
 
 
 def smooth_search_param() -> str:
     """Declare ``line_search`` of the methods that are at home where f is smooth."""
-    return param("wolfe", SEARCHES, choices=("wolfe", "ils", "exact", "armijo"))
+    return param("wolfe", SEARCHES, choices=("wolfe", "ils", "exact", "armijo"), title="line search")
+
+
+class Visit(NamedTuple):
+    """What :meth:`LineMethod.descent` knows at an iterate, ``t`` steps after its first: the subgradients
+    ``here``, the direction ``p`` found here, B, and how it came here: the search's outcome, the step ``s``
+    and the ``curvature`` sᵀy of the pair that it gave; none of them at the first. ``gap`` bounds f - f*."""
+
+    here: Subdifferential
+    p: Direction
+    B: Inverse
+    t: int
+    found: Found[Point] | None
+    s: np.ndarray | None
+    curvature: float
+    gap: float
+    events: tuple[str, ...]
+
+    def known(self) -> dict[str, Any]:
+        """Return what an iterate tells of the step and of B, by the names of :meth:`Iterate.at`."""
+        known = {"found": self.found, "curvature": self.curvature, "events": self.events}
+        if isinstance(self.B, PairMemory):
+            known |= {"memory": self.B, "gamma": self.B.scaling("yy/sy") if len(self.B) else NAN}
+        return known
+
+
+def each(
+    descent: Generator[Visit, None, Ending],
+    record: Callable[[Visit], Iterate],
+    enough: Callable[[Visit], bool] = lambda visit: False,
+) -> Generator[Iterate, None, Ending | None]:
+    """Yield the ``record`` of each visit; return how the descent ends, None if ``enough`` ends it before."""
+    while True:
+        try:
+            visit = next(descent)
+        except StopIteration as end:
+            return end.value
+        yield record(visit)
+        if enough(visit):
+            return None
 
 
 @dataclass(frozen=True)
@@ -66,35 +106,80 @@ class LineMethod(Solver):
 
     paper = "Yu et al. 2010, section 2"
     needs = Trait.SLOPES | Trait.NO_KINKS
-    line_search: str = param("exact", SEARCHES, choices=("exact", "wolfe", "ils", "armijo"))
+    line_search: str = param(
+        "exact", SEARCHES, choices=("exact", "wolfe", "ils", "armijo"), title="line search"
+    )
     subgradient: str = param(
         "sup",
         "subgradient at a kink: the steepest along the step, or a random extreme one",
         choices=("sup", "random"),
+        title="choice of subgradient",
     )
-    c1: float = param(1e-4, "Wolfe: share of the promised decrease asked for, eq. (23)", low=0.0, high=0.5)
-    c2: float = param(0.9, "Wolfe: share of the slope that may be left, eq. (24)", low=0.0, high=0.9999)
-    beta: float = param(0.5, "Armijo: factor of backtracking", low=0.0, high=0.999, open_low=True)
-    sigma: float = param(1e-4, "Armijo: share of the promised decrease asked for", low=0.0, high=0.5)
+    c1: float = param(
+        1e-4,
+        "Wolfe: share of the promised decrease asked for, eq. (23)",
+        low=0.0,
+        high=0.5,
+        title="Wolfe: decrease c₁",
+    )
+    c2: float = param(
+        0.9,
+        "Wolfe: share of the slope that may be left, eq. (24)",
+        low=0.0,
+        high=0.9999,
+        title="Wolfe: slope c₂",
+    )
+    beta: float = param(
+        0.5,
+        "Armijo: factor of backtracking",
+        low=0.0,
+        high=0.999,
+        open_low=True,
+        title="backtracking factor β",
+    )
+    sigma: float = param(
+        1e-4,
+        "Armijo: share of the promised decrease asked for",
+        low=0.0,
+        high=0.5,
+        title="decrease asked for σ",
+    )
     stagnation: float = param(
-        1e-8, "end where f has kinks and fell by less than this share in 5 iterations", low=0.0, high=1.0
+        1e-8,
+        "end where f has kinks and fell by less than this share in 5 iterations",
+        low=0.0,
+        high=1.0,
+        title="end at stagnation",
     )
     unbounded: str = param(
         "end",
         "where f falls for ever along a direction: end, or step to the last kink on the way",
         choices=("end", "last-kink"),
+        title="where f falls for ever",
     )
-    seed: int = param(0, "seed of random subgradients", low=0)
+    seed: int = param(0, "seed of random subgradients", low=0, title="random seed")
+
+    @property
+    def dense_vectors(self) -> int:
+        return 8
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        """Advance by Algorithm 1, whose lines are numbered here."""
-        rng, progress = np.random.default_rng(self.seed), Progress(problem.penalty.ridge)
-        here, B = self._start(problem.at(w0), rng), self._inverse(problem)  # 1-3
-        found, known, events, t = None, {}, [], 0
+        descent = self.descent(problem.at(w0), self._inverse(problem), Progress(problem.penalty.ridge))
+        return (yield from each(descent, lambda visit: self._record(visit, visit.t)))
+
+    def descent(self, point: Point, B: Inverse, progress: Progress) -> Generator[Visit, None, Ending]:
+        """Go down from ``point`` by Algorithm 1, whose lines are numbered here, from the ``B`` given; yield
+        what is known at each iterate, the first one included."""
+        problem, rng = point.problem, np.random.default_rng(self.seed)
+        pulse = problem.pulse
+        here, t = self._start(point, rng), 0  # 1-3
+        found, s, curvature, events = None, None, NAN, []
         while True:
+            pulse()  # and between all that takes long for millions of weights
             p = self._direction(here, B, events, start=t == 0)  # 5
-            known["dual_gap"] = progress.gap(here.point.objective, p.least)
-            yield self._record(here, p, B, t, found=found, events=tuple(events), **known)
+            pulse()
+            gap = progress.gap(here.point.objective, p.least)
+            yield Visit(here, p, B, t, found, s, curvature, gap, tuple(events))
             if ending := self._ending(here, p, progress):
                 return ending  # 6, 7
 
@@ -102,13 +187,14 @@ class LineMethod(Solver):
             line, found = self._step(here, p, B, found, events, start=t == 0)  # 9, 11
             if not 0.0 < found.t < math.inf:
                 return self._no_step(here, p, line, found)
-            s, g = found.t * line.d, here.g  # 10
+            s, g = problem.vector(lambda d, t=found.t: t * d, line.d), here.g  # 10
             here = self._subgradient(found.point, line, g, rng)  # 12
-            y = here.g - g  # 13
-            curvature = B.push(self._lengthened(s, y), y)  # 14, 15
-            events += ["curvature-skipped"] if curvature is None else []
+            y = problem.vector(np.subtract, here.g, g)  # 13
+            pulse()
+            pushed = B.push(self._lengthened(s, y), y)  # 14, 15
+            events += ["curvature-skipped"] if pushed is None else []
             events += [] if here.single else ["kink"]
-            known, t = {"curvature": NAN if curvature is None else curvature}, t + 1  # 16
+            curvature, t = NAN if pushed is None else pushed, t + 1  # 16
 
     def _inverse(self, problem: Problem) -> Inverse:
         """Return B₀ = I, which is then updated."""
@@ -186,13 +272,12 @@ class LineMethod(Solver):
         """Return s as it enters a pair."""
         return s
 
-    def _record(self, here: Subdifferential, p: Direction, B: Inverse, t: int, **known: Any) -> Iterate:
+    def _record(self, visit: Visit, iteration: int, **known: Any) -> Iterate:
         """Make the record of an iterate; what it carries of the direction is of the one found there."""
-        live = {"gradient": here.g, "direction": p, "inverse": B}
-        if isinstance(B, PairMemory):
-            known["memory"] = B
-            known["gamma"] = B.scaling("yy/sy") if len(B) else NAN
-        return Iterate.at(here.point, t, violation=here.point.violation(), live=live, **known)
+        live = {"gradient": visit.here.g, "direction": visit.p, "inverse": visit.B}
+        point = visit.here.point
+        known = {"violation": point.violation(), "dual_gap": visit.gap, **visit.known(), **known}
+        return Iterate.at(point, iteration, live=live | known.pop("live", {}), **known)
 
     def _ending(self, here: Subdifferential, p: Direction, progress: Progress) -> Ending | None:
         """Say why the run ends at this iterate; None if it does not."""
@@ -224,13 +309,6 @@ class LineMethod(Solver):
             upwards = f"-B g leads nowhere down from this kink: the slope of f along it is {slope:.3g}"
             return Ending("stalled", f"{upwards}; subbfgs and sublbfgs would find a direction")
         return Ending("stalled", f"no step along p, where f has slope {slope:.3g}, passes the line search")
-
-
-def lengthened(s: np.ndarray, y: np.ndarray, h: float) -> np.ndarray:
-    """Add so much of y to s that sᵀy/yᵀy is at least h; the point stays where it is."""
-    squares = float(y @ y)
-    short = h - float(s @ y) / squares if squares > 0.0 else 0.0
-    return s + short * y if short > 0.0 else s
 
 
 class Progress:
@@ -285,6 +363,7 @@ class OneSubgradientMethod(LineMethod):
         "searched",
         "first step from w = 0 of a loss with kinks: searched, or of length 1 without a search",
         choices=("searched", "unit"),
+        title="first step at w = 0",
     )
 
     def _direction(self, here: Subdifferential, B: Inverse, events: list[str], *, start: bool) -> Direction:
@@ -295,7 +374,7 @@ class OneSubgradientMethod(LineMethod):
 
 
 @dataclass(frozen=True)
-class GradientDescent(OneSubgradientMethod):
+class GradientDescent(NoMemory, OneSubgradientMethod):
     """p = -g, g a random subgradient where f has a kink."""
 
     id = "gd"
@@ -307,19 +386,18 @@ class GradientDescent(OneSubgradientMethod):
         "random",
         "subgradient at a kink: a random extreme one, or the steepest along the step",
         choices=("random", "sup"),
+        title="choice of subgradient",
     )
     first_step: str = param(
         "unit",
         "first step from w = 0 of a loss with kinks: of length 1 without a search, or searched",
         choices=("unit", "searched"),
+        title="first step at w = 0",
     )
-
-    def _inverse(self, problem: Problem) -> Inverse:
-        return Identity()
 
 
 @dataclass(frozen=True)
-class LBFGS(OneSubgradientMethod):
+class LBFGS(LimitedMemory, OneSubgradientMethod):
     """p = -B g, B from the newest pairs, B₀ scaled by sᵀy/yᵀy of the newest: Liu and Nocedal 1989."""
 
     id = "lbfgs"
@@ -329,18 +407,10 @@ class LBFGS(OneSubgradientMethod):
     presets = as_printed(line_search="ils", c1=1e-3, c2=0.8, first_step="unit")
 
     line_search: str = smooth_search_param()
-    memory: int = memory_param()
-
-    @property
-    def dense_vectors(self) -> int:
-        return 2 * self.memory + 8
-
-    def _inverse(self, problem: Problem) -> Inverse:
-        return PairMemory(self.memory, problem.pulse)
 
 
 @dataclass(frozen=True)
-class BFGS(OneSubgradientMethod):
+class BFGS(FullMatrix, OneSubgradientMethod):
     """p = -B g, B with all its d x d entries."""
 
     id = "bfgs"
@@ -348,27 +418,10 @@ class BFGS(OneSubgradientMethod):
     summary = "quasi-Newton steps with a full matrix"
     paper = "Yu et al. 2010, sections 1 and 2.1"
     presets = as_printed(line_search="ils", c1=1e-3, c2=0.8, scaled=False)
+    lighter = "lbfgs"
 
     line_search: str = smooth_search_param()
-    scaled: bool = param(True, "scale B by sᵀy/yᵀy before its first update")
-
-    def refuses(self, problem: Problem) -> str | None:
-        return no_room_for_matrix(self.id, "lbfgs", problem) or super().refuses(problem)
-
-    def _inverse(self, problem: Problem) -> Inverse:
-        return DenseInverse(problem.size, scaled=self.scaled, pulse=problem.pulse)
-
-
-def no_room_for_matrix(id: str, other: str, problem: Problem) -> str | None:
-    """Say in a sentence why a d x d matrix does not fit into memory, and which solver needs none; None if it
-    does."""
-    needed, free = 8 * problem.size**2, available_memory()
-    if needed <= MOST_OF_MEMORY * free:
-        return None
-    return (
-        f"{id} keeps a matrix of {problem.size} x {problem.size} entries, {needed / 2**30:.1f} GiB, and "
-        f"{free / 2**30:.1f} GiB are free: take {other}, or a smaller problem"
-    )
+    scaled: bool = param(True, "scale B by sᵀy/yᵀy before its first update", title="scaled first B")
 
 
 @dataclass(frozen=True)
@@ -377,9 +430,18 @@ class DescentMethod(LineMethod):
 
     presets = as_printed(subgradient="random")
 
-    epsilon: float = param(1e-5, "ε: direction-finding tolerance", low=0.0)
-    epsilon_start: float = param(1.0, "ε at w = 0 in the first iteration, where all labels may tie", low=0.0)
-    kmax: int = param(1000, "direction-finding steps of an iteration, at most", low=1)
+    epsilon: float = epsilon_param()
+    epsilon_start: float = param(
+        1.0,
+        "ε at w = 0 in the first iteration, where all labels may tie",
+        low=0.0,
+        title="direction tolerance at w = 0",
+    )
+    kmax: int = kmax_param()
+
+    @property
+    def dense_vectors(self) -> int:
+        return 12
 
     def _start(self, point: Point, rng: np.random.Generator) -> Subdifferential:
         """Choose a random subgradient at w = 0, where all labels of a sample may tie: the first label of each
@@ -401,12 +463,12 @@ class DescentMethod(LineMethod):
         again.steps, again.least = p.steps + again.steps, min(p.least, again.least)
         return again
 
-    def _record(self, here: Subdifferential, p: Direction, B: Inverse, t: int, **known: Any) -> Iterate:
-        return super()._record(here, p, B, t, inner_iterations=p.steps, **known)
+    def _record(self, visit: Visit, iteration: int, **known: Any) -> Iterate:
+        return super()._record(visit, iteration, inner_iterations=visit.p.steps, **known)
 
 
 @dataclass(frozen=True)
-class SubGD(DescentMethod):
+class SubGD(NoMemory, DescentMethod):
     """Steepest descent at kinks too: Algorithm 2 with B = I."""
 
     id = "subgd"
@@ -414,49 +476,23 @@ class SubGD(DescentMethod):
     summary = "steepest descent, at kinks by direction finding"
     paper = "Yu et al. 2010, section 2.2"
 
-    def _inverse(self, problem: Problem) -> Inverse:
-        return Identity()
-
 
 @dataclass(frozen=True)
-class SubBFGS(DescentMethod):
+class SubBFGS(LengthenedPairs, FullMatrix, DescentMethod):
     """Algorithm 1: BFGS whose directions descend at kinks too."""
 
     id = "subbfgs"
     name = "subBFGS"
     summary = "BFGS with a full matrix for losses with kinks"
     paper = "Yu et al. 2010, Algorithm 1"
-
-    h: float = h_param()
-
-    def _lengthened(self, s: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return lengthened(s, y, self.h)
-
-    def refuses(self, problem: Problem) -> str | None:
-        return no_room_for_matrix(self.id, "sublbfgs", problem) or super().refuses(problem)
-
-    def _inverse(self, problem: Problem) -> Inverse:
-        return DenseInverse(problem.size, pulse=problem.pulse)
+    lighter = "sublbfgs"
 
 
 @dataclass(frozen=True)
-class SubLBFGS(DescentMethod):
+class SubLBFGS(LengthenedPairs, LimitedMemory, DescentMethod):
     """Algorithm 1 with B from the newest pairs, B₀ scaled by sᵀy/yᵀy of the newest."""
 
     id = "sublbfgs"
     name = "subL-BFGS"
     summary = "limited-memory BFGS for losses with kinks"
     paper = "Yu et al. 2010, section 3.5"
-
-    memory: int = memory_param()
-    h: float = h_param()
-
-    def _lengthened(self, s: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return lengthened(s, y, self.h)
-
-    @property
-    def dense_vectors(self) -> int:
-        return 2 * self.memory + 12
-
-    def _inverse(self, problem: Problem) -> Inverse:
-        return PairMemory(self.memory, problem.pulse)

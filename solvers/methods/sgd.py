@@ -46,10 +46,14 @@ class SGDL1(Solver):
     knows = Knows(violation=False, dual_gap=False)
     presets = as_printed(schedule="exponential", stale=True)
 
-    eta0: float = param(0.0, "first step η0; 0 tunes it on a subsample", low=0.0)
-    schedule: str = param("inverse", "how the step falls", choices=("inverse", "exponential"))
-    stale: bool = param(False, "use weights that have not paid their penalty yet, as the paper does")
-    seed: int = param(0, "seed of the permutations", low=0)
+    eta0: float = param(0.0, "first step η0; 0 tunes it on a subsample", low=0.0, title="first step η₀")
+    schedule: str = param(
+        "inverse", "how the step falls", choices=("inverse", "exponential"), title="fall of the step"
+    )
+    stale: bool = param(
+        False, "use weights that have not paid their penalty yet, as the paper does", title="stale weights"
+    )
+    seed: int = param(0, "seed of the permutations", low=0, title="random seed")
 
     @property
     def dense_vectors(self) -> int:
@@ -190,7 +194,7 @@ def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, plac
     """Take steps k, k + 1, ... for the instances of ``order``; return u, the sum of their losses, and the
     entries of X touched. ``place`` (all -1) is work space, ``seen`` marks features met so far."""
     starts, features, values = rows
-    code, offsets, y, parents, leaves, margins = instances
+    code, offsets, y, tree, margins = instances
     W, tail = weights
     Q, q_tail = paid
     N, eta0, decay, lam = schedule
@@ -220,7 +224,7 @@ def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, plac
                 x = values[p] if values.size else 1.0
                 for c in range(m):
                     Z[t - lo, c] += x * W[features[p], c]
-        total += residual_of(code, Z, tail, y[lo * width : hi * width], parents, leaves, margins, G, G_tail)
+        total += residual_of(code, Z, tail, y[lo * width : hi * width], tree, margins, G, G_tail)
         passes = k / N
         eta = eta0 * decay**passes if decay > 0.0 else eta0 / (1.0 + passes)
         u += eta * lam / N

@@ -56,6 +56,11 @@ class Solver(Declared):
         """Return this solver with hyper-parameters tuned on the problem; the time for it counts as set-up."""
         return self
 
+    def rehearsal(self) -> Solver:
+        """Return this solver, or one like it that needs all kernels in its first few iterates: it is run on a
+        tiny problem beforehand, so that they are there."""
+        return self
+
     def refuses(self, problem: Problem) -> str | None:
         """Say in a sentence why this problem does not fit into memory with this solver; None if it does."""
         needed, free = self.dense_vectors * 8 * problem.size, available_memory()

@@ -38,9 +38,24 @@ class SpaRSA(Solver):
     paper = "Wright et al. 2009; Blondel et al. 2013, section 5.2"
     needs = Trait.SMOOTH | Trait.PROX
 
-    M: int = param(5, "earlier values of f that a step may rise to; 0 never rises", low=0, high=1000)
-    sigma: float = param(0.01, "share of the decrease asked for", low=0.0, high=0.999)
-    eta: float = param(2.0, "factor of α when a trial is refused", low=1.0, high=100.0, open_low=True)
+    M: int = param(
+        5,
+        "earlier values of f that a step may rise to; 0 never rises",
+        low=0,
+        high=1000,
+        title="earlier values of f, M",
+    )
+    sigma: float = param(
+        0.01, "share of the decrease asked for", low=0.0, high=0.999, title="decrease asked for σ"
+    )
+    eta: float = param(
+        2.0,
+        "factor of α when a trial is refused",
+        low=1.0,
+        high=100.0,
+        open_low=True,
+        title="backtracking factor η",
+    )
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         point = problem.at(w0)

@@ -33,7 +33,7 @@ class Cuts:
     lower bound of f*, so that the bound holds even where the program was not solved exactly.
 
     Beyond ``most`` cuts, those without weight for the last ``patience`` minima are dropped, and Aα, bᵀα of
-    the last α is kept as a cut, so that the bound never falls.
+    the last α is kept as a cut, so that the bound never falls. A vector in ``A`` is never changed.
     """
 
     def __init__(
@@ -49,6 +49,10 @@ class Cuts:
         self.b, self.Q = np.zeros(0), np.zeros((0, 0))
         #: α of the last minimum, and for how many minima each has been 0
         self.alpha, self.idle = np.zeros(0), np.zeros(0, dtype=np.int64)
+        #: The number of each cut, counted as they were made, and whether it combines others.
+        self.numbers, self.combined = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+        #: How many were made, and how many were left out because they were there already.
+        self.made, self.refused = 0, 0
 
     def __len__(self) -> int:
         return len(self.A)
@@ -64,6 +68,7 @@ class Cuts:
         apart = squares + own - 2.0 * products[:-1]
         same = (apart <= SAME * (squares + own)) & (np.abs(self.b - b) <= SAME * (np.abs(self.b) + abs(b)))
         if same.any():
+            self.refused += 1
             return False
         self.A.append(a)
         self.b = np.append(self.b, b)
@@ -72,6 +77,9 @@ class Cuts:
         # a first cut has all the weight: some α of the simplex is always at hand
         self.alpha = np.append(self.alpha, 0.0 if len(self) > 1 else 1.0)
         self.idle = np.append(self.idle, 0)
+        self.numbers = np.append(self.numbers, self.made)
+        self.combined = np.append(self.combined, False)
+        self.made += 1
         return True
 
     def minimize(self) -> Minimum:
@@ -83,6 +91,11 @@ class Cuts:
         if len(self) > self.most:
             self._drop()
         return found
+
+    @property
+    def bound(self) -> float:
+        """Return the value of the last minimum, a lower bound of f*."""
+        return self._dual(self.alpha)
 
     def _dual(self, alpha: np.ndarray) -> float:
         return float(self.b @ alpha - 0.5 * (alpha @ self.Q @ alpha) / self.ridge)
@@ -104,7 +117,9 @@ class Cuts:
         self.A = [cut for cut, stays in zip(self.A, kept, strict=True) if stays]
         self.b, self.Q = self.b[kept], self.Q[np.ix_(kept, kept)]
         self.alpha, self.idle = self.alpha[kept], self.idle[kept]
+        self.numbers, self.combined = self.numbers[kept], self.combined[kept]
         if self.add(a, b):
+            self.combined[-1] = True
             self.alpha[:], self.alpha[-1] = 0.0, 1.0
 
 

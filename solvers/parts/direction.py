@@ -44,7 +44,9 @@ class Direction:
 
 def quasi_newton(g: np.ndarray, B: Inverse) -> Direction:
     """Return p = -B g of eq. (2), for one subgradient, which may not descend at a kink."""
-    return Direction(-B.inverse_product(g), g, least=float(g @ g), met=[g], weights=np.ones(1))
+    p = B.inverse_product(g)
+    np.negative(p, out=p)  # in place: g may have many millions of entries
+    return Direction(p, g, least=float(g @ g), met=[g], weights=np.ones(1))
 
 
 def descent_direction(

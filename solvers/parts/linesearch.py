@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
 from collections.abc import Callable
@@ -54,6 +55,12 @@ class Search:
         self.slopes: list[float] = []
         self.breakpoints: Breakpoints | None = None
         self.segment: tuple[float, float] | None = None
+
+    def along(self, d: np.ndarray, active: WorkingSet) -> Search:
+        """Return the log of the same search as one along ``d``, which stands for its direction elsewhere."""
+        other = copy.copy(self)
+        other.d, other.active = d, active
+        return other
 
     def note(self, t: float, value: float, allowed: float, slope: float = math.nan) -> None:
         """Add a trial to the log."""

@@ -16,6 +16,8 @@ CURVATURE = 1e-10
 GRAM_PAIRS, GRAM_LIMIT = 64, 1_000_000
 #: Length of vectors up to which products with all pairs take no time worth a pulse.
 SHORT = 100_000
+#: Entries of a vector that are changed at once.
+PIECE = 200_000
 #: Share of the largest eigenvalue of the pairs' correlations below which a direction is rounding.
 SPAN = 1e-12
 
@@ -135,11 +137,11 @@ class PairMemory:
         for s, y, curvature in reversed(pairs):
             pulse()
             alpha.append((s @ q) / curvature)
-            q -= alpha[-1] * y
+            _add(q, -alpha[-1], y, pulse)
         q *= curvatures[-1] / self.YY[-1]
         for s, y, curvature in pairs:
             pulse()
-            q += (alpha.pop() - (y @ q) / curvature) * s
+            _add(q, alpha.pop() - (y @ q) / curvature, s, pulse)
         return q
 
     def _pulse_for(self, v: np.ndarray) -> Callable[[], None]:
@@ -161,6 +163,14 @@ class PairMemory:
 
 def _no_pulse() -> None:
     pass
+
+
+def _add(q: np.ndarray, a: float, v: np.ndarray, pulse: Callable[[], None]) -> None:
+    """Add a v to q, a piece at a time."""
+    for lo in range(0, q.size, PIECE):
+        part = slice(lo, lo + PIECE)
+        q[part] += a * v[part]
+        pulse()
 
 
 def _grown(products: np.ndarray) -> np.ndarray:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..compute.jit import kernel
 from ..compute.team import Team
 from .by_rows import Rows, column_squares, transpose
 from .derived import Derived
+from .products import (
+    adjoint_by_output,
+    adjoint_by_rows,
+    copy_columns,
+    scores_by_output,
+    scores_by_rows,
+)
 from .scores import Scores
 from .working_set import Columns, WorkingSet
 
@@ -39,14 +45,17 @@ class Design:
     """
 
     def __init__(self, X: Any, n_outputs: int, n_tail: int = 0, team: Team | None = None) -> None:
-        self.n_rows, self.n_features = X.shape
+        self._describe(X.shape, n_outputs, n_tail, team)
+        self._store(X)
+
+    def _describe(self, shape: tuple[int, int], n_outputs: int, n_tail: int, team: Team | None) -> None:
+        self.n_rows, self.n_features = shape
         self.n_outputs, self.n_tail = n_outputs, n_tail
         self.size = self.n_features * n_outputs + n_tail
         self.team = team or Team()
         self.pulse: Callable[[], None] = _no_pulse
         #: entries of X touched by products so far
         self.touched = 0
-        self._store(X)
 
     def _store(self, X: Any) -> None:
         n, d = self.n_rows, self.n_features
@@ -70,12 +79,28 @@ class Design:
             if not self.binary:
                 self.values[at] = values
             offset = at.stop
+        self._count()
+
+    def _count(self) -> None:
         self.derived = Derived()
         self.column_nnz = (self.starts[:, 1:] - self.starts[:, :-1]).sum(axis=0)
 
     @property
     def n_blocks(self) -> int:
         return len(self.edges) - 1
+
+    @classmethod
+    def of_blocks(
+        cls, edges: np.ndarray, columns: Columns, n_outputs: int, n_tail: int = 0, team: Team | None = None
+    ) -> Self:
+        """Return the design of columns that are cut into blocks already, at the rows ``edges``."""
+        design = cls.__new__(cls)
+        starts, design.rows, design.values = columns
+        design._describe((int(edges[-1]), starts.shape[1] - 1), n_outputs, n_tail, team)
+        design.edges, design.starts, design.block_rows = edges, starts, int(edges[1] - edges[0])
+        design.nnz, design.binary = design.rows.size, not design.values.size
+        design._count()
+        return design
 
     def attached(self, pulse: Callable[[], None]) -> Design:
         """Return a shallow copy with its own pulse, count of entries touched, and account of what is
@@ -101,6 +126,12 @@ class Design:
         """Return A v for weights v, one value a member of ``active`` (None: all weights); zeros cost
         nothing."""
         Z = np.zeros((self.n_rows, self.n_outputs))
+        whole = active is None or active.full
+        if whole and (rows := self._occupied(v)) is not None:
+            features, V, tail = rows
+            self.touched += int(self.column_nnz[features].sum())
+            self._scores_rows(features, V, Z)
+            return Scores(Z, tail)
         nonzero = v != 0.0
         active = (self.working_set() if active is None else active).restrict(nonzero)
         v = v[nonzero]
@@ -112,13 +143,7 @@ class Design:
             features, place = active.rows()
             V = np.zeros((features.size, self.n_outputs))
             V[place, active.coordinates[: active.n_body] % self.n_outputs] = body
-
-            def task(item: tuple[int, int, int]) -> None:
-                b, lo, hi = item
-                slab = Z[self.edges[b] : self.edges[b + 1]]
-                scores_by_rows(self.starts[b], self.rows, self.values, features[lo:hi], V[lo:hi], slab)
-
-            self._each(task, features, self.n_outputs)
+            self._scores_rows(features, V, Z)
         else:
             outputs, features, order = active.by_output()
             ordered = body[order]
@@ -131,6 +156,35 @@ class Design:
 
             self._each(task, features, 1)
         return Scores(Z, tail)
+
+    def _occupied(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return the features with a weight that is not zero, their rows of W, and the tail, of weights that
+        are many enough to handle all outputs of a feature at once; None of others. Nothing as long as v is
+        made where all features have one."""
+        if self.n_outputs == 1:
+            return None
+        W, tail = self.split(v)
+        found, nonzero, piece = [], 0, max(1, CLEARED // self.n_outputs)
+        for lo in range(0, len(W), piece):
+            if lo:
+                self.pulse()
+            there = W[lo : lo + piece] != 0.0
+            nonzero += int(np.count_nonzero(there))
+            found.append(lo + np.flatnonzero(there.any(axis=1)))
+        features = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        if not self._pays_by_rows(nonzero, features.size):
+            return None
+        return features, W if features.size == len(W) else W[features], tail.copy()
+
+    def _scores_rows(self, features: np.ndarray, V: np.ndarray, Z: np.ndarray) -> None:
+        """Add X V to Z, for the rows ``V`` of W of these features."""
+
+        def task(item: tuple[int, int, int]) -> None:
+            b, lo, hi = item
+            slab = Z[self.edges[b] : self.edges[b + 1]]
+            scores_by_rows(self.starts[b], self.rows, self.values, features[lo:hi], V[lo:hi], slab)
+
+        self._each(task, features, self.n_outputs)
 
     def column(self, j: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows with feature j, ascending, and its values there."""
@@ -158,14 +212,24 @@ class Design:
         other.values = self.values * self.values
         return other
 
-    def head(self, n: int) -> Design:
-        """Return the first ``n`` rows, with only the features that occur in them."""
+    def adjoint_of_squares(self, h: Scores, active: WorkingSet) -> np.ndarray:
+        """Return Σ_i x_ij² h_ic for each weight (j, c) of ``active``."""
+        # columns gathered for gradients hold x, not x²
+        alone = active if active.full else self.working_set(active.coordinates)
+        return self.squared().adjoint(h, alone)
+
+    def first_rows(self, n: int) -> sp.csr_array:
+        """Return the first ``n`` rows, of which the first block has more."""
         lo, hi = self.starts[0, 0], self.starts[0, -1]
         feature = np.repeat(np.arange(self.n_features), np.diff(self.starts[0]))
         kept = self.rows[lo:hi] < n
         values = np.ones(int(kept.sum())) if self.binary else self.values[lo:hi][kept]
-        X = sp.csr_array((values, (self.rows[lo:hi][kept], feature[kept])), shape=(n, self.n_features))
-        occurring = np.unique(feature[kept]) if kept.any() else np.arange(1)
+        return sp.csr_array((values, (self.rows[lo:hi][kept], feature[kept])), shape=(n, self.n_features))
+
+    def head(self, n: int) -> Design:
+        """Return the first ``n`` rows, with only the features that occur in them."""
+        X = self.first_rows(n)
+        occurring = np.unique(X.indices) if X.nnz else np.arange(1)
         return Design(X[:, occurring], self.n_outputs, self.n_tail)
 
     def adjoint(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
@@ -220,9 +284,12 @@ class Design:
             out += part
 
     def _by_rows(self, active: WorkingSet) -> bool:
-        """Tell whether to handle all outputs of a feature at once: pays when a sixth of them is wanted, and
-        more than one."""
-        return self.n_outputs > 1 and active.n_body > active.rows()[0].size * max(self.n_outputs / 6, 1.5)
+        """Tell whether to handle all outputs of a feature at once."""
+        return self.n_outputs > 1 and self._pays_by_rows(active.n_body, active.rows()[0].size)
+
+    def _pays_by_rows(self, members: int, features: int) -> bool:
+        """Tell whether that pays: when a sixth of the outputs is wanted, and more than one."""
+        return members > features * max(self.n_outputs / 6, 1.5)
 
     def _columns(self, active: WorkingSet) -> tuple[Columns, np.ndarray]:
         """Return the columns to read for the members, and which of them each member has, in ``by_output``
@@ -307,155 +374,3 @@ def _columns(X: Any, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     part.eliminate_zeros()
     part.sort_indices()
     return part.indptr, part.indices, part.data
-
-
-@kernel
-def copy_columns(starts, rows, values, features, new_starts, new_rows, new_values, b):
-    """Block b of new columns: columns ``features`` of a block that is given by its ``starts``."""
-    for q in range(features.size):
-        to = new_starts[b, q]
-        for p in range(starts[features[q]], starts[features[q] + 1]):
-            new_rows[to] = rows[p]
-            if values.size:
-                new_values[to] = values[p]
-            to += 1
-
-
-@kernel
-def adjoint_by_rows(starts, rows, values, features, G, out):
-    """Add Σ_i x_i,features[q] G[i, c] over one block to out[q, c]; G is (block rows, outputs)."""
-    m = G.shape[1]
-    if m == 1:
-        g = G.reshape(-1)
-        for q in range(features.size):
-            column = slice(starts[features[q]], starts[features[q] + 1])
-            out[q, 0] += gathered(rows[column], values[column], g)
-        return
-    for q in range(features.size):
-        p, end = starts[features[q]], starts[features[q] + 1]
-        if values.size == 0:
-            # four rows at a time: one store of the sums for four loads
-            while p + 4 <= end:
-                i, j, k, h = rows[p], rows[p + 1], rows[p + 2], rows[p + 3]
-                for c in range(m):
-                    out[q, c] += (G[i, c] + G[j, c]) + (G[k, c] + G[h, c])
-                p += 4
-            while p < end:
-                i = rows[p]
-                for c in range(m):
-                    out[q, c] += G[i, c]
-                p += 1
-        else:
-            while p < end:
-                i, x = rows[p], values[p]
-                for c in range(m):
-                    out[q, c] += x * G[i, c]
-                p += 1
-
-
-@kernel
-def entries_of(starts, features):
-    """Count the entries of these columns in one block."""
-    total = 0
-    for q in range(features.size):
-        total += starts[features[q] + 1] - starts[features[q]]
-    return total
-
-
-@kernel
-def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
-    """Add Σ_i x_i,features[q] G[i, c] to out[q] for lo <= q < hi, where q belongs to output c.
-
-    Where it pays, column c of G is copied first: what is gathered then lies in the first-level cache.
-    """
-    n, m = G.shape
-    near = np.empty(n)
-    for c in range(m):
-        first, last = max(outputs[c], lo), min(outputs[c + 1], hi)
-        if first >= last:
-            continue
-        g = G[:, c]
-        if entries_of(starts, features[first:last]) > n:
-            for i in range(n):
-                near[i] = g[i]  # near[:] = g takes Numba seconds to compile
-            for q in range(first, last):
-                column = slice(starts[features[q]], starts[features[q] + 1])
-                out[q] += gathered(rows[column], values[column], near)
-        else:
-            for q in range(first, last):
-                for p in range(starts[features[q]], starts[features[q] + 1]):
-                    out[q] += g[rows[p]] if values.size == 0 else values[p] * g[rows[p]]
-
-
-@kernel
-def gathered(column, x, g):
-    """Return Σ_p x[p] g[column[p]], with x = 1 if it is empty; four sums, as additions to one would wait."""
-    fours = column.size // 4
-    a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
-    if x.size == 0:
-        for p in range(fours):
-            a0 += g[column[4 * p]]
-            a1 += g[column[4 * p + 1]]
-            a2 += g[column[4 * p + 2]]
-            a3 += g[column[4 * p + 3]]
-        for p in range(4 * fours, column.size):
-            a0 += g[column[p]]
-    else:
-        for p in range(fours):
-            a0 += x[4 * p] * g[column[4 * p]]
-            a1 += x[4 * p + 1] * g[column[4 * p + 1]]
-            a2 += x[4 * p + 2] * g[column[4 * p + 2]]
-            a3 += x[4 * p + 3] * g[column[4 * p + 3]]
-        for p in range(4 * fours, column.size):
-            a0 += x[p] * g[column[p]]
-    return (a0 + a1) + (a2 + a3)
-
-
-@kernel
-def scores_by_rows(starts, rows, values, features, V, Z):
-    """Add Σ_q x_i,features[q] V[q] over one block to Z[i]; Z is (block rows, outputs)."""
-    m = Z.shape[1]
-    for q in range(features.size):
-        if values.size == 0:
-            for p in range(starts[features[q]], starts[features[q] + 1]):
-                i = rows[p]
-                for c in range(m):
-                    Z[i, c] += V[q, c]
-        else:
-            for p in range(starts[features[q]], starts[features[q] + 1]):
-                i, x = rows[p], values[p]
-                for c in range(m):
-                    Z[i, c] += x * V[q, c]
-
-
-@kernel
-def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
-    """Add x_i,features[q] v[q] to Z[i, c] for lo <= q < hi, where q belongs to output c, over one block."""
-    n, m = Z.shape
-    near = np.empty(n)
-    for c in range(m):
-        first, last = max(outputs[c], lo), min(outputs[c + 1], hi)
-        if first >= last:
-            continue
-        if entries_of(starts, features[first:last]) > n:
-            near[:] = 0.0
-            for q in range(first, last):
-                column = slice(starts[features[q]], starts[features[q] + 1])
-                scatter(rows[column], values[column], v[q], near)
-            for i in range(n):
-                Z[i, c] += near[i]
-        else:
-            for q in range(first, last):
-                for p in range(starts[features[q]], starts[features[q] + 1]):
-                    Z[rows[p], c] += v[q] if values.size == 0 else v[q] * values[p]
-
-
-@kernel
-def scatter(column, x, v, z):
-    """Add v x[p] to z[column[p]], with x = 1 if it is empty."""
-    if x.size == 0:
-        for p in range(column.size):
-            z[column[p]] += v
-    else:
-        for p in range(column.size):
-            z[column[p]] += v * x[p]

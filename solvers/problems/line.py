@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..parts.linesearch import ROUNDING, Found, Search, armijo, wolfe
 from .point import REFRESH, Point
 
 if TYPE_CHECKING:
+    from .penalties import Penalty
     from .scores import Scores
     from .working_set import WorkingSet
 
@@ -34,6 +35,7 @@ class Line:
         self.problem = point.problem
         self.delta = self.problem.design.scores(d, active)
         self._w = active.take(point.w)
+        self._penalty = self.problem.penalty.on(slice(None) if active.full else active.coordinates)
         self._sup: tuple[float, Scores] | None = None
 
     def __call__(self, t: float) -> float:
@@ -43,7 +45,7 @@ class Line:
     def _evaluate(self, t: float) -> tuple[float, float]:
         """Return the loss at w + t d, and φ(t)."""
         loss = self.problem.scale * self.problem.loss.value(self.point.scores, self.delta, t)
-        return loss, loss + self.problem.penalty.value(self._w + t * self.d)
+        return loss, loss + sum(penalty.value(w) for penalty, w, _ in self._at(t))
 
     def slope(self, t: float = 0.0, side: int = 1) -> float:
         """Return the derivative of φ at t from the right (``side`` 1) or from the left (-1): from the right
@@ -52,7 +54,15 @@ class Line:
             loss = self._sup_at(t).dot(self.delta)
         else:
             loss = self.problem.loss.slope(self.point.scores, self.delta, t, side)
-        return self.problem.scale * loss + self.problem.penalty.slope(self._w + t * self.d, self.d, side)
+        return self.problem.scale * loss + sum(penalty.slope(w, d, side) for penalty, w, d in self._at(t))
+
+    def _at(self, t: float) -> Iterator[tuple[Penalty, np.ndarray, np.ndarray]]:
+        """Cut w + t d into pieces, if it has all weights: each with its penalty and its piece of d."""
+        if not self.active.full:
+            yield self._penalty, self._w + t * self.d, self.d
+            return
+        for part in self.problem.pieces():
+            yield self.problem.penalty.on(part), self._w[part] + t * self.d[part], self.d[part]
 
     def subgradient(self) -> np.ndarray:
         """Return the subgradient g of the loss and the ridge at w with the largest gᵀd (eq. (15) of Yu et al.
@@ -71,13 +81,14 @@ class Line:
         return self._sup[1]
 
     def breakpoints(self) -> Breakpoints:
-        """Return the steps t > 0 at which the slope of loss and ridge jumps, by how much, and the slope at
-        0."""
-        kinks, scale = self.problem.loss.breakpoints(self.point.scores, self.delta), self.problem.scale
-        ridge = self.problem.penalty.ridge
-        slope = scale * kinks.slope + ridge * float(self._w @ self.d)
-        limit = math.inf if ridge else scale * kinks.limit
-        return Breakpoints(slope, kinks.t, scale * kinks.jump, ridge * float(self.d @ self.d), limit)
+        """Return the steps t > 0 at which the slope of loss and ridge jumps, by how much, and the slope at 0;
+        on shards, the steps next to the minimum."""
+        scale, rise = self.problem.scale, self._penalty.ridge_product(self._w, self.d)
+        curvature = self._penalty.ridge_product(self.d, self.d)
+        tilt = rise / scale, curvature / scale
+        kinks = self.problem.loss.breakpoints_near_turn(self.point.scores, self.delta, tilt)
+        slope, limit = scale * kinks.slope + rise, math.inf if self._penalty.ridge else scale * kinks.limit
+        return Breakpoints(slope, kinks.t, scale * kinks.jump, curvature, limit)
 
     def armijo(self, decrease: float, *, beta: float, sigma: float) -> Found[Point]:
         """Search for the first step of 1, β, β², ... with φ(t) <= φ(0) + tσΔ, Δ = ``decrease``, and move
@@ -142,13 +153,13 @@ class Line:
     def curvature(self) -> float:
         """Return dᵀ∇²F(w)d of the smooth part F, by a secant of the residual in score space (no product with
         X)."""
-        reach = max(np.abs(self.delta.Z).max(initial=0.0), np.abs(self.delta.tail).max(initial=0.0))
+        reach = self.delta.largest()
         if reach == 0.0:
             return 0.0
         h = 1e-4 / reach
         ahead, here = self.problem.loss.residual(self.point.scores.plus(h, self.delta)), self.point.residual
-        rise = np.vdot(ahead.Z - here.Z, self.delta.Z) + (ahead.tail - here.tail) @ self.delta.tail
-        return self.problem.scale * float(rise) / h + self.problem.penalty.ridge * float(self.d @ self.d)
+        rise = ahead.plus(-1.0, here).dot(self.delta)
+        return self.problem.scale * rise / h + self._penalty.ridge_product(self.d, self.d)
 
     def move(self, t: float, loss: float | None = None) -> Point:
         """Move to w + t d and return the point there; ``loss`` is its loss, if known. Weights and scores move
@@ -173,10 +184,12 @@ class Line:
     def _step(self, t: float) -> tuple[Scores, int]:
         """Move weights and scores; return the scores, and the number of updates they are away from computed
         ones."""
-        old, self._w = self.point, self._w + t * self.d
-        if self.active.full:
-            old.w[:] = self._w
+        old = self.point
+        if self.active.full:  # then these are the point's weights themselves
+            for part in self.problem.pieces():
+                self._w[part] += t * self.d[part]
         else:
+            self._w = self._w + t * self.d
             for lo in range(0, len(self.active), SCATTERED):
                 part = slice(lo, lo + SCATTERED)
                 old.w[self.active.coordinates[part]] = self._w[part]

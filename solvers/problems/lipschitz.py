@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..compute.jit import kernel
 from ..declare import param
@@ -24,6 +23,7 @@ def constant_param() -> str:
         "tight",
         "Lipschitz constants: as low as is known, or the larger ones of the paper",
         choices=("tight", "paper"),
+        title="Lipschitz constants",
     )
 
 
@@ -49,6 +49,8 @@ def overall_constant(problem: Problem, constant: str) -> float:
 
     def product(v: np.ndarray) -> np.ndarray:
         return design.adjoint(Scores(curvature * design.scores(v.ravel(), first).Z, np.zeros(0)), first)
+
+    from scipy.sparse.linalg import LinearOperator, eigsh  # here, since it is slow to import
 
     d = design.n_features
     if d == 1:  # ARPACK wants two

@@ -42,6 +42,8 @@ class Penalty(Declared):
     lam: float = 0.0
     #: weights a row, set by :meth:`over`
     width: ClassVar[int] = 1
+    #: how many weights each stands for, set by :meth:`repeated`; None: one each
+    times: ClassVar[np.ndarray | None] = None
 
     @property
     def l1(self) -> float:
@@ -67,13 +69,37 @@ class Penalty(Declared):
         """Return a copy of the penalty for weights in rows of ``width``."""
         return self._holding(width=width)
 
+    def repeated(self, times: np.ndarray) -> Self:
+        """Return the penalty of weights of which entry k stands for ``times[k]`` equal ones; it must have no
+        kinks."""
+        if not self.smooth:
+            raise TypeError(f"{self.id} has kinks: weights that stand for several are known to ridges alone")
+        return self._holding(times=times)
+
+    def on(self, where: slice | np.ndarray) -> Self:
+        """Return the penalty of some of the weights."""
+        return self if self.times is None else self._holding(times=self.times[where])
+
+    def ridge_gradient(self, w: np.ndarray) -> np.ndarray:
+        """Return the gradient of the smooth part ½ ridge ‖w‖²."""
+        g = self.ridge * w
+        if self.times is not None:
+            g *= self.times
+        return g
+
+    def ridge_product(self, u: np.ndarray, v: np.ndarray) -> float:
+        """Return uᵀ∇²v of the smooth part: ridge uᵀv."""
+        if self.times is None:
+            return self.ridge * float(u @ v)
+        return self.ridge * float((self.times * u) @ v)
+
     def value(self, w: np.ndarray) -> float:
         """Return λR(w)."""
         value = 0.0
         if self.l1:
             value += self.l1 * float(np.abs(w[w != 0.0]).sum())
         if self.ridge:
-            value += 0.5 * self.ridge * float(w @ w)
+            value += 0.5 * self.ridge_product(w, w)
         return value
 
     @property
@@ -84,7 +110,7 @@ class Penalty(Declared):
     def slope(self, w: np.ndarray, d: np.ndarray, side: int = 1) -> float:
         """Return the derivative of t -> λR(w + t d) at 0 from the right (``side`` 1) or from the left
         (-1)."""
-        slope = self.ridge * float(w @ d) if self.ridge else 0.0
+        slope = self.ridge_product(w, d) if self.ridge else 0.0
         if self.l1:
             slope += self.l1 * float(np.sign(w) @ d + side * np.abs(d[w == 0.0]).sum())
         return slope
@@ -166,7 +192,9 @@ class ElasticNet(Penalty):
     sparse = True
     l1_symbol = "λρ"
 
-    rho: float = param(0.5, "share of ‖w‖₁ against ½‖w‖²", low=0.0, high=1.0, open_low=True)
+    rho: float = param(
+        0.5, "share of ‖w‖₁ against ½‖w‖²", low=0.0, high=1.0, open_low=True, title="share of ℓ1, ρ"
+    )
 
     @property
     def l1(self) -> float:
@@ -269,7 +297,7 @@ class SparseGroup(RowPenalty):
     summary = "ρ‖W‖₁ + (1 - ρ)Σ_j ‖W_j‖₂, sets whole features and single weights to zero"
     paper = "Simon et al. 2013"
 
-    rho: float = param(0.5, "share of ‖W‖₁ against Σ_j ‖W_j‖₂", low=0.0, high=1.0)
+    rho: float = param(0.5, "share of ‖W‖₁ against Σ_j ‖W_j‖₂", low=0.0, high=1.0, title="share of ℓ1, ρ")
 
     @property
     def row_norms(self) -> tuple[float, float, float]:

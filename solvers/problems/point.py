@@ -39,10 +39,11 @@ class Point:
     ) -> None:
         self.problem, self.w, self.scores, self.active, self.age = problem, w, scores, active, age
         self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
+        penalty = problem.penalty
         if self._dense:
-            self.penalty = problem.total(problem.penalty.value, w)
+            self.penalty = float(sum(penalty.on(part).value(w[part]) for part in problem.pieces()))
         else:
-            self.penalty = problem.penalty.value(active.take(w))
+            self.penalty = penalty.on(active.coordinates).value(active.take(w))
         self.objective = self.loss + self.penalty
         self._residual = residual
         self._gradient: np.ndarray | None = None
@@ -61,8 +62,8 @@ class Point:
     @property
     def smooth(self) -> float:
         """Return the smooth part s L(A w) + ½ ridge ‖w‖²."""
-        ridge = self.problem.penalty.ridge
-        return self.loss + 0.5 * ridge * float(self.w @ self.w) if ridge else self.loss
+        penalty = self.problem.penalty
+        return self.loss + 0.5 * penalty.ridge_product(self.w, self.w) if penalty.ridge else self.loss
 
     def gradient(self, active: WorkingSet | None = None) -> np.ndarray:
         """Return the gradient of the smooth part s L(A w) + ½ ridge ‖w‖²: on ``active``, or of all weights
@@ -85,19 +86,21 @@ class Point:
         g = self.problem.design.adjoint(residual, part)
         if self.problem.scale != 1.0:
             g *= self.problem.scale
-        if ridge := self.problem.penalty.ridge:
-            g += ridge * (self.w if part is None else part.take(self.w))
+            self.problem.pulse()
+        penalty = self.problem.penalty
+        if penalty.ridge and part is None:
+            for piece in self.problem.pieces():
+                g[piece] += penalty.on(piece).ridge_gradient(self.w[piece])
+        elif penalty.ridge:
+            g += penalty.on(part.coordinates).ridge_gradient(part.take(self.w))
         return g
 
     def hessian_diagonal(self, active: WorkingSet) -> np.ndarray:
         """Return ∂²/∂w_j² of the smooth part, an entry a member of ``active``; with
         ``Trait.DIAGONAL_HESSIAN``. Within an instance, scores that move together count as if each moved
         alone."""
-        design, loss, G = self.problem.design, self.problem.loss, self.residual.Z
-        h = Scores(loss.diagonal(G, np.arange(design.n_rows)), loss.tail_diagonal(self.scores))
-        # columns gathered for gradients hold x, not x²
-        alone = active if active.full else design.working_set(active.coordinates)
-        return self.problem.scale * design.squared().adjoint(h, alone) + self.problem.penalty.ridge
+        problem, h = self.problem, self.problem.loss.second_derivatives(self.scores, self.residual)
+        return problem.scale * problem.design.adjoint_of_squares(h, active) + problem.penalty.ridge
 
     def violation(self) -> float:
         """Return the largest entry (or block norm) of the minimum-norm subgradient over all weights; nan
@@ -110,9 +113,15 @@ class Point:
     def sparsity(self) -> tuple[int, int]:
         """Count non-zero weights, and features with one."""
         design, w = self.problem.design, self.w
+        m, body = design.n_outputs, design.n_features * design.n_outputs
         if self._dense:
-            support = self.problem.support(w).coordinates
-        else:
-            support = self.active.coordinates[self.active.take(w) != 0.0]
-        rows = support[support < design.n_features * design.n_outputs] // design.n_outputs
+            nnz = rows = 0
+            for part in self.problem.pieces():
+                nonzero = w[part] != 0.0
+                nnz += int(np.count_nonzero(nonzero))
+                W = nonzero[: max(body - part.start, 0)].reshape(-1, m)
+                rows += int(np.count_nonzero(W.any(axis=1)))
+            return nnz, rows
+        support = self.active.coordinates[self.active.take(w) != 0.0]
+        rows = support[support < body] // m
         return support.size, int(np.count_nonzero(np.diff(rows))) + (rows.size > 0)

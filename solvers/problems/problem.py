@@ -18,6 +18,7 @@ from ..compute.jit import compile_clock
 from ..compute.team import Team
 from ..declare import Trait, parameters
 from .design import Design
+from .examples import Examples
 from .line import Line
 from .losses.base import BoundLoss
 from .names import Names
@@ -29,6 +30,8 @@ from .working_set import WorkingSet
 
 #: Weights that follow each other worked on between two pulses.
 PIECE = 200_000
+#: Instances of a tiny problem.
+FEW = 16
 #: Units of rounding of the largest gradient at zero below which a violation says nothing.
 NOISE = 100 * sys.float_info.epsilon
 #: Weights up to which the gradient at zero is kept, for other penalties and other λ.
@@ -62,6 +65,7 @@ class Problem:
         self._about = about or {}
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
+        self._examples = _Once(self._few)
         self.penalty = penalty.over(design.n_outputs)
         self.start = start
         self._gradient, self._zero = _Shared(), _Shared()
@@ -143,21 +147,23 @@ class Problem:
     def lasting(self) -> bool:
         """Tell whether the key will mean this problem in another process too: loss and penalty have
         sources."""
-        things = self.loss.declared, self.loss, self.penalty
-        return all(source_digest(type(thing)) is not None for thing in things)
+        kinds = type(self.loss.declared), self.loss.formula, type(self.penalty)
+        return all(source_digest(kind) is not None for kind in kinds)
 
     def identity(self) -> dict[str, Any]:
         """Collect what the key hashes: data, seed and scale; loss and penalty with hyper-parameters and
         digests of their sources; λ."""
         return {
             **{k: self._about.get(k) for k in ("dataset", "options", "digest", "seed")},
-            "loss": _meaning(self.loss.declared, self.loss),
-            "penalty": [*_meaning(self.penalty, self.penalty), self.lam],
+            "loss": _meaning(self.loss.declared, self.loss.formula),
+            "penalty": [*_meaning(self.penalty, type(self.penalty)), self.lam],
             "average": self.average,
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return the line of type "problem" that ``--json`` prints and traces carry."""
+        """Return the line of type "problem" that ``--json`` prints and traces carry. Parameters of loss and
+        penalty are in it where they differ from the defaults."""
+        params = {"loss_params": _chosen(self.loss.declared), "penalty_params": _chosen(self.penalty)}
         return {
             "type": "problem",
             "version": 1,
@@ -175,6 +181,7 @@ class Problem:
             "seed": self._about.get("seed"),
             "key": self.key,
             "source": self._about.get("source"),
+            **{name: chosen for name, chosen in params.items() if chosen},
         }
 
     def with_pulse(self, pulse: Callable[[], None]) -> Problem:
@@ -200,10 +207,19 @@ class Problem:
         other.penalty, other._zero = penalty.over(self.design.n_outputs), _Shared()
         return other
 
+    def in_variables(self, design: Design, penalty: Penalty) -> Problem:
+        """Return a copy of the problem in other variables, in which ``design`` computes the same scores, and
+        ``penalty`` the same penalty. What rounding makes of a violation is taken over from this problem."""
+        other, here = copy.copy(self), self._here
+        other.design, other.penalty, other.start = design, penalty.over(design.n_outputs), None
+        other._gradient, other._zero = _Shared(), _Shared()
+        other._zero.value = here
+        return other
+
     def tiny(self) -> Problem:
-        """Make a problem of the first two instances, with the same data types: enough to compile every
-        kernel."""
-        loss, rows = self.loss.first(2, int(self.design.edges[1]))
+        """Make a problem of the first few instances, with the same data types: enough to compile every
+        kernel, while a solver that finds nothing to do would end before it needs them."""
+        loss, rows = self.loss.first(FEW, int(self.design.edges[1]))
         design = self.design.head(rows)
         tiny = Problem(design, loss, self.penalty, average=self.average, start=self.start)
         if tiny.lam_max:
@@ -309,6 +325,15 @@ class Problem:
         loss, scores = self.test_scores(w)
         return loss.metric(scores)
 
+    def examples(self) -> Examples:
+        """Return a few instances of the test part, or of the training part where there is no other."""
+        return self._examples()
+
+    def _few(self) -> Examples:
+        held_out = self._test is not None
+        design, loss = self._test() if held_out else (self.design, self.loss)
+        return Examples.of(design, loss, held_out=held_out)
+
     def train_metric(self, point: Point) -> float:
         """Return the loss's metric (higher is better) of a point on the training part."""
         return self.loss.metric(point.scores)
@@ -348,8 +373,14 @@ class _Once:
             return self._value
 
 
-def _meaning(declared: Any, computing: Any) -> list[Any]:
+def _meaning(declared: Any, computing: type) -> list[Any]:
     """Collect the id and hyper-parameters of a loss or a penalty, and digests of the source that computes
     it."""
     given = {p.name: getattr(declared, p.name) for p in parameters(type(declared))}
-    return [declared.id, given, source_digest(type(declared)), source_digest(type(computing))]
+    return [declared.id, given, source_digest(type(declared)), source_digest(computing)]
+
+
+def _chosen(thing: object) -> dict[str, Any]:
+    """Return the parameters that a loss or a penalty has been given, other than the defaults."""
+    values = {p.name: (getattr(thing, p.name), p.default) for p in parameters(type(thing))}
+    return {name: value for name, (value, default) in values.items() if value != default}

@@ -64,7 +64,8 @@ def soft_thresholded(v, l1):
 def simplex_threshold(u, total):
     """Find θ with Σ max(u - θ, 0) = total > 0; negative where Σ|u| < total and u >= 0.
 
-    Michelot 1986: θ over all entries, then over those above it, until none is left out.
+    Michelot 1986: θ over all entries, then over those above it, until none is left out. (By rounding one that
+    equals θ may come back: so it ends where there are no fewer.)
     """
     theta, count = -np.inf, u.size + 1
     while True:
@@ -73,7 +74,7 @@ def simplex_threshold(u, total):
             if u[k] > theta:
                 above += u[k]
                 members += 1
-        if members == count or members == 0:
+        if members >= count or members == 0:
             return theta
         theta, count = (above - total) / members, members
 

@@ -15,6 +15,9 @@ class Scores:
 
     __slots__ = ("Z", "tail")
 
+    #: whether Z can be looked at: it is in this process
+    at_hand = True
+
     def __init__(self, Z: np.ndarray, tail: np.ndarray) -> None:
         self.Z = Z  # (n, m)
         self.tail = tail  # (n_tail,)
@@ -29,6 +32,10 @@ class Scores:
 
     def __neg__(self) -> Scores:
         return Scores(-self.Z, -self.tail)
+
+    def largest(self) -> float:
+        """Return the largest absolute entry."""
+        return float(max(np.abs(self.Z).max(initial=0.0), np.abs(self.tail).max(initial=0.0)))
 
     def move(self, t: float, delta: Scores) -> None:
         """Add ``t`` times ``delta`` to these scores."""

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import inspect
 import sys
+import threading
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,15 @@ from typing import Any
 PROSE = frozenset({"name", "summary", "paper", "kinds", "traits", "metric_name"})
 #: Modules whose classes may be bases, and determine nothing either.
 OUTSIDE = frozenset({"builtins", "abc", "typing", "solvers.declare"})
+#: One thread at a time makes a tree: Python 3.11 counts its depth for all threads together, and fails where
+#: another one goes on in between.
+_PARSING = threading.Lock()
+
+
+def parsed(source: str, mode: str = "exec") -> ast.AST:
+    """Return the tree of a source, as :func:`ast.parse` does, in whichever thread."""
+    with _PARSING:
+        return ast.parse(source, mode=mode)
 
 
 @functools.cache
@@ -25,8 +35,8 @@ def source_digest(cls: type) -> str | None:
     digest = hashlib.sha256()
     try:
         for module in sorted(_modules(cls), key=lambda module: module.__name__):
-            tree = _WithoutProse().visit(ast.parse(inspect.getsource(module)))
-            digest.update(ast.dump(tree).encode())
+            tree = parsed(inspect.getsource(module))
+            digest.update(ast.dump(_WithoutProse().visit(tree)).encode())
     except (OSError, TypeError, KeyError):
         return None
     return digest.hexdigest()

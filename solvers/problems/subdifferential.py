@@ -37,10 +37,12 @@ class Subdifferential:
         """Return the instances with more than one subgradient, ascending."""
         return self.problem.loss.ties(self.point.scores)
 
-    @property
+    @cached_property
     def single(self) -> bool:
         """Tell whether f is differentiable here, so that ``g`` is the gradient."""
-        return self.ties.size == 0
+        if self.point.scores.at_hand:
+            return self.ties.size == 0
+        return self.problem.loss.count_ties(self.point.scores) == 0
 
     def sup(self, p: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the subgradient g with the largest gᵀp, and that product: eq. (33) of Yu et al. 2010, for
@@ -51,8 +53,8 @@ class Subdifferential:
         if X is None:
             delta = self.problem.design.scores(p)
             residual = loss.subgradient_sup(self.point.scores, delta)
-            ridge = self.problem.penalty.ridge
-            slope = self.problem.scale * residual.dot(delta) + ridge * float(self.point.w @ p)
+            ridge = self.problem.penalty.ridge_product(self.point.w, p)
+            slope = self.problem.scale * residual.dot(delta) + ridge
             return self.point.pulled_back(residual), slope
         tail = self.point.scores.tail
         here, ahead = Scores(self.point.scores.Z[rows], tail), Scores(X.scores(p), np.zeros_like(tail))
@@ -64,9 +66,9 @@ class Subdifferential:
     @cached_property
     def _tied(self) -> tuple[object, np.ndarray | slice, SomeRows | None]:
         """Return the loss of the tied instances, the rows of X they take, and these rows; all of the loss and
-        None where they are so many that products with X are as fast."""
+        None where they are so many that products with X are as fast, or are not at hand."""
         problem, whole = self.problem, (self.problem.loss, slice(None), None)
-        if 4 * self.ties.size > problem.loss.n_instances:
+        if not self.point.scores.at_hand or 4 * self.ties.size > problem.loss.n_instances:
             return whole
         loss, rows = problem.loss.subset(self.ties)
         X = problem.design.by_rows().some(rows, problem.design.n_features, problem.design.n_outputs)

@@ -38,6 +38,9 @@ class WorkingSet:
     that kernels can stay with one output, whose scores fit the cache, while they walk over features.
     """
 
+    #: what the members are, for observers
+    of = "weights"
+
     def __init__(
         self,
         coordinates: np.ndarray | None,
@@ -74,6 +77,11 @@ class WorkingSet:
         """Return the members' entries of a vector over all weights (the vector itself when all are
         members)."""
         return w if self.full else w[self.coordinates]
+
+    def support(self, w: np.ndarray) -> np.ndarray:
+        """List the members that are not zero, ascending."""
+        places = np.flatnonzero(self.take(w))
+        return places if self.full else self.coordinates[places]
 
     def restrict(self, mask: np.ndarray) -> WorkingSet:
         """Return the set of the members for which ``mask`` (one boolean a member) is true."""

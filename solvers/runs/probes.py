@@ -7,14 +7,19 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..methods.iterate import Iterate
+from ..problems.problem import Problem
+from .common import Holders
+from .cuts import cuts
+from .learned import Learner
 from .lines import kept
 from .plane import plane
 from .subsets import packed, sampled
+from .trajectories import Follower
 
 #: Bytes of observations kept per run and per process.
 RUN_LIMIT = 64 * 2**20
@@ -40,13 +45,19 @@ _in_use = 0
 _lock = threading.RLock()
 
 
+#: Copies arrays, by name, from an iterate, or returns None where there are none.
+Take = Callable[[Iterate], dict[str, np.ndarray] | None]
+
+
 @dataclass(frozen=True)
 class Probe:
-    """A named observation: ``take`` copies arrays, by name, from an iterate, or returns None where it has
-    none."""
+    """A named observation, by ``take``. One that must remember what it has taken of a run, or that looks at
+    its problem, has, in its place, ``begin``, which makes a ``take`` for one run. Vectors that nobody changes
+    may be kept uncopied, as one :class:`.common.Common`."""
 
     name: str
-    take: Callable[[Iterate], dict[str, np.ndarray] | None]
+    take: Take | None = None
+    begin: Callable[[Problem], Take] | None = None
 
 
 def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -57,20 +68,16 @@ def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
 
 
 def _active(it: Iterate) -> dict[str, np.ndarray] | None:
-    active, point = it.live.get("active"), it.live.get("point")
+    active = it.live.get("variables", it.live.get("active"))
     if active is None or it.w is None:
         return None
-    size = it.w.size
-    if not active.full:
-        inside = active.coordinates
-        support = inside[active.take(it.w) != 0.0]
-    elif point is not None:
-        inside, support = None, point.problem.support(it.w).coordinates
-    else:
-        inside, support = None, np.flatnonzero(it.w)
-    sets = {"inside": packed(inside, size), "support": packed(support, size)}
-    found = {f"{name}_{part}": kept for name, one in sets.items() for part, kept in one.items()}
-    return found | {"size": np.array(size)}
+    sets = {"inside": None if active.full else active.coordinates, "support": active.support(it.w)}
+    found = {
+        f"{name}_{part}": kept
+        for name, one in sets.items()
+        for part, kept in packed(one, active.size).items()
+    }
+    return found | {"size": np.array(active.size), "of": np.array(active.of)}
 
 
 def _line(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -140,7 +147,7 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
 
 def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
     point = it.live.get("point")
-    if point is None or point.scores.Z.size > MOST_SCORES:
+    if point is None or not point.scores.at_hand or point.scores.Z.size > MOST_SCORES:
         return None
     scores = point.scores
     return {"z": np.concatenate([scores.Z.ravel(), scores.tail])}
@@ -186,7 +193,7 @@ def binned(W: np.ndarray) -> np.ndarray:
 
 
 WEIGHTS = Probe("weights", _weights)
-#: Which weights are in the working set, and which are not zero.
+#: Which variables are in the working set, and which are not zero (of dual variables: at no bound).
 ACTIVE = Probe("active", _active)
 #: The line search that led to an iterate: its trials, f there, what the rule allowed, and a straight line's
 #: w and d.
@@ -200,6 +207,17 @@ ROWS = Probe("rows", _rows)
 SCORES = Probe("scores", _scores)
 #: Iterates of two weights: where they are, and the direction, subgradients and B that the solver has there.
 PLANE = Probe("plane", plane)
+#: Weights of a sample that stays the same, with the largest, and their clusters.
+TRAJECTORIES = Probe("trajectories", begin=lambda problem: Follower())
+#: The model that the weights make: the largest, those of pixels and transitions, predictions for examples.
+LEARNED = Probe("learned", begin=Learner)
+#: The cutting planes of a bundle method: the weight of each, the lower bound, and of small problems the cuts.
+CUTS = Probe("cuts", cuts)
+
+
+def _size(seen: dict[str, Any]) -> int:
+    """Return the bytes of what the probes saw of one iterate."""
+    return OVERHEAD + sum(OVERHEAD + array.nbytes for found in seen.values() for array in found.values())
 
 
 class ProbeStore:
@@ -207,19 +225,22 @@ class ProbeStore:
     and from then on only every second iterate is kept. The first of each probe and the newest are always
     kept: a reader who has found that a probe saw something finds something again, until all is discarded."""
 
-    def __init__(self, probes: Sequence[Probe] = ()) -> None:
+    def __init__(self, probes: Sequence[Probe] = (), problem: Problem | None = None) -> None:
         self.probes = tuple(probes)
+        self._takes = {p.name: p.take if p.begin is None else p.begin(problem) for p in self.probes}
         self.cadence = 1
         self.bytes = 0
         self._entries: list[tuple[int, int, dict[str, Any]]] = []  # iteration, bytes, what was seen
         self._firsts: dict[str, int] = {}  # iteration at which each probe saw something first
+        self._common = Holders()
 
     def __del__(self) -> None:
-        self._account(-self.bytes)
+        if _lock is not None:  # it is at the interpreter's end, when nothing is counted any more
+            self._account(-self.bytes)
 
     def discard(self) -> None:
         """Forget everything, and observe no more."""
-        self.probes, self._entries = (), []
+        self.probes, self._takes, self._entries, self._common = (), {}, [], Holders()
         self._account(-self.bytes)
 
     def _account(self, change: int) -> None:
@@ -236,12 +257,13 @@ class ProbeStore:
         # changed in place by the one writer, and read through copies: to copy it here at every iterate would
         # cost more memory, in fragments, than what is kept
         entries = self._entries
-        seen = {p.name: found for p in self.probes if (found := p.take(iterate)) is not None}
-        size = OVERHEAD + sum(OVERHEAD + array.nbytes for found in seen.values() for array in found.values())
+        takes = self._takes.items()
+        seen = {name: found for name, take in takes if (found := take(iterate)) is not None}
+        size = _size(seen)
         entry = iterate.iteration, size, seen
-        self._account(size)
+        self._account(size + self._common.enter(seen))
         if entries and not self._stays(entries[-1]):
-            self._account(-entries[-1][1])  # the newest was kept out of turn
+            self._give_up(entries[-1:])  # the newest was kept out of turn
             entries[-1] = entry
         else:
             entries.append(entry)
@@ -250,9 +272,12 @@ class ProbeStore:
         limit = RUN_LIMIT if _in_use <= PROCESS_LIMIT else RUN_SHARE
         while self.bytes > limit and len(entries) > len({0, *self._firsts.values()}) + 1:
             self.cadence *= 2
-            kept = [e for e in entries[:-1] if self._stays(e)] + entries[-1:]
-            self._account(sum(e[1] for e in kept) - sum(e[1] for e in entries))
-            self._entries = entries = kept
+            self._give_up([e for e in entries[:-1] if not self._stays(e)])
+            self._entries = entries = [e for e in entries[:-1] if self._stays(e)] + entries[-1:]
+
+    def _give_up(self, entries: list[tuple[int, int, dict[str, Any]]]) -> None:
+        """Count these entries no longer."""
+        self._account(-sum(size + self._common.leave(seen) for _, size, seen in entries))
 
     def _stays(self, entry: tuple[int, int, dict[str, Any]]) -> bool:
         """Tell whether an entry is kept: it is its turn, or a probe's first."""
@@ -274,6 +299,22 @@ class ProbeStore:
     def entries(self, name: str) -> list[tuple[int, dict[str, np.ndarray]]]:
         """Return all that probe ``name`` saw, with the iteration of each, in their order."""
         return [(e[0], e[2][name]) for e in self._entries[:] if name in e[2]]
+
+    def everything(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return each iteration observed, with what every probe saw there, in their order."""
+        return [(iteration, seen) for iteration, _, seen in self._entries[:]]
+
+    @classmethod
+    def of(cls, everything: Sequence[tuple[int, dict[str, Any]]]) -> Self:
+        """Return a store of what another one had, which observes no more."""
+        store = cls()
+        for iteration, seen in everything:
+            size = _size(seen)
+            store._account(size + store._common.enter(seen))
+            store._entries.append((iteration, size, seen))
+            for name in seen:
+                store._firsts.setdefault(name, iteration)
+        return store
 
     def iterations(self, name: str) -> list[int]:
         """Return iterations at which probe ``name`` saw something."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,8 +18,12 @@ from ..compute.jit import compile_clock
 from ..methods.iterate import Ending, Iterate
 from ..problems import optimality
 from ..problems.certificate import duality_gap
+from ..problems.crew import ShardLost
 from ..problems.point import Point
+from .branch import Diverged, Iterates, Origin, branch, taken_over
+from .breakpoints import Watch
 from .probes import Probe, ProbeStore
+from .segments import change
 from .stopping import Stopping
 from .trace import Trace, plain
 
@@ -83,6 +89,17 @@ class Run:
     probing, metrics and waiting at the gate are left out, and so is what is derived from the data once (rows
     of X), which is set-up of every run that uses it. A violation, or a gap that can be proved, is measured
     now and then, off the clock, where the solver does not know it.
+
+    With an ``origin`` the run is a branch: the old run is replayed up to there, off the clock, which goes on
+    from the old run's as iterations, passes and limits do. ``replayed`` is the iteration that the replay has
+    come to.
+
+    ``ready()`` is called, off the clock, when all is compiled and set up: it may block, or raise
+    :class:`Interrupted`.
+
+    ``set_lam`` changes λ while the run is at work: at the next iterate the same solver starts from the
+    weights there, as one that takes over a branch does, and iterations, epochs, passes and clocks go on.
+    ``here`` is the problem at the λ of now, without what belongs to the run.
     """
 
     def __init__(
@@ -95,13 +112,23 @@ class Run:
         probes: Sequence[Probe] = (),
         gate: Gate | None = None,
         w0: np.ndarray | None = None,
+        origin: Origin | None = None,
+        ready: Callable[[], None] = lambda: None,
     ) -> None:
+        if origin is not None and w0 is not None:
+            raise ValueError("both w0 and origin are given: a branch starts at its origin, leave w0 out")
+        if origin is not None and origin.lam not in (None, problem.lam):
+            raise ValueError(
+                f"the run had λ = {origin.lam:g} at iteration {origin.iteration}, and the problem of the "
+                f"branch has {problem.lam}: give it at that λ"
+            )
+        self.here, self._pulse_of_given = problem, problem.pulse
         self.problem = problem.with_pulse(self._pulse)
         self.solver = solver
         self.label = label or solver.id
         self.stopping = stopping or Stopping()
-        self.gate = gate
-        self.w0 = w0
+        self.gate, self._ready = gate, ready
+        self.w0, self.origin, self.replayed = w0, origin, -1
         self.trace = Trace(
             {
                 "label": self.label,
@@ -111,20 +138,41 @@ class Run:
                 "f_star": self.stopping.f_star,
             }
         )
-        self.trace.names, self.trace.problem = problem.names, problem
-        self.trace.probes = ProbeStore(probes)
+        if w0 is not None:
+            self.trace.info["warm"] = True
+        if origin is not None:
+            self.trace.info["from"] = origin.describe()
+        self.trace.names, self.trace.problem = problem.names, self.here
+        self.trace.probes = ProbeStore(probes, problem)
         self.compile_seconds = 0.0
         self._cpu = self._wall = self._waited = 0.0
-        self._setup = 0.0
+        self._setup = self._replay_seconds = 0.0
         self._metrics = Allowance(METRIC_SHARE)
         self._optimality = Allowance(OPTIMALITY_SHARE)
         self._met = partial(optimality.met, self.problem)
         self._interrupted = False
+        self._wanted: deque[tuple[float, Callable[[Problem], Stopping]]] = deque()
         self._support: tuple[np.ndarray, np.ndarray] | None = None
 
     def interrupt(self) -> None:
         """End the run at the next pulse; the trace keeps the last whole iterate."""
         self._interrupted = True
+
+    def set_lam(self, lam: float, stopping: Callable[[Problem], Stopping] | None = None) -> None:
+        """Go on at another λ from the next iterate on; may be called from any thread. ``stopping(problem)``
+        gives the limits there (None: the same, and an f* that is not known). ValueError, one sentence, where
+        λ cannot be changed."""
+        if not self.problem.penalty.takes_lam:
+            raise ValueError(f"the penalty {self.problem.penalty.id} has no λ to change")
+        if not (math.isfinite(lam) and lam > 0.0):
+            raise ValueError(f"λ is {lam}: give a number above 0")
+        if stopping is None and self.stopping.gap is not None:
+            raise ValueError("a gap is measured against f* of one λ: give the limits at the new one too")
+        if len(self.trace) and self.trace.w is None:
+            raise ValueError(
+                f"{self.solver.id} does not show its weights: it cannot go on from them at another λ"
+            )
+        self._wanted.append((lam, stopping or (lambda problem: replace(self.stopping, f_star=None))))
 
     def _pulse(self) -> None:
         if self._interrupted:
@@ -144,23 +192,30 @@ class Run:
 
     def steps(self) -> Iterator[Trace]:
         """Advance by one iterate at a time, yielding the trace after each; closing it stops the run."""
-        ending = Ending("stopped", "stopped by the user")
+        ending, breaks = Ending("stopped", "stopped by the user"), Watch(self.stopping.breaks)
         try:
             with one_blas_thread():
                 self._warm_up()
-                self.trace.status = "running"
                 self._prepare()
-                iterates = self.solver.iterate(self.problem, self.w0)
+                self.trace.status = "ready"
+                self._ready()
+                self.trace.status = "running"
+                iterates = self._iterates()
                 while True:
                     try:
-                        iterate = self._advance(iterates)
+                        iterate = next(iterates)
                     except StopIteration as stop:
                         ending = self._ending_of(stop.value)
                         break
                     self._record(iterate)
                     yield self.trace
-                    if limit := self.stopping.ending(self.trace.last, self._met):
+                    hit = breaks.hit(iterate)
+                    limit = self.stopping.ending(self.trace.last, self._met)
+                    if limit and not (limit.status == "converged" and self._wanted):
                         ending = limit
+                        break
+                    if hit is not None and not self.begins_at(iterate):
+                        ending = Ending("stopped", f"{hit.text} at iteration {iterate.iteration}")
                         break
                     if self.gate is not None:
                         self.gate.step(self, iterate)
@@ -171,6 +226,8 @@ class Run:
         except KeyboardInterrupt:
             self._finish(ending)
             raise
+        except (Diverged, ShardLost) as error:
+            ending = Ending("failed", str(error))
         except MemoryError:
             ending = Ending("failed", "out of memory: take a smaller problem or fewer pairs")
         except Exception as error:
@@ -178,6 +235,70 @@ class Run:
         finally:
             if not self.trace.result:
                 self._finish(ending)
+
+    def begins_at(self, iterate: Iterate) -> bool:
+        """Tell whether a branch begins at this iterate, at which the old run was before."""
+        return self.origin is not None and iterate.iteration == self.origin.iteration
+
+    def _iterates(self) -> Generator[Iterate, None, object]:
+        """Yield the iterates to record, computed on the clock; return what the solver returned."""
+        iterate: Iterate | None = None
+        if self.origin is None:
+            iterates = self.solver.iterate(self.problem, self.w0)
+        else:
+            iterates = self._replay(self.origin)
+            yield (iterate := next(iterates))
+        while True:
+            if self._wanted and iterate is not None:
+                iterates = self._turn(iterate, iterates)
+            try:
+                iterate = self._advance(iterates)
+            except StopIteration as stop:
+                further = iterates
+                if self._wanted and iterate is not None:
+                    iterate.w = self._weights()  # the solver may have gone on in the array that it showed
+                    further = self._turn(iterate, iterates)
+                if further is iterates:
+                    return stop.value
+                iterates = further
+            else:
+                yield iterate
+
+    def _turn(self, iterate: Iterate, old: Iterates) -> Iterates:
+        """Return the iterates that follow ``iterate`` at the λ that is wanted, or the ``old`` ones where it
+        is the same."""
+        while self._wanted:
+            lam, stopping = self._wanted.popleft()
+        if lam == self.problem.lam:
+            return old
+        old.close()
+        self.problem = self.problem.at_lam(lam)
+        self.problem.violation_at_zero()  # as where a run begins: never on the solver's clock
+        self._met = partial(optimality.met, self.problem)
+        self.here = self.problem.with_pulse(self._pulse_of_given)
+        self.stopping = stopping(self.here)
+        seconds = self._cpu, self._wall
+        said = change(self.problem, iterate.iteration + 1, self.stopping.f_star, seconds)
+        self.trace.info["lams"] = [*self.trace.info.get("lams", ()), said]
+        self.trace.problem = self.here
+        iterates = taken_over(iterate, self.solver, self.problem, turned=True)
+        next(iterates)  # the iterate itself, which is recorded already
+        return iterates
+
+    def _replay(self, origin: Origin) -> Iterator[Iterate]:
+        """Replay the old run, off the clock; return the iterates from its origin on."""
+        self.trace.status = "replaying"
+        replay = branch(self.problem, self.solver, origin)
+        while True:
+            try:
+                self.replayed = self._advance(replay).iteration
+            except StopIteration as stop:
+                iterates = stop.value
+                break
+            self._pulse()
+        self._replay_seconds, (self._cpu, self._wall) = self._cpu, origin.seconds
+        self.trace.status = "running"
+        return iterates
 
     def _advance(self, iterates: Iterator[Iterate]) -> Iterate:
         wall, cpu, waited = time.perf_counter(), time.thread_time(), self._waited
@@ -210,6 +331,8 @@ class Run:
         if unknown and iterate.w is not None and self._optimality.allows(self._cpu):
             with self._optimality.booked():
                 setattr(iterate, measure, optimality.measured(measure, self._observe(iterate.w)))
+        if self.begins_at(iterate):
+            self.origin.check(iterate)
         if iterate.w is not None:
             if iterate.w.size <= COPIED:
                 support = np.flatnonzero(iterate.w)
@@ -248,13 +371,13 @@ class Run:
         """Compile, or load from disk, the kernels this solver needs, on a tiny copy of the problem."""
         self.trace.status = "compiling"
         began = time.perf_counter()
-        tiny = self.problem.tiny()
-        # a solver that fails on the copy fails again, and is heard, in the run itself
-        with contextlib.suppress(Exception), np.errstate(all="ignore"):
-            iterates = self.solver.iterate(tiny, None)
-            for _, _ in zip(range(4), iterates, strict=False):
-                self._pulse()
-            iterates.close()
+        for solver in [self.solver] if self.origin is None else [self.origin.solver, self.solver]:
+            # a solver that fails on the copy fails again, and is heard, in the run itself
+            with contextlib.suppress(Exception), np.errstate(all="ignore"):
+                iterates = solver.rehearsal().iterate(self.problem.tiny(), None)
+                for _, _ in zip(range(4), iterates, strict=False):
+                    self._pulse()
+                iterates.close()
         self._pulse()
         self.compile_seconds += time.perf_counter() - began
 
@@ -301,6 +424,8 @@ class Run:
             "test_metric": None,
             "metric_name": self.problem.loss.metric_name,
         }
+        if self.origin is not None:
+            result["replay_seconds"] = self._replay_seconds
         if ending.status not in ("stopped", "failed") and trace.w is not None:
             try:
                 with one_blas_thread():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..methods.iterate import Ending
+from .breakpoints import Condition
 
 #: f* is solved for, and printed, to about this relative accuracy.
 F_STAR_ACCURACY = 1e-9
@@ -28,7 +29,8 @@ class Stopping:
 
     ``tol``: violation relative to its value at w = 0, or proved gap relative to f where the loss has no
     gradient (see :mod:`solvers.problems.optimality`). ``gap``: relative distance to ``f_star``, which ends
-    nothing once an iterate is below that. ``max_seconds``: CPU seconds of the solver.
+    nothing once an iterate is below that. ``max_seconds``: CPU seconds of the solver. ``breaks``: conditions,
+    the first iterate at which one holds is the last.
     """
 
     tol: float | None = None
@@ -36,6 +38,7 @@ class Stopping:
     f_star: float | None = None
     max_iter: int | None = None
     max_seconds: float | None = None
+    breaks: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("tol", "gap", "max_iter", "max_seconds"):

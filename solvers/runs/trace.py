@@ -7,7 +7,7 @@ import json
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -128,6 +128,13 @@ class Trace:
         self._columns.append(row)
         self._pending = None
 
+    def restart(self) -> None:
+        """Drop all rows: the run begins anew, or what is known of it is about to be written again."""
+        with self._lock:
+            self._generation += 1
+            self._columns, self._pending, self.cadence = _Columns(64), None, 1
+            self.result, self.message = {}, ""
+
     def finish(self, status: str, message: str = "") -> None:
         """Write how the run ended; the last iterate gets its row if it was left out."""
         with self._lock:
@@ -170,6 +177,26 @@ class Trace:
     def save(self, path: str | Path) -> None:
         """Write to ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and weights)."""
         save([self], path)
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Sequence[Any]], info: Mapping[str, Any]) -> Trace:
+        """Return a trace of whole columns, all of one length, as they were kept. Fields that are left out are
+        not known; ValueError where the lengths differ, or there are no iterations."""
+        trace = cls(info)
+        n = len(columns["iteration"]) if "iteration" in columns else -1
+        if any(len(column) != n for column in columns.values()):
+            raise ValueError("columns of a trace are equally long, and tell the iterations")
+        rows = _Columns(max(n, 16))
+        for name, field in FIELDS.items():
+            known = columns.get(name)
+            if field.type is tuple:  # NumPy would make a matrix of tuples that are equally long
+                for k in range(n):
+                    rows.data[name][k] = known[k] if known is not None else field.unknown
+            else:
+                rows.data[name][:n] = known if known is not None else field.unknown
+        rows.n = n
+        trace._columns = rows
+        return trace
 
     @classmethod
     def from_records(cls, records: list[Mapping[str, Any]], **info: Any) -> Trace:
@@ -243,10 +270,14 @@ def _write_csv(traces: list[Trace], path: Path) -> None:
 
 def _write_npz(traces: list[Trace], path: Path) -> None:
     arrays: dict[str, np.ndarray] = {}
+    first = traces[0].info.get("problem", {}) if traces else {}
     for trace in traces:
-        label = trace.info.get("label", "run")
+        label, n = trace.info.get("label", "run"), 2
+        while f"{label}/info" in arrays:  # two runs may have one label
+            label, n = f"{trace.info['label']} ({n})", n + 1
+        rows, _, _ = trace.since(None)  # at one moment: a run may go on meanwhile
         for name, field in FIELDS.items():
-            column = trace.column(name)
+            column = rows[name]
             if field.type is tuple:
                 column = np.array([" ".join(v) for v in column], dtype=np.str_)
             elif field.type is str:
@@ -256,10 +287,10 @@ def _write_npz(traces: list[Trace], path: Path) -> None:
             support = np.flatnonzero(trace.w)
             arrays[f"{label}/w_indices"], arrays[f"{label}/w_values"] = support, trace.w[support]
             arrays[f"{label}/w_size"] = np.array(trace.w.size)
-        header = {k: v for k, v in trace.info.items() if k != "problem"}
+        header = {k: v for k, v in trace.info.items() if k != "problem" or v != first}
         arrays[f"{label}/info"] = np.array(json.dumps(header | {"result": trace.result}))
     if traces:
-        arrays["problem"] = np.array(json.dumps(traces[0].info.get("problem", {})))
+        arrays["problem"] = np.array(json.dumps(first))
     with replacing(path, "wb") as file:
         np.savez_compressed(file, **arrays)
 
@@ -268,12 +299,14 @@ _WRITERS = {".jsonl": _write_jsonl, ".csv": _write_csv, ".npz": _write_npz}
 
 
 def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON lines of runs of one problem, in the contract's order."""
-    if traces and "problem" in traces[0].info:
-        yield traces[0].info["problem"]
-        if reference := traces[0].info.get("reference"):
-            yield reference
+    """Yield the JSON lines of runs, in the contract's order: before the first run of each problem the line of
+    that problem, with f* where it is known."""
+    before = None
     for trace in traces:
+        about = trace.info.get("problem"), _reference(trace.info)
+        if about != before:
+            yield from (line for line in about if line)
+            before = about
         yield run_line(trace)
         for record in trace.records():
             yield iterate_line(trace, record)
@@ -281,10 +314,20 @@ def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:
             yield trace.result
 
 
+def _reference(info: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the line that tells f*; None where it is not known."""
+    f_star = info.get("f_star")
+    if "reference" in info or f_star is None:
+        return info.get("reference")
+    return {"type": "reference", "f_star": f_star, "violation": None, "solver": None, "cached": True}
+
+
 def run_line(trace: Trace) -> dict[str, Any]:
-    """Return the line that opens a run."""
+    """Return the line that opens a run; that of a branch says where it comes ``from``, and that of a run
+    whose λ was changed on the way the ``lams`` it went on at, from which iteration on."""
     info = trace.info
-    return {"type": "run", "label": info["label"], "solver": info["solver"], "params": info["params"]}
+    line = {"type": "run", "label": info["label"], "solver": info["solver"], "params": info["params"]}
+    return line | {name: info[name] for name in ("from", "lams") if name in info}
 
 
 def iterate_line(trace: Trace, record: Mapping[str, Any]) -> dict[str, Any]:

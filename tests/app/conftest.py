@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents and "browser_name" in item.fixturenames:
+            # a fixture called ``page`` is Playwright's, whose event loop is then at work beside later tests
+            raise pytest.UsageError(f"{item.nodeid} asks for a browser: name its fixture otherwise")
+
+
 @pytest.fixture(autouse=True)
 def no_failure_is_passed_over(caplog: pytest.LogCaptureFixture) -> Generator[None, None, None]:
     """A page goes on where a part of it fails, and logs it: a test that wants that clears the log."""

@@ -18,7 +18,7 @@ from app.stories import Story, read, stories
 from app.views import TABS, Rate
 from app.views.playground_marks import Marks
 from app.views.plot import X_AXES
-from solvers import PLANE, Stopping, Trace, relative_gap
+from solvers import CUTS, PLANE, Stopping, Trace, relative_gap
 
 FOLDER = Path(app.stories.__file__).parent
 #: Stories of functions that have no minimum.
@@ -104,7 +104,7 @@ def test_f_star_is_the_minimum(story, penalty, f_star):
     near = solvers.solve(problem, solver, gap=1e-7, f_star=f_star, max_seconds=30)
     assert near.status == "converged", "f* is not too low"
     far = solvers.Run(problem, solver, stopping=Stopping(tol=1e-7, max_seconds=5), w0=near.w)
-    assert far.execute().objective.min() >= f_star * (1 - 1e-9), "f* is not too high"
+    assert far.execute().objective.min() >= f_star - 1e-9 * abs(f_star), "f* is not too high"
 
 
 @pytest.mark.parametrize("story", stories().values(), ids=stories())
@@ -303,3 +303,82 @@ def test_steepest_descent_at_kinks_ends_far_above_the_minimum_of_five_planes():
     np.testing.assert_allclose(subgd.objective[1:16], 11.0 * 3.0 ** -np.arange(15), rtol=1e-6)
     assert mixed.objective[-1] == pytest.approx(-100.0, rel=1e-12)
     assert 20 < np.flatnonzero(subgd.objective < 0.0)[0] < 30, "rounding lets it go"
+
+
+@pytest.fixture(scope="module")
+def bundles() -> dict[str, Trace]:
+    """The runs of the story about cutting planes, with their cuts."""
+    story = stories()["bundle"]
+    stopping = Stopping(tol=story.setting.tol)
+    return {
+        chosen.label: solvers.Run(
+            problem_of(story), chosen.make(), stopping=stopping, probes=(CUTS, PLANE)
+        ).execute()
+        for chosen in story.setting.solvers
+    }
+
+
+def test_bundle_each_iteration_adds_a_tangent_and_bmrm_goes_far_out_first(bundles):
+    trace, start = bundles["bmrm"], problem_of(stories()["bundle"]).start
+    assert [len(seen["numbers"]) for _, seen in trace.probes.entries("cuts")] == list(trace.iteration + 1)
+    best = [seen["w"].tolist() for _, seen in trace.probes.entries("plane")]
+    assert best[2] == start.tolist() != best[3]
+
+
+def test_bundle_two_cuts_carry_the_weight_in_the_end_one_from_each_side(bundles):
+    trace = bundles["bmrm"]
+    _, seen = trace.probes.last("cuts", int(trace.iteration[-1]))
+    carrying = np.flatnonzero(seen["alpha"] > 1e-9)
+    assert len(carrying) == 2 < len(seen["alpha"])
+    slopes = [seen["A"][i][0] + 0.5 * trace.w[0] for i in carrying]
+    assert min(slopes) < 0.0 < max(slopes)
+
+
+def test_bundle_the_search_finds_the_minimum_at_once_and_seven_iterations_prove_it(bundles):
+    trace, f_star = bundles["ls-bmrm"], stories()["bundle"].f_star["l2"]
+    assert trace.objective[1] == pytest.approx(f_star, rel=1e-12)
+    assert (trace.status, trace.iteration[-1]) == ("converged", 8)
+    assert trace.dual_gap[1] > 1.0
+
+
+def test_random_subgradients_break_owl_qn_and_cost_its_star_steps(race):
+    story = stories()["random-subgradients"]
+    best = story.optimum(story.setting.problem)
+    plain, random, star, both = (race(story, s.label, None) for s in story.setting.solvers)
+    gap = [relative_gap(t.objective[-1], best) for t in (plain, random, star, both)]
+    assert plain.status == "converged"
+    assert (random.status, "random subgradient" in random.result["message"]) == ("stalled", True)
+    assert 5e-3 < gap[1] < 2e-2
+    assert max(gap[2:]) < 2e-4
+    steps = [t.inner_iterations[t.inner_iterations >= 0].mean() for t in (star, both)]
+    assert steps[1] > 1.5 * steps[0]
+    assert plain.result["nnz"] < min(star.result["nnz"], both.result["nnz"])
+
+
+def test_early_bird_sublbfgs_is_ahead_early_and_ls_bmrm_late_and_both_in_turn_are_near_the_best(race):
+    story = stories()["early-bird"]
+    early, late, both = (race(story, label, 2e-2) for label in ("sublbfgs", "ls-bmrm", "both"))
+    half, tenth, near = ([work(t, gap, "iteration") for t in (early, late, both)] for gap in (0.5, 0.1, 0.02))
+    assert half[0] == half[2] <= 0.5 * half[1]
+    assert 0.9 < tenth[0] / tenth[1] < 1.1
+    assert near[1] < 0.6 * near[0]
+    assert near[2] < 1.15 * near[1]
+    finished = race(story, "ls-bmrm", None)
+    best = finished.objective[-1]
+    assert finished.dual_gap[-1] <= 1e-4 * best
+    assert np.nanmin(early.dual_gap) > 0.3 * best
+    assert set(both.phase) == {"warm", "cuts"}
+
+
+def test_liblinear_looks_at_few_pictures_and_gives_up_hardly_one_by_mistake(race):
+    story = stories()["liblinear"]
+    shrinking, plain = (race(story, s.label, None) for s in story.setting.solvers)
+    assert shrinking.working_set[0] == plain.working_set.min() == 1438
+    assert shrinking.working_set[-1] < 50
+    assert shrinking.returned.max() <= 2
+    assert shrinking.epoch.max() >= 3
+    passes = [t.result["passes"] for t in (shrinking, plain)]
+    assert passes[0] < 0.1 * passes[1]
+    assert plain.result["iterations"] < 1.1 * shrinking.result["iterations"]
+    assert shrinking.dual_gap[-1] <= 1e-6 * shrinking.objective[-1]
+    assert shrinking.working_set[30] < 144

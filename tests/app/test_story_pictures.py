@@ -58,10 +58,12 @@ def test_every_figure_in_sight_has_something_to_show(visit, id):
             break
         time.sleep(0.05)
     page.session.stop()
-    page.session.tick()
     while page.session.alive:
         time.sleep(0.02)
     page.session.tick()
+    while page.session.computing and time.monotonic() < until:  # curves are computed off the page's thread
+        time.sleep(0.02)
+        page.session.tick()
     for view in (*page.standing.shown, *(v for v in page.tabs.values() if v.visible)):
         shown = list(in_sight(view.__panel__()))
         empty = [plot.toolbar.tools[-1].filename for plot in shown if not any(map(draws, plot.renderers))]

@@ -2,9 +2,9 @@
 
     pytest -m bench tests/benchmarks/test_hinges.py -s
 
-All times are CPU seconds of one thread, the median of three runs. liblinear's is that of its fastest setting
-of the tolerance (-e) which comes within the gap, reading and converting data not counted; gaps are to the
-lowest objective that any of the programs here has found.
+All times are CPU seconds of one thread, medians of runs that take turns: nine of Dual CD and liblinear, three
+of the others. liblinear's is that of its fastest setting of the tolerance (-e) which comes within the gap,
+reading and converting data not counted; f* is that of Dual CD, proved to 1e-8.
 """
 
 from __future__ import annotations
@@ -22,46 +22,57 @@ import solvers
 
 pytestmark = pytest.mark.bench
 
-TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+TOLERANCES = (1.0, 0.3, 0.1, 0.05, 0.03, 0.01, 0.003)
+TURNS = 9
 #: Data sets of the race: name, options, λ.
 RACE = {"a9a": ("a9a", {}, 1e-4), "text": ("synthetic-text", {"preset": "binary"}, 1e-4)}
 #: Data sets of the paper: name, loss, λ, and the solvers that must agree there.
 AGREE = {
-    "a9a": ("binary-hinge", 1e-4, ("dual-cd", "ocas", "ls-bmrm")),
+    "a9a": ("binary-hinge", 1e-4, ("dual-cd", "ocas", "ls-bmrm", "bmrm")),
     "leukemia": ("binary-hinge", 1e-2, ("dual-cd", "ocas", "ls-bmrm", "bmrm")),
     "digits": ("multiclass-hinge", 1e-3, ("dual-cd", "ls-bmrm", "bmrm")),
-    "letter": ("multiclass-hinge", 1e-4, ("dual-cd", "ls-bmrm")),
+    "letter": ("multiclass-hinge", 1e-4, ("dual-cd", "ls-bmrm", "bmrm")),
     "scene": ("multilabel-hinge", 1e-1, ("ls-bmrm", "bmrm")),
     "yeast": ("multilabel-hinge", 1e-1, ("ls-bmrm", "bmrm")),
 }
 
 
 def loaded(name: str, options: dict[str, str]):
-    try:
-        return datasets.load(name, **options)
-    except datasets.DataError as error:
-        pytest.skip(str(error))
+    available, reason = datasets.DATASETS[name].available(**options)
+    if not available:
+        pytest.skip(reason)
+    return datasets.load(name, **options)
 
 
 def csr(data) -> tuple[sp.csr_matrix, np.ndarray]:
     return sp.csr_matrix(data.train.X), np.asarray(data.train.y, dtype=float)
 
 
-def of_liblinear(X: sp.csr_matrix, y: np.ndarray, lam: float) -> list[tuple[float, float]]:
-    """CPU seconds and objective of liblinear's dual solver (-s 3), at each tolerance."""
-    liblinear = pytest.importorskip("liblinear.liblinearutil")
-    problem, found = liblinear.problem(y, X), []
-    for eps in TOLERANCES:
-        setting = liblinear.parameter(f"-s 3 -c {1 / (lam * y.size)} -e {eps} -B -1 -q")
-        seconds = []
-        for _ in range(3):
+class Liblinear:
+    """liblinear's dual solver (-s 3) at each tolerance: CPU seconds of each round, and the objective."""
+
+    def __init__(self, X: sp.csr_matrix, y: np.ndarray, lam: float) -> None:
+        self.library = pytest.importorskip("liblinear.liblinearutil")
+        self.X, self.y, self.lam = X, y, lam
+        self.problem = self.library.problem(y, X)
+        self.seconds: dict[float, list[float]] = {eps: [] for eps in TOLERANCES}
+        self.objective: dict[float, float] = {}
+
+    def run(self) -> None:
+        """Train once at each tolerance."""
+        for eps in TOLERANCES:
+            setting = self.library.parameter(f"-s 3 -c {1 / (self.lam * self.y.size)} -e {eps} -B -1 -q")
             began = time.thread_time()
-            model = liblinear.train(problem, setting)
-            seconds.append(time.thread_time() - began)
-        w = np.array(model.w[: X.shape[1]]) * (1.0 if model.label[0] == 1 else -1.0)
-        f = np.maximum(1.0 - y * (X @ w), 0.0).mean() + 0.5 * lam * w @ w
-        found.append((float(np.median(seconds)), float(f)))
-    return found
+            model = self.library.train(self.problem, setting)
+            self.seconds[eps].append(time.thread_time() - began)
+            w = np.array(model.w[: self.X.shape[1]]) * (1.0 if model.label[0] == 1 else -1.0)
+            hinges = np.maximum(1.0 - self.y * (self.X @ w), 0.0)
+            self.objective[eps] = float(hinges.mean() + 0.5 * self.lam * w @ w)
+
+    def seconds_to(self, gap: float, f_star: float) -> float:
+        """Return the median of the fastest tolerance that comes within the gap."""
+        near = [eps for eps, f in self.objective.items() if f - f_star <= gap * f_star]
+        return min((float(np.median(self.seconds[eps])) for eps in near), default=np.inf)
 
 
 def seconds_to(trace: solvers.Trace, gap: float, f_star: float) -> float:
@@ -70,22 +81,21 @@ def seconds_to(trace: solvers.Trace, gap: float, f_star: float) -> float:
     return float(trace.cpu_seconds[there[0]]) if there.size else np.inf
 
 
-def timed(problem: solvers.Problem, id: str, gap: float, most: float) -> list[solvers.Trace]:
-    return [
-        solvers.solve(problem, solvers.make_solver(id), tol=gap, max_seconds=most, max_iter=20_000)
-        for _ in range(3)
-    ]
-
-
 @pytest.mark.parametrize("name", RACE)
 def test_dual_cd_is_no_slower_than_liblinear_and_ocas_takes_a_second(name):
+    """All take turns, so that what else the machine does slows them down alike."""
     set_name, options, lam = RACE[name]
     data = loaded(set_name, options)
     problem = solvers.make_problem(data, loss="binary-hinge", penalty="l2", lam=lam)
-    X, y = csr(data)
-    own = {id: timed(problem, id, 1e-6, 10.0) for id in ("dual-cd", "ocas", "bmrm", "sublbfgs")}
-    rival = of_liblinear(X, y, lam)
-    f_star = min(min(f for _, f in rival), *(t.objective.min() for runs in own.values() for t in runs))
+    rival = Liblinear(*csr(data), lam)
+    own = {id: [] for id in ("dual-cd", "ocas", "bmrm", "sublbfgs")}
+    for turn in range(TURNS):
+        rival.run()
+        for id in own if turn < 3 else ("dual-cd",):
+            solver = solvers.make_solver(id)
+            own[id].append(solvers.solve(problem, solver, tol=5e-5, max_seconds=4.0, max_iter=20_000))
+    best = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-8, max_seconds=20.0)
+    f_star = float(best.objective.min())
 
     def median(measure: Callable[[solvers.Trace], float], id: str) -> float:
         return float(np.median([measure(trace) for trace in own[id]]))
@@ -98,9 +108,7 @@ def test_dual_cd_is_no_slower_than_liblinear_and_ocas_takes_a_second(name):
         proved = median(lambda t: first(t.cpu_seconds, t.dual_gap <= 1e-4 * t.objective), id)
         table[id] = to
         print(f"{id:10} " + " ".join(f"{s:8.3f}" for s in to) + f" {proved:13.3f}")
-    to = [
-        min((s for s, f in rival if f - f_star <= gap * f_star), default=np.inf) for gap in (2e-2, 1e-3, 1e-4)
-    ]
+    to = [rival.seconds_to(gap, f_star) for gap in (2e-2, 1e-3, 1e-4)]
     print(f"{'liblinear':10} " + " ".join(f"{s:8.3f}" for s in to))
     print(f"dual-cd / liblinear to 1e-4: {table['dual-cd'][2] / to[2]:.2f}")
     assert table["ocas"][2] <= 1.0
@@ -120,7 +128,7 @@ def test_solvers_agree_within_their_gaps(name):
     problem = solvers.make_problem(loaded(name, options), loss=loss, penalty="l2", lam=lam)
     found = {}
     for id in ids:
-        trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-4, max_seconds=60.0)
+        trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-4, max_seconds=300.0)
         result = trace.result
         found[id] = (result["objective"], result["dual_gap"])
         print(f"{name} {id}: f = {result['objective']:.9g}, gap {result['dual_gap']:.2g}, "

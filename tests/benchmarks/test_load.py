@@ -48,6 +48,7 @@ class Round:
     page: float = 0.0
     by_session: list[float] = field(default_factory=list)
     memory: float = 0.0
+    threads: int = 0  # left when all have gone
 
     @property
     def unfairness(self) -> float:
@@ -143,7 +144,7 @@ async def visited(server: Server, sessions: int) -> Round:
     for visitor in visitors:
         await visitor.close()
     await asyncio.sleep(40)  # the server forgets a session within some 30 s
-    found.memory = server.memory()
+    found.memory, found.threads = server.memory(), len(server.threads())
     return found
 
 
@@ -153,7 +154,8 @@ def worst(seconds: list[float]) -> float:
 
 
 def test_ten_visitors_who_run_are_all_served(server, report):
-    few = run(visited(server, 2)).memory  # imports and the data are paid for
+    first = run(visited(server, 2))  # imports and the data are paid for
+    few, threads = first.memory, first.threads
     # A peak of so many leaves parts of Python's heap that cannot be given back, each for the sake of a few
     # objects (kernels, registries) that were made meanwhile and stay: it is there once, and does not grow.
     before = run(visited(server, SESSIONS)).memory
@@ -175,6 +177,7 @@ def test_ten_visitors_who_run_are_all_served(server, report):
             "MiB",
             1.1 * before,
         ),
+        ("threads afterwards, at most those after two visitors", lambda r: r.threads, "", threads),
     ]
     table = [(name, *(of(r) for r in rounds), unit, limit) for name, of, unit, limit in limits]
     report.table(

@@ -171,6 +171,16 @@ class Visit:
         self.page.get_by_role("combobox", name=label).click()
         self.page.get_by_role("listbox").get_by_text(option, exact=True).click()
 
+    def enter(self, label: str, text: str, role: str = "textbox") -> None:
+        """Write into a field, and leave it by Enter."""
+        field = self.page.get_by_role(role, name=label, exact=True)
+        field.fill(text)
+        field.press("Enter")
+
+    def alert(self, text: str):
+        """What is said to be wrong, in a sentence with this text."""
+        return self.page.get_by_role("alert").filter(has_text=text)
+
     def row(self, label: str) -> dict[str, str]:
         """The legend row of a run."""
         row = self.page.locator(f'.row.run[data-label="{label}"]')
@@ -184,6 +194,16 @@ class Visit:
 
     def states(self) -> list[str]:
         return self.page.locator(".row.run").evaluate_all("rows => rows.map((row) => row.dataset.state)")
+
+    def rows(self) -> list[str]:
+        """What each row of the legend says of its run: its label, how it stands, and why it ended so."""
+        code = """rows => rows.map((row) => `${row.dataset.label}: ${row.dataset.state}` +
+          (row.title && ` (${row.title})`))"""
+        return self.page.locator(".row.run").evaluate_all(code)
+
+    def notices(self) -> list[str]:
+        """Why Run waits, if it does."""
+        return [text for text in self.page.locator(".legend .notice").all_text_contents() if text]
 
     def curves(self, figure: str, column: str = "y") -> dict[str, list[float]]:
         """A column of every curve of a figure by its run, read from the Bokeh document in the page."""
@@ -238,7 +258,8 @@ class Visit:
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
         until = time.monotonic() + seconds * PATIENCE
         while not condition():
-            assert time.monotonic() < until, f"waited {seconds:g} s for {what}; {self.states()} {self.errors}"
+            waited = f"waited {seconds:g} s for {what}"
+            assert time.monotonic() < until, "; ".join([waited, *self.notices(), *self.rows(), *self.errors])
             self.page.wait_for_timeout(100)
 
 

@@ -54,7 +54,7 @@ def test_a_dead_server_is_told_and_after_its_restart_the_set_up_is_back(mortal):
 
     visit.server.process.kill()
     killed = time.monotonic()
-    alert = visit.page.get_by_role("alert").filter(has_text="The server is gone")
+    alert = visit.alert("The server is gone")
     alert.wait_for(timeout=3000)
     assert time.monotonic() - killed < 3.0
     drawn = visit.points("convergence")
@@ -68,7 +68,7 @@ def test_a_dead_server_is_told_and_after_its_restart_the_set_up_is_back(mortal):
     assert visit.points("convergence") == drawn
 
     again()
-    visit.page.get_by_role("alert").filter(has_text="the runs are lost").wait_for(timeout=60_000)
+    visit.alert("the runs are lost").wait_for(timeout=60_000)
     visit.wait_until(lambda: visit.button("Run").is_enabled(), "Run to be possible")
     assert visit.query() == query
     assert visit.states() == []

@@ -32,7 +32,7 @@ def test_the_cursor_moved_in_one_plot_is_followed_by_the_other_the_bar_and_the_t
     assert float(slider.input_value()) == at
     tab.wait_until(lambda: tab.page.get_by_text(f"the step to iteration {at:g}").count() == 1, "the tab")
 
-    tab.page.mouse.click(700, 20)  # somewhere without a field
+    tab.page.mouse.click(1250, 20)  # somewhere without a field
     tab.page.keyboard.press("ArrowLeft")
     tab.wait_until(lambda: tab.cursor("convergence") == at - 1, "left arrow")
     tab.page.keyboard.press("ArrowRight")
@@ -87,7 +87,7 @@ def test_one_run_is_paused_hidden_and_stopped_by_its_row_and_space_works_for_all
     tab.wait_until(lambda: len(tab.curves("convergence")) == 2, "both curves")
     tab.button("Stop owl-qn").click()
     tab.wait_until(lambda: tab.states() == ["paused", "stopped"], "one stopped")
-    tab.page.mouse.click(700, 20)
+    tab.page.mouse.click(1250, 20)
     tab.page.keyboard.press(" ")
     tab.wait_until(lambda: tab.states()[0] == "running", "space resumes")
     tab.page.keyboard.press(" ")
@@ -99,21 +99,15 @@ def test_one_run_is_paused_hidden_and_stopped_by_its_row_and_space_works_for_all
 def test_settings_of_a_solver_and_a_copy_of_it_and_lambda_are_in_the_address_and_survive_a_reload(visit):
     tab = visit(**SMALL)
     tab.button("Settings of prox-qn").click()
-    memory = tab.page.get_by_role("textbox", name="memory")
-    memory.fill("0")
-    memory.press("Enter")
-    alert = tab.page.get_by_role("alert").filter(has_text="memory must be a whole number from 1 to 1000")
+    tab.enter("pairs kept m", "0")
+    alert = tab.alert("pairs kept m must be a whole number from 1 to 1000")
     alert.wait_for()
-    memory.fill("3")
-    memory.press("Enter")
+    tab.enter("pairs kept m", "3")
     alert.wait_for(state="detached")
     tab.button("Race a copy of prox-qn with other settings").click()
-    lam = tab.page.get_by_role("textbox", name="λ", exact=True)
-    lam.fill("none")
-    lam.press("Enter")
+    tab.enter("λ", "none")
     tab.page.get_by_text("λ must be a number above 0", exact=True).wait_for()
-    lam.fill("0.0625")
-    lam.press("Enter")
+    tab.enter("λ", "0.0625")
     tab.wait_until(lambda: tab.query().get("lam") == "0.0625", "λ in the address")
     wanted = "prox-qn,memory=3;prox-qn-2=prox-qn,memory=3;owl-qn"
     tab.wait_until(lambda: tab.query()["solvers"] == wanted, "the solvers in the address")
@@ -252,3 +246,12 @@ def test_every_control_can_be_reached_and_has_a_name(visit):
         }"""
     )
     assert unnamed == []
+
+
+def test_material_draws_from_a_script_that_came_before_it_was_needed_and_only_once(visit):
+    tab = visit()
+    scripts = tab.page.evaluate(
+        """() => performance.getEntriesByType("resource").map((entry) => [entry.name, entry.initiatorType])
+          .filter(([name]) => name.includes("panel-material-ui.bundle.js"))"""
+    )
+    assert [initiator for _, initiator in scripts] == ["link"]

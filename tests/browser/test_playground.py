@@ -110,3 +110,12 @@ def test_steps_are_single_iterates(visit):
         tab.wait_until(
             lambda k=k: [len(path) for path in paths(tab).values()] == [k] * 3, f"{k} iterates", 60
         )
+
+
+def test_how_a_run_ended_is_said_in_a_whole_word_on_a_narrow_page(visit):
+    tab = visit(width=820, height=1180, story="steepest", speed="full")
+    tab.button("Run").click()
+    tab.wait_until(lambda: finished(tab), "the end", 60)
+    words = tab.page.locator(".row.run .state")
+    assert set(words.all_text_contents()) == {"unbounded"}
+    assert words.evaluate_all("all => all.every((el) => el.scrollWidth <= el.clientWidth)")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 PATTERNS = """() => {
   const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
     m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "row-patterns")).at(-1)
@@ -55,3 +57,15 @@ def test_four_penalties_leave_four_patterns_and_the_tooltip_names_feature_and_ou
     tab.page.mouse.move(place["x"] + 0.5 * place["width"], place["y"] - 100)
     tab.page.locator('.row.run[data-label="group lasso"] .label').click()
     tab.page.get_by_text(f"{group} of 64 features in use").wait_for()
+
+
+def test_who_waits_in_vain_is_told_how_each_run_stands_and_why_it_ended(visit):
+    tab = visit(
+        data="breast-cancer", solvers="prox-qn;capped=prox-gd", lam="0.008", tol="1e-300", max_seconds="0.2"
+    )
+    tab.button("Run").click()
+    tab.wait_until(lambda: set(tab.states()) == {"finished"}, "the end", 60)
+    with pytest.raises(
+        AssertionError, match=r"waited 0 s for more; prox-qn: finished \(.+\); capped: finished \(.+\)"
+    ):
+        tab.wait_until(lambda: False, "more", 0.0)

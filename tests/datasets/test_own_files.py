@@ -31,6 +31,7 @@ OPTIONS = st.fixed_dictionaries(
     optional={
         "scale": st.sampled_from(["unit", "minmax", "standard", "sample-standard", "2.5"]),
         "degree": st.just(2),
+        "double": st.integers(0, 3),
         "bias": st.just("1"),
         "split": st.just("random"),
         "seed": st.integers(0, 5),

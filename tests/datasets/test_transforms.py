@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from datasets import Content, DataError, Part, transforms
+import datasets
+from datasets import Content, DataError, Part, Products, transforms
 from datasets.trees import Tree
 
 RNG = np.random.default_rng(0)
@@ -170,3 +171,42 @@ def test_a_node_stands_for_the_leaves_below_it():
 def test_a_class_that_is_not_there_is_refused_with_those_that_are():
     with pytest.raises(DataError, match="choose one of a, b"):
         transforms.one_against_rest([np.array([0, 1])], ("a", "b"), "multiclass", "even", None)
+
+
+@pytest.mark.parametrize("form", [np.array, scipy.sparse.csr_matrix])
+def test_the_most_frequent_features_come_twice_by_the_training_part(form):
+    train = np.array([[0.0, 1.0, 2.0], [0.0, 3.0, 4.0], [5.0, 0.0, 6.0]])
+    test = np.array([[7.0, 8.0, 0.0], [9.0, 0.0, 0.0]])
+    (first, second), names = transforms.doubled([form(train), form(test)], ("a", "b", "c"), 2)
+    for made, given in ((first, train), (second, test)):
+        dense = made.toarray() if scipy.sparse.issparse(made) else made
+        np.testing.assert_array_equal(dense, given[:, [0, 1, 2, 2, 1]])
+    assert list(names) == ["a", "b", "c", "c (double)", "b (double)"]
+    same, kept = transforms.doubled([form(train)], ("a", "b", "c"), 0)
+    assert same[0].shape == (3, 3)
+    assert kept == ("a", "b", "c")
+
+
+def test_more_doubles_than_features_are_refused():
+    with pytest.raises(DataError, match="double=4 is not possible: there are 3 features"):
+        transforms.doubled([np.ones((2, 3))], ("a", "b", "c"), 4)
+
+
+def test_features_that_are_made_when_asked_for_have_no_doubles():
+    with pytest.raises(DataError, match="use double=0"):
+        transforms.doubled([Products(np.ones((2, 3)))], ("a", "b", "c"), 1)
+
+
+def test_doubles_are_exact_copies_after_scaling_and_stand_before_the_constant():
+    data = datasets.load("synthetic-text", n_samples=60, n_features=40, double=5, bias=1)
+    X = data.X.toarray()
+    assert X.shape == (60, 46)
+    assert data.n_features == 46
+    assert len(data.feature_names) == 46
+    for j in range(40, 45):
+        original = next(k for k in range(40) if f"{data.feature_names[k]} (double)" == data.feature_names[j])
+        np.testing.assert_array_equal(X[:, j], X[:, original])
+        assert X[:, j].any()
+    assert (X[:, 45] == 1).all()
+    assert data.test.X.shape[1] == 46
+    assert data.lam is None, "another problem"

@@ -21,7 +21,7 @@ TOL = 1e-6
 #: Solvers that only come near an optimum, the passes they get for it, and how near: (f - f*)/|f*|.
 NEAR = {
     **{"sgd-l1": (1000, 0.01), "fobos": (200, 0.08), "gd": (300, 0.01), "subgd": (300, 0.01)},
-    **{"bmrm": (400, 1e-4), "ls-bmrm": (150, 1e-4), "ocas": (150, 1e-4)},
+    **{"owl-qn-star": (500, 1e-3), "bmrm": (400, 1e-4), "ls-bmrm": (150, 1e-4), "ocas": (150, 1e-4)},
 }
 #: The step that FOBOS would choose on a few noisy held-out instances is far too short for its 200 passes.
 #: At w = 0 all labels tie, and no step of these two leads downwards from there.

@@ -9,6 +9,7 @@ import solvers
 #: Blondel et al. 2013: 4.4.1 (cyclic blocks, 𝓛_j from h_j itself), 4.5 and equation (9), appendix A; Zhong et
 #: al. 2014: γ = 1 and M̂ = ∞ in line 1 of Algorithm 2; Tsuruoka et al. 2009: η0 α^(k/N), penalty after use;
 #: Sokolovska et al. 2010: damped steps, all blocks. Yu et al. 2010: footnotes 1 and 6, sections 2.1 and 8.
+#: Mathur and Chakrabarti 2006: sections III-D and III-E.
 PRINTED = {
     "bcd-ls": {
         "order": "cyclic",
@@ -26,10 +27,20 @@ PRINTED = {
     },
     "sgd-l1": {"schedule": "exponential", "stale": True},
     "crf-bcd": {"damping": True, "shrinking": False},
+    "dual-cd": {"slack": 1.0, "shrinking": True},
     "bfgs": {"line_search": "ils", "c1": 1e-3, "c2": 0.8, "scaled": False},
     "lbfgs": {"line_search": "ils", "c1": 1e-3, "c2": 0.8, "first_step": "unit", "memory": 15},
     "subgd": {"subgradient": "random", "line_search": "exact", "epsilon": 1e-5},
     "subbfgs": {"subgradient": "random", "line_search": "exact", "epsilon": 1e-5, "h": 1e-8},
+    "clustered-lbfgs": {
+        **{"rounds": 2, "fine_iterations": 100, "cluster_factor": 20, "clustering": "chunks", "memory": 5},
+        **{"aggregate": "false", "window": 5, "delta": 1e-4, "keep_memory": False, "split_signs": False},
+    },
+    "clustered-bfgs": {
+        **{"rounds": 1, "fine_iterations": 5, "cluster_factor": 15, "clustering": "kmeans", "scale": "none"},
+        **{"aggregate": "false", "delta": 0.0, "scaled": False},
+    },
+    "owl-qn-star": {"stagnation": 5e-5, "epsilon": 1e-5},
     "sublbfgs": {"subgradient": "random", "line_search": "exact", "epsilon": 1e-5, "h": 1e-8, "memory": 15},
 }
 

@@ -37,7 +37,7 @@ def test_features_of_another_unit_give_the_same_iterates_in_theirs(id, kind, los
     one, other = twins(kind, loss, penalty)
     made = STEPS.get(id, {})
     rescaled = {name: value / UNIT**2 for name, value in made.items()}
-    if id == "owl-qn":
+    if id in ("owl-qn", "owl-qn-star"):
         pytest.skip("its first step has length one whatever the unit, as in the authors' program")
     ours = solvers.make_solver(id, **made).iterate(one)
     theirs = solvers.make_solver(id, **rescaled).iterate(other)

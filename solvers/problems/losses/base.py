@@ -28,9 +28,10 @@ class Loss(Declared):
     solver that goes by gradients. A loss with kinks leaves ``Trait.SMOOTH`` out, and its ``residual`` is any
     one subgradient; for searches that walk from kink to kink it promises ``Trait.SLOPES`` and defines
     ``subgradient_sup``, ``random_subgradient`` and ``breakpoints``. ``Trait.DIAGONAL_HESSIAN``,
-    ``Trait.LIPSCHITZ`` and ``Trait.CONJUGATE`` promise the methods ``diagonal``, ``curvature`` and
-    ``dual_value``. What a plug-in cannot have is a ``sample_code``: the loss inside a compiled kernel is
-    chosen by this number, for a kernel that takes another as argument is compiled anew in every process. So
+    ``Trait.LIPSCHITZ``, ``Trait.CONJUGATE`` and ``Trait.LOG_LINEAR`` promise the methods ``diagonal``,
+    ``curvature``, ``dual_value``, and ``log_odds`` with ``truths``. What a plug-in cannot have is a
+    ``sample_code``: the loss inside a compiled kernel is chosen by this number, for a kernel that takes
+    another as argument is compiled anew in every process. So
     ``Trait.SAMPLES`` and ``Trait.ROWS`` (single instances, single columns of X) are for the losses of this
     package.
     """
@@ -76,6 +77,10 @@ class BoundLoss:
 
     __hash__ = None
 
+    #: whether instances have labels, which the model can predict
+    labelled: ClassVar[bool] = True
+    #: whether the model predicts the ranks of labels, 0 for the first, in place of labels
+    ranks: ClassVar[bool] = False
     #: a lower bound of the loss of an instance
     least: ClassVar[float] = -math.inf
 
@@ -90,6 +95,11 @@ class BoundLoss:
     @property
     def metric_name(self) -> str:
         return self.declared.metric_name
+
+    @property
+    def formula(self) -> type:
+        """Return the class that computes the loss."""
+        return type(self)
 
     @property
     def sample_code(self) -> int:
@@ -129,8 +139,7 @@ class BoundLoss:
 
     def instances(self) -> Instances:
         """Return what kernels read that take one instance at a time; with ``Trait.SAMPLES``."""
-        offsets, none = np.arange(self.n_instances + 1), np.zeros(0, dtype=np.int64)
-        return Instances(self.sample_code, offsets, self.labels, none, none, np.zeros((2, 0, 0)))
+        return Instances(self.sample_code, np.arange(self.n_instances + 1), self.labels, None, None)
 
     @property
     def label_sets(self) -> np.ndarray | None:
@@ -155,6 +164,15 @@ class BoundLoss:
         """Sum the loss over instances, pairwise in a fixed order whatever the number of threads."""
         return float(np.sum(self.values(scores, delta, t)))
 
+    def measured_by(self, measure: str) -> Self:
+        """Return the loss with another measure of predictions as its metric, if it has one of this name."""
+        return self
+
+    @property
+    def averages(self) -> bool:
+        """Tell whether the metric is a mean over rows."""
+        return True
+
     def metric(self, scores: Scores) -> float:
         """Return the share of labels predicted right."""
         return float(np.mean(self.predict(scores) == self.y))
@@ -177,6 +195,10 @@ class BoundLoss:
         self._check_smooth("ties")
         return np.zeros(0, dtype=np.int64)
 
+    def count_ties(self, scores: Scores) -> int:
+        """Count the instances with more than one subgradient at ``scores``."""
+        return self.ties(scores).size
+
     def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
         """Return a random extreme point of the subdifferential at ``scores``; of a smooth loss, the
         residual."""
@@ -188,6 +210,11 @@ class BoundLoss:
         it jumps; there are none where the loss is smooth."""
         self._check_smooth("breakpoints")
         return Breakpoints(self.slope(scores, delta), NONE, NONE)
+
+    def breakpoints_near_turn(self, scores: Scores, delta: Scores, tilt: tuple[float, float]) -> Breakpoints:
+        """Return the breakpoints that tell where the slope, with a + ct added for ``tilt`` (a, c), turns from
+        negative. Those far from there may be left out, if the jumps of those before stand as one."""
+        return self.breakpoints(scores, delta)
 
     @property
     def piecewise_linear(self) -> bool:
@@ -215,6 +242,22 @@ class BoundLoss:
     def tail_diagonal(self, scores: Scores) -> np.ndarray:
         """Return ∂²L/∂tail² of single entries of the tail; with ``Trait.DIAGONAL_HESSIAN``."""
         return np.zeros(0)
+
+    def second_derivatives(self, scores: Scores, residual: Scores) -> Scores:
+        """Return ∂²L/∂z² of single scores and of single entries of the tail; with
+        ``Trait.DIAGONAL_HESSIAN``."""
+        rows = np.arange(len(residual.Z))
+        return Scores(self.diagonal(residual.Z, rows), self.tail_diagonal(scores))
+
+    def log_odds(self, scores: Scores, output: int) -> np.ndarray:
+        """Return log p/(1 - p) of each row, p the probability of the label with this number; with
+        ``Trait.LOG_LINEAR``."""
+        raise TypeError(f"{type(self).__name__} does not define log_odds")
+
+    def truths(self, output: int) -> np.ndarray:
+        """Return 1.0 for the rows that have the label with this number, 0.0 for the others; with
+        ``Trait.LOG_LINEAR``."""
+        raise TypeError(f"{type(self).__name__} does not define truths")
 
     def curvature(self, tight: bool) -> np.ndarray:
         """Return upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row: as low as is known if

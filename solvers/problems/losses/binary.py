@@ -13,6 +13,7 @@ from .base import Loss
 from .duals import entropies, over_rows
 from .row_loss import CodedRowLoss
 from .rows import LOGISTIC
+from .two_labels import TwoLabels
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,17 @@ class Logistic(Loss):
     paper = "Zhong et al. 2014; Yu et al. 2010; Mathur and Chakrabarti 2006, eq. (3)"
     kinds = ("binary",)
     traits = (
-        Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE
-    ) | Trait.ONE_SCORE
+        (
+            Trait.SMOOTH
+            | Trait.SAMPLES
+            | Trait.DIAGONAL_HESSIAN
+            | Trait.ROWS
+            | Trait.LIPSCHITZ
+            | Trait.CONJUGATE
+        )
+        | Trait.ONE_SCORE
+        | Trait.LOG_LINEAR
+    )
     sample_code = LOGISTIC
     average = True
 
@@ -35,7 +45,7 @@ class Logistic(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundLogistic(CodedRowLoss):
+class BoundLogistic(CodedRowLoss, TwoLabels):
     """The logistic loss for labels ``y`` of -1 and +1.
 
     Values are written out for whole chunks beside :func:`.rows.logistic`: NumPy takes a fifth of the time of
@@ -64,8 +74,11 @@ class BoundLogistic(CodedRowLoss):
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return np.abs(G) * (1.0 - np.abs(G))
 
+    def log_odds(self, scores: Scores, output: int) -> np.ndarray:
+        return scores.Z[:, 0].copy()
+
+    def truths(self, output: int) -> np.ndarray:
+        return (self.y > 0).astype(np.float64)
+
     def curvature(self, tight: bool) -> np.ndarray:
         return np.full(self.n_instances, 0.25)
-
-    def predict(self, scores: Scores) -> np.ndarray:
-        return np.where(scores.Z[:, 0] >= 0, 1, -1)

@@ -14,6 +14,7 @@ from .base import Loss
 from .duals import over_rows
 from .maxima import MaximumLoss, ties
 from .rows import HINGE, residuals_of, values_of
+from .two_labels import TwoLabels
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class BinaryHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundBinaryHinge(MaximumLoss):
+class BoundBinaryHinge(MaximumLoss, TwoLabels):
     """The hinge loss for labels ``y`` of -1 and +1."""
 
     least = 0.0
@@ -67,9 +68,6 @@ class BoundBinaryHinge(MaximumLoss):
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return Σ αβ_i, where the residual is -β_i y_i."""
         return alpha * over_rows(self, residual.Z, lambda G, part: float(np.abs(G).sum()))
-
-    def predict(self, scores: Scores) -> np.ndarray:
-        return np.where(scores.Z[:, 0] >= 0, 1, -1)
 
 
 @kernel

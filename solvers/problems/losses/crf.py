@@ -84,7 +84,7 @@ class BoundChains(BoundLoss):
         return self._of(self.y[rows], offsets), rows
 
     def instances(self) -> Instances:
-        return super().instances()._replace(offsets=self.offsets)
+        return super().instances()._replace(code=None, offsets=self.offsets)
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         tail = scores.tail if delta is None else scores.tail + t * delta.tail

@@ -1,13 +1,20 @@
-"""Label losses Δ(z', z): the margin that label z' has to keep from a true label z."""
+"""Label losses Δ(z', z), the margin that label z' has to keep from a true label z, and the maxima over labels
+that they are part of."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Form, param
+from ..scores import Scores
+from .duals import over_rows
+from .instances import Instances
+from .maxima import MaximumLoss
 
 
 def _parse(value: Any) -> str:
@@ -30,7 +37,12 @@ def label_loss_param() -> str:
         "a number above 0 for any two labels, or a matrix of numbers from 0 with zeros on its diagonal, such "
         "as 0,1,2;1,0,1;2,1,0: a row for each label given, in it one for each true label",
     )
-    return param("1", "label loss Δ: how far the score of a wrong label has to stay below", form=form)
+    return param(
+        "1",
+        "label loss Δ: how far the score of a wrong label has to stay below",
+        form=form,
+        title="label loss Δ",
+    )
 
 
 def margins(text: str, m: int, slack: bool = False) -> np.ndarray:
@@ -61,3 +73,56 @@ def offsets(margins: np.ndarray, G: np.ndarray) -> float:
     delta, rho = margins[:, 0, 0] if margins.shape[1] == 1 else margins[:, other, label]
     shares = np.divide(G[rows, other], rho, out=np.zeros(len(G)), where=np.asarray(rho) > 0.0)
     return float(np.sum(shares * delta))
+
+
+class LabelKernels(NamedTuple):
+    """Kernels over chunks of rows: those that :class:`.maxima.MaximumLoss` names, in the order in which it
+    lists their arguments, with Δ and ρ after the labels."""
+
+    values: Callable[..., None]
+    residual: Callable[..., None]
+    sup: Callable[..., None]
+    random: Callable[..., None]
+    breakpoints: Callable[..., tuple[float, int]]
+    settle: Callable[..., None]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMaximum(MaximumLoss):
+    """Base of bound losses max(0, max [Δ(z', z) + ρ(z', z)(score of z' - score of z)]) a row, over some pairs
+    of labels; ``margins`` are Δ and ρ. A subclass gives its ``kernels``."""
+
+    least = 0.0
+
+    margins: np.ndarray
+
+    @property
+    def kernels(self) -> LabelKernels:
+        raise TypeError(f"{type(self).__name__} does not define kernels")
+
+    def instances(self) -> Instances:
+        return super().instances()._replace(margins=self.margins)
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        self.kernels.values(Z, y, self.margins, out)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        self.kernels.residual(Z, y, self.margins, G)
+
+    def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        self.kernels.sup(Z, D, y, self.margins, G)
+
+    def chunk_random(self, Z: np.ndarray, u: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        self.kernels.random(Z, u, y, self.margins, G)
+
+    def chunk_breakpoints(
+        self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, t: np.ndarray, jump: np.ndarray
+    ) -> tuple[float, int]:
+        return self.kernels.breakpoints(Z, D, y, self.margins, t, jump)
+
+    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> None:
+        self.kernels.settle(Z, y, self.margins)
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Return αΣ_i Δ(z'_i, z_i), where the residual is that of one worst pair (z_i, z'_i) a row."""
+        return alpha * over_rows(self, residual.Z, lambda G, part: offsets(self.margins, G))

@@ -27,7 +27,7 @@ class MulticlassLogistic(Loss):
     kinds = ("multiclass",)
     traits = (
         Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE
-    )
+    ) | Trait.LOG_LINEAR
     sample_code = SOFTMAX
     average = True
 
@@ -71,6 +71,14 @@ class BoundSoftmax(RowLoss):
         μ[np.arange(rows.size), self.y[rows]] += 1.0
         return μ * (1.0 - μ)
 
+    def log_odds(self, scores: Scores, output: int) -> np.ndarray:
+        odds = np.empty(self.n_instances)
+        self._each_chunk(lambda lo, hi: odds_rows(scores.Z[lo:hi], output, odds[lo:hi]))
+        return odds
+
+    def truths(self, output: int) -> np.ndarray:
+        return (self.y == output).astype(np.float64)
+
     def curvature(self, tight: bool) -> np.ndarray:
         """Return ½, which bounds the eigenvalues of diag(p) - ppᵀ (Blondel et al. 2013, section 5.3)."""
         return np.full(self.n_instances, 0.5)
@@ -89,3 +97,18 @@ def shift_rows(Z, y, out):
         out[i] = top - Z[i, y[i]]
         for c in range(Z.shape[1]):
             Z[i, c] -= top
+
+
+@kernel
+def odds_rows(Z, c, odds):
+    """Write z_c - log Σ_{k≠c} exp z_k of each row."""
+    for i in range(Z.shape[0]):
+        most = -np.inf
+        for k in range(Z.shape[1]):
+            if k != c:
+                most = max(most, Z[i, k])
+        total = 0.0
+        for k in range(Z.shape[1]):
+            if k != c:
+                total += np.exp(Z[i, k] - most)
+        odds[i] = Z[i, c] - most - np.log(total)

@@ -11,11 +11,9 @@ from ...compute.jit import kernel
 from ...declare import Trait, param
 from ..scores import Scores
 from .base import Loss
-from .duals import over_rows
 from .envelope import envelope
-from .instances import Instances
-from .label_loss import label_loss_param, margin, margins, offsets
-from .maxima import MaximumLoss, ties
+from .label_loss import LabelKernels, LabelMaximum, label_loss_param, margin, margins
+from .maxima import ties
 from .rows import MULTICLASS_MAX
 
 
@@ -34,7 +32,9 @@ class MulticlassHinge(Loss):
     average = True
 
     label_loss: str = label_loss_param()
-    rescale: str = param("margin", "what the label loss rescales", choices=("margin", "slack"))
+    rescale: str = param(
+        "margin", "what the label loss rescales", choices=("margin", "slack"), title="rescaled by Δ"
+    )
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMulticlassMax:
         y = np.ascontiguousarray(part.y, dtype=np.int64)
@@ -44,12 +44,8 @@ class MulticlassHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMulticlassMax(MaximumLoss):
+class BoundMulticlassMax(LabelMaximum):
     """The multiclass hinge loss for labels ``y`` from 0 to m - 1, with Δ and ρ of their lines."""
-
-    least = 0.0
-
-    margins: np.ndarray
 
     @property
     def label_costs(self) -> np.ndarray:
@@ -61,32 +57,9 @@ class BoundMulticlassMax(MaximumLoss):
     def most_breakpoints(self) -> int:
         return self.n_outputs
 
-    def instances(self) -> Instances:
-        return super().instances()._replace(margins=self.margins)
-
-    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        losses(Z, y, self.margins, out)
-
-    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        gradients(Z, y, self.margins, G)
-
-    def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        steepest(Z, D, y, self.margins, G)
-
-    def chunk_random(self, Z: np.ndarray, u: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        drawn(Z, u, y, self.margins, G)
-
-    def chunk_breakpoints(
-        self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, t: np.ndarray, jump: np.ndarray
-    ) -> tuple[float, int]:
-        return breakpoints(Z, D, y, self.margins, t, jump)
-
-    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> None:
-        settle(Z, y, self.margins)
-
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return αΣ_i Δ(z_i, y_i), where the residual is that of one worst label z_i a row."""
-        return alpha * over_rows(self, residual.Z, lambda G, part: offsets(self.margins, G))
+    @property
+    def kernels(self) -> LabelKernels:
+        return LabelKernels(losses, gradients, steepest, drawn, breakpoints, settle)
 
     def predict(self, scores: Scores) -> np.ndarray:
         return scores.Z.argmax(axis=1)

@@ -9,13 +9,10 @@ import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait
-from ..scores import Scores
 from .base import Loss
-from .duals import over_rows
 from .envelope import envelope
-from .instances import Instances
-from .label_loss import label_loss_param, margin, margins, offsets
-from .maxima import MaximumLoss, ties
+from .label_loss import LabelKernels, LabelMaximum, label_loss_param, margin, margins
+from .maxima import ties
 from .row_loss import Ranking
 from .rows import MULTILABEL_MAX
 from .squared_hinge import indicators
@@ -43,16 +40,12 @@ class MultilabelHinge(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMultilabelMax(Ranking, MaximumLoss):
+class BoundMultilabelMax(Ranking, LabelMaximum):
     """The multilabel hinge loss for labels ``y`` of 0 and 1, (n, m), with Δ of their pairs.
 
     A uniform Δ takes the labels of a sample and the others apart: the worst of each is half of the worst
     pair. Any other Δ takes all pairs. Ties of pairs are not settled then: no scores make all of them equal.
     """
-
-    least = 0.0
-
-    margins: np.ndarray
 
     @property
     def uniform(self) -> bool:
@@ -63,36 +56,12 @@ class BoundMultilabelMax(Ranking, MaximumLoss):
     def most_breakpoints(self) -> int:
         return self.n_outputs + 1 if self.uniform else most_pairs(self.n_outputs) + 1
 
-    def instances(self) -> Instances:
-        return super().instances()._replace(margins=self.margins)
-
-    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        losses(Z, y, self.margins, out)
-
-    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        gradients(Z, y, self.margins, G)
-
-    def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        steepest(Z, D, y, self.margins, G)
-
-    def chunk_random(self, Z: np.ndarray, u: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        drawn(Z, u, y, self.margins, G)
-
-    def chunk_breakpoints(
-        self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, t: np.ndarray, jump: np.ndarray
-    ) -> tuple[float, int]:
-        work = most_pairs(self.n_outputs) + 1
-        return breakpoints(Z, D, y, self.margins, work, t, jump)
-
-    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> None:
-        if self.uniform:
-            settle(Z, y, self.margins)
-
-    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
-        """Return αΣ_i Δ(z'_i, z_i), where the residual is that of one worst pair (z_i, z'_i) a row."""
-        return alpha * over_rows(self, residual.Z, lambda G, part: offsets(self.margins, G))
+    @property
+    def kernels(self) -> LabelKernels:
+        return LabelKernels(losses, gradients, steepest, drawn, breakpoints, settle)
 
 
+@kernel
 def most_pairs(m: int) -> int:
     """Return the largest number of pairs of a label of a sample and another one, among m labels."""
     return max(m, (m // 2) * (m - m // 2))
@@ -275,9 +244,10 @@ def drawn(Z, u, Y, margins, G):
 
 
 @kernel
-def breakpoints(Z, D, Y, margins, work, t, jump):
+def breakpoints(Z, D, Y, margins, t, jump):
     """Write where each row's maximum goes over to another line (eq. (57)), and by how much the slope jumps;
     return the slope of the sum at 0 from the right, and their number."""
+    work = most_pairs(Z.shape[1]) + 1
     a, b, order = np.empty(work), np.empty(work), np.empty(work, np.int64)
     others, labels = np.empty(work, np.int64), np.empty(work, np.int64)
     at, line = np.empty(work), np.empty(work, np.int64)
@@ -295,7 +265,9 @@ def breakpoints(Z, D, Y, margins, work, t, jump):
 @kernel
 def settle(Z, Y, margins):
     """Set other labels that tie with the highest of them equal to it, and labels that tie with the lowest of
-    them; then, if the loss ties with 0, these so that it is 0. Of a uniform Δ."""
+    them; then, if the loss ties with 0, these so that it is 0. Any Δ that is not uniform is left alone."""
+    if margins.shape[1] > 1:
+        return
     for i in range(Z.shape[0]):
         z, y = Z[i], Y[i]
         high, low = tied_ends(z, z, y)

@@ -95,6 +95,9 @@ class Ranking:
     """What bound losses of labels ``y`` of 0 and 1, (n, m), share that rank the labels of a sample above the
     others."""
 
+    ranks = True
+    averages = False
+
     @property
     def label_sets(self) -> np.ndarray:
         return self.y

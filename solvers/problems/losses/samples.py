@@ -14,21 +14,24 @@ from .chain_packed import SAFE
 from .chain_single import marginals, shift_rows
 from .multiclass_hinge import multiclass_max_row
 from .multilabel_hinge import multilabel_max_row
-from .rows import CHAIN, MULTICLASS_MAX, MULTILABEL_MAX, TREE, row_derivatives, softmax_row
+from .rows import MULTICLASS_MAX, row_derivatives, softmax_row
 from .tree import downward, upward
 
 
 @kernel
-def residual_of(code, Z, tail, y, parents, leaves, margins, G, G_tail):
+def residual_of(code, Z, tail, y, tree, margins, G, G_tail):
     """Return the loss of one instance with scores Z (tokens, outputs) and labels y (one or more a token);
-    write its derivatives by Z and by the tail to G and G_tail. Z may be overwritten."""
-    if code == TREE:
-        return _tree(Z, y[0], parents, leaves, G)
-    if code == MULTICLASS_MAX:
-        return multiclass_max_row(Z[0], y[0], margins, G[0])
-    if code == MULTILABEL_MAX:
+    write its derivatives by Z and by the tail to G and G_tail. Z may be overwritten.
+
+    ``code``, ``tree`` and ``margins`` are those of :class:`.Instances`.
+    """
+    if tree is not None:
+        return _tree(Z, y[0], tree, G)
+    if margins is not None:
+        if code == MULTICLASS_MAX:
+            return multiclass_max_row(Z[0], y[0], margins, G[0])
         return multilabel_max_row(Z[0], y, margins, G[0])
-    if code != CHAIN:
+    if code is not None:
         return row_derivatives(code, Z[0], y, G[0], None)
     # in one piece: each kernel is optimized again inside every kernel that calls it, and this is the largest
     n, m = Z.shape
@@ -71,7 +74,8 @@ def residual_of(code, Z, tail, y, parents, leaves, margins, G, G_tail):
 
 
 @kernel
-def _tree(Z, label, parents, leaves, G):
+def _tree(Z, label, tree, G):
+    parents, leaves = tree
     α, P, truth = np.empty((1, leaves.size)), np.empty((1, leaves.size)), 0
     downward(Z, parents, leaves, α)
     for q in range(leaves.size):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class BoundToy(BoundLoss):
     """The maximum of ``pieces`` (r, 7): c + gᵀw + ½ wᵀHw, as rows (0, c, g_x, g_y, h_xx, h_xy, h_yy), or
     sqrt(wᵀHw) in the cone x >= |y| where the first entry is 1. Pieces that tie with the maximum count as
     equal to it."""
+
+    labelled: ClassVar[bool] = False
 
     pieces: np.ndarray
 

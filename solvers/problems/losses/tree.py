@@ -16,7 +16,7 @@ from ..scores import Scores
 from .base import Loss
 from .chunks import moved_rows, row_chunks, scratch
 from .duals import entropies, over_rows
-from .instances import Instances
+from .instances import Instances, Tree
 from .row_loss import RowLoss
 from .rows import TREE
 
@@ -59,7 +59,7 @@ class BoundTree(RowLoss):
     leaves: np.ndarray
 
     def instances(self) -> Instances:
-        return super().instances()._replace(parents=self.parents, leaves=self.leaves)
+        return super().instances()._replace(tree=Tree(self.parents, self.leaves))
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         P = self._leaf_scores(Z)

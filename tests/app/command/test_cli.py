@@ -90,6 +90,7 @@ def assert_refused(answer, *said):
         ("run digits --solver prox-qn --max-iter 1.5", "give a whole number from 0"),
         ("run digits --solver prox-qn --max-seconds nan", "give a number from 0"),
         ("run digits --solver prox-qn --seed -1", "give a whole number from 0"),
+        ("run digits --solver prox-qn --break nnz**2>1", "is no condition to break at"),
         ("run digits --solver prox-qn --threads 0", "give a whole number from 1"),
         ("run digits --solver prox-qn,memory=0", "memory must be a whole number from 1"),
         ("run digits --solver prox-qn,memory=many", "memory must be"),
@@ -258,6 +259,20 @@ def test_same_seed_gives_the_same_iterates_and_another_one_does_not(command):
     assert objectives("3") == objectives("3") != objectives("4")
 
 
+def test_break_ends_each_run_at_the_first_iterate_where_the_condition_holds(command):
+    arguments = ("--solver", "prox-qn", "--solver", "prox-gd", "--max-iter", "50", "--json")
+    answer = command(
+        "run", "digits", *arguments, "--break", "nnz > 100 and iteration > 2", "--break", "step < 0"
+    )
+    assert answer.status == 0
+    for label, result in zip(("prox-qn", "prox-gd"), answer.of_type("result"), strict=True):
+        iterates = [record for record in answer.of_type("iterate") if record["label"] == label]
+        held = [record["nnz"] > 100 and record["iteration"] > 2 for record in iterates]
+        assert held == [False] * (len(held) - 1) + [True]
+        assert result["status"] == "stopped"
+        assert result["message"].startswith("nnz > 100 and iteration > 2 at iteration")
+
+
 def test_gap_means_f_star_auto_and_the_second_time_it_is_looked_up(command):
     arguments = ("run", "digits", "--option", "positive=3", "--gap", "1e-5", "--solver", "prox-qn", "--json")
     first, second = command(*arguments), command(*arguments)
@@ -394,3 +409,41 @@ def test_serve_refuses_a_size_of_memory_that_makes_no_sense(capsys):
 
     assert cli.main(["serve", "--memory", "much"]) == 2
     assert "give a size from 64M on, such as 8G" in capsys.readouterr().err
+
+
+def test_serve_reads_own_files_first_and_tells_the_page_of_them(monkeypatch, tmp_path, capsys):
+    from app.command import cli
+    from app.serving.options import Serving
+
+    called = []
+    monkeypatch.setattr(cli.signals, "become", lambda command, environment: called.append(command) or 0)
+    rows, tokens = tmp_path / "rows.svm", tmp_path / "tokens"
+    rows.write_text("1 1:1\n2 1:2\n")
+    tokens.write_text("He PRP B\nsaid VBD O\n\n")
+    assert cli.main(["serve", "--data", str(rows), "--data", f"columns:{tokens}"]) == 0
+    at = called[0].index("--args")
+    given = ["--data", f"binary:svmlight:{rows}", "--data", f"sequences:columns:{tokens}"]
+    assert called[0][at + 1 :] == given
+    assert Serving.from_arguments(given).data == (given[1], given[3])
+    capsys.readouterr()
+    rows.write_text("1 1:1\n2 1:x\n")
+    assert cli.main(["serve", "--data", str(rows)]) == 2
+    assert "rows.svm, line 2: a value is not a number" in capsys.readouterr().err
+    assert cli.main(["serve", "--data", str(tmp_path / "nothing")]) == 2
+    assert "There is no file" in capsys.readouterr().err
+    assert len(called) == 1
+
+
+@pytest.mark.usefixtures("registries")
+def test_an_offered_file_is_in_the_list_with_the_kind_of_its_labels(tmp_path):
+    from app.settings import own_files
+
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:1\n2 1:2\n")
+    own_files.offer(f"binary:svmlight:{path}")
+    own_files.offer(str(path))
+    assert datasets.DATASETS[f"svmlight:{path}"].kind == "binary"
+    assert datasets.load(f"svmlight:{path}").kind == "binary"
+    (tmp_path / "tokens").write_text("He PRP B\nsaid VBD O\n\n")
+    own_files.offer(str(tmp_path / "tokens"))
+    assert datasets.DATASETS[f"columns:{tmp_path / 'tokens'}"].kind == "sequences"

@@ -59,3 +59,11 @@ def test_the_card_says_nothing_of_another_objective_or_other_features():
     assert opening(data, solvers.make_problem(data, loss="multiclass-squared-hinge")) == ""
     scaled = datasets.load("digits", scale="none")
     assert opening(scaled, solvers.make_problem(scaled)) == ""
+
+
+def test_a_function_has_weights_and_neither_samples_nor_labels_nor_density():
+    data = datasets.load("toy-wolfe")
+    shown = card(data, solvers.make_problem(data))
+    assert re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", shown) == [
+        ("d", "2 weights, of which it is a function")
+    ]

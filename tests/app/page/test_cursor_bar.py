@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.page.cursor_bar import FAILED_SEARCH, TROUBLE, CursorBar, marks
+from app.page.cursor_bar import CursorBar, marks, said
 from app.page.session import Session
 from app.runs.pool import RunPool
+from app.views.happenings import FAILED_SEARCH, TROUBLE
 from solvers import Trace
+
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 
 
 @pytest.fixture
@@ -72,3 +75,42 @@ def test_marks_write_how_many_variables_are_back_with_thin_spaces():
     assert marks(run.since(None)[0]) == [
         [3, "return", "12\u2009345 variables are back that shrinking had missed"]
     ]
+
+
+def test_the_cursor_scrubs_by_row_and_follows_the_head_again(visit, wait_until):
+    page = visit(**(SMALL | {"solvers": "prox-qn"}))
+    page.controls.go()
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+    cursor, bar = page.session.cursor, page.cursor_bar
+    last = int(page.session.traces[0].iteration[-1])
+    assert cursor.iteration == last
+    bar._handle_msg({"action": "by", "by": -1})
+    assert (cursor.iteration, cursor.follow) == (last - 1, False)
+    bar._handle_msg({"action": "move", "iteration": 2})
+    assert bar.state["iteration"] == 2
+    assert bar.state["text"].startswith("iteration 2 ·")
+    page.session.tick()
+    assert cursor.iteration == 2
+    bar._handle_msg({"action": "follow"})
+    assert cursor.iteration == last
+    assert sorted({mark[1] for mark in bar.marks if mark[0] == 0}) == ["epoch"]
+
+
+def test_a_trace_is_all_that_a_row_needs():
+    records = [
+        {"iteration": 0, "objective": 2.0, "events": ("epoch-start",)},
+        {
+            "iteration": 1,
+            "objective": 1.5,
+            "nnz": 3,
+            "step": 0.5,
+            "ls_trials": 2,
+            "events": ("curvature-skipped",),
+        },
+        {"iteration": 2, "objective": 1.4, "returned": 4},
+    ]
+    trace = Trace.from_records(records, label="a")
+    rows, _, _ = trace.since(None)
+    assert said(rows, 1) == "iteration 1 · f 1.5 · 3 non-zeros · step 0.5 after 2 trials · curvature skipped"
+    assert [mark[:2] for mark in marks(rows)] == [[0, "epoch"], [1, "trouble"], [2, "return"]]

@@ -14,6 +14,8 @@ from app.runs.live import LiveRun
 from app.runs.pool import RunPool
 from solvers import FIELDS, Trace
 
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
+
 
 def ended(status: str, *objectives: float, style: int = 0, **result: object) -> LiveRun:
     """A run that is over, as a row needs it."""
@@ -23,7 +25,7 @@ def ended(status: str, *objectives: float, style: int = 0, **result: object) -> 
     trace.result = result
     trace.finish(status, f"the sentence of {status}")
     run = LiveRun.__new__(LiveRun)
-    run.label, run.style, run.trace, run.problem = "a", style, trace, None
+    run.label, run.style, run.trace, run._problem = "a", style, trace, None
     run.worker = SimpleNamespace(done=SimpleNamespace(is_set=lambda: True), error=None)
     return run
 
@@ -75,5 +77,33 @@ def test_a_certified_bound_is_shown_where_it_is_known(legend):
     known = row(ended("converged", 2.0, dual_gap=0.034), legend._session)
     assert known["bound"] == "≤ 0.034 above f*"
     assert known["proof"] == "A dual point proves that f is at most 0.034 above the optimum, 1.7 % of it."
+    exact = row(ended("converged", 2.0, dual_gap=0.0), legend._session)
+    assert exact["bound"] == "f = f*, proved"
+    assert exact["proof"] == "A dual point proves that f is the optimum, but for rounding."
     for unknown in ({}, {"dual_gap": None}):
         assert row(ended("converged", 2.0, **unknown), legend._session)["bound"] == ""
+
+
+def test_the_legend_row_steers_its_run(visit, wait_until):
+    page = visit(**(SMALL | {"tol": "1e-14", "speed": "5 a second"}))
+    page.controls.go()
+    session, legend = page.session, page.legend
+    wait_until(lambda: (session.tick(), len(session.traces) == 2)[1])
+    first, second = session.runs
+    legend._handle_msg({"action": "pause", "key": 0})
+    assert first.worker.paused
+    assert not second.worker.paused
+    legend._handle_msg({"action": "hide", "key": 1})
+    assert session.traces == [first.trace]
+    assert page.convergence.traces == [first.trace]
+    legend._handle_msg({"action": "isolate", "key": 1})
+    assert session.traces == [second.trace]
+    legend._handle_msg({"action": "isolate", "key": 1})
+    assert len(session.traces) == 2
+    legend._handle_msg({"action": "choose", "key": 1})
+    assert session.cursor.run is second.trace
+    legend._handle_msg({"action": "stop", "key": 1})
+    wait_until(lambda: second.state == "stopped")
+    legend._handle_msg({"action": "remove", "key": 1})
+    assert session.runs == [first]
+    assert legend.rows[0]["label"] == "prox-qn"

@@ -10,6 +10,8 @@ from app.page import path_panel
 from app.page.path_panel import PathPanel
 from app.settings.setting import ProblemSetting, Setting, SolverSetting
 
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "tol": "1e-6"}
+
 
 @pytest.fixture
 def problem():
@@ -138,3 +140,19 @@ def test_a_race_and_a_path_share_the_session_s_part_of_the_pool(session, panel, 
     wait_until(lambda: all(worker.cpu_seconds > 0.1 for worker in tab._workers))
     assert {worker.share for worker in tab._workers} == {session.share}
     assert session.share.used == pytest.approx(sum(w.cpu_seconds for w in tab._workers), rel=0.5)
+
+
+def test_the_path_of_the_problem_on_the_page_is_traced_on_its_tab(visit, wait_until):
+    page = visit(**(SMALL | {"tab": "path", "solvers": "prox-qn"}))
+    (panel,) = (watcher for watcher in page.session.watchers if isinstance(watcher, PathPanel))
+    page.session.tick()
+    assert not panel.button.disabled
+    panel.press()
+    wait_until(lambda: not panel.alive)
+    wait_until(lambda: (page.session.tick(), not panel.view._drawing)[1])
+    assert [trace.info["problem"]["dataset"] for trace in page.tabs["path"].traces] == ["breast-cancer"] * 10
+    assert page.session.state == "idle", "a path is no run of the page"
+    page.controls.go()
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+    assert len(page.tabs["path"].traces) == 10, "nor is a run of the page a solution on the path"

@@ -40,7 +40,6 @@ def test_nothing_of_the_problem_before_is_shown_with_another(visit, wait_until, 
     assert page.problem.loading in page.convergence._hint.object
     assert page.controls.run.disabled
     assert page.controls.run.icon == "hourglass_empty"
-    page.controls.go()
     loaded(page, wait_until)
     assert page.session.runs == []
     assert page.controls.run.icon == "play_arrow"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
 
 from app.page.page import Page
+from solvers.problems.point import Point
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "lam": "0.05"}
 
@@ -49,9 +51,9 @@ def loaded(page: Page, wait_until: Callable) -> None:
     [
         (type_lam, "λ must be a number above 0"),
         (type_option, "it takes a whole number from 1 to 2"),
-        (type_limit, "tol must be a number above 0 to 1"),
-        (type_penalty_parameter, "rho must be"),
-        (type_hyper_parameter, "prox-qn: memory=0"),
+        (type_limit, "relative violation ε must be a number above 0 to 1"),
+        (type_penalty_parameter, "share of ℓ1, ρ must be"),
+        (type_hyper_parameter, "prox-qn: pairs kept m must be a whole number"),
         (take_all_solvers_out, "choose at least one solver"),
     ],
 )
@@ -134,3 +136,63 @@ def test_while_data_are_loaded_run_waits_and_says_so(visit, wait_until):
     assert page.session.runs == []
     loaded(page, wait_until)
     assert page.controls.obstacle is None
+
+
+@pytest.mark.parametrize("press", ["go", "_one_step"])
+def test_a_press_that_comes_before_the_data_is_remembered_and_said(visit, wait_until, press):
+    page = visit(**(SMALL | {"solvers": "prox-qn"}))
+    page.problem.data.value = "digits"
+    assert page.controls.run.disabled
+    assert page.controls.step.disabled
+    getattr(page.controls, press)()  # the click was under way
+    assert page.session.runs == []
+    assert page.legend.notice.endswith("The run starts as soon as the data are there.")
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    (run,) = page.session.runs
+    wait_until(lambda: run.trace is not None and len(run.trace) > 0)
+    assert run.problem.describe()["dataset"] == "digits"
+    assert "as soon as" not in page.legend.notice
+    if press == "_one_step":
+        wait_until(lambda: run.state == "paused")
+        assert len(run.trace) == 1
+    page.session.stop()
+
+
+def test_a_press_is_forgotten_where_another_problem_is_chosen_before_its_data_are_there(visit, wait_until):
+    page = visit(**(SMALL | {"solvers": "prox-qn"}))
+    page.problem.data.value = "digits"
+    page.controls.go()
+    page.problem.data.value = "digit-strings"
+    assert "as soon as" not in page.legend.notice
+    wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+    assert page.session.runs == []
+
+
+@pytest.mark.parametrize("press", ["go", "_one_step"])
+def test_run_does_nothing_while_there_is_no_solver(visit, press):
+    page = visit(**(SMALL | {"solvers": "prox-qn"}))
+    for line in list(page.solvers.entries):
+        page.solvers._handle_msg({"action": "choose", "key": line["key"], "value": False})
+    getattr(page.controls, press)()
+    assert page.session.runs == []
+
+
+def test_stop_is_felt_while_the_problem_of_a_run_is_made(visit, monkeypatch, as_if_huge):
+    page = visit(**(SMALL | {"solvers": "prox-qn;ridge=prox-gd@l2"}))
+    inside = threading.Event()
+    gradient = Point.gradient
+
+    def endless(point, *args):
+        inside.set()
+        while True:
+            gradient(point, *args)
+            point._gradient = None
+
+    as_if_huge(page.problem.problem)
+    monkeypatch.setattr(Point, "gradient", endless)
+    page.problem.lam.value = "0.02"  # a gradient for another λ is due in each run
+    page.controls.go()
+    assert inside.wait(10)
+    assert {run.state for run in page.session.runs} <= {"queued", "loading"}
+    page.controls.stop.param.trigger("clicks")
+    assert all(run.worker.join(0.5) for run in page.session.runs)

@@ -43,7 +43,9 @@ def test_every_data_set_is_within_the_usual_budget(id):
 
 
 @pytest.mark.parametrize("id", LARGE)
-@pytest.mark.parametrize("options", [{}, {"n_samples": 300, "bias": 1}, {"n_features": 90, "degree": 2}])
+@pytest.mark.parametrize(
+    "options", [{}, {"n_samples": 300, "bias": 1}, {"n_features": 90, "degree": 2}, {"double": 40}]
+)
 def test_a_generator_tells_its_size_beforehand(id, options):
     told, data = datasets.DATASETS[id].estimate(**options), datasets.load(id, **options)
     made = size_of(data)

@@ -15,9 +15,9 @@ def setting(**changes):
     return ProblemSetting("breast-cancer", loss="logistic", **({"penalty": "l1"} | changes))
 
 
-def shelf_of(room: float) -> library._Shelf:
+def shelf_of(room: float) -> library.Shelf:
     """A shelf on which every value takes one byte."""
-    return library._Shelf(lambda: room, lambda value: 1)
+    return library.Shelf(lambda: room, lambda value: 1)
 
 
 def test_a_value_is_made_once_however_many_ask_for_it_at_a_time():
@@ -49,7 +49,7 @@ def test_the_least_recently_used_value_is_dropped():
 
 
 def test_what_is_kept_is_bounded_by_bytes_and_not_by_number():
-    shelf = library._Shelf(lambda: 1000, len)
+    shelf = library.Shelf(lambda: 1000, len)
     for k in range(100):
         shelf.get(k, lambda: b"x" * 9)
     assert all(shelf.peek(k) is not None for k in range(100))

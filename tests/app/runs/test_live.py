@@ -9,6 +9,7 @@ import pytest
 
 import solvers
 from app.runs.live import LiveRun
+from app.runs.pool import Worker
 from solvers import Stopping
 
 
@@ -91,6 +92,22 @@ def test_a_run_started_by_step_shows_its_starting_point_and_waits(share, chain_p
     assert list(run.trace.iteration) == [0]
 
 
+def test_a_run_started_by_step_waits_also_where_its_thread_is_ahead_of_the_page(
+    share, small_problem, monkeypatch, wait_until
+):
+    launch = Worker.launch
+
+    def launch_and_lag(worker):
+        launch(worker)
+        worker.join(0.3)  # as on a busy machine, where the thread that started it is the slower one
+
+    assert live(share, small_problem, step=False).worker.join(60)  # compiles
+    monkeypatch.setattr(Worker, "launch", launch_and_lag)
+    run = live(share, small_problem, step=True)
+    wait_until(lambda: run.state == "paused" and not run.worker.has_slot)
+    assert run.trace.iteration.tolist() == [0]
+
+
 def test_the_speed_limits_iterates_a_second_and_costs_no_clock(share, small_problem, wait_until):
     run = live(share, small_problem, "prox-gd", pace=20.0)
     wait_until(lambda: run.trace is not None and len(run.trace) > 0)
@@ -163,3 +180,20 @@ def test_an_ending_is_worded_as_what_it_is(status, share, small_problem):
     assert run.worker.join(60)
     run.trace.finish(status)
     assert (run.state, run.word) == ENDINGS[status]
+
+
+def test_a_branch_says_how_far_its_replay_is_and_stops_in_it(share, chain_problem, wait_until):
+    old = live(share, chain_problem, "prox-gd", stopping=lambda problem: Stopping(max_iter=200))
+    assert old.worker.join(60)
+    origin = solvers.origin_of(old.trace, 200)
+    branch = live(share, chain_problem, "prox-gd", origin=origin)
+    wait_until(lambda: branch.state == "replaying" and "iteration 0 is" not in branch.message)
+    assert "prox-gd is replayed up to iteration 200, some" in branch.message
+    branch.worker.pause()
+    wait_until(lambda: branch.state == "paused" and not branch.worker.has_slot)
+    assert len(branch.trace) == 0
+    branch.worker.resume()
+    wait_until(lambda: branch.state == "replaying")
+    branch.worker.stop()
+    assert branch.worker.join(0.5)
+    assert (branch.state, len(branch.trace)) == ("stopped", 0)

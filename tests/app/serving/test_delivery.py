@@ -14,7 +14,7 @@ from bokeh.document.callbacks import invoke_with_curdoc
 from bokeh.document.events import DocumentPatchedEvent
 from bokeh.events import ButtonClick
 from bokeh.io import curdoc
-from bokeh.models import Title
+from bokeh.models import ImportedStyleSheet, Title
 from bokeh.protocol import Protocol
 from bokeh.server.connection import ServerConnection
 from bokeh.server.session import ServerSession
@@ -22,7 +22,8 @@ from panel.io import document as panel_document
 from panel.io.state import set_curdoc, state
 from tornado.ioloop import IOLoop
 
-from app.serving.delivery import forget_failed, send_in_order
+from app.serving.batch import batch
+from app.serving.delivery import forget_failed, send_in_order, style_from_here
 
 
 class Socket:
@@ -113,6 +114,28 @@ def test_what_panel_sends_does_not_overtake_what_bokeh_has_prepared():
         said = [next(w for w in ("first", "second", "third") if w in text) for text in server.socket.sent]
         assert said == ["first", "second", "third"]
 
+    serve(scenario)
+
+
+def test_a_text_that_changes_while_it_is_put_on_the_page_asks_no_other_host_for_styles():
+    async def scenario(server: Server) -> None:
+        server.document.template_variables["dist_url"] = "static/extensions/panel/"
+        column, pane = pn.Column(), pn.pane.HTML("at first")
+
+        def put() -> None:
+            with batch():
+                column.append(pane)
+                pane.object = "a moment later"
+
+        with set_curdoc(server.document):
+            root = column.get_root(server.document)
+            await server.session.with_document_locked(lambda: server.document.add_root(root))
+            await server.session.with_document_locked(put)
+        sheets = [sheet.url for sheet in server.document.roots[0].select({"type": ImportedStyleSheet})]
+        assert sheets
+        assert [url for url in sheets if "://" in url] == []
+
+    style_from_here()
     serve(scenario)
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+import datasets
 import solvers
 from app import views
+from app.views import View
 from solvers import Run, Stopping, Trace
 
 
@@ -22,6 +24,37 @@ def traces(chain_problem: solvers.Problem) -> list[Trace]:
         run.trace.info["style"] = k
         found.append(run.execute())
     return found
+
+
+@pytest.fixture(scope="session")
+def hinge_problem() -> solvers.Problem:
+    """A loss with kinks, for solvers that keep cutting planes."""
+    return solvers.make_problem(datasets.load("breast-cancer"), loss="binary-hinge", penalty="l2", lam=1e-3)
+
+
+@pytest.fixture(scope="session")
+def bundles(hinge_problem: solvers.Problem) -> list[Trace]:
+    """bmrm and ls-bmrm after 60 iterations, with the page's probes: they have cuts, and no pairs."""
+    found, probes = [], views.probes()
+    for k, id in enumerate(("bmrm", "ls-bmrm")):
+        run = Run(hinge_problem, solvers.make_solver(id), stopping=Stopping(max_iter=60), probes=probes)
+        run.trace.info["style"] = k
+        found.append(run.execute())
+    return found
+
+
+@pytest.fixture
+def drawable(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[type[View] | None], list[Trace]]:
+    """``drawable(view)``: runs that a view has something to draw of."""
+
+    def find(view: type[View] | None) -> list[Trace]:
+        found = request.getfixturevalue("bundles" if view is views.Bundle else "traces")
+        monkeypatch.setitem(found[0].info, "f_star", 1.0)
+        return found
+
+    return find
 
 
 class Restless(Trace):
@@ -55,9 +88,13 @@ def again() -> Callable[..., Trace]:
 
 @pytest.fixture
 def restless(
-    traces: list[Trace], again: Callable[..., Trace], monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    drawable: Callable[[type[View] | None], list[Trace]],
+    again: Callable[..., Trace],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> list[Trace]:
     """The runs, in the hands of a writer that is as quick as their readers, and thins them often."""
+    view = request.node.callspec.params.get("view") if hasattr(request.node, "callspec") else None
+    found = drawable(view)
     monkeypatch.setattr("solvers.runs.trace.CAPACITY", 70)
-    monkeypatch.setitem(traces[0].info, "f_star", 1.0)
-    return [again(trace, live=True) for trace in traces]
+    return [again(trace, live=True) for trace in found]

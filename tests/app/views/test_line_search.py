@@ -246,7 +246,7 @@ def test_a_path_that_is_no_line_has_its_trials_and_a_sentence(id):
     assert "trials are drawn" in view._said.object
     assert view._would.object == ""
     assert all(knob.disabled for knob in view._knobs.values())
-    assert not view._slope_pane.visible
+    assert not view._slope.visible
 
 
 def test_what_cannot_be_rebuilt_is_said(monkeypatch, problem, observed, again):
@@ -339,6 +339,14 @@ def test_what_fails_is_said_and_the_trials_stay(observed):
     view.cursor.iteration = 8
     later.answer()
     assert at(view, "curve")["t"].size
+
+
+def test_where_the_solver_gives_no_model_of_f_the_choice_says_so(observed):
+    view = lab(observed)
+    assert view._model.disabled
+    assert view._model.label == "Model of f: this solver gives none"
+    other = lab(run("sublbfgs"), 1)
+    assert (other._model.disabled, other._model.label) == (False, "Model of f")
 
 
 def test_a_hidden_lab_computes_nothing(observed):

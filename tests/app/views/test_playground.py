@@ -260,6 +260,8 @@ def test_a_run_that_is_unbounded_keeps_the_window_and_says_so_along_its_ray():
     assert view._box.width < 60.0
     rays = view._plane.rays.data
     assert rays["text"] == ["unbounded"]
+    leaves_right = rays["x1"][0] >= rays["x"][0]
+    assert (rays["align"], rays["away"][0] < 0) == (["right" if leaves_right else "left"], leaves_right)
     start, end = (np.array([rays[x][0], rays[y][0]]) for x, y in (("x", "y"), ("x1", "y1")))
     np.testing.assert_array_equal(start, trace.w)
     assert problem.at(end).objective < problem.at(0.5 * (start + end)).objective < trace.objective[-1]
@@ -313,7 +315,7 @@ def test_the_start_and_the_objective_are_beside():
     trace = run("toy-abs", "subbfgs")
     view = view_of(trace)
     assert (view._plane.start.data["x"], view._plane.start.data["y"]) == ([1.0], [1.0])
-    (objective,) = view.parts
+    objective, _ = view.parts
     (curve,) = objective._curves.values()
     np.testing.assert_allclose(curve.feed.source.data["y"], trace.objective, rtol=1e-6)
     np.testing.assert_allclose(curve.feed.source.data["x"], trace.iteration)

@@ -10,7 +10,7 @@ from bokeh.models import BasicTicker, CustomJSTicker, LinearScale, LogScale
 
 from app.views import Accuracy, Convergence, Memory, Rate, Record, RowSparsity, Sparsity, Steps
 from app.views.cursor import Cursor
-from app.views.plot import X_AXES, RunPlot
+from app.views.plot import AXES, X_AXES, RunPlot
 
 PLOTS = [Convergence, Sparsity, Record, Rate, Accuracy]
 OF_SEVERAL = [Steps, Memory, RowSparsity]
@@ -99,6 +99,67 @@ def test_the_pointer_is_told_what_the_axes_show(traces):
     view.x, view.measure = "iteration", "objective"
     assert view._pointer.args["said"] == [["f", "y"]], "the iteration is said anyway"
     np.testing.assert_array_equal(sources(view)[0]["iteration"], traces[0].iteration)
+
+
+@pytest.mark.parametrize("x", AXES)
+def test_any_field_of_the_record_can_be_drawn_against_any_other(traces, x):
+    view = Record(traces, field="objective", x=x)
+    for data, trace in zip(sources(view), traces, strict=True):
+        values = trace.column(x).astype(float)
+        known = values >= 0 if trace.column(x).dtype.kind == "i" else np.isfinite(values)
+        np.testing.assert_allclose(data["x"], values[known].astype(np.float32), rtol=1e-6)
+        np.testing.assert_array_equal(data["iteration"], trace.iteration[known])
+    assert view.figure.xaxis[0].axis_label == AXES[x][1]
+
+
+def test_a_logarithmic_horizontal_axis_has_its_scale_and_ticks_and_leaves_out_what_is_not_above_zero(traces):
+    view = Convergence(traces, x="iteration", x_scale="log")
+    assert isinstance(view.figure.x_scale, LogScale)
+    assert isinstance(view.figure.xaxis[0].ticker, CustomJSTicker)
+    assert view.figure.xgrid[0].ticker is view.figure.xaxis[0].ticker
+    x = sources(view)[0]["x"]
+    assert np.isnan(x[0])
+    np.testing.assert_array_equal(x[1:], traces[0].iteration[1:])
+    view.x_scale = "linear"
+    assert isinstance(view.figure.x_scale, LinearScale)
+    assert sources(view)[0]["x"][0] == 0
+
+
+def test_both_scales_are_chosen_in_one_menu(traces):
+    view = Convergence(traces)
+    scales = view.scale_menu()
+    seen = []
+    for name in scales.options:
+        scales.value = name
+        seen.append((view.scale, view.x_scale))
+    assert seen == [("log", "linear"), ("linear", "linear"), ("linear", "log"), ("log", "log")]
+    view.scale = "linear"
+    assert scales.value == "log x"
+
+
+def test_a_plot_beside_another_has_the_scale_of_its_horizontal_axis(traces):
+    left = Convergence(traces)
+    right = Sparsity(traces, left.cursor, beside=left)
+    left.x_scale = "log"
+    assert isinstance(right.figure.x_scale, LogScale)
+    right.x_scale = "linear"
+    assert isinstance(left.figure.x_scale, LinearScale)
+
+
+def test_a_click_on_logarithmic_axes_finds_the_nearest_iterate_as_it_is_seen(traces):
+    cursor = Cursor()
+    view = Convergence(traces[:1], cursor, x="iteration", x_scale="log", measure="objective")
+    view._tapped(SimpleNamespace(x=2.4, y=float(traces[0].objective[2])))
+    assert cursor.iteration == 2
+    view._tapped(SimpleNamespace(x=2.46, y=float(traces[0].objective[2])))
+    assert cursor.iteration == 3, "log 2.46 is nearer to log 3"
+
+
+def test_epochs_are_shaded_only_along_an_axis_that_grows(traces):
+    view = Sparsity(traces, Cursor(run=traces[0], iteration=20, follow=False), x="iteration")
+    assert len(view._bands.data["x0"])
+    view.x = "objective"
+    assert len(view._bands.data["x0"]) == 0
 
 
 @pytest.mark.parametrize(("x", "y"), [(float("nan"), 1.0), (None, None), (1.0, float("nan"))])

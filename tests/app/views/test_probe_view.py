@@ -12,7 +12,7 @@ import solvers
 from app import theme, views
 from app.views import TABS, Cursor, ProbeView, View
 from app.views.drawn import Drawn
-from solvers import ACTIVE, LINE, MEMORY, PLANE, ROWS, SCORES, SHRINKING, Iterate, Probe, Trace
+from solvers import Iterate, Probe, Trace
 from solvers.runs.probes import ProbeStore
 
 DOUBLE = Probe("double", lambda iterate: None if iterate.iteration < 2 else {"w": 2.0 * iterate.w})
@@ -96,26 +96,29 @@ def test_what_was_drawn_keeps_no_run_alive():
 
 
 def test_each_view_names_the_probes_it_draws_and_together_they_are_the_pages():
-    assert set(views.probes()) == {ACTIVE, LINE, MEMORY, PLANE, ROWS, SCORES, SHRINKING}
-    assert len(views.probes()) == 7
+    every = "active cuts learned line memory plane rows scores shrinking trajectories"
+    assert " ".join(sorted(probe.name for probe in views.probes())) == every
     for id, wanted in (
-        ("line-search", {LINE}),
-        ("memory", {MEMORY}),
-        ("shrinking", {SHRINKING, ACTIVE}),
-        ("rows", {ROWS}),
-        ("rate", {SCORES}),
+        ("line-search", {"line"}),
+        ("memory", {"memory"}),
+        ("shrinking", {"shrinking", "active"}),
+        ("rows", {"rows"}),
+        ("model", {"learned"}),
+        ("rate", {"scores"}),
+        ("trajectories", {"trajectories"}),
         ("steps", set()),
     ):
-        assert set(TABS[id].probes) == wanted
+        assert {probe.name for probe in TABS[id].probes} == wanted
 
 
 @pytest.mark.parametrize("view", [view for view in TABS.values() if view.probes], ids=lambda view: view.id)
-def test_the_probes_that_a_view_names_are_all_that_it_needs(view, chain_problem):
+def test_the_probes_that_a_view_names_are_all_that_it_needs(view, chain_problem, hinge_problem):
     """With them alone it draws what it draws with those of all views."""
-    solver = solvers.make_solver("prox-qn")
+    cutting = solvers.CUTS in view.probes
+    problem = hinge_problem if cutting else chain_problem
+    solver = solvers.make_solver("bmrm" if cutting else "prox-qn")
     own, every = (
-        solvers.solve(chain_problem, solver, max_iter=8, probes=probes)
-        for probes in (view.probes, views.probes())
+        solvers.solve(problem, solver, max_iter=8, probes=probes) for probes in (view.probes, views.probes())
     )
     for trace in (own, every):
         trace.info["f_star"] = 0.5 * trace.objective[-1]

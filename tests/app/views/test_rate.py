@@ -91,3 +91,12 @@ def test_a_gap_in_what_was_recorded_is_no_iteration():
     records = [r for r in trace.records() if r["iteration"] != 3]
     view = Rate(Trace.from_records(records, label="a", f_star=2.0))
     assert np.isfinite(ratios(view)).tolist() == [False, True, True, False, True]
+
+
+def test_no_ratio_is_drawn_across_a_change_of_lambda_and_each_part_has_its_own_optimum():
+    trace = run([8.0, 4.0, 2.0, 21.0, 7.0, 7.0 / 3.0], f_star=2.0, problem={"lam": 1.0, "key": "a"})
+    change = {"iteration": 3, "lam": 0.5, "key": "b", "f_star": 2.0, "cpu_seconds": 0.0, "wall_seconds": 0.0}
+    trace.info["lams"] = [change]
+    np.testing.assert_allclose(ratios(Rate(trace)), [np.nan, 0.5, 0.5, np.nan, 1 / 3, 1 / 3], rtol=1e-6)
+    trace.info["lams"] = [change | {"f_star": None}]
+    np.testing.assert_allclose(ratios(Rate(trace)), [np.nan, 0.5, 0.5, *[np.nan] * 3], rtol=1e-6)

@@ -7,6 +7,7 @@ import pytest
 from bokeh.events import Tap
 
 import solvers
+from app import theme
 from app.views import Shrinking
 from app.views.cursor import Cursor
 from app.views.states import NONZERO, RETURNED, SHRUNK, UNSEEN, ZERO, states, used
@@ -15,6 +16,7 @@ from solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
 from solvers.methods.prox_qn import ShrinkTest
 from solvers.problems.working_set import WorkingSet
 from solvers.runs.probes import ProbeStore
+from tests.solvers.helpers import binary, multiclass
 
 D, LAM = 8, 1.0
 ALL = list(range(D))
@@ -252,7 +254,7 @@ def test_the_elastic_net_is_tested_against_its_share_of_lambda(trace):
     assert "with |g| up to λρ − M̂/N = 0.6" in view._said.object
     view.why.weight = 5
     np.testing.assert_allclose(view.why._source.data["l1"], 0.25 * LAM)
-    assert view.why.figure.yaxis[0].axis_label == "|g|  ·  λρ − M̂/N  ·  λρ"
+    assert view.why.figure.yaxis[0].axis_label == "gradient |g|\nbound λρ − M̂/N\nλρ"
     assert "did not exceed λρ − M̂/N" in view.why._said.object
 
 
@@ -358,3 +360,37 @@ def test_a_run_without_shrinking_shows_its_map_alone(chain_problem):
     assert not view._tests.visible
     assert not view.why.visible
     assert (view.map._image[:, 0] == ZERO).all()
+
+
+def dual_trace(loss: str = "multiclass-hinge") -> Trace:
+    data = multiclass(n=300, m=3) if loss == "multiclass-hinge" else binary(n=300)
+    problem = solvers.make_problem(data, loss=loss, penalty="l2", lam=0.01)
+    solver = solvers.make_solver("dual-cd")
+    return solvers.solve(problem, solver, tol=1e-8, probes=(ACTIVE, SHRINKING))
+
+
+def test_the_map_of_dual_variables_speaks_of_samples_and_bounds(trace):
+    """What it draws is the working set's own word: after a run over weights it changes its words."""
+    shown, weights, trace = at(trace, 4), trace, dual_trace()
+    figure, words = shown.map.figure, lambda: shown.map._hover.tooltips[1][0]
+    shown.update()
+    assert (figure.yaxis[0].axis_label.split()[0], words()) == ("weights", "weight")
+    shown.cursor.place(trace, len(trace) - 1)
+    shown.show([weights, trace])
+    assert figure.yaxis[0].axis_label.startswith("dual variables used")
+    assert words() == "dual variable"
+    assert "inside its bounds" in shown.map._said.object
+    assert f"of {theme.number(900)} dual variables" in shown.map._said.object
+    names = shown.map._source.data["names"][0]
+    assert all(name.startswith("sample ") and ", " in name for name in names)
+    assert not shown._tests.visible
+
+
+def test_what_the_map_paints_of_dual_variables_is_what_the_record_counts():
+    trace = dual_trace("binary-hinge")
+    everyone = np.arange(300)
+    for k in range(len(trace)):
+        codes = states(trace, k, everyone)
+        assert np.count_nonzero(codes != SHRUNK) == trace.working_set[k]
+    assert (codes == NONZERO).any()
+    assert trace.working_set.min() < 300

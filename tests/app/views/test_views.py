@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from weakref import ref
 
 import numpy as np
@@ -13,13 +14,25 @@ from app import views
 from app.page.cursor_bar import CursorBar
 from app.page.session import Session
 from app.runs.pool import RunPool
-from app.views import TABS, Accuracy, Convergence, LineSearch, Record, Sparsity, Steps, Table
+from app.views import (
+    TABS,
+    Accuracy,
+    Algorithm,
+    Convergence,
+    EventLog,
+    LineSearch,
+    Record,
+    Sparsity,
+    Steps,
+    Table,
+)
 from app.views.cursor import Cursor
 from app.views.plot import X_AXES
 from app.views.table import seconds_to
 from solvers import FIELDS, Trace, relative_gap
 
-ALL = [Convergence, Sparsity, *TABS.values()]
+#: Views of runs; a sweep has a view of its own records.
+ALL = [Convergence, Sparsity, *(view for view in TABS.values() if view.id != "sweep")]
 
 
 def curves(view) -> list[dict]:
@@ -27,25 +40,26 @@ def curves(view) -> list[dict]:
 
 
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
-def test_a_view_is_made_from_one_trace_as_in_a_notebook(view, traces, monkeypatch):
-    monkeypatch.setitem(traces[0].info, "f_star", 1.0)
-    shown = view(traces[0])
+def test_a_view_is_made_from_one_trace_as_in_a_notebook(view, drawable):
+    shown = view(drawable(view)[0])
     assert shown.has_content()
     assert shown.__panel__().get_root() is not None
 
 
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
-def test_the_label_of_a_vertical_axis_fits_beside_its_plot(view, traces, monkeypatch):
-    monkeypatch.setitem(traces[0].info, "f_star", 1.0)
-    shown = view(traces[0], Cursor(run=traces[0], iteration=30, follow=False))
+def test_the_label_of_a_vertical_axis_fits_beside_its_plot(view, drawable):
+    trace = drawable(view)[0]
+    shown = view(trace, Cursor(run=trace, iteration=30, follow=False))
     figures = {m for root in shown.__panel__().get_root().select({"type": figure}) for m in [root]}
-    assert figures or view in (Table, TABS["path"])
+    assert figures or view in (Table, TABS["race"], EventLog, Algorithm, TABS["path"], TABS["runs"])
     for plot in figures:
+        (least,) = re.findall(r"(\d+)px", plot.styles["min-height"])
+        longest = max(map(len, (plot.yaxis[0].axis_label or "").split("\n")))
         # 12 px letters are 5.5 px wide on average; the horizontal axis with its label takes 56 px
-        assert 5.5 * len(plot.yaxis[0].axis_label or "") <= plot.height - 56, plot.yaxis[0].axis_label
+        assert 5.5 * longest <= int(least) - 56, plot.yaxis[0].axis_label
 
 
-@pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
+@pytest.mark.parametrize("view", [*ALL, TABS["sweep"]], ids=lambda view: view.id)
 def test_a_view_without_runs_says_what_to_do(view):
     shown = view()
     assert not shown.has_content()
@@ -376,12 +390,11 @@ def test_the_summary_has_a_line_a_run_and_seconds_to_gaps():
 
 def test_a_field_is_drawn_in_a_menu_and_in_a_table_by_the_name_that_the_record_declares(traces):
     view = Record(traces, Cursor(run=traces[0]))
-    elsewhere = {"iteration", "epoch", "objective", "nnz", "nnz_rows", "working_set", *X_AXES}
     numeric = {name for name, field in FIELDS.items() if field.numeric}
-    assert set(view.param.field.objects) == numeric - elsewhere
+    assert set(view.param.field.objects) == set(view.param.x.objects) == numeric
     for name in view.param.field.objects:
-        view.field = name
-        assert view.figure.yaxis[0].axis_label == FIELDS[name].label
+        view.field = view.x = name
+        assert view.figure.yaxis[0].axis_label == view.figure.xaxis[0].axis_label == FIELDS[name].axis
     assert X_AXES["wall_seconds"] == ("Wall seconds", "wall time of the run (s)")
     heads = Table(traces)._table.object.split("</thead>")[0]
     for name in ("objective", "violation", "nnz", "iteration", "passes", "cpu_seconds"):
@@ -392,3 +405,34 @@ def test_views_are_a_registry_by_id():
     assert all(view.id == id for id, view in TABS.items())
     assert len({view.title for view in TABS.values()}) == len(TABS)
     assert set(views.__all__) >= {view.__name__ for view in TABS.values()}
+
+
+def test_a_branch_has_no_seconds_to_a_gap_that_its_old_run_was_within_already():
+    records = [
+        {"iteration": n, "objective": f, "cpu_seconds": float(n)} for n, f in ((5, 1.005), (6, 1.00005))
+    ]
+    branch = Trace.from_records(records, label="a from 5", f_star=1.0, **{"from": {"label": "a"}})
+    assert seconds_to(branch, 1e-2) is None
+    assert seconds_to(branch, 1e-4) == 6.0
+
+
+def test_seconds_to_a_gap_count_from_the_last_change_of_lambda():
+    records = [
+        {"iteration": k, "objective": f, "cpu_seconds": float(k)} for k, f in enumerate((4, 2, 3, 1.001))
+    ]
+    trace = Trace.from_records(records, label="a", f_star=2.0, problem={"lam": 1.0, "key": "a"})
+    assert seconds_to(trace, 1e-2) == 1.0
+    change = {"iteration": 2, "lam": 0.5, "key": "b", "f_star": 1.0, "cpu_seconds": 1.5, "wall_seconds": 0.0}
+    trace.info["lams"] = [change]
+    assert seconds_to(trace, 1e-2) == 1.5
+    assert seconds_to(trace, 1e-4) is None
+    trace.info["lams"] = [change | {"f_star": None}]
+    assert seconds_to(trace, 1e-2) is None
+
+
+def test_the_distance_to_an_f_star_that_is_not_known_stands_a_run_that_grows_between_two_reads(restless):
+    for trace in restless:
+        trace.info["f_star"] = None
+    shown = Convergence(restless)
+    shown.update()
+    assert len(next(iter(shown._curves.values())).feed.source.data["y"]) > 1

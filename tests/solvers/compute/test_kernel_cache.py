@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from solvers.compute import kernel_cache
 
 SCRIPT = """
 import sys
@@ -76,16 +79,67 @@ def test_what_is_not_damaged_is_read(cache):
     assert call(cache) == ("10.0", True, "")
 
 
-@pytest.mark.parametrize(("which", "how"), [(".nbi", "cut"), (".nbc", "flipped"), (".nbc", "empty")])
-def test_a_damaged_file_is_thrown_away_and_made_again(cache, which, how):
+@pytest.mark.parametrize("how", ["cut", "flipped", "empty"])
+def test_a_damaged_file_is_thrown_away_and_made_again(cache, how):
     rng = np.random.default_rng(0)
+    assert files(cache)
     for path in files(cache):
-        if path.suffix == which:
-            path.write_bytes(damage(path.read_bytes(), how, rng))
+        path.write_bytes(damage(path.read_bytes(), how, rng))
     value, cached, err = call(cache)
     assert (value, cached) == ("10.0", False)
     assert err.count("damaged") == 1
     assert err.count("\n") == 1
+
+
+def test_two_processes_that_save_at_once_never_get_each_others_code(tmp_path, monkeypatch):
+    """Both have looked at what is there before one writes, and one writes all its files in between those of
+    the other."""
+    replace, looked, began, done = os.replace, threading.Barrier(2), threading.Event(), threading.Event()
+    files = {"first": 0, "second": 0}
+
+    def in_turns(source, target):
+        who = threading.current_thread().name
+        files[who] += 1
+        if files[who] == 1:
+            looked.wait(10)
+        if who == "second":
+            began.wait(10)
+        elif files[who] > 1:
+            done.wait(10)
+        replace(source, target)
+        began.set()
+
+    def save(key):
+        kernel_cache._CheckedFiles(str(tmp_path), "kernel-1.py311", 0).save(key, f"code of {key}")
+        if threading.current_thread().name == "second":
+            done.set()
+
+    monkeypatch.setattr(os, "replace", in_turns)
+    keys = {"first": "float64", "second": "int64"}
+    threads = [threading.Thread(target=save, args=(key,), name=name) for name, key in keys.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    read = kernel_cache._CheckedFiles(str(tmp_path), "kernel-1.py311", 0)
+    assert {key: read.load(key) for key in keys.values()} == {key: f"code of {key}" for key in keys.values()}
+
+
+def test_code_of_another_source_or_of_another_signature_by_the_same_name_is_not_run(tmp_path):
+    old, new = (kernel_cache._CheckedFiles(str(tmp_path), "kernel-1.py311", stamp) for stamp in (0, 1))
+    old.save("float64", "old")
+    assert new.load("float64") is None
+    assert old.load("float64") == "old"
+
+    class Alike(str):
+        """A type that is written like another."""
+
+        def __eq__(self, other):
+            return self is other
+
+        __hash__ = str.__hash__
+
+    assert old.load(Alike("float64")) is None
 
 
 def test_a_file_in_the_place_of_the_folder_is_done_without(cache, tmp_path):

@@ -100,3 +100,44 @@ def test_a_small_minimum_is_reached_though_the_quadratic_programs_are_large():
     trace = solvers.solve(problem, solvers.make_solver("ocas"), tol=1e-4, max_seconds=20)
     assert trace.status == "converged", trace.message
     assert trace.result["objective"] < 1e-5
+
+
+def test_a_warm_start_by_sublbfgs_hands_over_its_point_and_cuts():
+    """The iterates are those of subL-BFGS first; the bound neither falls nor exceeds the minimum, and the
+    first model of cutting planes is no worse than what was proved before."""
+    data = binary(n=200, d=15, seed=1)
+    problem, solver = problem_of(data), solvers.make_solver("ls-bmrm", warm="sublbfgs")
+    trace = solvers.solve(problem, solver, tol=1e-7, max_seconds=20)
+    alone = solvers.solve(problem, solvers.make_solver("sublbfgs", stagnation=0.0), max_iter=len(trace))
+    warm = int(np.sum(np.array(trace.phase) == "warm"))
+    assert list(trace.phase) == ["warm"] * warm + ["cuts"] * (len(trace) - warm)
+    assert 5 < warm < len(trace) - 1
+    np.testing.assert_array_equal(trace.objective[:warm], alone.objective[:warm])
+    assert trace.objective[warm] == trace.objective[warm - 1]
+    assert trace.inner_iterations[warm] > 0.5 * warm
+    bound = trace.objective - trace.dual_gap
+    least = Program(data, "binary-hinge", "l2", LAM, True).least()
+    assert trace.status == "converged"
+    assert np.diff(bound).min() >= -1e-12
+    assert bound.max() <= least * (1 + 1e-8)
+    assert np.diff(trace.objective).max() <= 1e-15
+
+
+def test_collected_cuts_lie_below_the_loss():
+    problem, rng = problem_of(multiclass(), "multiclass-hinge"), np.random.default_rng(0)
+    solver = solvers.make_solver("ls-bmrm", warm="sublbfgs")
+    it = next(it for it in solver.iterate(problem) if it.phase == "cuts")
+    points = [it.point, *(problem.at(w) for w in rng.normal(size=(10, problem.size)))]
+    assert len(it.cuts) > 3
+    for point in points:
+        assert max(a @ point.w + b for a, b in zip(it.cuts.A, it.cuts.b, strict=True)) <= point.loss + 1e-12
+
+
+def test_smooth_losses_are_handed_over_as_well():
+    problem = problem_of(binary(), "logistic", lam=1e-3)
+    solver = solvers.make_solver("ls-bmrm", warm="sublbfgs", switch=1.0)
+    trace = solvers.solve(problem, solver, tol=1e-7, max_iter=100)
+    warm = list(trace.phase).count("warm")
+    assert 5 <= warm < len(trace)
+    assert trace.objective[-1] < trace.objective[warm]
+    assert trace.dual_gap[-1] < 0.5 * trace.dual_gap[warm]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import solvers
 from solvers.methods.dual_kernels import project, shuffle
+from solvers.runs.subsets import known_members
 from tests.solvers.convex import Program
 from tests.solvers.helpers import binary, dense_of, multiclass
 
@@ -169,3 +170,48 @@ def test_slack_rescaling_is_refused_in_a_sentence():
         multiclass(), loss="multiclass-hinge", penalty="l2", lam=LAM, loss_params={"rescale": "slack"}
     )
     assert "rescale=margin" in solvers.make_solver("dual-cd").refuses(problem)
+
+
+@pytest.mark.parametrize(("make", "loss"), [(binary, "binary-hinge"), (multiclass, "multiclass-hinge")])
+def test_a_probe_sees_which_dual_variables_were_visited_and_are_inside_their_bounds(make, loss):
+    data = make(n=600, seed=1)
+    problem = solvers.make_problem(data, loss=loss, penalty="l2", lam=LAM)
+    trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-6, probes=(solvers.ACTIVE,))
+    entries = trace.probes.entries("active")
+    assert [k for k, _ in entries] == list(range(len(trace)))
+    assert {str(seen["of"]) for _, seen in entries} == {"dual variables"}
+    n_duals = 600 * problem.loss.n_outputs
+    for k, seen in entries:
+        assert seen["size"] == n_duals
+        assert seen["inside_count"] == trace.working_set[k]
+    last = {key.removeprefix("support_"): kept for key, kept in entries[-1][1].items()}
+    support = known_members(last)
+    # those inside their bounds are on the margin, or tie with the worst label
+    Z = dense_of(data.train.X) @ problem.unpack(trace.w)[0]
+    if loss == "binary-hinge":
+        away = np.abs(1.0 - data.train.y * Z[:, 0])[support]
+    else:
+        cost = Z + 1.0 - np.eye(problem.loss.n_outputs)[data.train.y]
+        away = (cost.max(axis=1, keepdims=True) - cost).ravel()[support]
+    assert 0 < support.size < n_duals
+    assert away.max() < 1e-2
+
+
+def test_variables_left_out_by_mistake_are_counted_when_they_return():
+    data = binary(n=2000, d=20, seed=1)
+    _, hasty = solved(data, "binary-hinge", tol=1e-8, slack=0.01)
+    _, careful = solved(data, "binary-hinge", tol=1e-8, slack=1.0)
+    begins = np.array(["epoch-start" in words for words in hasty.events])
+    assert np.all((hasty.returned >= 0) == (begins & (hasty.iteration > 0)))
+    assert hasty.returned.max() > careful.returned.max()
+    assert hasty.result["objective"] == pytest.approx(careful.result["objective"], rel=1e-7)
+
+
+def test_less_slack_takes_fewer_passes_to_a_small_gap():
+    data = binary(n=5000, d=30, seed=2)
+    problem = solvers.make_problem(data, loss="binary-hinge", penalty="l2", lam=1e-3)
+    passes = [
+        solvers.solve(problem, solvers.make_solver("dual-cd", slack=slack), tol=1e-4).result["passes"]
+        for slack in (1.0, 0.3)
+    ]
+    assert passes[1] < passes[0]

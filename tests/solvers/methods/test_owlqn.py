@@ -5,7 +5,7 @@ import pytest
 
 import solvers
 from solvers.methods import owlqn as module
-from solvers.methods.owlqn import OWLQN
+from solvers.methods.owlqn import OWLQN, Heading, OWLQNStar, steepest_subgradient
 from tests.solvers.helpers import MAKERS, binary, chains
 from tests.solvers.oracles import Oracle
 
@@ -133,3 +133,97 @@ def test_without_kinks_it_is_plain_lbfgs():
     found = iterates(problem, 30, w0=w0)
     jumps = sum(np.count_nonzero(w * w_new < 0) for (_, w, _), (_, w_new, _) in itertools.pairwise(found))
     assert jumps > 0
+
+
+def test_no_step_upwards_passes_for_its_change_being_rounding():
+    """Along g every step raises f, short ones by less than rounding."""
+    problem = solvers.make_problem(binary(), lam_ratio=0.1)
+    point, memory = problem.at(), module.PairMemory(3)
+    g = point.gradient()
+    v = problem.penalty.subgradient(point.w, g)
+    downwards = Heading(-v, np.sign(-v), v)
+    upwards = Heading(v, np.sign(v), -v)
+    assert OWLQN()._search(point, downwards, memory).t > 0.0
+    assert OWLQN()._search(point, upwards, memory).t == 0.0
+
+
+def test_the_steepest_subgradient_is_the_largest_along_p():
+    """No member of the subdifferential has a larger product with p, and no other as large is shorter."""
+    rng, l1 = np.random.default_rng(1), 0.3
+    for _ in range(50):
+        w = rng.choice([0.0, 0.0, 1.0, -2.0], 6)
+        g, p = rng.normal(size=6), rng.choice([0.0, 1.0, -0.5], 6)
+        best = steepest_subgradient(w, g, l1, p)
+        for _ in range(20):
+            other = g + l1 * np.where(w != 0.0, np.sign(w), rng.uniform(-1.0, 1.0, 6))
+            assert best @ p >= other @ p - 1e-12
+            same = np.where(p == 0.0, other, best)
+            assert best @ best <= same @ same + 1e-12
+
+
+def wide(seed=0):
+    """A logistic problem with a known minimum, many of its weights zero."""
+    problem = solvers.make_problem(binary(n=300, d=200, seed=seed), lam_ratio=0.1)
+    return problem, solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-10).result["objective"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_subgradients_break_owl_qn_and_not_owl_qn_star(seed):
+    """Figure 17: the search of the one fails far from the minimum, the other comes near it all the same."""
+    problem, least = wide()
+    broken, fine = (
+        solvers.solve(problem, make(subgradient="random", seed=seed), tol=1e-12, max_iter=200)
+        for make in (OWLQN, OWLQNStar)
+    )
+    assert (broken.status, "random subgradient" in broken.result["message"]) == ("stalled", True)
+    assert broken.result["objective"] > (1.0 + 4e-3) * least
+    assert fine.result["objective"] <= (1.0 + 4e-5) * least
+
+
+def test_a_random_subgradient_costs_algorithm_2_more_steps():
+    """Table 2."""
+    problem, least = wide()
+    runs = [
+        solvers.solve(
+            problem, OWLQNStar(subgradient=choice, stagnation=0.0), gap=1e-3, f_star=least, max_iter=99
+        )
+        for choice in ("shortest", "random")
+    ]
+    steps = [int(trace.inner_iterations.sum()) for trace in runs]
+    assert 0 < steps[0] < steps[1]
+
+
+def test_runs_with_random_subgradients_are_repeated_by_their_seed():
+    problem, _ = wide()
+    one, same, other = (
+        solvers.solve(problem, OWLQN(subgradient="random", seed=seed), tol=0.0, max_iter=5).objective
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(one, same)
+    assert (one[1:] != other[1 : one.size]).any()
+
+
+def test_owl_qn_star_without_kinks_goes_by_the_directions_of_owl_qn():
+    problem = solvers.make_problem(binary(), penalty="l2", lam=0.1)
+    one, other = (
+        solvers.solve(problem, make(stagnation=0.0), tol=0.0, max_iter=8) for make in (OWLQN, OWLQNStar)
+    )
+    np.testing.assert_allclose(other.w, one.w, rtol=1e-9)
+
+
+def test_each_iterate_of_owl_qn_star_shows_the_direction_found_there():
+    problem, _ = wide()
+    steps = []
+    for it in itertools.islice(OWLQNStar().iterate(problem), 6):
+        assert it.direction.descends
+        steps.append(it.inner_iterations)
+        assert it.inner_iterations == it.direction.steps
+    assert max(steps) > 0
+
+
+def test_it_ends_where_f_falls_no_more():
+    problem, _ = wide()
+    trace = solvers.solve(problem, OWLQN(stagnation=1e-3), tol=0.0, max_iter=500)
+    assert trace.status == "stalled"
+    assert trace.objective[-6] - trace.objective[-1] <= 1e-3 * trace.objective[-1]
+    assert trace.objective[-7] - trace.objective[-2] > 1e-3 * trace.objective[-2]

@@ -70,13 +70,13 @@ def test_loss_of_one_instance_is_the_sum_taken_apart(kind, loss):
     rng = np.random.default_rng(0)
     scores = problem.design.scores(rng.normal(size=problem.size))
     loss, whole = problem.loss, problem.loss.residual(scores)
-    _, offsets, _, *held = loss.instances()
+    code, offsets, _, *held = loss.instances()
     tail = np.zeros_like(whole.tail)
     for i, value in enumerate(loss.values(scores)):
         rows = slice(offsets[i], offsets[i + 1])
         Z, G, G_tail = scores.Z[rows].copy(), np.empty_like(scores.Z[rows]), np.zeros_like(tail)
         y = loss.labels.reshape(len(loss.y), -1)[rows].ravel()
-        assert residual_of(loss.sample_code, Z, scores.tail, y, *held, G, G_tail) == pytest.approx(value)
+        assert residual_of(code, Z, scores.tail, y, *held, G, G_tail) == pytest.approx(value)
         np.testing.assert_allclose(G, whole.Z[rows], atol=1e-12)
         tail += G_tail
     np.testing.assert_allclose(tail, whole.tail, atol=1e-10)

@@ -1,4 +1,4 @@
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError, dataclass, fields
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_declared_parameters_are_listed_with_help_and_range():
 @pytest.mark.parametrize("id", solvers.SOLVERS)
 def test_every_solver_declares_all_its_fields_and_takes_its_defaults(id):
     cls = solvers.SOLVERS[id]
-    assert {p.name for p in parameters(cls)} == set(cls.__dataclass_fields__)
+    assert {p.name for p in parameters(cls)} == {f.name for f in fields(cls)}
     for p in parameters(cls):
         assert p.help
         assert p.parse(p.default) == p.default

@@ -76,6 +76,8 @@ def test_a_cut_that_is_there_is_not_added_again():
     assert not cuts.add(cuts.A[2].copy(), cuts.b[2])
     assert cuts.add(cuts.A[2].copy(), cuts.b[2] + 1e-3)
     assert len(cuts) == 5
+    assert (cuts.made, cuts.refused) == (5, 1)
+    assert cuts.numbers.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_dropping_cuts_keeps_the_bound():
@@ -91,3 +93,19 @@ def test_dropping_cuts_keeps_the_bound():
     assert len(few) < 40
     assert np.diff(bounds).min() >= -1e-12
     assert bounds[-1] <= all_of_them.minimize().bound + 1e-9
+
+
+def test_cuts_keep_their_numbers_and_those_that_combine_others_are_told():
+    rng = np.random.default_rng(2)
+    cuts = Cuts(RIDGE, most=10, patience=5)
+    before, born = {}, set()
+    for _ in range(80):
+        cuts.add(rng.normal(size=5), float(rng.normal()))
+        cuts.minimize()
+        for number, a, combined in zip(cuts.numbers.tolist(), cuts.A, cuts.combined, strict=True):
+            assert before.setdefault(number, a) is a, "the same cut under the same number"
+            born |= {number} if combined else set()
+    assert len(cuts.numbers) == len(cuts) < 40
+    assert np.diff(cuts.numbers).min() > 0
+    assert cuts.made == 80 + len(born)
+    assert born, "some were dropped"

@@ -80,3 +80,25 @@ def test_another_strength_keeps_the_other_parameters():
 def test_a_share_outside_its_range_is_refused_in_one_sentence(rho):
     with pytest.raises(ValueError, match=f"rho={rho}: rho must be a number above 0 to 1"):
         ElasticNet(1.0, rho=rho)
+
+
+def test_a_ridge_over_weights_that_stand_for_several_is_that_over_all_of_them():
+    rng = np.random.default_rng(0)
+    times = np.array([3.0, 1.0, 2.0])
+    place = np.repeat(np.arange(3), times.astype(int))
+    gamma, d = rng.normal(size=3), rng.normal(size=3)
+    for penalty in (L2(lam=0.7), NoPenalty()):
+        few, all_ = penalty.repeated(times), penalty
+        assert few.value(gamma) == pytest.approx(all_.value(gamma[place]))
+        assert few.slope(gamma, d) == pytest.approx(all_.slope(gamma[place], d[place]))
+        sums = np.bincount(place, all_.ridge_gradient(gamma[place]))
+        assert few.ridge_gradient(gamma) == pytest.approx(sums)
+        assert few.ridge_product(gamma, d) == pytest.approx(all_.ridge_product(gamma[place], d[place]))
+        parts = [few.on(slice(0, 2)).value(gamma[:2]), few.on(np.array([2])).value(gamma[2:])]
+        assert sum(parts) == pytest.approx(few.value(gamma))
+    assert L2(lam=1.0).on(slice(0, 1)) == L2(lam=1.0)
+
+
+def test_a_penalty_with_kinks_counts_no_weight_several_times():
+    with pytest.raises(TypeError, match="elastic-net has kinks"):
+        ElasticNet(lam=1.0).repeated(np.ones(3))

@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 import solvers
 from solvers.problems.penalties import L1L2, L1Linf, SparseGroup
+from solvers.problems.row_norms import simplex_threshold
 from tests.solvers.oracles import row_violation
 
 PENALTIES = [L1L2(0.7), L1Linf(0.7), SparseGroup(0.7), SparseGroup(0.7, rho=0.0), SparseGroup(0.7, rho=1.0)]
@@ -130,3 +131,10 @@ def test_solvers_of_single_weights_say_why_they_cannot_take_rows():
     reason = "needs a penalty that separates into single weights"
     assert solvers.why_not_solver("prox-qn", "multiclass-logistic", "l1-l2") == reason
     assert solvers.why_not_solver("prox-gd", "multiclass-logistic", "l1-l2") is None
+
+
+def test_a_threshold_is_found_where_rounding_brings_an_entry_back():
+    """The last entry is the threshold of all: above it by rounding in one pass, and below it in the next."""
+    u, total = np.array([0.2, 0.1, 0.3, 0.10000000000000005]), 0.29999999999999993
+    theta = simplex_threshold(u, total)
+    assert np.maximum(u - theta, 0.0).sum() == pytest.approx(total, rel=1e-14)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import solvers
@@ -106,3 +111,29 @@ def test_every_loss_and_penalty_of_the_package_has_a_source():
 def test_a_class_without_a_source_has_no_digest():
     typed = type("Typed", (solvers.Loss,), {"__module__": "__typed__"})
     assert source_digest(typed) is None
+
+
+def test_threads_that_ask_at_once_all_get_the_digest():
+    """Python 3.11 counts the depth of trees for all threads together, and another thread may go on where the
+    collector calls Python code while it makes one."""
+    known, interval, threshold = (
+        source_digest(solvers.LOSSES["logistic"]),
+        sys.getswitchinterval(),
+        gc.get_threshold(),
+    )
+
+    def called(*args):
+        time.sleep(0.0)
+
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(500)
+    gc.callbacks.append(called)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            ask = [threads.submit(source_digest.__wrapped__, solvers.LOSSES["logistic"]) for _ in range(8)]
+            found = {asked.result() for asked in ask}
+    finally:
+        gc.callbacks.remove(called)
+        gc.set_threshold(*threshold)
+        sys.setswitchinterval(interval)
+    assert found == {known}

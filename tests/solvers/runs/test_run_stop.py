@@ -13,7 +13,7 @@ from tests.solvers.helpers import MAKERS
 from tests.solvers.stops import stop
 
 
-def large(kind, loss):
+def large(kind, loss, penalty="l1"):
     """A problem on which one product takes seconds: X times 30 outputs and more."""
     if kind == "sequences":
         if datasets.DATASETS["ocr"].available()[0]:
@@ -24,6 +24,8 @@ def large(kind, loss):
     # columns of very different lengths keep every solver busy for long
     X = sp.csr_array(data.train.X @ sp.diags_array(np.logspace(0.0, -4.0, 400)))
     data = replace(data, train=replace(data.train, X=X))
+    if penalty == "l2":
+        return solvers.make_problem(data, loss=loss, penalty="l2", lam=1e-5)
     return solvers.make_problem(data, loss=loss, penalty="l1", lam_ratio=1e-6)
 
 
@@ -31,10 +33,10 @@ def large(kind, loss):
 def larges():
     made = {}
 
-    def make(kind, loss):
-        if (kind, loss) not in made:
-            made[kind, loss] = large(kind, loss)
-        return made[kind, loss]
+    def make(*which):
+        if which not in made:
+            made[which] = large(*which)
+        return made[which]
 
     return make
 
@@ -53,4 +55,29 @@ def test_a_run_stops_within_half_a_second(solver, kind, loss, after, larges):
     problem = larges(kind, loss)
     run = Run(problem, solvers.make_solver(solver), stopping=Stopping(tol=0.0, max_seconds=60.0))
     took = stop(run, after)
+    assert took.seconds < 0.5, took
+
+
+@pytest.mark.parametrize(
+    ("solver", "kind"),
+    [
+        (solver, kind)
+        for kind in ("binary", "multiclass", "multilabel")
+        for solver in ("dual-cd", "bmrm", "ls-bmrm", "ocas", "subgd", "subbfgs", "sublbfgs")
+        if solver in solvers.compatible(f"{kind}-hinge", "l2")
+    ],
+)
+def test_a_run_on_a_loss_with_kinks_stops_within_half_a_second(solver, kind, larges):
+    problem = larges(kind, f"{kind}-hinge", "l2")
+    run = Run(problem, solvers.make_solver(solver), stopping=Stopping(tol=0.0, max_seconds=60.0))
+    took = stop(run, 0.2)
+    assert took.seconds < 0.5, took
+
+
+def test_a_warm_started_bundle_stops_within_half_a_second_in_its_first_part(larges):
+    solver = solvers.make_solver("ls-bmrm", warm="sublbfgs")
+    run = Run(
+        larges("multiclass", "multiclass-hinge", "l2"), solver, stopping=Stopping(tol=0.0, max_seconds=60.0)
+    )
+    took = stop(run, 0.2)
     assert took.seconds < 0.5, took

@@ -225,3 +225,13 @@ def test_a_long_run_with_an_event_in_every_iterate_can_be_recorded(monkeypatch):
     trace = filled(3000, events=range(3000))
     assert trace.cadence < 2 * 3000
     assert trace.last["iteration"] == 2999
+
+
+def test_a_trace_that_restarts_has_its_new_rows_alone_and_tells_its_readers():
+    trace = filled(7)
+    _, cursor, _ = trace.since(None)
+    trace.restart()
+    trace.append(record(0))
+    rows, _, replaced = trace.since(cursor)
+    assert replaced
+    assert list(rows["iteration"]) == [0]

@@ -55,3 +55,9 @@ def test_first_keeps_the_first_instances(loss):
     first, rows = loss.first(2, 10**6)
     assert (first.n_instances, rows) == (2, 2)
     assert first.value(scores(1.0, -1.0)) == pytest.approx(2 * np.log1p(np.exp(-1.0)))
+
+
+def test_log_odds_are_the_scores(loss):
+    at = scores(0.3, -2.0, 700.0, 0.0)
+    np.testing.assert_array_equal(loss.log_odds(at, 0), at.Z[:, 0])
+    np.testing.assert_array_equal(loss.truths(0), [1.0, 0.0, 1.0, 0.0])

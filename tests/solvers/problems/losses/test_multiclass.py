@@ -47,3 +47,14 @@ def test_it_predicts_the_highest_score(loss):
     at = scores()
     np.testing.assert_array_equal(loss.predict(at), at.Z.argmax(axis=1))
     assert loss.metric(at) == np.mean(at.Z.argmax(axis=1) == Y)
+
+
+@pytest.mark.parametrize("size", [1.0, 30.0, 1e3])
+def test_log_odds_are_of_each_label_against_all_others(loss, size):
+    at = scores(size)
+    for c in range(M):
+        others = np.logaddexp.reduce(np.delete(at.Z, c, axis=1), axis=1)
+        np.testing.assert_allclose(loss.log_odds(at, c), at.Z[:, c] - others, rtol=1e-13)
+        np.testing.assert_array_equal(loss.truths(c), (c == Y).astype(float))
+    p = 1.0 / (1.0 + np.exp(-loss.log_odds(scores(), 2)))
+    np.testing.assert_allclose(p - loss.truths(2), loss.residual(scores()).Z[:, 2], atol=1e-14)

@@ -1,0 +1,88 @@
+"""The history of runs without a page: listed, written to files, and filled from files."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from solvers.runs.files import NotWritten
+from solvers.runs.reading import read
+from solvers.runs.trace import checked_path, plain, save
+
+from ..runs.archive import LASTING, Archive, Kept, Newer, place, trouble
+from ..runs.compare import options
+
+#: What `export` writes on standard output.
+FORMATS = ("jsonl", "csv")
+
+
+@contextmanager
+def opened() -> Iterator[Archive]:
+    """Give the archive of this home, as a context. Raises NotWritten, one sentence, where it cannot be
+    used."""
+    path = place()
+    try:
+        archive = Archive(path, LASTING)
+        try:
+            yield archive
+        finally:
+            archive.close()
+    except (sqlite3.Error, OSError, Newer) as error:
+        if isinstance(error, NotWritten):
+            raise
+        what, advice = trouble(error, path)
+        raise NotWritten(f"{what}: {advice}") from error
+
+
+def entries() -> list[dict[str, Any]]:
+    """List all runs as plain records, the newest last."""
+    if not place().exists():
+        return []
+    with opened() as archive:
+        return [_entry(kept) for kept in sorted(archive.runs(), key=lambda kept: kept.id)]
+
+
+def _entry(kept: Kept) -> dict[str, Any]:
+    problem = kept.about.get("problem", {})
+    record = {
+        "id": kept.id,
+        "started": time.strftime("%Y-%m-%d %H:%M", time.localtime(kept.started)),
+        "run": kept.name or kept.label,
+        "solver": kept.solver,
+        "options": options(kept),
+        **{name: problem.get(name) for name in ("dataset", "loss", "penalty", "lam")},
+        **{name: getattr(kept, name) for name in ("iterations", "objective", "state", "pinned")},
+    }
+    return plain(record)
+
+
+def add(paths: Sequence[str]) -> list[int]:
+    """Enter the runs of files; returns their numbers. Raises ValueError, one sentence, before any is entered
+    if one cannot be read."""
+    found = [(trace, Path(path).stat().st_mtime) for path in paths for trace in read(path)]
+    with opened() as archive:
+        return [archive.enter(trace, started=written) for trace, written in found]
+
+
+def export(id: int, out: Path | None, form: str) -> str:
+    """Return a run as text, or write it to a file. Raises ValueError, one sentence, for what is not there."""
+    with opened() as archive:
+        trace = archive.trace(id)
+    if out is not None:
+        save([trace], checked_path(out))
+        return ""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"run.{form}"
+        save([trace], path)
+        return path.read_text(encoding="utf-8")
+
+
+def as_json(records: Sequence[dict[str, Any]]) -> str:
+    """Return records as JSON lines."""
+    return "".join(json.dumps(record) + "\n" for record in records)

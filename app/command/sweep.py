@@ -1,0 +1,97 @@
+"""``solverscope sweep``: a grid of runs on Dask, with a table at the end and its results in a folder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..sweep.cluster import Place
+from ..sweep.driver import SchedulerGone, Sweep, counts
+from ..sweep.spec import Spec
+from ..sweep.store import Store
+from ..sweep.watched import Watched
+from . import signals
+from .exit_status import FAILED, FINISHED, INTERRUPTED
+from .progress import Progress
+
+Emit = Callable[[dict[str, Any]], None]
+
+#: Seconds after which the main thread looks up: then it hears signals.
+PERIOD = 0.1
+
+
+def folder_of(spec: Path, out: str | None) -> Path:
+    """Return where results are kept: ``out``, or a folder called after the spec in the current one."""
+    return Path(out) if out is not None else Path(f"{spec.stem}.sweep")
+
+
+def make(path: Path, place: Place, folder: Path, resume: bool, files: Sequence[str]) -> Sweep:
+    """Make the sweep that a file asks for. Raises ValueError, one sentence, for bad input."""
+    return Sweep(Spec.read(path), place, Store(folder), resume=resume, files=files)
+
+
+def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
+    """Run a sweep; hand a record of it, and one of each cell as it ends, to ``emit``. Returns the exit
+    status."""
+    name, total = sweep.spec.name, len(sweep.cells)
+    kept = [watched for watched in sweep.cells.values() if not watched.alive]
+    folder = str(sweep.store.folder)
+    emit({"type": "sweep", "name": name, "cells": total, "kept": len(kept), "folder": folder})
+    for watched in kept:
+        emit(watched.record)
+    earlier = f", {len(kept)} of them kept from before" if kept else ""
+    progress.say(f"{name}: {total} runs on {sweep.place.name}{earlier}; results in {folder}")
+
+    def ended(watched: Watched) -> None:
+        emit(watched.record)
+        done = sum(not other.alive for other in sweep.cells.values())
+        progress.say(f"{done} of {total}  {_sentence(watched)}")
+
+    interrupted, errors = threading.Event(), list[BaseException]()
+
+    def interrupt(*_: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+        sweep.stop("interrupted")
+
+    def work() -> None:
+        try:
+            sweep.run(ended)
+        except BaseException as error:  # raised again, in the main thread
+            errors.append(error)
+
+    thread = threading.Thread(target=work, name="sweep", daemon=True)
+    with signals.handled_by(interrupt), progress.working("starting workers") as show:
+        thread.start()
+        while thread.is_alive():
+            thread.join(PERIOD)
+            show(_standing(sweep), None)
+    if errors and not isinstance(errors[0], SchedulerGone):
+        raise errors[0]
+    if sweep.message:
+        progress.say(f"{name}: {sweep.message}; go on with --resume")
+    if interrupted.is_set():
+        return INTERRUPTED
+    failed = errors or any(watched.state == "failed" for watched in sweep.cells.values())
+    return FAILED if failed else FINISHED
+
+
+def _sentence(watched: Watched) -> str:
+    record, message = watched.record, f" ({watched.message})" if watched.message else ""
+    where = f"{watched.cell.data_text}, λ = {record['lam']:.4g}" if record["lam"] else watched.cell.data_text
+    if watched.state == "failed":
+        return f"{where}, {watched.cell.label}: failed{message}"
+    return (
+        f"{where}, {watched.cell.label}: {watched.word} after {record['iterations'] or 0} iterations and "
+        f"{record['cpu_seconds'] or 0.0:.3g} CPU s{message}"
+    )
+
+
+def _standing(sweep: Sweep) -> str:
+    if sweep.workers == 0:
+        return f"{sweep.place.name} has no workers yet: start some with `dask worker`"
+    said = ", ".join(f"{n} {state}" for state, n in counts(sweep.cells).items())
+    return said if sweep.workers is None else f"{said}; {sweep.workers} workers"

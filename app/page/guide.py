@@ -1,0 +1,154 @@
+"""A guided story: steps that set controls, start the runs, put the cursor somewhere and point at a view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+import numpy as np
+
+from app.page.session import Session
+from app.runs.live import LiveRun
+from app.runs.past import PastRun
+from app.settings.setting import Setting
+from app.stories import LAST, Step, Story
+from app.views import View
+from solvers import Trace
+from solvers.runs.breakpoints import known
+
+
+class Stage(Protocol):
+    """The page, as far as a guide acts on it."""
+
+    story: Story
+    session: Session
+
+    @property
+    def setting(self) -> Setting:
+        """Return what the next Run would run."""
+
+    @property
+    def running(self) -> Setting | None:
+        """Return what was run last."""
+
+    @property
+    def loading(self) -> bool:
+        """Tell whether data are on their way."""
+
+    def take(self, setting: Setting, look: Mapping[str, str]) -> None:
+        """Set controls, as far as they are not so already, and axes, tab and speed."""
+
+    def start(self, step: bool) -> None:
+        """Start the chosen solvers."""
+
+    def shown(self) -> Iterator[View]:
+        """Go through the views that are on the page."""
+
+
+class Guide:
+    """Goes through the steps of the page's story, forwards and back; a watcher of the session. It waits for
+    nobody: a visitor may do anything meanwhile, and a step that does not fit any more says so."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.at: int | None = None
+        self.note = ""
+        self._placed = True
+        self._looked: tuple[Trace | None, int] = (None, -1)  # a run, and up to which of its iterations
+        self._pointed: View | None = None
+
+    @property
+    def step(self) -> Step | None:
+        """Return the step that is shown; None outside of a guided story."""
+        return None if self.at is None else self._stage.story.steps[self.at]
+
+    @property
+    def setting(self) -> Setting:
+        """Return the settings that the story has at this step."""
+        return self._until(-1 if self.at is None else self.at)
+
+    def _until(self, k: int) -> Setting:
+        """Return the story's settings with what its steps up to number ``k`` set."""
+        setting = self._stage.story.setting
+        given = {name: value for step in self._stage.story.steps[: k + 1] for name, value in step.set.items()}
+        return setting.updated(given)[0] if given.keys() & setting.query().keys() else setting
+
+    def go(self, k: int | None) -> None:
+        """Go to a step, or leave the guided story."""
+        steps, own = self._stage.story.steps, self._stage.setting == self.setting
+        self.at = None if k is None else min(max(k, 0), len(steps) - 1)
+        self.note, self._placed, self._looked = "", True, (None, -1)
+        if self.step is not None:
+            if own:
+                self._stage.take(self.setting, self._look(self.step))
+            else:
+                self._stage.take(self._stage.setting, self._look(self.step))
+            if own and self.step.start and self._stage.running != self.setting:
+                self._stage.start(False)
+            self._placed = not self.step.run
+        self.update()
+
+    def _look(self, step: Step) -> dict[str, str]:
+        return {name: value for name, value in step.set.items() if name not in self.setting.query()}
+
+    def update(self) -> None:
+        """Put the cursor where the step wants it as soon as that is there, and say what it waits for."""
+        self._point(None if self.step is None else self.step.view)
+        if self.step is None:
+            return
+        if self._stage.setting != self.setting:
+            self.note = "The settings are no longer the story's: what this step says may not hold for them."
+        elif not self._placed:
+            self.note = self._place(self.step)
+        elif self.note:
+            self.note = ""
+
+    def _place(self, step: Step) -> str:
+        """Try to put the cursor where a step wants it; return what stands in the way, empty if nothing."""
+        session = self._stage.session
+        run = next((run for run in session.runs if run.label == step.run), None)
+        if run is None:
+            waits = self._stage.loading
+            return "It goes on when the data are there." if waits else f"Press Run to have {step.run} run."
+        found = self._iterate(run, step)
+        if found is not None:
+            self._placed = True
+            if step.until:
+                session.cursor.place(run.trace, found)
+            else:
+                session.cursor.choose(run.trace, follow=run.alive)
+            return ""
+        if session.state == "paused":
+            return "The runs are paused: press Resume, and it goes on."
+        if run.alive:
+            return f"{step.run} is on its way there …"
+        return f"{step.run} has ended without coming there: the step does not fit these runs."
+
+    def _iterate(self, run: LiveRun | PastRun, step: Step) -> int | None:
+        """Return the iteration at which a step wants the cursor; None where there is none yet."""
+        if run.trace is None or not len(run.trace):
+            return None
+        rows, _, _ = run.trace.since(None)
+        iterations = rows["iteration"]
+        if step.until in ("", LAST):
+            return None if step.until and run.alive else int(iterations[-1])
+        trace, until = self._looked
+        first = int(np.searchsorted(iterations, until, side="right")) if trace is run.trace else 0
+        self._looked = run.trace, int(iterations[-1])
+        condition = step.condition
+
+        def values(row: int) -> dict[str, object]:
+            return {name: known(name, rows[name][row]) for name in condition.fields} if row >= 0 else {}
+
+        met = (k for k in range(first, len(iterations)) if condition.holds(values(k), values(k - 1)))
+        found = next(met, None)
+        return None if found is None else int(iterations[found])
+
+    def _point(self, id: str | None) -> None:
+        """Draw the ring around the view with an id, and around no other."""
+        view = next((view for view in self._stage.shown() if view.id == id), None) if id else None
+        if view is not self._pointed:
+            for one, on in ((self._pointed, False), (view, True)):
+                if one is not None:
+                    one.point_out(on)
+            self._pointed = view

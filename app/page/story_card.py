@@ -1,0 +1,54 @@
+"""The card of the story, at the top of the sidebar: its question and what to look for, beside the plots; and
+the steps of a guided one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import param
+
+from app import theme
+from app.component import Component
+from app.page.guide import Guide
+from app.stories import Story
+
+
+class StoryCard(Component):
+    """Drawn by ``assets/story_card.js``: open at first, and folded for the rest of the visit once it has been
+    folded. ``on_back()`` is called when a visitor wants the story's settings again. A watcher of the session.
+    """
+
+    text = param.Dict(default={}, doc="question and points of the story, and how many steps it has")
+    changed = param.Boolean(default=False, doc="whether the settings are no longer those of the story")
+    step = param.Dict(default={}, doc="the step of a guided story: its number, its text, and a note")
+
+    _esm = theme.asset("elements.js", "story_card.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("story_card.css")]
+
+    def __init__(self, guide: Guide, on_back: Callable[[], None], **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=(0, 10, 8, 10), **params)
+        self._guide, self._on_back = guide, on_back
+
+    def tell(self, story: Story) -> None:
+        """Show a story."""
+        points = list(story.look_for)
+        self.text = {"question": story.question, "points": points, "steps": len(story.steps)}
+        self.update()
+
+    def update(self) -> None:
+        """Show the step as it is now."""
+        self._guide.update()
+        guide = self._guide
+        wanted = {} if guide.step is None else {"at": guide.at, "text": guide.step.text, "note": guide.note}
+        if wanted != self.step:
+            self.step = wanted
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        match data.get("action"):
+            case "back":
+                self._on_back()
+            case "go":
+                k = data.get("step")
+                self._guide.go(k if isinstance(k, int) and self.text["steps"] else None)
+                self.update()

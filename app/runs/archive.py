@@ -1,0 +1,379 @@
+"""The tables of runs: in a SQLite file that outlives servers, or in memory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.runs.owner import Owner, this
+from app.runs.packing import (
+    pack_observations,
+    pack_rows,
+    pack_weights,
+    unpack_observations,
+    unpack_rows,
+    unpack_weights,
+)
+from datasets.store import home
+from solvers import Trace
+from solvers.runs.files import why
+from solvers.runs.trace import plain
+
+#: Statements that take a database from version k, where they stand at place k, to the next one.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE runs (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL DEFAULT '',         -- given by a visitor
+            label TEXT NOT NULL,
+            solver TEXT NOT NULL,
+            setting TEXT NOT NULL,                 -- the address that leads back to it
+            about TEXT NOT NULL,                   -- problem, hyper-parameters, f*: JSON
+            started REAL NOT NULL,                 -- seconds since 1970, as all times
+            state TEXT NOT NULL,                   -- of a trace
+            message TEXT NOT NULL DEFAULT '',
+            iterations INTEGER,
+            objective REAL,
+            result TEXT NOT NULL DEFAULT '{}',     -- JSON
+            metrics TEXT NOT NULL DEFAULT '[]',    -- test metrics: JSON
+            weights BLOB,
+            observations BLOB,
+            alive INTEGER NOT NULL,                -- whether the process below still advances it
+            pid INTEGER NOT NULL,
+            place TEXT NOT NULL,
+            began TEXT NOT NULL,
+            heartbeat REAL NOT NULL,
+            pinned INTEGER NOT NULL DEFAULT 0,
+            deleted REAL,
+            bytes INTEGER NOT NULL DEFAULT 0
+        )""",
+        """CREATE TABLE blocks (
+            run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+            first INTEGER NOT NULL,                -- rows before it
+            rows BLOB NOT NULL,
+            PRIMARY KEY (run, first)
+        )""",
+    ),
+)
+INTERRUPTED = "interrupted"
+#: Bytes of weights that are kept of a run, at most; a run with more of them is kept without.
+MOST_WEIGHTS = 4 << 20
+#: Seconds for which a run that was deleted can be put back.
+REGRET = 3600.0
+#: Pages of the file that are given back at a time.
+PAGES = 2000
+#: Letters of a name.
+MOST_LETTERS = 80
+
+
+class Newer(Exception):
+    """The database was written by a later version of this program."""
+
+
+class NoSuchRun(ValueError):
+    """There is no run with that number, or none any more."""
+
+    def __init__(self, id: int) -> None:
+        super().__init__(f"there is no run {id}: see `solverscope runs`")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is kept: finished runs, and bytes of all of them; pinned ones count, and stay."""
+
+    runs: int
+    nbytes: int
+
+
+#: What is kept in the file, and of one session of a server for the public, in memory.
+LASTING = Limits(runs=1000, nbytes=512 << 20)
+PASSING = Limits(runs=50, nbytes=16 << 20)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the list of runs says of one: all but its iterates and weights."""
+
+    id: int
+    name: str
+    label: str
+    solver: str
+    setting: str
+    about: Mapping[str, Any]
+    started: float
+    state: str
+    message: str
+    iterations: int | None
+    objective: float | None
+    result: Mapping[str, Any]
+    alive: bool
+    pinned: bool
+
+    @property
+    def title(self) -> str:
+        """Return what it is called where others stand beside it."""
+        return f"{self.name or self.label} #{self.id}"
+
+
+_COLUMNS = (
+    "id, name, label, solver, setting, about, started, state, message, iterations, objective, result, "
+    "alive, pinned"
+)
+
+
+class Archive:
+    """A connection, used by one thread. Raises sqlite3.Error, OSError or :class:`Newer` where the file
+    cannot be used."""
+
+    def __init__(self, path: Path | None, limits: Limits) -> None:
+        self.limits = limits
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self.db = sqlite3.connect(path or ":memory:", timeout=5.0, isolation_level=None)
+        try:
+            self._open()
+        except BaseException:
+            self.db.close()
+            raise
+
+    def _open(self) -> None:
+        self.db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file: what is deleted is given back
+        self._patiently("PRAGMA journal_mode = WAL")
+        for setting in ("synchronous = NORMAL", "foreign_keys = ON", f"journal_size_limit = {8 << 20}"):
+            self.db.execute(f"PRAGMA {setting}")
+        with self.transaction():
+            (version,) = self.db.execute("PRAGMA user_version").fetchone()
+            if version > len(MIGRATIONS):
+                raise Newer
+            for statements in MIGRATIONS[version:]:
+                for statement in statements:
+                    self.db.execute(statement)
+            self.db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            self.db.execute("DELETE FROM runs WHERE deleted < ?", (time.time() - REGRET,))
+        self.find_interrupted()
+
+    def _patiently(self, statement: str) -> None:
+        """Execute what does not wait by itself while another process opens the same new file."""
+        until = time.monotonic() + 5.0
+        while True:
+            try:
+                self.db.execute(statement)
+                return
+            except sqlite3.OperationalError as error:
+                if not busy(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+
+    def close(self) -> None:
+        self.db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Do all of the block, or nothing."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.db.execute("COMMIT")
+        except BaseException:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+            raise
+
+    # written while a run is at work
+
+    def begin(self, trace: Trace, started: float) -> int:
+        """Enter a run of this process, and return its number. What it is called, and the address that leads
+        back to it, is in the trace's info."""
+        owner, info = this(), trace.info
+        entered = self.db.execute(
+            "INSERT INTO runs (label, solver, setting, about, started, state, alive, pid, place, began, "
+            "heartbeat) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
+            (
+                *(info["label"], info["solver"], info.get("setting", ""), about(trace), started),
+                *(trace.status, owner.pid, owner.place, owner.began, time.time()),
+            ),
+        )
+        return entered.lastrowid
+
+    def add(self, id: int, rows: Mapping[str, np.ndarray], first: int) -> None:
+        """Add rows of a trace behind the first so many; those that were there from that place on go."""
+        block = pack_rows(rows)
+        (gone,) = self.db.execute(
+            "SELECT coalesce(sum(length(rows)), 0) FROM blocks WHERE run = ? AND first >= ?", (id, first)
+        ).fetchone()
+        self.db.execute("DELETE FROM blocks WHERE run = ? AND first >= ?", (id, first))
+        self.db.execute("INSERT INTO blocks (run, first, rows) VALUES (?, ?, ?)", (id, first, block))
+        self.db.execute("UPDATE runs SET bytes = bytes + ? WHERE id = ?", (len(block) - gone, id))
+
+    def note(self, id: int, trace: Trace) -> None:
+        """Write how far a run is, and that its process is alive."""
+        last = plain(trace.last)
+        self.db.execute(
+            "UPDATE runs SET heartbeat = ?, alive = 1, state = ?, iterations = ?, objective = ?, about = ? "
+            "WHERE id = ?",
+            (time.time(), trace.status, last.get("iteration"), last.get("objective"), about(trace), id),
+        )
+
+    def end(self, id: int, trace: Trace, state: str | None = None) -> None:
+        """Write how a run ended, all its rows as one block, its weights, and what was observed of it."""
+        rows, _, _ = trace.since(None)
+        if len(rows["iteration"]):
+            self.add(id, rows, 0)
+        self.note(id, trace)
+        weights = None if trace.w is None else pack_weights(trace.w)
+        if weights is not None and len(weights) > MOST_WEIGHTS:
+            weights = None
+        observations = pack_observations(trace.probes)
+        self.db.execute(
+            "UPDATE runs SET alive = 0, state = ?, message = ?, result = ?, metrics = ?, weights = ?, "
+            "observations = ?, bytes = bytes + ? WHERE id = ?",
+            (
+                *(state or trace.status, trace.message, json.dumps(plain(trace.result))),
+                *(json.dumps(trace.test_metric), weights, observations),
+                *(len(weights or b"") + len(observations), id),
+            ),
+        )
+
+    def enter(self, trace: Trace, started: float | None = None) -> int:
+        """Enter a run that is over, and return its number."""
+        with self.transaction():
+            id = self.begin(trace, time.time() if started is None else started)
+            self.end(id, trace)
+            self.prune()
+        return id
+
+    def find_interrupted(self) -> None:
+        """Mark the runs whose process has ended without saying how they did."""
+        alive = self.db.execute("SELECT id, pid, place, began, heartbeat FROM runs WHERE alive").fetchall()
+        gone = [id for id, *owner, beat in alive if Owner(*owner).gone(time.time() - beat)]
+        if gone:
+            with self.transaction():
+                self.db.executemany(
+                    "UPDATE runs SET alive = 0, state = ?, message = 'the server ended while it ran' "
+                    "WHERE id = ?",
+                    [(INTERRUPTED, id) for id in gone],
+                )
+
+    def prune(self) -> None:
+        """Delete runs that are over and not pinned, as many as are beyond the limits: those first that were
+        taken out of the list, then the oldest."""
+        sizes = self.db.execute(
+            "SELECT id, bytes, alive OR (pinned AND deleted IS NULL) FROM runs "
+            "ORDER BY 3 DESC, deleted IS NOT NULL, id DESC"
+        )
+        count = total = 0
+        excess = []
+        for id, size, stays in sizes.fetchall():
+            count, total = count + 1, total + size
+            if not stays and (count > self.limits.runs or total > self.limits.nbytes):
+                excess.append((id,))
+                count, total = count - 1, total - size
+        self.db.executemany("DELETE FROM runs WHERE id = ?", excess)
+
+    def give_back(self) -> None:
+        """Return room that deleted runs took to the system, a little at a time."""
+        self.db.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
+
+    # read and changed by people
+
+    def runs(self) -> list[Kept]:
+        """List the runs, pinned ones first, then the newest."""
+        self.find_interrupted()
+        rows = self.db.execute(
+            f"SELECT {_COLUMNS} FROM runs WHERE deleted IS NULL ORDER BY pinned DESC, started DESC, id DESC"
+        )
+        return [_kept(row) for row in rows]
+
+    def run(self, id: int) -> Kept:
+        """Return what the list says of one run; raises NoSuchRun."""
+        row = self.db.execute(
+            f"SELECT {_COLUMNS} FROM runs WHERE id = ? AND deleted IS NULL", (id,)
+        ).fetchone()
+        if row is None:
+            raise NoSuchRun(id)
+        return _kept(row)
+
+    def trace(self, id: int) -> Trace:
+        """Return a run as it was, up to its last row that was written. Raises NoSuchRun, and ValueError for
+        one that cannot be read."""
+        kept = self.run(id)
+        blocks = self.db.execute("SELECT rows FROM blocks WHERE run = ? ORDER BY first", (id,)).fetchall()
+        weights, metrics, observations = self.db.execute(
+            "SELECT weights, metrics, observations FROM runs WHERE id = ?", (id,)
+        ).fetchone()
+        info = {"label": kept.label, "solver": kept.solver, **kept.about}
+        trace = Trace.from_columns(unpack_rows([block for (block,) in blocks]), info)
+        trace.w = None if weights is None else unpack_weights(weights)
+        trace.result = dict(kept.result)
+        trace.test_metric = [tuple(measured) for measured in json.loads(metrics)]
+        if observations is not None:
+            trace.probes = unpack_observations(observations)
+        trace.finish(kept.state, kept.message)
+        return trace
+
+    def rename(self, id: int, name: str) -> None:
+        """Give a run a name; an empty one is that of its solver."""
+        self._change("name = ?", [id], " ".join(name.split())[:MOST_LETTERS])
+
+    def pin(self, id: int, pinned: bool) -> None:
+        """Keep a run for ever, or no longer."""
+        self._change("pinned = ?", [id], int(pinned))
+
+    def delete(self, ids: Sequence[int]) -> None:
+        """Take runs out of the list; they can be restored for an hour, if there is room for them."""
+        self._change("deleted = ?", ids, time.time())
+
+    def restore(self, ids: Sequence[int]) -> None:
+        """Put runs that were deleted back."""
+        self._change("deleted = ?", ids, None)
+
+    def _change(self, what: str, ids: Sequence[int], value: Any) -> None:
+        with self.transaction():
+            self.db.executemany(f"UPDATE runs SET {what} WHERE id = ?", [(value, id) for id in ids])
+
+
+def place() -> Path:
+    """Return where the runs are kept that outlive servers."""
+    return home() / "runs.sqlite"
+
+
+def about(trace: Trace) -> str:
+    """Return what stands about a run, as JSON: all of its setting but what it is called."""
+    kept = {k: v for k, v in trace.info.items() if k not in ("label", "solver", "style", "setting", "ghost")}
+    return json.dumps(kept, default=str)
+
+
+def _kept(row: Sequence[Any]) -> Kept:
+    values = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    for name in ("about", "result"):
+        values[name] = json.loads(values[name])
+    return Kept(**{**values, "alive": bool(values["alive"]), "pinned": bool(values["pinned"])})
+
+
+def busy(error: sqlite3.Error) -> bool:
+    """Tell whether another process has the database now, which passes."""
+    return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def trouble(error: sqlite3.Error | OSError | Newer, path: Path | None) -> tuple[str, str]:
+    """Say that the archive at ``path`` cannot be used, and what to do about it."""
+    where = f"the history of runs, {path}," if path is not None else "the history of runs"
+    code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+    if isinstance(error, Newer):
+        return f"{where} is from a later version of Solverscope", "update this one"
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return f"{where} is damaged", "move that file away"
+    if code == sqlite3.SQLITE_FULL:
+        return f"{where} has no room on the disk", "make room"
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return f"{where} is in use by another process", "try again"
+    reason = why(error)[0] if isinstance(error, OSError) else str(error)
+    return f"{where} cannot be used ({reason})", "name a folder that may be written in SOLVERSCOPE_HOME"

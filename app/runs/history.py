@@ -1,0 +1,236 @@
+"""The history of runs: one thread that writes what runs do, twice a second, and answers what pages ask."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from app.runs.archive import INTERRUPTED, LASTING, PASSING, Archive, Limits, Newer, busy, place, trouble
+from solvers import Trace
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two commits while runs are at work: so much of a run may be lost with its process.
+PERIOD = 0.5
+#: Seconds that a server waits at its end for what is still to be written.
+CLOSING = 3.0
+T = TypeVar("T")
+
+
+class Unavailable(Exception):
+    """The history cannot be used; the message is a sentence that says why."""
+
+
+class Recorded(Protocol):
+    """A run that is made elsewhere, advances in a thread of its own, and has a trace before long."""
+
+    trace: Trace | None
+    #: its number in the history, which sets it
+    id: int | None
+
+    @property
+    def alive(self) -> bool:
+        """Tell whether it may still change."""
+
+
+class _Followed:
+    """What of a run has been written."""
+
+    def __init__(self, run: Recorded) -> None:
+        self.run, self.started = run, time.time()
+        self.id: int | None = None
+        self.cursor: tuple[int, int] | None = None
+        self.over = False
+
+    def write(self, archive: Archive, closing: bool) -> Callable[[], None]:
+        """Write what is new, in a transaction; returns what takes note of that once it is committed."""
+        alive = self.run.alive and not closing  # before the trace, which is whole only then
+        trace = self.run.trace
+        if trace is None:
+            return lambda: setattr(self, "over", not alive)
+        id = self.id if self.id is not None else archive.begin(trace, self.started)
+        cursor = self.cursor
+        if alive:
+            rows, cursor, replaced = trace.since(cursor)
+            if len(rows["iteration"]):
+                archive.add(id, rows, 0 if replaced else cursor[1] - len(rows["iteration"]))
+            archive.note(id, trace)
+        else:
+            archive.end(id, trace, INTERRUPTED if self.run.alive else None)
+            archive.prune()
+
+        def committed() -> None:
+            self.id, self.cursor, self.over = id, cursor, not alive
+            self.run.id = id
+
+        return committed
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Work with the archive, and where its answer goes."""
+
+    work: Callable[[Archive], Any]
+    changes: bool
+    answer: Future[Any] = field(default_factory=Future)
+
+
+class History:
+    """Runs of the past and the present, in a file, or in memory (``path`` None).
+
+    All methods return at once, but for ``close``, if it is to wait. Where the database cannot be used,
+    ``trouble`` says so in a sentence, nothing is recorded any more, and whoever asks what cannot be had is
+    answered with :class:`Unavailable`. ``version`` changes with every run that begins or ends, and with every
+    change by a person, in this process.
+    """
+
+    def __init__(self, path: Path | None = None, limits: Limits = PASSING) -> None:
+        self.path, self.limits = path, limits
+        self.trouble = ""
+        self.version = 0
+        self._followed: list[_Followed] = []
+        self._queue: queue.SimpleQueue[_Followed | _Question | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def record(self, run: Recorded) -> None:
+        """Keep this run from here on."""
+        self._put(_Followed(run))
+
+    def ask(self, work: Callable[[Archive], T]) -> Future[T]:
+        """Do ``work``, which changes nothing, in the thread of the history."""
+        return self._question(_Question(work, changes=False))
+
+    def change(self, work: Callable[[Archive], T]) -> Future[T]:
+        """Do ``work`` in the thread of the history; it is on the disk when the answer is there."""
+        return self._question(_Question(work, changes=True))
+
+    def _question(self, question: _Question) -> Future[Any]:
+        if not self._put(question):
+            question.answer.set_exception(Unavailable("The history of runs is closed."))
+        return question.answer
+
+    def close(self, *, wait: bool = True) -> None:
+        """Write what is there, and end the thread; runs that are at work are interrupted."""
+        with self._lock:
+            self._closed, thread = True, self._thread
+            self._queue.put(None)
+        if thread is not None and wait:
+            thread.join(CLOSING)
+
+    def _put(self, item: _Followed | _Question) -> bool:
+        with self._lock:
+            if self._closed:
+                return False
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="run history", daemon=True)
+                self._thread.start()
+            self._queue.put(item)
+            return True
+
+    # in the thread
+
+    def _work(self) -> None:
+        archive, due, closing = self._opened(), time.monotonic(), False
+        while not closing:
+            match self._next(due):
+                case _Followed() as followed if not self.trouble:
+                    self._followed.append(followed)
+                case _Question() as question:
+                    self._answer(archive, question)
+                case None:
+                    closing = True
+            if archive is not None and (closing or time.monotonic() >= due):
+                self._write(archive, closing)
+                due = time.monotonic() + PERIOD
+        if archive is not None:
+            archive.close()
+
+    def _next(self, due: float) -> _Followed | _Question | str | None:
+        """Wait for what comes next; a word where nothing comes before it is time to write."""
+        try:
+            return self._queue.get(timeout=max(due - time.monotonic(), 0.0) if self._followed else None)
+        except queue.Empty:
+            return "write"
+
+    def _opened(self) -> Archive | None:
+        try:
+            return Archive(self.path, self.limits)
+        except (sqlite3.Error, OSError, Newer) as error:
+            self._give_up(error)
+            return None
+
+    def _answer(self, archive: Archive | None, question: _Question) -> None:
+        if archive is None:
+            question.answer.set_exception(Unavailable(self.trouble))
+            return
+        try:
+            found = question.work(archive)
+        except sqlite3.Error as error:
+            if not busy(error):
+                self._give_up(error)
+            question.answer.set_exception(Unavailable(self._sentence(error)))
+        except Exception as error:  # of whoever asked
+            question.answer.set_exception(error)
+        else:
+            self.version += question.changes
+            question.answer.set_result(found)
+
+    def _write(self, archive: Archive, closing: bool) -> None:
+        """Commit what is new of all runs."""
+        try:
+            with archive.transaction():
+                noted = [followed.write(archive, closing) for followed in self._followed]
+        except sqlite3.Error as error:
+            if not busy(error):  # what is not written now is next time
+                self._give_up(error)
+            return
+        known = [followed.id for followed in self._followed]
+        for note in noted:
+            note()
+        over = any(followed.over for followed in self._followed)
+        self.version += over or known != [followed.id for followed in self._followed]
+        self._followed = [followed for followed in self._followed if not followed.over]
+        if over:
+            with contextlib.suppress(sqlite3.Error):  # room is given back another time
+                archive.give_back()
+
+    def _give_up(self, error: sqlite3.Error | OSError | Newer) -> None:
+        """Record no more, and say why, once."""
+        self._followed = []
+        if not self.trouble:
+            self.trouble = self._sentence(error)
+            log.warning("%s", self.trouble)
+
+    def _sentence(self, error: sqlite3.Error | OSError | Newer) -> str:
+        """Say what is wrong, what becomes of it, and what to do."""
+        what, advice = trouble(error, self.path)
+        what = what[:1].upper() + what[1:]
+        if isinstance(error, sqlite3.Error) and busy(error):
+            return f"{what}: {advice}."
+        return f"{what}: runs go on without it; {advice}, and start the server again."
+
+
+_shared: dict[Path, History] = {}
+_shared_lock = threading.Lock()
+
+
+def shared() -> History:
+    """Return the history that all sessions of this process share, in ``SOLVERSCOPE_HOME``."""
+    path = place()
+    with _shared_lock:
+        if path not in _shared:
+            _shared[path] = History(path, LASTING)
+            atexit.register(_shared[path].close)
+        return _shared[path]

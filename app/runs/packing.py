@@ -1,0 +1,159 @@
+"""Runs as bytes, without pickles: arrays behind a line of JSON that says which they are, compressed."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from solvers import FIELDS
+from solvers.runs.common import Common
+from solvers.runs.probes import ProbeStore
+
+#: What a block unpacks to, at most.
+LARGEST = 1 << 28
+#: Bytes, and arrays, of observations that are kept of a run, at most.
+MOST_OBSERVED, MOST_ARRAYS = 8 << 20, 20_000
+#: Compression: half the size in a few milliseconds a megabyte, and outside of Python's lock.
+LEVEL = 1
+
+
+def pack(arrays: Mapping[str, np.ndarray], **header: Any) -> bytes:
+    """Return arrays of numbers or texts, and a header that JSON knows, as bytes."""
+    shapes = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
+    line = json.dumps({"arrays": shapes, **header}, separators=(",", ":")).encode() + b"\n"
+    return zlib.compress(line + b"".join(array.tobytes() for array in arrays.values()), LEVEL)
+
+
+def unpack(block: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return what was packed; ValueError where the bytes are something else."""
+    try:
+        unpacked = zlib.decompressobj()
+        data = unpacked.decompress(block, LARGEST)
+        if not unpacked.eof:
+            raise ValueError("a block is cut, or too large")
+        place = data.index(b"\n") + 1
+        header = json.loads(data[:place])
+        arrays = {}
+        for name, dtype, shape in header.pop("arrays"):
+            kind, count = np.dtype(dtype), int(np.prod(shape, dtype=np.int64))
+            found = np.frombuffer(data, kind, count, place) if count else np.empty(0, kind)
+            arrays[name], place = found.reshape(shape), place + count * kind.itemsize
+        return arrays, header
+    except (zlib.error, KeyError, TypeError) as error:
+        raise ValueError(f"a block cannot be unpacked: {error}") from None
+
+
+def pack_rows(rows: Mapping[str, np.ndarray]) -> bytes:
+    """Return columns of a trace as bytes: numbers as they are, words as JSON."""
+    numbers = {name: rows[name] for name, field in FIELDS.items() if field.numeric}
+    words = {
+        name: [[k, value] for k, value in enumerate(rows[name].tolist()) if value]
+        for name, field in FIELDS.items()
+        if not field.numeric
+    }
+    return pack(numbers, words=words)
+
+
+def unpack_rows(blocks: Sequence[bytes]) -> dict[str, Sequence[Any]]:
+    """Return the columns that were packed block by block, for :meth:`solvers.Trace.from_columns`; fields that
+    are not in all of them, or are none of this version, are left out. ValueError where that is not possible.
+    """
+    parts = [unpack(block) for block in blocks]
+    columns: dict[str, Sequence[Any]] = {}
+    for name, field in FIELDS.items():
+        if field.numeric:
+            if parts and all(name in arrays for arrays, _ in parts):
+                columns[name] = np.concatenate([arrays[name] for arrays, _ in parts])
+        elif all(name in header["words"] for _, header in parts):
+            columns[name] = [word for part in parts for word in _words(name, *part)]
+    columns.setdefault("iteration", np.empty(0, np.int64))
+    return columns
+
+
+def _words(name: str, arrays: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> list[Any]:
+    column = [FIELDS[name].unknown] * len(arrays["iteration"])
+    for k, value in header["words"][name]:
+        column[k] = FIELDS[name].type(value)
+    return column
+
+
+def pack_weights(w: np.ndarray) -> bytes:
+    """Return weights as bytes: where they are not zero, and their values there."""
+    support = np.flatnonzero(w)
+    return pack({"support": support, "values": w[support]}, size=w.size)
+
+
+def unpack_weights(block: bytes) -> np.ndarray:
+    """Return the weights that were packed."""
+    arrays, header = unpack(block)
+    w = np.zeros(header["size"])
+    w[arrays["support"]] = arrays["values"]
+    return w
+
+
+def pack_observations(probes: ProbeStore) -> bytes:
+    """Return what probes saw as bytes: as many iterates, evenly, as there is room for, always the first of
+    each probe and the last. Vectors that several observations refer to are kept once."""
+    everything = probes.everything()
+    firsts: dict[str, int] = {}
+    for k, (_, seen) in enumerate(everything):
+        for name in seen:
+            firsts.setdefault(name, k)
+    always, stride = {*firsts.values(), len(everything) - 1}, 1
+    while True:
+        kept = [entry for k, entry in enumerate(everything) if k % stride == 0 or k in always]
+        pool = {id(array): array for _, seen in kept for array in _arrays_of(seen)}
+        fits = len(pool) <= MOST_ARRAYS and sum(array.nbytes for array in pool.values()) <= MOST_OBSERVED
+        if fits or stride >= len(everything):
+            break
+        stride *= 2
+    if not fits:
+        kept, pool = [], {}
+    places = {address: str(place) for place, address in enumerate(pool)}
+    index = [
+        [
+            iteration,
+            {
+                probe: {
+                    name: [places[id(one)] for one in value]
+                    if isinstance(value, Common)
+                    else places[id(value)]
+                    for name, value in found.items()
+                }
+                for probe, found in seen.items()
+            },
+        ]
+        for iteration, seen in kept
+    ]
+    return pack({places[address]: array for address, array in pool.items()}, index=index)
+
+
+def _arrays_of(seen: Mapping[str, Mapping[str, Any]]) -> list[np.ndarray]:
+    values = [value for found in seen.values() for value in found.values()]
+    return [one for value in values for one in (value if isinstance(value, Common) else (value,))]
+
+
+def unpack_observations(block: bytes) -> ProbeStore:
+    """Return the observations that were packed."""
+    arrays, header = unpack(block)
+    return ProbeStore.of(
+        [
+            (
+                iteration,
+                {
+                    probe: {
+                        name: Common(arrays[one] for one in value)
+                        if isinstance(value, list)
+                        else arrays[value]
+                        for name, value in found.items()
+                    }
+                    for probe, found in seen.items()
+                },
+            )
+            for iteration, seen in header["index"]
+        ]
+    )

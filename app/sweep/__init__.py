@@ -1,0 +1,1 @@
+"""Sweeps: grids of runs on Dask, on this machine or on a cluster."""

@@ -1,0 +1,110 @@
+"""The link of a cell at work to whoever watches it: blocks of its trace go out, Pause and Stop come in."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from typing import Any, Literal
+
+from distributed import Variable, Worker, get_client
+
+from app.runs.packing import pack_rows
+from solvers import Interrupted, Iterate, Run, Trace
+
+#: Seconds between two looks: Pause and Stop are felt, and iterates seen, within two of them.
+PERIOD = 0.2
+#: Seconds to wait for an answer of the scheduler.
+PATIENCE = 10.0
+
+Command = Literal["go", "pause", "stop"]
+
+
+class Courier:
+    """The gate of one attempt at a cell, in the process that runs it.
+
+    A thread of its own sends what is new of the trace as events of Dask's topic ``sweep``, and reads the
+    variable ``sweep``, in which the watcher writes "go", "pause" or "stop": the run itself only looks at a
+    word in memory. A cell that nobody waits for any more, as the watcher has gone, is stopped as well. Each
+    attempt has a name of its own, by which the watcher tells a rerun from the run before.
+    """
+
+    def __init__(self, worker: Worker, sweep: str, cell: str) -> None:
+        self.attempt = secrets.token_hex(6)
+        self._worker, self._sweep, self._cell = worker, sweep, cell
+        self._task = worker.get_current_task()
+        self._wanted = Variable(sweep, client=get_client())
+        self._changed = threading.Condition()
+        self._command: Command = "go"
+        self._command = self._read()
+        self._held = False  # the run waits: nothing more comes
+        self._over = threading.Event()
+        self._trace: Trace | None = None
+        self._cursor: tuple[int, int] | None = None
+        self._rows = 0
+        self._said: tuple[Any, ...] = ()
+        self._thread = threading.Thread(target=self._work, name=f"courier of {cell}", daemon=True)
+
+    def __enter__(self) -> Courier:
+        self._send()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(PATIENCE)
+
+    def follow(self, trace: Trace) -> None:
+        """Send what is new of this trace from here on."""
+        self._trace = trace
+
+    # the gate of the run
+
+    def pulse(self) -> None:
+        if self._command == "go":
+            return
+        with self._changed:
+            self._held = self._command == "pause"
+            self._changed.wait_for(lambda: self._command != "pause")
+            self._held = False
+        if self._command == "stop":
+            raise Interrupted
+
+    def step(self, run: Run, iterate: Iterate) -> None:
+        self.pulse()
+
+    # its own thread
+
+    def _work(self) -> None:
+        while not self._over.wait(PERIOD):
+            command = self._read()
+            with self._changed:
+                self._command = command
+                self._changed.notify_all()
+            self._send()
+
+    def _read(self) -> Command:
+        task = self._worker.state.tasks.get(self._task)
+        if task is None or task.state == "cancelled":
+            return "stop"
+        try:
+            return self._wanted.get(timeout=PATIENCE)
+        except (OSError, TimeoutError):  # a busy scheduler is asked again; if it has gone, this worker ends
+            return self._command if self._worker.status.name == "running" else "stop"
+
+    def _send(self) -> None:
+        trace = self._trace
+        message: dict[str, Any] = {"cell": self._cell, "attempt": self.attempt}
+        state = "loading" if trace is None else "paused" if self._held else trace.status
+        message |= {"state": state, "worker": self._worker.address}
+        if trace is not None:
+            rows, self._cursor, replaced = trace.since(self._cursor)
+            if replaced:
+                self._rows = 0
+                message["about"] = json.dumps(trace.info, default=str)
+            if new := len(rows["iteration"]):
+                message |= {"first": self._rows, "rows": pack_rows(rows)}
+                self._rows += new
+        if len(message) > 4 or self._said != (state,):
+            self._said = (state,)
+            self._worker.log_event(self._sweep, message)

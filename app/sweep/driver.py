@@ -1,0 +1,252 @@
+"""Running a sweep: cells become Dask tasks, what they send becomes traces, what ends is kept at once."""
+
+from __future__ import annotations
+
+import math
+import queue
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from app.sweep.cluster import Place, connected
+from app.sweep.spec import Spec
+from app.sweep.store import Store
+from app.sweep.watched import Watched
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from app.sweep.courier import Command
+
+#: Seconds after which the driver looks up from what comes in.
+PERIOD = 0.1
+#: Seconds that cells at work have to end once Stop was said; then they are given up.
+GRACE = 5.0
+#: Seconds between two looks at which workers there are.
+ROLL_CALL = 2.0
+
+
+class SchedulerGone(OSError):
+    """The scheduler does not answer any more; the message says what became of the sweep."""
+
+
+class Sweep:
+    """A grid of runs. ``run`` does all of it in the calling thread; everything else may be called, and read,
+    from others.
+
+    ``cells`` are all cells by key, ``workers`` the number of Dask's workers (None: not known yet), and
+    ``state`` one of waiting, running, paused, stopping, over. ``store`` keeps what ends; with ``resume``
+    cells that it has are not run again. ``files`` are plug-ins that each worker loads.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        place: Place,
+        store: Store | None = None,
+        *,
+        resume: bool = False,
+        files: Sequence[str] = (),
+    ) -> None:
+        self.spec, self.place, self.store = spec, place, store
+        self.cells = {cell.key: Watched(cell) for cell in spec.cells}
+        self.workers: int | None = None
+        self.over, self.message = False, ""
+        self._command: Command = "go"
+        self._begun = False
+        self._files = list(files)
+        self._inbox: queue.SimpleQueue[tuple[str, Any, Any]] = queue.SimpleQueue()
+        self._ended: Callable[[Watched], None] = lambda watched: None
+        kept = store.open(resume) if store is not None else {}
+        for key in self.cells.keys() & kept.keys():
+            self.cells[key].recall(kept[key])
+
+    @property
+    def state(self) -> str:
+        if self.over:
+            return "over"
+        if not self._begun:
+            return "waiting"
+        return {"go": "running", "pause": "paused", "stop": "stopping"}[self._command]
+
+    @property
+    def stopped(self) -> bool:
+        """Tell whether somebody, or the limit of all, has stopped it."""
+        return self._command == "stop"
+
+    def pause(self) -> None:
+        """Hold all cells at work, within half a second; cells that begin are held as well."""
+        if self._command == "go":
+            self._command = "pause"
+
+    def resume(self) -> None:
+        """Let them go on."""
+        if self._command == "pause":
+            self._command = "go"
+
+    def stop(self, why: str = "stopped by the user") -> None:
+        """End all cells at work, and begin no others."""
+        if self._command != "stop":
+            self._command, self.message = "stop", why
+
+    def run(self, ended: Callable[[Watched], None] = lambda watched: None) -> None:
+        """Run all cells that are not kept already, and call ``ended`` with each that ends.
+
+        Raises NoCluster; SchedulerGone, where what has arrived is kept; NotWritten where results cannot be.
+        """
+        self._ended = ended
+        try:
+            if self._open:
+                with connected(self.place) as client:
+                    self._begun = True
+                    self._follow(client)
+        finally:
+            for watched in self._open:
+                watched.fail(self.message or "it was not run to its end", "stopped")
+            self.over = True
+
+    @property
+    def _open(self) -> list[Watched]:
+        return [watched for watched in self.cells.values() if watched.alive]
+
+    def _follow(self, client: Client) -> None:
+        from distributed import Variable
+
+        name = f"solverscope-{secrets.token_hex(6)}"
+        told, roll_call, give_up = self._command, 0.0, math.inf
+        wanted = Variable(name, client=client)
+        wanted.set(told)
+        client.subscribe_topic(name, lambda event: self._inbox.put(("said", event[1], None)))
+        futures = self._submit(client, name)
+        due = math.inf if self.spec.total_seconds is None else time.monotonic() + self.spec.total_seconds
+        try:
+            while self._open:
+                now = time.monotonic()
+                if now > due:
+                    self.stop(f"the {self.spec.total_seconds:g} s of the whole sweep are used up")
+                if told != self._command:
+                    told = self._command
+                    wanted.set(told)
+                    if told == "stop":
+                        give_up = now + GRACE
+                        self._drop(client, futures, [w for w in self._open if w.state == "waiting"])
+                if now > give_up:
+                    self._drop(client, futures, self._open)
+                if now > roll_call:
+                    roll_call = now + ROLL_CALL
+                    self.workers = len(client.nthreads())
+                self._receive(client, futures)
+        except (OSError, TimeoutError) as error:
+            if client.status == "running" or isinstance(error, SchedulerGone):
+                raise
+            raise self._gone() from error
+        finally:
+            if client.status == "running":
+                client.cancel(list(futures.values()), force=True)
+                client.unsubscribe_topic(name)
+                wanted.delete()
+
+    def _submit(self, client: Client, name: str) -> dict[str, Future]:
+        """Hand all open cells to Dask; those with a gap wait for the f* of their problem."""
+        from app.sweep import cells
+
+        futures, references = dict[str, Any](), dict[Any, Any]()
+        for watched in self._open:
+            cell, plain = watched.cell, watched.cell.plain()
+            f_star = None
+            if cell.reference:
+                f_star = references.get(cell.where)
+                if f_star is None:
+                    f_star = references[cell.where] = client.submit(
+                        cells.find_reference, plain, name, self._files, key=f"{name}-f*-{cell.key}"
+                    )
+            future = client.submit(
+                cells.run, plain, name, f_star, self._files, key=f"{name}-{cell.key}", pure=False
+            )
+            futures[cell.key] = future
+            future.add_done_callback(partial(self._done, cell.key))
+        return futures
+
+    def _done(self, key: str, future: Future) -> None:
+        """Fetch what came of a cell, in a thread of Dask's."""
+        outcome: Any = None
+        status = future.status
+        if status != "cancelled":
+            try:
+                outcome = future.result()
+            except Exception as error:  # of Dask, or of a worker that lacks something
+                outcome, status = error, "error"
+        self._inbox.put((status, key, outcome))
+
+    def _receive(self, client: Client, futures: dict[str, Future]) -> None:
+        """Take what has come in, waiting a moment for it."""
+        try:
+            item = self._inbox.get(timeout=PERIOD)
+            while True:
+                self._take(client, futures, *item)
+                item = self._inbox.get_nowait()
+        except queue.Empty:
+            if client.status != "running":
+                raise self._gone() from None
+
+    def _take(self, client: Client, futures: dict[str, Future], kind: str, what: Any, outcome: Any) -> None:
+        if kind == "said":
+            if (watched := self.cells.get(what["cell"])) is not None:
+                watched.take(what)
+            return
+        watched = self.cells[what]
+        futures.pop(what, None)  # its worker may forget the result
+        if not watched.alive:
+            return
+        if kind == "finished":
+            watched.end(outcome)
+        elif kind == "cancelled":
+            raise self._gone()
+        else:
+            watched.fail(_in_words(outcome))
+        self._keep(watched)
+
+    def _keep(self, watched: Watched) -> None:
+        if self.store is not None:
+            self.store.put(watched.cell, watched.trace, watched.record)
+        self._ended(watched)
+
+    def _drop(self, client: Client, futures: dict[str, Future], given_up: Sequence[Watched]) -> None:
+        """Cancel cells; those that have begun are kept as far as they are known."""
+        gone = [futures.pop(watched.cell.key) for watched in given_up if watched.cell.key in futures]
+        for watched in given_up:
+            begun = watched.state != "waiting"
+            watched.fail(self.message, "stopped")
+            if begun:
+                self._keep(watched)
+        client.cancel(gone, force=True)
+
+    def _gone(self) -> SchedulerGone:
+        ended = [watched for watched in self.cells.values() if not watched.alive]
+        for watched in self._open:
+            if watched.state != "waiting":
+                watched.fail("the scheduler went away", "stopped")
+                self._keep(watched)
+        many = f"{len(ended)} of {len(self.cells)} runs have ended and are kept"
+        self.message = f"{self.place.name} went away: {many}; start one again to go on from there"
+        return SchedulerGone(self.message)
+
+
+def _in_words(error: Exception) -> str:
+    """Say why Dask gave a cell up."""
+    if type(error).__name__ == "KilledWorker":
+        return (
+            "the workers that ran it died, again and again: perhaps it takes more memory than they may have"
+        )
+    if isinstance(error, ImportError):
+        return f"a worker cannot run it ({error}): start `dask worker` where this version is installed"
+    return f"{type(error).__name__}: {error}"
+
+
+def counts(cells: Mapping[str, Watched]) -> dict[str, int]:
+    """Count the cells in each state, in the order of a cell's life."""
+    order = ("waiting", "loading", "compiling", "running", "paused", "finished", "stopped", "failed")
+    found = [watched.state for watched in cells.values()]
+    return {state: found.count(state) for state in order if state in found}

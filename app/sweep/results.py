@@ -1,0 +1,44 @@
+"""What the records of a sweep's cells say together: minima, gaps, and when a gap was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from solvers import Trace, relative_gap, undercuts
+
+
+def problem_of(record: Mapping[str, Any]) -> str | None:
+    """Return the key of a record's problem; None where it could not be made."""
+    return (record.get("problem") or {}).get("key")
+
+
+def f_stars(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return f* of each problem, by its key: the one that was solved for, but never above the best objective
+    that a run of the sweep has found."""
+    found: dict[str, float] = {}
+    for record in records:
+        key = problem_of(record)
+        for value in (record.get("f_star"), record.get("objective")):
+            if key is not None and value is not None:
+                found[key] = min(value, found.get(key, np.inf))
+    return found
+
+
+def gap_of(record: Mapping[str, Any], best: Mapping[str, float]) -> float | None:
+    """Return (f - f*)/|f*| at the end of a run; None where it is not known."""
+    key, objective = problem_of(record), record.get("objective")
+    if key not in best or objective is None or undercuts(objective, best[key]):
+        return None
+    return max(relative_gap(objective, best[key]), 0.0)
+
+
+def seconds_to(trace: Trace, f_star: float, gap: float) -> float | None:
+    """Return the CPU seconds after which a run was at most ``gap`` above f*, relative; None if never."""
+    if not len(trace):
+        return None
+    scale = abs(f_star) if abs(f_star) >= 1e-12 else 1.0
+    reached = np.flatnonzero(trace["objective"] <= f_star + gap * scale)
+    return float(trace["cpu_seconds"][reached[0]]) if reached.size else None

@@ -1,0 +1,128 @@
+"""A cell of a sweep as its watcher knows it: a state, and a trace that grows while a worker runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from app.runs.live import ENDINGS, UNFINISHED
+from app.runs.packing import unpack_rows
+from app.sweep.spec import Cell
+from solvers import Trace
+
+#: States after which nothing comes any more, unless the cell is run again.
+OVER = ("finished", "failed", "stopped")
+#: What a record of a cell takes from the result of its run.
+RESULT = (
+    *("objective", "violation", "dual_gap", "nnz", "nnz_rows", "iterations", "passes", "cpu_seconds"),
+    *("wall_seconds", "setup_seconds", "compile_seconds", "train_metric", "test_metric", "metric_name"),
+)
+#: And from the problem.
+PROBLEM = ("n_samples", "n_features", "n_outputs", "n_params", "lam_max", "key")
+
+
+class Watched:
+    """One cell: what its worker sends is put into ``trace``, by one thread; others may read.
+
+    States: waiting, loading, compiling, running, paused, finished, failed, stopped.
+    """
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        self.trace: Trace | None = None
+        self.state, self.status, self.message, self.worker = "waiting", "", "", ""
+        self.record: dict[str, Any] = {}
+        self._attempt, self._given_up = "", set[str]()
+        self._rows = 0
+
+    @property
+    def alive(self) -> bool:
+        """Tell whether it may still change."""
+        return self.state not in OVER
+
+    @property
+    def word(self) -> str:
+        """Return the state in a word or two; of a finished run, how it ended."""
+        return ENDINGS.get(self.status, self.status) if self.state == "finished" else self.state
+
+    def take(self, message: Mapping[str, Any]) -> None:
+        """Put a message of a :class:`.courier.Courier` into the trace. An attempt that begins takes the place
+        of the one before, whose worker has died; what comes behind a gap waits for the result."""
+        attempt = message["attempt"]
+        if attempt in self._given_up or not self.alive:
+            return
+        if attempt != self._attempt:
+            self._given_up.add(self._attempt)
+            self._attempt, self._rows = attempt, 0
+            if self.trace is not None:
+                self.trace.restart()
+        self.state, self.worker = message["state"], message["worker"]
+        if "about" in message:
+            self._describe(message["about"])
+        if "rows" in message and self.trace is not None:
+            if message["first"] == 0 and self._rows:  # thinned at the other end
+                self.trace.restart()
+                self._rows = 0
+            if message["first"] == self._rows:
+                self._rows += self._append(message["rows"])
+        if self.trace is not None and self.state not in ("loading", "paused"):
+            self.trace.status = self.state
+
+    def end(self, outcome: Mapping[str, Any]) -> None:
+        """Take what :func:`.cells.run` has returned: the whole trace, and how it ended."""
+        self._describe(outcome["about"])
+        rows = unpack_rows([outcome["rows"]])
+        if len(rows["iteration"]) != self._rows or outcome["attempt"] != self._attempt:
+            self.trace.restart()
+            self._append(outcome["rows"])
+        self.trace.test_metric = [tuple(measured) for measured in outcome["metrics"]]
+        self.trace.result = dict(outcome["result"])
+        self.trace.finish(outcome["status"], outcome["message"])
+        self._over(outcome["status"], outcome["message"])
+
+    def fail(self, message: str, status: str = "failed") -> None:
+        """End it without a result; what has arrived of the trace stays."""
+        if self.trace is not None:
+            self.trace.finish(status, message)
+        self._over(status, message)
+
+    def recall(self, record: Mapping[str, Any]) -> None:
+        """Take the record of a cell that ended in an earlier sitting."""
+        self.record, self.status, self.message = dict(record), record["status"], record["message"]
+        self.state = UNFINISHED.get(self.status, "finished")
+
+    def _describe(self, about: str) -> None:
+        info = json.loads(about)
+        if self.trace is None:
+            self.trace = Trace(info)
+        self.trace.info |= {name: value for name, value in info.items() if name != "label"}
+
+    def _append(self, block: bytes) -> int:
+        columns = unpack_rows([block])
+        n = len(columns["iteration"])
+        for k in range(n):
+            self.trace.append({name: column[k] for name, column in columns.items()})
+        return n
+
+    def _over(self, status: str, message: str) -> None:
+        cell, result = self.cell, self.trace.result if self.trace is not None else {}
+        problem = self.trace.info.get("problem", {}) if self.trace is not None else {}
+        f_star = self.trace.info.get("f_star") if self.trace is not None else None
+        self.record = {
+            "type": "cell",
+            "cell": cell.key,
+            "dataset": cell.data,
+            **{name: getattr(cell, name) for name in ("options", "seed", "penalty")},
+            "loss": problem.get("loss", cell.loss),
+            "lam": problem.get("lam", cell.lam),
+            "lam_ratio": cell.lam_ratio,
+            **{name: getattr(cell, name) for name in ("label", "solver", "params")},
+            "f_star": f_star,
+            "status": status,
+            "message": message,
+            **{name: result.get(name) for name in RESULT},
+            "problem": {name: problem.get(name) for name in PROBLEM},
+        }
+        self.status, self.message = status, message
+        self.state = UNFINISHED.get(status, "finished")  # last: whoever sees it finds the record

@@ -1,0 +1,300 @@
+"""A sweep: how long each solver took at each λ, and what that says of the solvers."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+import panel as pn
+from bokeh.events import Tap
+from bokeh.models import CategoricalTickFormatter, ColumnDataSource, FactorRange, HoverTool
+from bokeh.palettes import Viridis256
+from bokeh.plotting import figure
+
+from app import theme
+from app.menu import Menu
+from app.views.base import View, placed
+from app.views.cursor import Cursor
+from app.views.help import Help, Mark
+from app.views.sweep_figures import LEAST_SECONDS, Outcome, labels_of, over_lam, problems_of, profiles
+from solvers import Trace
+
+#: Gaps (f - f*)/|f*| whose times can be shown.
+GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
+#: Rows of the heat map, at most, and the height of one in pixels.
+MOST_ROWS, ROW = 60, 24
+#: Times longer than this share of the range of the colours are dark enough for white letters.
+DARK = 0.55
+LAM = "λ, falling to the right"
+SOLVERS = (
+    Mark("━", "a solver, in the colour of the line above"),
+    Mark("●", "one run, or one step of its curve"),
+)
+TIME = r"t_{p,s} = \min \{ t : f(w(t)) - f^\ast \le \varepsilon |f^\ast| \}"
+TIMES = "f: Zhong et al. 2014, eq. (1), with any loss L and penalty R; t: CPU seconds"
+
+
+class Sweep(View):
+    """Heat map of the time to a gap over problems and solvers, performance profiles, time against λ, and
+    accuracy against non-zeros.
+
+    ``outcomes(gap)`` gives what is known of the runs, ``on_open(key)`` is called with the run that a visitor
+    clicks on; ``controls`` stand above.
+    """
+
+    id = "sweep"
+    title = "Sweep"
+    hint = "Run a sweep to see how solvers compare over λ and data sets here."
+    help: ClassVar = {
+        "sweep-heat-map": Help(
+            "Time to the gap",
+            "CPU seconds that each solver took to come within the gap of f*, a line for each problem. A "
+            "click on a field opens its run.",
+            TIME,
+            TIMES,
+            (
+                Mark("■", "a fast run is light", Viridis256[-20]),
+                Mark("■", "a slow one is dark", Viridis256[40]),
+                Mark("■", "no time: it has not come there, or is not there yet", theme.GREY),
+            ),
+        ),
+        "sweep-profile": Help(
+            "Performance profile",
+            "The share of problems on which a solver was at most so many times slower than the fastest "
+            "one. The higher on the left, the more often it is the fastest; the higher on the right, the "
+            "more it solves.",
+            r"\rho_s(\tau) = \frac{1}{P} \, |\{ p : t_{p,s} \le \tau \min_r t_{p,r} \}|",
+            "Dolan and Moré 2002",
+            SOLVERS,
+        ),
+        "sweep-times": Help(
+            "Time against λ",
+            "CPU seconds to the gap at each λ of the data set chosen above. Small λ, on the right, leave "
+            "more weights in use, and take longer.",
+            TIME,
+            TIMES,
+            SOLVERS,
+        ),
+        "sweep-accuracy": Help(
+            "Worth against sparsity",
+            "What the solutions at all λ are worth on held-out data against how many weights they use. "
+            "Solvers that have come to the optimum lie on each other.",
+            r"w(\lambda) = \text{argmin}_w \; L(w) + \lambda R(w)",
+            TIMES,
+            SOLVERS,
+        ),
+    }
+
+    def __init__(
+        self,
+        traces: Trace | Sequence[Trace] = (),
+        cursor: Cursor | None = None,
+        *,
+        outcomes: Callable[[float], list[Outcome]] = lambda gap: [],
+        on_open: Callable[[str], None] = lambda key: None,
+        controls: Sequence[pn.viewable.Viewable] = (),
+        **params: object,
+    ) -> None:
+        self._outcomes, self._on_open, self._controls = outcomes, on_open, controls
+        self.shown: list[Outcome] = []
+        super().__init__(traces, cursor, **params)
+
+    def build(self) -> None:
+        small = {"size": "small", "margin": (4, 4)}
+        self.gap = Menu(label="Time to a gap of", options=list(GAPS), value=1e-3, width=130, **small)
+        self.data = Menu(label="Below: runs on", width=190, visible=False, **small)
+        for menu in (self.gap, self.data):
+            menu.param.watch(lambda event: self.update(), "value")
+        self.said = theme.html(margin=(0, 10), visible=False)
+        self._legend = theme.html(sizing_mode="stretch_width")
+        self._build_heat_map()
+        self._profile, self._profile_figure = self._curves(
+            "sweep-profile", "factor of the fastest time", "share of problems", log_x=True
+        )
+        self._times, self._times_figure = self._curves(
+            "sweep-times", LAM, "CPU time to the gap (s)", log_x=True, log_y=True
+        )
+        self._worth, self._worth_figure = self._curves(
+            "sweep-accuracy", "non-zero weights", "on held-out data", dots=True
+        )
+        self._times_figure.x_range.flipped = True
+        figures = (self._heat_figure, self._profile_figure, self._times_figure, self._worth_figure)
+        self._head.extend([*self._controls, self.said])
+        choices = pn.FlexBox(self.gap, self.data, align_items="center", margin=0)
+        self._figures = figures
+        self.panes = [theme.pane() for _ in figures]
+        heat, *others = self.panes
+        plots = theme.column(*others, kind="plots sweep")
+        self._body.extend([choices, theme.column(heat, kind="plots heat"), self._legend, plots])
+
+    def _build_heat_map(self) -> None:
+        self._cells = ColumnDataSource(
+            {name: [] for name in ("x", "y", "color", "text", "ink", "key", "state")}
+        )
+        fig = figure(
+            x_range=FactorRange(),
+            y_range=FactorRange(),
+            styles=theme.least(280),
+            sizing_mode="stretch_both",
+            min_width=200,
+            tools="",
+            toolbar_location="right",
+            x_axis_location="above",
+            min_border_right=12,
+        )
+        theme.styled(fig, "sweep-heat-map")
+        for axis in fig.axis:
+            axis.formatter = CategoricalTickFormatter()
+        fig.grid.visible = False
+        fig.axis.major_tick_line_color = None
+        cells = fig.rect("x", "y", 0.97, 0.94, source=self._cells, fill_color="color", line_color=None)
+        fig.text(
+            *("x", "y", "text"),
+            source=self._cells,
+            text_color="ink",
+            text_align="center",
+            text_baseline="middle",
+            text_font_size="0.92em",
+        )
+        tips = [
+            ("run", "@x"),
+            ("on", "@y"),
+            ("time to the gap", "@text"),
+            ("", "@state"),
+            ("", "click: opens it"),
+        ]
+        fig.add_tools(HoverTool(renderers=[cells], tooltips=tips))
+        fig.on_event(Tap, self._tapped_cell)
+        self._heat_figure = fig
+
+    def _curves(
+        self, name: str, x: str, y: str, *, log_x: bool = False, log_y: bool = False, dots: bool = False
+    ) -> tuple[dict[str, ColumnDataSource], figure]:
+        """Make a figure of lines with points, one a solver."""
+        more = {"x_axis_type": "log"} if log_x else {}
+        fig = theme.plot(name, x_label=x, y_label=y, log_y=log_y, **more)
+        lines = ColumnDataSource({name: [] for name in ("xs", "ys", "color", "dash")})
+        points = ColumnDataSource({name: [] for name in ("x", "y", "color", "label")})
+        width = 1 if dots else 2
+        fig.multi_line("xs", "ys", source=lines, line_color="color", line_dash="dash", line_width=width)
+        drawn = fig.scatter("x", "y", source=points, color="color", size=7 if dots else 5)
+        tips = [("run", "@label"), (x.partition(",")[0], "@x{%.4g}"), (y, "@y{%.4g}")]
+        fig.add_tools(
+            HoverTool(renderers=[drawn], tooltips=tips, formatters={"@x": "printf", "@y": "printf"}, limit=1)
+        )
+        return {"lines": lines, "points": points}, fig
+
+    def say(self, text: str) -> None:
+        """Write ``text`` (HTML) above the figures."""
+        if self.said.object != text:
+            self.said.param.update(object=text, visible=bool(text))
+
+    def has_content(self) -> bool:
+        return bool(self._outcomes(self.gap.value))
+
+    def draw(self) -> None:
+        outcomes = self._outcomes(self.gap.value)
+        if not outcomes or (outcomes == self.shown and not self._drawn.changed("data", self.data.value)):
+            return
+        self.shown = outcomes
+        data = list(dict.fromkeys(outcome.data for outcome in outcomes))
+        if data != self.data.options:
+            chosen = self.data.value if self.data.value in data else data[0]
+            self.data.param.update(options=data, value=chosen, visible=len(data) > 1)
+        self._drawn.changed("data", self.data.value)
+        for pane, one in zip(self.panes, self._figures, strict=True):
+            if pane.object is None:  # a figure without data has no axes, of which browsers complain
+                pane.object = one
+        names = labels_of(outcomes)
+        self._legend.object = theme.marks(
+            ("━", theme.COLORS[k % len(theme.COLORS)], html.escape(name)) for k, name in enumerate(names)
+        )
+        self._draw_heat_map(outcomes, names)
+        steps = {name: _stairs(*curve) for name, curve in profiles(outcomes).items()}
+        self._draw_curves(self._profile, names, steps, points=False)
+        self._draw_curves(self._times, names, over_lam(outcomes, self.data.value, "seconds"))
+        nnz = over_lam(outcomes, self.data.value, "nnz")
+        metric = over_lam(outcomes, self.data.value, "metric")
+        self._draw_curves(self._worth, names, {name: (nnz[name][1], metric[name][1]) for name in names})
+        called = next(
+            (o.metric_name for o in outcomes if o.data == self.data.value and o.metric_name), "accuracy"
+        )
+        self._worth_figure.yaxis.axis_label = f"{called} on the test part"
+
+    def _draw_heat_map(self, outcomes: Sequence[Outcome], names: list[str]) -> None:
+        problems = problems_of(outcomes)[:MOST_ROWS]
+        shown = [outcome for outcome in outcomes if outcome.problem in set(problems)]
+        known = [max(o.seconds, LEAST_SECONDS) for o in shown if o.seconds is not None]
+        low, high = (np.log10(min(known)), np.log10(max(known))) if known else (0.0, 1.0)
+        colors, inks = [], []
+        for outcome in shown:
+            if outcome.seconds is None:
+                colors.append("rgba(136, 136, 136, 0.18)")
+                inks.append(theme.GREY)
+                continue
+            share = (np.log10(max(outcome.seconds, LEAST_SECONDS)) - low) / max(high - low, 1e-9)
+            colors.append(Viridis256[int(255 * (1.0 - share))])  # fast is light
+            inks.append("#FFFFFF" if share > 1.0 - DARK else "#111111")
+        self._heat_figure.x_range.factors, self._heat_figure.y_range.factors = names, problems[::-1]
+        styles = {**theme.least(220), "min-height": f"max(var(--least, 220px), {60 + ROW * len(problems)}px)"}
+        if self._heat_figure.styles != styles:
+            self._heat_figure.styles = styles
+        self._cells.data = {
+            "x": [outcome.label for outcome in shown],
+            "y": [outcome.problem for outcome in shown],
+            "color": colors,
+            "text": [_cell(outcome) for outcome in shown],
+            "ink": inks,
+            "key": [outcome.key for outcome in shown],
+            "state": [outcome.state for outcome in shown],
+        }
+
+    def _draw_curves(
+        self,
+        sources: dict[str, ColumnDataSource],
+        names: Sequence[str],
+        curves: dict[str, tuple[np.ndarray, np.ndarray]],
+        points: bool = True,
+    ) -> None:
+        lines: dict[str, list] = {"xs": [], "ys": [], "color": [], "dash": []}
+        dots: dict[str, list] = {"x": [], "y": [], "color": [], "label": []}
+        for k, name in enumerate(names):
+            xs, ys = curves.get(name, (np.empty(0), np.empty(0)))
+            known = np.isfinite(xs) & np.isfinite(ys)
+            color = theme.COLORS[k % len(theme.COLORS)]
+            for column, value in zip(
+                lines.values(), (xs[known], ys[known], color, theme.dash(k)), strict=True
+            ):
+                column.append(value)
+            if points:
+                dots["x"] += xs[known].tolist()
+                dots["y"] += ys[known].tolist()
+                dots["color"] += [color] * int(known.sum())
+                dots["label"] += [name] * int(known.sum())
+        sources["lines"].data, sources["points"].data = lines, dots
+
+    def _tapped_cell(self, event: Tap) -> None:
+        """Open the run of the cell that was clicked on: the k-th factor of an axis lies from k to k + 1."""
+        names, problems = self._heat_figure.x_range.factors, self._heat_figure.y_range.factors
+        if not placed(event):
+            return
+        x, y = int(np.floor(event.x)), int(np.floor(event.y))
+        if 0 <= x < len(names) and 0 <= y < len(problems):
+            for outcome in self.shown:
+                if (outcome.label, outcome.problem) == (names[x], problems[y]):
+                    self._on_open(outcome.key)
+                    return
+
+
+def _cell(outcome: Outcome) -> str:
+    """Return what stands in a cell: the time, else why there is none."""
+    if outcome.seconds is None:
+        return outcome.state if not outcome.over or outcome.state in ("failed", "stopped") else "not reached"
+    return theme.seconds(outcome.seconds) if outcome.seconds >= 0.1 else f"{1e3 * outcome.seconds:.0f} ms"
+
+
+def _stairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of a curve that is constant between its points, each value from its point on."""
+    return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]

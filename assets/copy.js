@@ -1,0 +1,37 @@
+// Copies texts: one button each.
+const SAID = 1500
+
+async function copy(text) {
+  if (navigator.clipboard) { return navigator.clipboard.writeText(text) }
+  // a page that is not served to this machine has no clipboard of its own
+  const area = document.createElement("textarea")
+  area.value = text
+  document.body.append(area)
+  area.select()
+  const done = document.execCommand("copy")
+  area.remove()
+  if (!done) { throw new Error("the browser does not allow it") }
+}
+
+export function render({model}) {
+  const root = document.createElement("div")
+  root.className = "more"
+  const draw = () => root.replaceChildren(...Object.keys(model.texts).map((name) => {
+    const button = document.createElement("button")
+    button.type = "button"
+    button.textContent = `Copy as ${name}`
+    button.addEventListener("click", async () => {
+      try {
+        await copy(model.texts[name])
+        button.textContent = "Copied"
+      } catch { button.textContent = "Not copied: the browser does not allow it" }
+      setTimeout(() => { button.textContent = `Copy as ${name}` }, SAID)
+    })
+    return button
+  }))
+  const names = () => Object.keys(model.texts).join()
+  let drawn = names()
+  model.on("texts", () => { if (names() !== drawn) { drawn = names(); draw() } })
+  draw()
+  return root
+}

@@ -1,0 +1,44 @@
+// A place for a file, which goes to the server in pieces: the next one when it is asked for.
+export function render({model}) {
+  let file = null
+  const input = element("input", {type: "file", tabindex: "-1", hidden: true})
+  const choose = element("button", {type: "button", class: "choose"}, "Drop a file of your own, or choose one")
+  choose.title = `Rows of label index:value …, or tagged sentences, a token a line; also as gz, bz2, xz or zip. At most ${model.limits.size >> 20} MiB. Only this page sees it, as long as it is open.`
+  const notice = element("span", {role: "status"}), error = element("p", {role: "alert", class: "error"})
+  const stop = element("button", {type: "button"}, "Stop")
+  const busy = element("div", {class: "busy"}, notice, stop)
+  const root = element("div", {class: "own"}, choose, input, busy, error)
+
+  const begin = (chosen) => {
+    if (!chosen) { return }
+    file = chosen
+    model.send_msg({action: "begin", name: file.name, size: file.size})
+  }
+  model.on("msg:custom", async ({from}) => {
+    const sent = file
+    let data
+    try { data = await sent.slice(from, from + model.limits.chunk).arrayBuffer() } catch { data = new ArrayBuffer(0) } // gone meanwhile
+    if (sent === file) { model.send_msg({action: "piece", data}) }
+  })
+  choose.addEventListener("click", () => input.click())
+  input.addEventListener("change", () => { begin(input.files[0]); input.value = "" })
+  stop.addEventListener("click", () => { file = null; model.send_msg({action: "stop"}) })
+  const over = (event) => {
+    if (![...event.dataTransfer.types].includes("Files")) { return }
+    event.preventDefault()
+    root.classList.toggle("over", event.type !== "dragleave" && event.type !== "drop")
+    if (event.type === "drop") { begin(event.dataTransfer.files[0]) }
+  }
+  for (const name of ["dragenter", "dragover", "dragleave", "drop"]) { root.addEventListener(name, over) }
+
+  const draw = () => {
+    choose.hidden = model.busy
+    busy.hidden = !model.busy
+    if (notice.textContent !== model.notice) { notice.textContent = model.notice }
+    if (error.textContent !== model.error) { error.textContent = model.error }
+    error.hidden = model.error === ""
+  }
+  for (const name of ["busy", "notice", "error"]) { model.on(name, draw) }
+  draw()
+  return root
+}

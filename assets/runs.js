@@ -1,0 +1,114 @@
+// The runs that are kept, a line each: chosen, named, pinned, shown beside the others, deleted.
+const ICONS = {
+  pin: "M16 9V4h1V2H7v2h1v5a3 3 0 0 1-2 2.8V14h5v7l1 1 1-1v-7h5v-2.2A3 3 0 0 1 16 9z",
+  rename: "M3 17.3V21h3.8L17.8 9.9l-3.7-3.7L3 17.3zM20.7 7a1 1 0 0 0 0-1.4l-2.3-2.3a1 1 0 0 0-1.4 0l-1.9 1.8 3.8 3.8L20.7 7z",
+  delete: "M6 19a2 2 0 0 0 2 2h8a2 2 0 0 0 2-2V7H6v12zM19 4h-3.5l-1-1h-5l-1 1H5v2h14V4z",
+}
+const HEADS = [["when", "When"], ["title", "Run"], ["data", "Data"], ["lam", "λ"], ["solver", "Solver"],
+  ["options", "Options"], ["iterations", "Iterations"], ["objective", "Objective"], ["state", "State"]]
+const NUMBERS = ["lam", "iterations", "objective"]
+
+function when(seconds) {
+  const then = new Date(1000 * seconds), now = new Date()
+  const days = Math.round((new Date(now.toDateString()) - new Date(then.toDateString())) / 864e5)
+  const time = then.toLocaleTimeString([], {hour: "2-digit", minute: "2-digit"})
+  if (days === 0) { return `today ${time}` }
+  if (days === 1) { return `yesterday ${time}` }
+  const year = then.getFullYear() === now.getFullYear() ? {} : {year: "numeric"}
+  return `${then.toLocaleDateString([], {day: "numeric", month: "short", ...year})} ${time}`
+}
+
+export function render({model}) {
+  const send = (message) => model.send_msg(message)
+  let naming = null
+
+  function button(action, text, run, act) {
+    const made = element("button", {type: "button", title: text, "aria-label": text, "data-action": action}, icon(ICONS[action]))
+    made.addEventListener("click", act ?? (() => send({action, ids: [run.id]})))
+    return made
+  }
+
+  function field(run) {
+    const input = element("input", {type: "text", maxlength: "80", "aria-label": `Name of ${run.title}`})
+    input.value = run.name
+    const done = (keep) => {
+      if (naming !== run.id) { return }
+      naming = null
+      if (keep && input.value.trim() !== run.name) { send({action: "rename", ids: [run.id], name: input.value}) }
+      draw()
+    }
+    input.addEventListener("keydown", (event) => {
+      event.stopPropagation()
+      if (event.key === "Enter") { done(true) } else if (event.key === "Escape") { done(false) }
+    })
+    input.addEventListener("blur", () => done(true))
+    return input
+  }
+
+  function line(run) {
+    const cells = {}
+    for (const [name] of HEADS) {
+      const text = name === "when" ? (run.kept ? when(run.started) : "") : run[name]
+      cells[name] = element("td", {class: NUMBERS.includes(name) ? `${name} num` : name, title: text}, text)
+    }
+    cells.state.title = run.message
+    if (!run.kept) { return element("tr", {}, element("td"), ...Object.values(cells), element("td")) }
+    cells.when.title = new Date(1000 * run.started).toLocaleString()
+    if (naming === run.id) { cells.title.replaceChildren(field(run)) }
+    const box = element("input", {type: "checkbox", "aria-label": `Choose ${run.title}`})
+    box.checked = model.chosen.includes(run.id)
+    box.addEventListener("change", () => send({action: "choose", ids: [run.id], value: box.checked}))
+    const show = element("button", {type: "button", class: "show", "aria-pressed": String(run.shown)}, run.shown ? "Put away" : "Show")
+    show.setAttribute("aria-label", `${run.shown ? "Put away" : "Show"} ${run.title}`)
+    show.addEventListener("click", () => send({action: run.shown ? "put-away" : "show", ids: [run.id]}))
+    const pin = button("pin", run.pinned ? `Let ${run.title} go in time` : `Keep ${run.title} for ever`, run,
+      () => send({action: "pin", ids: [run.id], value: !run.pinned}))
+    pin.setAttribute("aria-pressed", String(run.pinned))
+    const rename = button("rename", `Rename ${run.title}`, run, () => { naming = run.id; draw() })
+    const remove = button("delete", `Delete ${run.title}`, run)
+    const acts = element("td", {class: "acts"}, show, pin, rename, remove)
+    if (run.setting) {
+      acts.prepend(element("a", {href: `?${run.setting}`, title: `Set the page up as for ${run.title}`}, "Set up"))
+    }
+    const row = element("tr", {"data-id": run.id, class: run.alive ? "alive" : ""},
+      element("td", {class: "box"}, box), ...Object.values(cells), acts)
+    return row
+  }
+
+  const root = element("div", {class: "runs"})
+  const notice = element("span", {role: "status"})
+  const undo = element("button", {type: "button", class: "wide"}, "Undo")
+  undo.addEventListener("click", () => send({action: "undo"}))
+  const showAll = element("button", {type: "button", class: "wide"}, "Show the chosen ones")
+  showAll.addEventListener("click", () => send({action: "show", ids: model.chosen}))
+  const deleteAll = element("button", {type: "button", class: "wide"}, "Delete the chosen ones")
+  deleteAll.addEventListener("click", () => send({action: "delete", ids: model.chosen}))
+  const bar = element("div", {class: "bar"}, showAll, deleteAll, notice, undo)
+  const head = element("tr", {}, element("td"), ...HEADS.map(([name, text]) =>
+    element("th", {class: NUMBERS.includes(name) ? `${name} num` : name}, text)), element("td"))
+  const body = element("tbody")
+  const frame = element("div", {class: "frame"}, element("table", {}, element("thead", {}, head), body))
+  root.append(bar, frame)
+
+  function draw() {
+    const held = root.getRootNode().activeElement
+    const focus = held?.closest("tr")?.dataset.id
+    const action = held?.dataset.action ?? held?.className
+    body.replaceChildren(...model.entries.map(line))
+    for (const one of [showAll, deleteAll]) { one.disabled = model.chosen.length === 0 }
+    if (notice.textContent !== model.notice) { notice.textContent = model.notice }
+    undo.hidden = !model.undo
+    showAll.hidden = deleteAll.hidden = !model.entries.some((run) => run.kept)
+    if (naming !== null) { body.querySelector("input[type=text]")?.focus() }
+    else if (focus !== undefined) {
+      const again = [...(body.querySelector(`tr[data-id="${focus}"]`)?.querySelectorAll("button, input") ?? [])]
+      again.find((el) => (el.dataset.action ?? el.className) === action)?.focus()
+    }
+  }
+  for (const name of ["entries", "chosen", "notice", "undo"]) {
+    // a name that is being written would be lost
+    model.on(name, () => { if (naming === null) { draw() } })
+  }
+  draw()
+  return root
+}

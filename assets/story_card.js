@@ -1,0 +1,69 @@
+// The story: its question, what to look for, and whether the settings have left it; and the steps of a guided one.
+const LATE = 3000 // milliseconds after which a view that a step points at is no longer scrolled to
+
+export function render({model}) {
+  const button = (text, title, act) => {
+    const el = element("button", {type: "button", title}, text)
+    el.addEventListener("click", act)
+    return el
+  }
+  const go = (step) => model.send_msg({action: "go", step})
+  const question = element("p", {class: "question"}), points = element("ul")
+  const card = element("details", {open: !model.changed}, element("summary", {}, "What to look for"), question, points)
+  const guide = button("Guide me through it", "Go through the story step by step", () => go(0))
+  const change = element("p", {class: "changed", role: "status"}, "story, changed",
+    button("back to its settings", "Set everything as the story has it", () => model.send_msg({action: "back"})))
+  const place = element("b"), said = element("p", {"aria-live": "polite"}), note = element("p", {class: "note", role: "status"})
+  const before = button("Back", "The step before", () => go(model.step.at - 1))
+  const next = button("Next", "The next step", () => go(model.step.at + 1))
+  next.className = "next"
+  const end = button("End", "Leave the guided story, and keep everything as it is", () => go(null))
+  const steps = element("div", {class: "steps", role: "group", "aria-label": "Guided story"},
+    place, said, note, element("div", {class: "acts"}, before, next, end))
+
+  // The view that a step points at comes with the page's next changes, and may have to be made first.
+  const deep = (root) => {
+    for (const el of root.querySelectorAll("*")) {
+      if (el.classList.contains("pointed")) { return el }
+      const found = el.shadowRoot && deep(el.shadowRoot)
+      if (found) { return found }
+    }
+    return null
+  }
+  let shown = null
+  const reveal = (until) => {
+    const found = deep(document)
+    if (found && found !== shown && found.offsetParent !== null) {
+      shown = found
+      found.scrollIntoView({block: "nearest"})
+    } else if (performance.now() < until) {
+      setTimeout(() => reveal(until), 100)
+    }
+  }
+
+  const tell = () => {
+    question.textContent = model.text.question ?? ""
+    points.replaceChildren(...(model.text.points ?? []).map((point) => element("li", {}, point)))
+    draw()
+  }
+  let at = null
+  const draw = () => {
+    const {step} = model, count = model.text.steps ?? 0, guided = step.text !== undefined
+    change.hidden = !model.changed
+    card.hidden = guided
+    steps.hidden = !guided
+    guide.hidden = guided || !count
+    if (!guided) { at = shown = null; return }
+    place.textContent = `Step ${step.at + 1} of ${count}`
+    said.textContent = step.text
+    note.textContent = step.note
+    before.disabled = step.at === 0
+    next.disabled = step.at === count - 1
+    if (step.at !== at) { at = step.at; shown = null; reveal(performance.now() + LATE) }
+  }
+  model.on("text", tell)
+  model.on("changed", draw)
+  model.on("step", draw)
+  tell()
+  return element("section", {"aria-label": "Story"}, card, steps, guide, change)
+}

@@ -1,0 +1,303 @@
+"""Quasi-Newton methods that go on, for a while, with clusters of weights in place of weights.
+
+A. Mathur, S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy,
+ICDM 2006. Lines numbered here are those of Figure 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from ..declare import Trait, as_printed, param
+from ..parts.clusters import SCALES, Clusters, chunked, crossed, kmeans, within_error
+from ..parts.linesearch import Found
+from ..problems.coarse import coarse_problem, lifted
+from .estimates import FullMatrix, LimitedMemory
+from .iterate import Ending, Iterate
+from .quasi_newton import OneSubgradientMethod, Progress, Visit, each, smooth_search_param
+
+if TYPE_CHECKING:
+    from ..problems.point import Point
+    from ..problems.problem import Problem
+
+
+def rounds_param(default: int) -> int:
+    """Declare ``rounds``."""
+    return param(
+        default,
+        "numRounds: fine and coarse phases before the patch-up",
+        low=0,
+        high=1000,
+        title="fine and coarse rounds",
+    )
+
+
+def fine_iterations_param(default: int) -> int:
+    """Declare ``fine_iterations``."""
+    return param(default, "fineIters: iterations of a fine phase, at most", low=1, title="fine iterations")
+
+
+def clustering_param(default: str) -> str:
+    """Declare ``clustering``."""
+    return param(
+        default,
+        "clusters: neighbours of the sorted weights, or k-means on each weight and its last change",
+        choices=("chunks", "kmeans"),
+        title="clusters made by",
+    )
+
+
+@dataclass(frozen=True)
+class Clustered(OneSubgradientMethod):
+    """Base of the family: rounds of a fine and a coarse phase, then a fine phase to the end, the patch-up.
+
+    In a coarse phase each cluster of weights is one weight γ_k, β = Cγ, with products as in eq. (14) or, with
+    ``aggregate``, (15). (15) is faster where there is one output; where there are many, clusters differ
+    between outputs, and X̂ = XC has almost as many entries for each of them as X has for all. The phase
+    starts at the averages over the clusters, which may raise f, and ends when f over the last ``window``
+    iterates varies by less than ``delta`` of itself. Weights of different outputs (classes, labels) are
+    clustered apart, features without data are one cluster, and weights after W, the transitions of a chain,
+    stay by themselves. An ``error`` above 0 takes the place of ``cluster_factor``: in each output the largest
+    factor among d, d/2, d/4, ... that leaves this share of the variance of the weights inside clusters.
+
+    All phases are the descent of :class:`.quasi_newton.LineMethod`. Pairs (s, y) are forgotten from phase to
+    phase; with ``keep_memory`` fine phases keep those of the fine ones before, which are true of f, and none
+    spans a coarse phase.
+
+    ``phase`` of an iterate says what the CPU time since the iterate before it was spent on, so that sums of
+    the differences account for the run (Table IV): a phase ``fine``, ``coarse`` or ``patch-up`` begins with
+    an iterate where it starts, in a coarse phase the projected point (there X̂ is made), and between fine and
+    coarse an iterate ``cluster``, where w has not moved, has the time of clustering. ``epoch`` counts rounds.
+    w is β in all of them; ``crossovers`` counts the weights that the clustering put among others than the
+    one before. In coarse iterates ``working_set`` is the number of entries of γ, and pairs have that length.
+    """
+
+    paper = "Mathur and Chakrabarti 2006, Figure 4"
+    needs = Trait.SMOOTH | Trait.NO_KINKS
+
+    rounds: int = rounds_param(2)
+    fine_iterations: int = fine_iterations_param(100)
+    cluster_factor: int = param(
+        20, "clusterFactor: weights of a cluster, in the mean", low=1, title="weights in a cluster"
+    )
+    clustering: str = clustering_param("chunks")
+    aggregate: str = param(
+        "auto",
+        "add up the features of each cluster once, eq. (15), or in each product, eq. (14); auto: once where "
+        "there is one output",
+        choices=("auto", "true", "false"),
+        title="features of a cluster",
+    )
+    window: int = param(
+        5, "w: iterates over which a coarse phase looks at f", low=2, title="window of a coarse phase w"
+    )
+    delta: float = param(
+        1e-4,
+        "δ: change of f over them, in parts of f, that ends a coarse phase",
+        low=0.0,
+        title="end of a coarse phase δ",
+    )
+    keep_memory: bool = param(
+        False, "keep pairs from one fine phase to the next", title="memory kept across phases"
+    )
+    split_signs: bool = param(
+        False, "chunks: keep negative, zero and positive weights apart", title="signs kept apart"
+    )
+    scale: str = param(
+        "deviation",
+        "k-means: divide weights and changes by their standard deviation",
+        choices=SCALES,
+        title="scaling for k-means",
+    )
+    error: float = param(
+        0.0,
+        "share of the variance left inside clusters, in place of a factor",
+        low=0.0,
+        high=1.0,
+        title="variance left in clusters",
+    )
+    line_search: str = smooth_search_param()
+
+    subgradient: ClassVar[str] = "sup"
+    first_step: ClassVar[str] = "searched"
+    stagnation: ClassVar[float] = 0.0
+    unbounded: ClassVar[str] = "end"
+    seed: ClassVar[int] = 0
+
+    @property
+    def dense_vectors(self) -> int:
+        return 4 + super().dense_vectors
+
+    def rehearsal(self) -> Self:
+        return replace(self, rounds=1, fine_iterations=1)
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        """Advance by Figure 4."""
+        course = Course(self, problem)
+        point, B = problem.at(w0), self._inverse(problem)  # 1
+        for _ in range(self.rounds):  # 2
+            fine = self.descent(point, B, course.progress)
+            if ending := (yield from each(fine, course.fine, self._fine_is_enough)):  # 3-6
+                return ending
+            point = course.visit.here.point
+            clusters = self._cluster(problem, point.w, course.visit.s)  # 7, 8
+            yield course.clustered(clusters)
+            coarse = coarse_problem(problem, clusters, aggregated=self._aggregates(problem))
+            gamma = coarse.at(clusters.down(point.w))  # 9
+            descent = self.descent(gamma, self._inverse(coarse), Progress(0.0))
+            ending = yield from each(descent, course.coarse, self._coarse_is_enough())  # 10-13
+            if ending is not None and ending.status == "unbounded":
+                return ending
+            point = course.lifted  # 14
+            if not self.keep_memory:
+                B = self._inverse(problem)
+            course.round += 1
+        patch_up = self.descent(point, B, course.progress)
+        return (yield from each(patch_up, partial(course.fine, phase="patch-up")))  # 16-19
+
+    def _aggregates(self, problem: Problem) -> bool:
+        return problem.design.n_outputs == 1 if self.aggregate == "auto" else self.aggregate == "true"
+
+    def _fine_is_enough(self, visit: Visit) -> bool:
+        return visit.t >= self.fine_iterations
+
+    def _coarse_is_enough(self) -> Callable[[Visit], bool]:
+        """Return the test that ends a coarse phase: max f - min f < δ min f over the last w iterates."""
+        recent: deque[float] = deque(maxlen=self.window)
+
+        def enough(visit: Visit) -> bool:
+            recent.append(visit.here.point.objective)
+            return len(recent) == self.window and max(recent) - min(recent) < self.delta * abs(min(recent))
+
+        return enough
+
+    def _cluster(self, problem: Problem, w: np.ndarray, change: np.ndarray) -> Clusters:
+        """Cluster the weights of each output by themselves: CLUSTER of Figure 4."""
+        design = problem.design
+
+        def cluster(members: np.ndarray) -> np.ndarray:
+            weights = w[members]
+            points = np.stack([weights, change[members]], axis=1) if self.clustering == "kmeans" else None
+
+            def by(factor: int) -> np.ndarray:
+                problem.pulse()
+                if points is None:
+                    return chunked(weights, factor, split_signs=self.split_signs)
+                return kmeans(points, -(-members.size // factor), scale=self.scale, pulse=problem.pulse)
+
+            return within_error(weights, self.error, by) if self.error else by(self.cluster_factor)
+
+        return Clusters.of_columns(
+            cluster,
+            problem.size,
+            design.n_features,
+            design.n_outputs,
+            still=design.column_nnz == 0,
+            pulse=problem.pulse,
+        )
+
+
+class Course:
+    """Where a run of Figure 4 stands, and how its iterates are recorded."""
+
+    def __init__(self, solver: Clustered, problem: Problem) -> None:
+        self.solver, self.problem = solver, problem
+        self.progress = Progress(problem.penalty.ridge)
+        self.round, self.iteration = 0, -1
+        self.clusters: Clusters | None = None
+        #: the visit of the newest iterate, and the point it is at, in a coarse phase that of Cγ
+        self.visit: Visit | None = None
+        self.lifted: Point | None = None
+
+    def fine(self, visit: Visit, phase: str = "fine") -> Iterate:
+        """Record an iterate of a fine phase."""
+        self.visit = visit
+        return self.solver._record(visit, self._next(), **self._where(phase))
+
+    def clustered(self, clusters: Clusters) -> Iterate:
+        """Record a clustering at the point of the newest visit, which has not moved."""
+        before, self.clusters = self.clusters, clusters
+        known = {"violation": self.visit.here.point.violation(), "dual_gap": self.visit.gap}
+        if before is not None:
+            known["crossovers"] = self._crossovers(before)
+        where = self._where("cluster")
+        return Iterate.at(self.visit.here.point, self._next(), events=("reclustered",), **known, **where)
+
+    def coarse(self, visit: Visit) -> Iterate:
+        """Record an iterate of a coarse phase, as the fine point that it stands for."""
+        self.visit = visit
+        self.lifted = point = lifted(self.problem, self.clusters, visit.here.point)
+        known = visit.known() | {"found": self._lifted_search(visit.found), "working_set": self.clusters.size}
+        known["dual_gap"] = self.progress.gap(point.objective, math.inf)
+        return Iterate.at(point, self._next(), **known, **self._where("coarse"))
+
+    def _next(self) -> int:
+        self.iteration += 1
+        return self.iteration
+
+    def _where(self, phase: str) -> dict[str, Any]:
+        where: dict[str, Any] = {"phase": phase, "epoch": self.round}
+        if self.clusters is not None:
+            where |= {"clusters": self.clusters.count, "live": {"clusters": self.clusters}}
+        return where
+
+    def _crossovers(self, before: Clusters) -> int:
+        """Count the weights that are among others than ``before``, output by output."""
+        design, count = self.problem.design, 0
+        old, new = (design.split(labels)[0] for labels in (before.labels, self.clusters.labels))
+        for c in range(design.n_outputs):
+            self.problem.pulse()
+            count += int(np.count_nonzero(crossed(old[:, c], new[:, c])))
+        return count
+
+    def _lifted_search(self, found: Found[Point] | None) -> Found[Point] | None:
+        """Return a coarse search as one along Cd."""
+        if found is None:
+            return None
+        search = found.search.along(self.clusters.up(found.search.d), self.problem.design.working_set())
+        return found._replace(search=search)
+
+
+@dataclass(frozen=True)
+class ClusteredLBFGS(LimitedMemory, Clustered):
+    """Clustered L-BFGS: section III-E, and section IV on chains.
+
+    ``preset=paper`` are the settings of section III-E for text; fineIters is printed for chains alone. Those
+    for chains are rounds=1 and cluster_factor=10.
+    """
+
+    id = "clustered-lbfgs"
+    name = "Clustered L-BFGS"
+    summary = "limited-memory BFGS, in turns on weights and on clusters of them"
+    paper = "Mathur and Chakrabarti 2006, sections III-E and IV"
+    presets = as_printed(aggregate="false")
+
+    memory: int = param(5, "pairs (s, y) kept", low=1, high=1000, title="pairs kept m")
+
+
+@dataclass(frozen=True)
+class ClusteredBFGS(FullMatrix, Clustered):
+    """Clustered BFGS: section III-D.
+
+    ``preset=paper``: numRounds 1, fineIters 5, clusterFactor 15, raw k-means, the coarse phase to the end.
+    """
+
+    id = "clustered-bfgs"
+    name = "Clustered BFGS"
+    summary = "BFGS with a full matrix, in turns on weights and on clusters of them"
+    paper = "Mathur and Chakrabarti 2006, section III-D"
+    presets = as_printed(
+        rounds=1, cluster_factor=15, scale="none", delta=0.0, aggregate="false", scaled=False
+    )
+    lighter = "clustered-lbfgs"
+
+    fine_iterations: int = fine_iterations_param(5)
+    clustering: str = clustering_param("kmeans")
+    scaled: bool = param(True, "scale B by sᵀy/yᵀy before its first update", title="scaled first B")

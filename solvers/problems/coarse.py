@@ -1,0 +1,186 @@
+"""The problem in coarse variables γ, β = Cγ, where clusters of weights move as one.
+
+A. Mathur, S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy,
+ICDM 2006, sections III-B, III-C and III-E-6.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from ..compute.jit import kernel
+from ..parts.clusters import Clusters
+from .design import CHUNK, Design
+from .point import Point
+from .problem import Problem
+from .scores import Scores
+from .working_set import Columns, WorkingSet
+
+Product = TypeVar("Product")
+
+
+class Accumulated:
+    """A C as the design of γ by products with A itself: weights are copied down before, and the gradient of
+    each cluster is accumulated after, eq. (14).
+
+    Scores are those of the ``fine`` design, and products count as its own. Weights that stand by themselves
+    outside of W, the transitions of a chain, are the tail of both.
+    """
+
+    def __init__(self, fine: Design, clusters: Clusters) -> None:
+        self.fine, self.clusters = fine, clusters
+        self.pulse, self.team = fine.pulse, fine.team
+        self.n_rows, self.n_tail = fine.n_rows, fine.n_tail
+        self.size, self.n_outputs = clusters.size, 1
+        self.n_features = self.size - self.n_tail
+
+    def working_set(self, coordinates: np.ndarray | None = None) -> WorkingSet:
+        """Return the working set of the given coordinates (ascending), or of all of γ."""
+        return WorkingSet(coordinates, self.n_features, self.n_outputs, self.size)
+
+    def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
+        """Return A C v, one value a member of ``active`` (None: all)."""
+        if active is not None and not active.full:
+            whole = np.zeros(self.size)
+            whole[active.coordinates] = v
+            v = whole
+        return self._scores(v)
+
+    def adjoint(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
+        """Return CᵀAᵀG for a residual G in score space, an entry a member of ``active`` (None: all)."""
+        g = self._adjoint(residual)
+        return g if active is None else active.take(g)
+
+    def _scores(self, gamma: np.ndarray) -> Scores:
+        return self.fine.scores(self.clusters.up(gamma))
+
+    def _adjoint(self, residual: Scores) -> np.ndarray:
+        return self.clusters.accumulate(self.fine.adjoint(residual))
+
+
+class Aggregated(Accumulated):
+    """A C as the design of γ by products with X̂ = XC, which is made once: pre-aggregation, eq. (15).
+
+    Column k of X̂ is the sum of the columns of cluster k, which belong to one output. Products count by the
+    entries of X̂, making it as a product with X.
+    """
+
+    def __init__(self, fine: Design, clusters: Clusters) -> None:
+        super().__init__(fine, clusters)
+        outputs, columns = aggregate(fine, clusters)
+        self.X = Design.of_blocks(fine.edges, columns, fine.n_outputs, fine.n_tail, fine.team)
+        self.X.pulse = fine.pulse
+        fine.touched += fine.nnz
+        body = np.arange(self.n_features) * fine.n_outputs + outputs
+        tail = np.arange(self.X.size - self.n_tail, self.X.size)
+        self._members = self.X.working_set(np.concatenate([body, tail]))
+
+    def _scores(self, gamma: np.ndarray) -> Scores:
+        return self._counted(self.X.scores(gamma, self._members))
+
+    def _adjoint(self, residual: Scores) -> np.ndarray:
+        return self._counted(self.X.adjoint(residual, self._members))
+
+    def _counted(self, product: Product) -> Product:
+        """Count what a product has touched as the fine design's."""
+        self.fine.touched += self.X.touched
+        self.X.touched = 0
+        return product
+
+
+def coarse_problem(problem: Problem, clusters: Clusters, *, aggregated: bool) -> Problem:
+    """Return the problem of γ: f(Cγ), where a ridge counts each γ_k as often as it stands for a weight. Its
+    penalty must have no kinks. ``aggregated`` makes X̂ once, as (15), else products are those of (14)."""
+    design = (Aggregated if aggregated else Accumulated)(problem.design, clusters)
+    return problem.in_variables(design, problem.penalty.repeated(clusters.members))
+
+
+def lifted(problem: Problem, clusters: Clusters, point: Point) -> Point:
+    """Return the point Cγ of the fine problem for a point γ of the coarse one, whose scores it shares."""
+    return Point(problem, clusters.up(point.w), point.scores, loss=point.loss, age=point.age)
+
+
+def aggregate(fine: Design, clusters: Clusters) -> tuple[np.ndarray, Columns]:
+    """Return the output that each column of X̂ = XC belongs to, and these columns, in the blocks of X."""
+    m, body = fine.n_outputs, fine.n_features * fine.n_outputs
+    cmap = clusters.cmap[:body]
+    size = clusters.size - fine.n_tail
+    outputs = np.zeros(size, dtype=np.int64)
+    outputs[cmap] = np.arange(body) % m
+    order = np.argsort(cmap, kind="stable")
+    edges = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(cmap, minlength=size), out=edges[1:])
+    features = order // m
+    starts = np.zeros((fine.n_blocks, size + 1), dtype=np.int64)
+    runs = _runs(fine.column_nnz[features], edges)
+    place = np.empty(int(np.diff(fine.edges).max()), dtype=np.int64)
+    for b in range(fine.n_blocks):
+        place[:] = -1
+        for lo, hi in runs:
+            count_merged(fine.starts[b], fine.rows, features, edges, lo, hi, place, starts[b])
+            fine.pulse()
+        starts[b, 0] = starts[b - 1, -1] if b else 0
+        np.cumsum(starts[b], out=starts[b])
+    rows, values = np.empty(int(starts[-1, -1]), dtype=np.uint16), np.empty(int(starts[-1, -1]))
+    for b in range(fine.n_blocks):
+        place[:] = -1
+        for lo, hi in runs:
+            merge(
+                fine.starts[b],
+                fine.rows,
+                fine.values,
+                features,
+                edges,
+                lo,
+                hi,
+                place,
+                starts[b],
+                rows,
+                values,
+            )
+            fine.pulse()
+    return outputs, Columns(starts, rows, values)
+
+
+def _runs(lengths: np.ndarray, edges: np.ndarray) -> list[tuple[int, int]]:
+    """Cut the clusters, whose members are edges[k] to edges[k + 1] of ``lengths``, into runs of some CHUNK
+    entries."""
+    before = np.concatenate([[0], np.cumsum(lengths)])[edges]
+    cuts = np.searchsorted(before, np.arange(CHUNK, before[-1], CHUNK))
+    cuts = np.unique(np.concatenate([[0], cuts, [edges.size - 1]]))
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+@kernel
+def count_merged(starts, rows, features, edges, lo, hi, place, lengths):
+    """Count the rows of one block with a feature of cluster k, for lo <= k < hi, into lengths[k + 1];
+    ``place`` (all below lo) is work space."""
+    for k in range(lo, hi):
+        n = 0
+        for q in range(edges[k], edges[k + 1]):
+            for p in range(starts[features[q]], starts[features[q] + 1]):
+                if place[rows[p]] < k:
+                    place[rows[p]] = k
+                    n += 1
+        lengths[k + 1] = n
+
+
+@kernel
+def merge(starts, rows, values, features, edges, lo, hi, place, new_starts, new_rows, new_values):
+    """Add up the columns of each cluster k, lo <= k < hi, over one block; ``place`` (all below
+    new_starts[lo]) is work space."""
+    for k in range(lo, hi):
+        first = to = new_starts[k]
+        for q in range(edges[k], edges[k + 1]):
+            for p in range(starts[features[q]], starts[features[q] + 1]):
+                i = rows[p]
+                x = values[p] if values.size else 1.0
+                if place[i] < first:
+                    place[i] = to
+                    new_rows[to] = i
+                    new_values[to] = x
+                    to += 1
+                else:
+                    new_values[place[i]] += x

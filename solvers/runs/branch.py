@@ -1,0 +1,196 @@
+"""Branches: a run that goes on from an iterate of another one, which is computed anew up to there.
+
+Iterates are reproducible, so nothing of a solver's state has to be kept: the old run is replayed with the
+seed and the hyper-parameters that it had. With the same solver its generator then simply goes on, and gives
+bit for bit the iterates of the old run. Any other solver starts from the weights there and has no state, and
+so does the same one where λ is another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..methods.iterate import Ending, Iterate
+from .segments import mark, segments
+
+if TYPE_CHECKING:
+    from ..methods.solver import Solver
+    from ..problems.problem import Problem
+    from .trace import Trace
+
+#: What a solver's generator is.
+Iterates = Generator[Iterate, None, Ending | None]
+
+
+class Diverged(Exception):
+    """A replay is not the run that it should be; the message says in a sentence where they part."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The iterate of a run at which a branch leaves it.
+
+    ``solver`` has the hyper-parameters that it ran with. ``objectives`` are those recorded up to the iterate,
+    by iteration: the replay must meet every one of them. ``seconds`` are the run's clocks there, CPU and
+    wall. ``before`` is the origin of the run, where that is a branch itself, or where its λ was changed on
+    the way: up to there it ran at another ``lam`` (None: that of the problem that the branch is on).
+    """
+
+    label: str
+    solver: Solver
+    iteration: int
+    seconds: tuple[float, float]
+    objectives: Mapping[int, float]
+    before: Origin | None = None
+    lam: float | None = None
+
+    @classmethod
+    def of(cls, trace: Trace, iteration: int, make: Callable[..., Solver]) -> Origin:
+        """Return the origin at a recorded iterate of a run; ``make(id, **params)`` makes solvers. ValueError,
+        one sentence, where the run cannot be replayed to it."""
+        label = trace.info["label"]
+        if trace.info.get("warm"):
+            raise ValueError(f"{label} did not start where its problem does: a run like that is not replayed")
+        rows, _, _ = trace.since(None)
+        known = rows["iteration"]
+        if not len(known):
+            raise ValueError(f"{label} has no iterate yet: wait for its first one")
+        if iteration not in known:
+            near = known[abs(known - iteration).argmin()]
+            raise ValueError(
+                f"{label} has no record of iteration {iteration}: it has {len(known)} from {known[0]} to "
+                f"{known[-1]}, the nearest is {near}"
+            )
+        row = int((known == iteration).argmax())
+        if not math.isfinite(rows["objective"][row]):
+            raise ValueError(f"f of {label} is not finite at iteration {iteration}: choose an earlier one")
+        solver, before = _solver(trace.info, make), cls._parsed(trace.info.get("from"), make)
+        recorded = list(zip(known[: row + 1].tolist(), rows["objective"][: row + 1].tolist(), strict=True))
+        passed = [segment for segment in segments(trace) if segment.first <= iteration]
+        for old, new in pairwise(passed):
+            upto = {n: f for n, f in recorded if n < new.first}
+            before = cls(label, solver, new.first - 1, new.seconds, upto, before, old.lam)
+        seconds = float(rows["cpu_seconds"][row]), float(rows["wall_seconds"][row])
+        lam = passed[-1].lam if len(passed) > 1 else None
+        return cls(label, solver, iteration, seconds, dict(recorded), before, lam)
+
+    @classmethod
+    def _parsed(cls, about: Mapping[str, Any] | None, make: Callable[..., Solver]) -> Origin | None:
+        if about is None:
+            return None
+        try:
+            n, seconds = about["iteration"], (about["cpu_seconds"], about["wall_seconds"])
+            f, before = about["objective"], cls._parsed(about.get("from"), make)
+            objectives, lam = {} if f is None else {n: float(f)}, about.get("lam")
+            return cls(about["label"], _solver(about, make), n, seconds, objectives, before, lam)
+        except (KeyError, TypeError):
+            raise ValueError(
+                "a branch is replayed where it says what it comes from, and this is not that"
+            ) from None
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a trace of the branch says of where it comes from: all that a replay needs."""
+        about = {
+            "label": self.label,
+            "solver": self.solver.id,
+            "params": asdict(self.solver),
+            "iteration": self.iteration,
+            "objective": self.objectives.get(self.iteration),
+            "cpu_seconds": self.seconds[0],
+            "wall_seconds": self.seconds[1],
+        }
+        about |= {} if self.lam is None else {"lam": self.lam}
+        return about if self.before is None else about | {"from": self.before.describe()}
+
+    def sentence(self, solver: Solver) -> str:
+        """Say what a branch with this solver does, and about how long its replay takes."""
+        then = "goes on" if solver == self.solver else f"{solver.id} starts from the weights there"
+        return (
+            f"{self.label} is replayed up to iteration {self.iteration}, some {self.seconds[0]:.2g} CPU s, "
+            f"and {then}"
+        )
+
+    def check(self, iterate: Iterate) -> None:
+        """Raise Diverged if an iterate of the replay has another objective than was recorded."""
+        recorded = self.objectives.get(iterate.iteration, math.nan)
+        if iterate.objective != recorded and not math.isnan(iterate.objective) and not math.isnan(recorded):
+            raise Diverged(
+                f"the replay is not {self.label}: at iteration {iterate.iteration} f is "
+                f"{iterate.objective!r}, and {recorded!r} was recorded; the data, the program or the machine "
+                "are not the same"
+            )
+
+
+def _solver(about: Mapping[str, Any], make: Callable[..., Solver]) -> Solver:
+    try:
+        return make(about["solver"], **about["params"])
+    except (KeyError, TypeError):
+        raise ValueError(
+            "a run is replayed with its solver and hyper-parameters, which it does not tell"
+        ) from None
+
+
+def branch(problem: Problem, solver: Solver, origin: Origin) -> Generator[Iterate, None, Iterates]:
+    """Replay the old run, yielding its iterates up to the origin's; return the generator of the branch, which
+    begins with that one again.
+
+    Raises Diverged where the replay does not meet what was recorded.
+    """
+    there = problem if origin.lam in (None, problem.lam) else problem.at_lam(origin.lam)
+    if origin.before is None:
+        old, reached = origin.solver.iterate(there), "before its first iterate"
+    else:
+        old, reached = (yield from branch(there, origin.solver, origin.before)), "at its first iterate"
+    for iterate in old:
+        origin.check(iterate)
+        yield iterate
+        if iterate.iteration == origin.iteration:
+            if there is problem and solver == origin.solver:
+                return _further(iterate, old)
+            return taken_over(iterate, solver, problem, turned=there is not problem)
+        reached = f"after iteration {iterate.iteration}"
+    raise Diverged(
+        f"the replay of {origin.label} ended {reached}, and iteration {origin.iteration} was recorded"
+    )
+
+
+def _further(iterate: Iterate, old: Iterates) -> Iterates:
+    yield iterate
+    return (yield from old)
+
+
+def taken_over(iterate: Iterate, solver: Solver, problem: Problem, *, turned: bool) -> Iterates:
+    """Yield an iterate, and those of a solver that starts from its weights, numbered on, as its epochs are.
+
+    Where the problem has been ``turned`` to another λ the weights themselves come again, as an iterate of
+    their own: f is another one there, and the working set is whole.
+    """
+    n, w, epochs = iterate.iteration, iterate.w, iterate.epoch + 1
+    yield iterate
+    if w is None:
+        raise ValueError("the old solver does not show its weights: no other one can start from them")
+    del iterate  # it refers to the whole state of the old solver
+    with closing(solver.iterate(problem, w)) as iterates:
+        following = next(iterates, None)
+        if turned and following is not None:
+            n += 1
+            following.events = (mark(problem.lam), *following.events)
+            yield _numbered_on(following, n, epochs)
+        while True:
+            try:
+                following = next(iterates)
+            except StopIteration as stop:
+                return stop.value
+            yield _numbered_on(following, n, epochs)
+
+
+def _numbered_on(iterate: Iterate, n: int, epochs: int) -> Iterate:
+    iterate.iteration += n
+    if iterate.epoch >= 0:
+        iterate.epoch += epochs
+    return iterate

@@ -1,0 +1,211 @@
+"""Breakpoints: conditions over the record of an iterate, at which a run ends or is held.
+
+A condition is a text such as ``nnz > 100 and objective > prev.objective`` or ``"kink" in events``. It is
+parsed with :mod:`ast`, and each node that the language has becomes a Python function; nothing is evaluated by
+the interpreter, and whatever else Python knows is refused when the text is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..methods.iterate import FIELDS, Iterate
+from ..problems.sources import parsed
+
+#: Characters of a condition, at most.
+LONGEST = 200
+#: Conditions that are often wanted; ``{}`` stands for a number.
+USUAL = {
+    "an epoch starts": '"epoch-start" in events and iteration > 0',
+    "a variable returns": "returned > 0",
+    "a line search takes more trials than": "ls_trials > {}",
+    "the step is below": "step < {}",
+    "a curvature pair is skipped": '"curvature-skipped" in events',
+    "the objective goes up": "objective > prev.objective",
+    "a kink is hit": '"kink" in events',
+    "weights cross between clusters": "crossovers > 0",
+    "non-zeros cross": "nnz >= {0} and prev.nnz < {0} or nnz < {0} and prev.nnz >= {0}",
+}
+
+#: Values of an iterate's fields by name, None where they are not known.
+Values = Mapping[str, Any]
+#: What a part of a condition is for such values, and those of the iterate before.
+Value = Callable[[Values, Values], Any]
+NUMBER, TEXT, WORDS, TRUTH = "a number", "a text", "a list of words", "true or false"
+ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+COMPARISONS = {
+    **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
+    **{ast.Eq: operator.eq, ast.NotEq: operator.ne},
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition over the record: names of fields, ``prev.FIELD`` of the iterate before, numbers, + - * /,
+    comparisons, and, or, not, and ``"word" in events``.
+
+    What is not known compares false, and so does 1/0. It never raises.
+    """
+
+    text: str
+    #: fields it reads, of this iterate or the one before
+    fields: frozenset[str] = field(compare=False)
+    _value: Value = field(compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Read a condition; ValueError, one sentence, for anything that is none."""
+        text = text.strip()
+        try:
+            tree = _tree(text)
+            value = _read(tree, TRUTH)
+        except ValueError as error:
+            shown = text if len(text) <= 60 else f"{text[:60]}..."
+            raise ValueError(f"{shown!r} is no condition to break at: {error}") from None
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        return cls(text, frozenset(names & FIELDS.keys()), value)
+
+    def holds(self, values: Values, before: Values) -> bool:
+        """Tell whether it holds at an iterate with these ``values``, by field; ``before`` are those of the
+        iterate before, empty at the first."""
+        return self._value(values, before)
+
+
+class Watch:
+    """Conditions looked at iterate by iterate. Each is hit where it begins to hold: a run that was held there
+    and goes on is not held again before it has not held for once."""
+
+    def __init__(self, conditions: Iterable[Condition]) -> None:
+        self.conditions = tuple(conditions)
+        self._holding: list[Condition] = []
+        self._fields = sorted(frozenset().union(*(condition.fields for condition in self.conditions)))
+        self._before: Values = {}
+
+    def hit(self, iterate: Iterate) -> Condition | None:
+        """Return the first condition that begins to hold at an iterate; None if none does."""
+        if not self.conditions:
+            return None
+        values, before = {name: known(name, getattr(iterate, name)) for name in self._fields}, self._before
+        self._before = values
+        held, self._holding = self._holding, [c for c in self.conditions if c.holds(values, before)]
+        return next((condition for condition in self._holding if condition not in held), None)
+
+
+def known(name: str, value: Any) -> Any:
+    """Return the value of a field of the record, a number as float; None where it is not known."""
+    about = FIELDS[name]
+    if not about.is_known(value):
+        return None
+    return float(value) if about.numeric else value
+
+
+def _tree(text: str) -> ast.expr:
+    """Parse a text, which may still hold anything that Python knows."""
+    if len(text) > LONGEST:
+        raise ValueError(f"it has {len(text)} characters, and {LONGEST} are allowed")
+    if not (text.isascii() and text.isprintable()) or "\\" in text:
+        raise ValueError("write plain letters, digits and signs")
+    try:
+        return parsed(text, "eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError("write one such as nnz > 100 or objective > prev.objective") from None
+
+
+def _read(node: ast.expr, wanted: str) -> Value:
+    """Turn a node into a function of an iterate's values and those before; ValueError if it is not of the
+    kind wanted, or not of this language."""
+    kind, value = _part(node)
+    if kind != wanted:
+        raise ValueError(f"{ast.unparse(node)} is {kind}, and {wanted} is wanted there")
+    return value
+
+
+def _part(node: ast.expr) -> tuple[str, Value]:
+    """Return what kind of value a node has, and the function that computes it."""
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return NUMBER, _constant(_finite(number))
+        case ast.Constant(value=str() as text):
+            return TEXT, _constant(text)
+        case ast.Name(id=name):
+            return _kind(name), lambda values, before: values.get(name)
+        case ast.Attribute(value=ast.Name(id="prev"), attr=name):
+            return _kind(name), lambda values, before: before.get(name)
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
+            one = _read(operand, NUMBER)
+            return NUMBER, _apply(operator.neg if isinstance(sign, ast.USub) else operator.pos, one)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            one = _read(operand, TRUTH)
+            return TRUTH, lambda values, before: not one(values, before)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+            return NUMBER, _apply(ARITHMETIC[type(op)], _read(left, NUMBER), _read(right, NUMBER))
+        case ast.BoolOp(op=op, values=parts):
+            each, joined = [_read(part, TRUTH) for part in parts], all if isinstance(op, ast.And) else any
+            return TRUTH, lambda values, before: joined(one(values, before) for one in each)
+        case ast.Compare(left=left, ops=ops, comparators=rights):
+            pairs = zip([left, *rights], ops, rights, strict=False)
+            each = [_comparison(one, op, other) for one, op, other in pairs]
+            return TRUTH, lambda values, before: all(one(values, before) for one in each)
+    raise ValueError(
+        f"{ast.unparse(node)} is not understood: there are fields of the record, prev.FIELD, numbers, + - * "
+        '/, comparisons, and, or, not, "word" in events'
+    )
+
+
+def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> Value:
+    if isinstance(op, ast.In | ast.NotIn):
+        word, words = _read(left, TEXT), _read(right, WORDS)
+        inside = isinstance(op, ast.In)
+        return lambda values, before: (word(values, before) in (words(values, before) or ())) is inside
+    if type(op) not in COMPARISONS:
+        raise ValueError(f"{ast.unparse(left)} and {ast.unparse(right)} are not compared by < or the like")
+    kind, one = _part(left)
+    if kind != TEXT:
+        kind, one = NUMBER, _read(left, NUMBER)
+    elif not isinstance(op, ast.Eq | ast.NotEq):
+        raise ValueError("texts are compared by == and != only")
+    return _apply(COMPARISONS[type(op)], one, _read(right, kind), unknown=False)
+
+
+def _kind(name: str) -> str:
+    if name not in FIELDS:
+        raise ValueError(f"{name} is no field of the record: these are {', '.join(FIELDS)}")
+    if FIELDS[name].numeric:
+        return NUMBER
+    return WORDS if FIELDS[name].type is tuple else TEXT
+
+
+def _finite(number: int | float) -> float:
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise ValueError("it holds a number that is too large")
+    return value
+
+
+def _constant(value: Any) -> Value:
+    return lambda values, before: value
+
+
+def _apply(function: Callable[..., Any], *parts: Value, unknown: Any = None) -> Value:
+    """Return the function applied to the parts' values; ``unknown`` where one of these is not known, or for
+    1/0."""
+
+    def value(values: Values, before: Values) -> Any:
+        given = [part(values, before) for part in parts]
+        if None in given:
+            return unknown
+        try:
+            return function(*given)
+        except ZeroDivisionError:
+            return None
+
+    return value

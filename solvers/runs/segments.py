@@ -1,0 +1,102 @@
+"""λ over a run: from one change of it to the next, iterates have a problem and an optimum of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..problems.problem import Problem
+    from .trace import Trace
+
+#: What the first iterate at another λ is marked with among its events; the new λ follows.
+MARK = "lam="
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Iterates of a run at one λ, from number ``first`` on: λ, the ``key`` of their problem, the minimum of
+    that if it is known, and the run's clocks, CPU and wall, where they begin."""
+
+    first: int
+    lam: float | None
+    key: str | None
+    f_star: float | None
+    seconds: tuple[float, float] = (0.0, 0.0)
+
+
+def mark(lam: float) -> str:
+    """Return the event of the first iterate at this λ."""
+    return f"{MARK}{lam:.6g}"
+
+
+def marked(event: str) -> str | None:
+    """Return the λ that an event tells of, as a text; None for any other event."""
+    return event.removeprefix(MARK) if event.startswith(MARK) else None
+
+
+def change(
+    problem: Problem, first: int, f_star: float | None, seconds: tuple[float, float]
+) -> dict[str, Any]:
+    """Return what a trace says, in the list ``info["lams"]``, of a change of λ: ``first`` is the number of
+    the first iterate on ``problem``."""
+    clocks = {"cpu_seconds": seconds[0], "wall_seconds": seconds[1]}
+    return {"iteration": first, "lam": problem.lam, "key": problem.key, "f_star": f_star, **clocks}
+
+
+def segments(trace: Trace) -> list[Segment]:
+    """Return the segments of a run, one if its λ was never changed. ValueError, KeyError or TypeError for one
+    from a file that says something else."""
+    problem = trace.info.get("problem", {})
+    found = [Segment(0, problem.get("lam"), problem.get("key"), trace.info.get("f_star"))]
+    for said in trace.info.get("lams", ()):
+        seconds = float(said["cpu_seconds"]), float(said["wall_seconds"])
+        found.append(
+            Segment(int(said["iteration"]), float(said["lam"]), said["key"], said["f_star"], seconds)
+        )
+        if found[-1].first <= found[-2].first:
+            raise ValueError("changes of λ come one after the other")
+    return found
+
+
+def segment_at(trace: Trace, iteration: int) -> Segment:
+    """Return the segment that an iterate belongs to."""
+    return next(s for s in reversed(segments(trace)) if s.first <= iteration or s.first == 0)
+
+
+def about_at(trace: Trace, iteration: int) -> dict[str, Any]:
+    """Return the record of the problem that an iterate belongs to."""
+    here = segment_at(trace, iteration)
+    return {**trace.info["problem"], "lam": here.lam, "key": here.key}
+
+
+def problem_at(trace: Trace, iteration: int) -> Problem | None:
+    """Return the problem that an iterate belongs to, as long as somebody else has the run's."""
+    problem, lam = trace.problem, segment_at(trace, iteration).lam
+    return problem if problem is None or lam in (None, problem.lam) else problem.at_lam(lam)
+
+
+def stretch(trace: Trace, iterations: np.ndarray) -> np.ndarray:
+    """Return, for each of these iterates, the first one of the segment that it belongs to."""
+    firsts = np.array([segment.first for segment in segments(trace)])
+    return firsts[np.searchsorted(firsts[1:], iterations, side="right")]
+
+
+def f_star_along(trace: Trace, iterations: np.ndarray) -> np.ndarray:
+    """Return, for each of these iterates, the minimum of its problem; nan where that is not known."""
+    found = segments(trace)
+    stars = np.array([np.nan if s.f_star is None else s.f_star for s in found])
+    return stars[np.searchsorted([s.first for s in found[1:]], iterations, side="right")]
+
+
+def learn(trace: Trace, f_stars: Mapping[str, float | None]) -> None:
+    """Let a run know the minima of problems, by their keys; None takes one back."""
+    info = trace.info
+    if (key := info.get("problem", {}).get("key")) in f_stars and info.get("f_star") != f_stars[key]:
+        info["f_star"] = f_stars[key]
+    for said in info.get("lams", ()):
+        if said["key"] in f_stars:
+            said["f_star"] = f_stars[said["key"]]

@@ -1,0 +1,81 @@
+"""``solverscope sweep``: its table, its records, its folder, and what it says where it cannot run."""
+
+import importlib.util
+import json
+
+import pytest
+
+SPEC = """
+data = "breast-cancer"
+lam_ratio = [0.2, 0.02]
+solvers = ["prox-qn", "short=owl-qn,memory=3"]
+[limits]
+max_iter = 5
+"""
+
+
+@pytest.fixture
+def spec(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "grid.toml"
+    path.write_text(SPEC)
+    return str(path)
+
+
+def test_sweep_on_this_machine_leaves_results_that_are_not_computed_again(command, spec, tmp_path):
+    pytest.importorskip("distributed")
+    done = command("sweep", spec, "--workers", "1", "--json")
+    assert done.status == 0, done.err
+    head, *cells = done.records
+    assert (head["type"], head["cells"], head["folder"]) == ("sweep", 4, "grid.sweep")
+    assert {(cell["label"], cell["lam_ratio"]) for cell in cells} == {
+        (label, ratio) for label in ("prox-qn", "short") for ratio in (0.2, 0.02)
+    }
+    assert {cell["status"] for cell in cells} == {"max-iter"}
+    alone = command(
+        "run", "breast-cancer", "--lam-ratio", "0.02", "--solver", "prox-qn", "--max-iter", "5", "--json"
+    )
+    (result,) = alone.of_type("result")
+    (same,) = [cell for cell in cells if (cell["label"], cell["lam_ratio"]) == ("prox-qn", 0.02)]
+    assert same["objective"] == result["objective"]
+    kept = tmp_path / "grid.sweep" / f"{same['cell']}.jsonl"
+    recorded = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert [r["objective"] for r in recorded if r["type"] == "iterate"] == [
+        r["objective"] for r in alone.of_type("iterate")
+    ]
+
+    refused = command("sweep", spec)
+    assert refused.status == 2
+    assert "has 4 results already: give --resume" in refused.err
+    again = command("sweep", spec, "--resume")
+    assert again.status == 0
+    assert "4 of them kept from before" in again.err
+    table = again.out.splitlines()
+    assert len(table) == 5
+    assert table[0].split()[:4] == ["data", "seed", "λ", "run"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("sweep", "none.toml"), "cannot read none.toml: no such file"),
+        (("sweep", "grid.txt"), "must end in .toml or .json"),
+        (("sweep", "grid.toml", "--scheduler", "tcp://127.0.0.1:1", "--workers", "2"), "not both"),
+        (("sweep", "grid.toml", "--workers", "0"), "--workers 0 is not possible"),
+    ],
+)
+def test_bad_usage_is_one_line(command, spec, arguments, said):
+    answer = command(*arguments)
+    assert answer.status == 2
+    assert said in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_without_dask_it_says_what_to_install(command, spec, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "distributed" else found(name)
+    )
+    answer = command("sweep", spec)
+    assert answer.status == 2
+    assert 'python -m pip install "solverscope[cluster]"' in answer.err

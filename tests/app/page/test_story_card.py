@@ -1,0 +1,70 @@
+"""The card of the story: what it says, and that it tells when the settings have left the story."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.settings.setting import ProblemSetting
+from app.stories import stories
+from solvers import PENALTIES
+
+#: Its data are not loaded here.
+HUGE = {"tree"}
+
+
+def test_the_card_has_the_question_and_all_that_there_is_to_look_for(visit):
+    page = visit()
+    for story in list(stories().values())[:3]:
+        page.tell(story)
+        told = {"question": story.question, "points": list(story.look_for), "steps": len(story.steps)}
+        assert page.story_card.text == told
+        assert story.question in page.question.object
+
+
+@pytest.mark.parametrize("id", [id for id in stories() if id not in HUGE])
+def test_a_story_as_it_is_loaded_is_not_changed(visit, id):
+    page = visit(story=id)
+    assert page.setting == page.story.setting
+    assert not page.story_card.changed
+    assert "changed" not in page.question.object
+
+
+def test_every_story_names_its_lam():
+    for story in stories().values():
+        problem = story.setting.problem
+        assert (problem.lam is None) == (not PENALTIES[problem.penalty].takes_lam), story.id
+
+
+def test_settings_that_leave_the_story_are_told_and_one_click_goes_back(visit, wait_until):
+    page = visit()
+    own = page.story.setting
+
+    def change_lam() -> None:
+        page.problem.lam.value = "7"
+
+    def change_solver() -> None:
+        page.solvers._handle_msg({"action": "choose", "key": 0, "value": False})
+
+    def change_limit() -> None:
+        page.limits.enter("tol", "1e-3")
+
+    def change_data() -> None:
+        page.problem.set(ProblemSetting.of("breast-cancer"))
+
+    for change in (change_lam, change_solver, change_limit, change_data):
+        change()
+        assert page.story_card.changed, change.__name__
+        assert "story, changed" in page.question.object
+        page.story_card._handle_msg({"action": "back"})
+        wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
+        assert page.setting == own, change.__name__
+        assert not page.story_card.changed
+        assert "story, changed" not in page.question.object
+
+
+def test_another_tab_or_axis_is_no_change_of_the_story(visit):
+    page = visit()
+    page.tab_bar.active = 3
+    page.convergence.x = "passes"
+    page.controls.pace.value = 5.0
+    assert not page.story_card.changed

@@ -1,0 +1,205 @@
+"""Sweeps on two worker processes: what comes out, and that nothing is lost or done twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from distributed import Client
+
+import datasets
+import solvers
+from app.sweep.cluster import NoCluster, Place
+from app.sweep.driver import Sweep
+from app.sweep.spec import Spec
+from app.sweep.store import Store
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = f"""
+if __name__ == "__main__":
+    import sys
+    sys.path.insert(0, {str(ROOT)!r})
+    from app.console import main
+    main()
+"""
+
+
+def slow_spec(n=3, **more):
+    params = ",".join(f"{name}={value}" for name, value in more.items())
+    texts = [f"{k}=slow,number={k}" + (f",{params}" if params else "") for k in range(1, n + 1)]
+    return {"data": "breast-cancer", "lam": 0.01, "solvers": texts, "limits": {"max_iter": 1000}}
+
+
+def test_cells_have_the_objectives_of_runs_one_after_another(start):
+    given = {
+        "data": ["breast-cancer", {"id": "digits", "positive": "3"}],
+        "lam_ratio": [0.2, 0.02],
+        "solvers": ["prox-qn", "owl-qn"],
+        "limits": {"max_iter": 8},
+    }
+    sweep = start(given).join()
+    assert len(sweep.cells) == 8
+    for watched in sweep.cells.values():
+        cell = watched.cell
+        data = datasets.load(cell.data, **cell.options)
+        problem = solvers.make_problem(data, lam_ratio=cell.lam_ratio)
+        trace = solvers.solve(problem, solvers.make_solver(cell.solver), max_iter=8)
+        assert list(watched.trace.objective) == list(trace.objective), cell
+        assert watched.record["objective"] == trace.result["objective"]
+        assert watched.trace.info["problem"] == trace.info["problem"]
+        assert watched.record["test_metric"] == trace.result["test_metric"]
+    assert sweep.store.records().keys() == sweep.cells.keys()
+
+
+def test_a_gap_is_to_one_reference_of_each_problem(start):
+    given = {"data": "breast-cancer", "lam_ratio": 0.1, "solvers": ["prox-qn", "owl-qn"]}
+    sweep = start({**given, "limits": {"gap": 1e-4}}).join()
+    f_stars = {watched.trace.info["f_star"] for watched in sweep.cells.values()}
+    assert len(f_stars) == 1
+    assert None not in f_stars
+    assert {watched.status for watched in sweep.cells.values()} == {"converged"}
+
+
+def test_traces_grow_while_cells_run_and_pause_and_stop_reach_them(start, slow, wait_until):
+    going = start(slow_spec(2, naps=2000), [slow])
+    cells = list(going.sweep.cells.values())
+    wait_until(lambda: all(watched.trace is not None and len(watched.trace) > 3 for watched in cells))
+    assert {watched.state for watched in cells} == {"running"}
+    going.sweep.pause()
+    wait_until(lambda: {watched.state for watched in cells} == {"paused"})
+    seen = [len(watched.trace) for watched in cells]
+    time.sleep(0.6)
+    assert [len(watched.trace) for watched in cells] == seen
+    going.sweep.resume()
+    wait_until(lambda: all(len(watched.trace) > n for watched, n in zip(cells, seen, strict=True)))
+    going.sweep.stop()
+    asked = time.monotonic()
+    sweep = going.join()
+    assert time.monotonic() - asked < 4.0, "cells at work end by themselves"
+    assert {record["status"] for record in sweep.store.records().values()} == {"stopped"}
+    assert all(len(sweep.store.trace(watched.cell)) == len(watched.trace) for watched in cells)
+
+
+def test_a_limit_of_all_ends_a_sweep(start, slow):
+    spec = slow_spec(3, naps=2000)
+    spec["limits"]["total_seconds"] = 1.0
+    sweep = start(spec, [slow]).join()
+    assert sweep.message == "the 1 s of the whole sweep are used up"
+    assert {watched.state for watched in sweep.cells.values()} == {"stopped"}
+
+
+def test_a_cell_that_fails_is_recorded_and_the_others_go_on(start, slow):
+    good, bad = slow_spec(1, naps=3), slow_spec(1, naps=3, fails_at=2)
+    given = {**good, "solvers": [*good["solvers"], "bad=" + bad["solvers"][0].partition("=")[2]]}
+    given["lam"] = [0.01, 0.02]
+    sweep = start(given, [slow]).join()
+    states = {(watched.cell.label, watched.cell.lam): watched.state for watched in sweep.cells.values()}
+    assert states == {
+        ("1", 0.01): "finished",
+        ("bad", 0.01): "failed",
+        ("1", 0.02): "finished",
+        ("bad", 0.02): "failed",
+    }, [watched.message for watched in sweep.cells.values()]
+    failed = [watched for watched in sweep.cells.values() if watched.state == "failed"]
+    assert all("this solver was told to fail" in watched.message for watched in failed)
+    assert [len(watched.trace) for watched in failed] == [2, 2], "what came before it is kept"
+
+
+def test_a_problem_that_cannot_be_made_is_a_failed_cell(start, tmp_path):
+    wrong = tmp_path / "wrong.svm"
+    wrong.write_text("1 a:b\n")
+    good = tmp_path / "good.svm"
+    good.write_text("".join(f"{1 if k % 2 else -1} 1:{k % 2 + 0.1 * k} 2:{k % 3}\n" for k in range(12)))
+    given = {"data": [f"svmlight:{wrong}", f"svmlight:{good}"], "solvers": ["prox-qn"], "lam": 0.01}
+    sweep = start({**given, "loss": "logistic", "limits": {"max_iter": 3}}).join()
+    states = {watched.cell.data: (watched.state, watched.message) for watched in sweep.cells.values()}
+    assert states[f"svmlight:{wrong}"][0] == "failed"
+    assert "wrong.svm" in states[f"svmlight:{wrong}"][1]
+    assert states[f"svmlight:{good}"][0] == "finished", states
+
+
+def test_cells_of_a_worker_that_is_killed_run_again_and_no_others(start, slow, begun, wait_until, place):
+    going = start({**slow_spec(3, naps=25), "lam": 0.01}, [slow])
+    cells = going.sweep.cells.values()
+    wait_until(lambda: any(w.state == "running" and w.trace is not None and len(w.trace) > 5 for w in cells))
+    victim = next(w for w in cells if w.state == "running" and len(w.trace) > 5)
+    with Client(place.scheduler, set_as_default=False) as client:
+        os.kill(client.run(os.getpid, workers=[victim.worker])[victim.worker], signal.SIGKILL)
+    sweep = going.join()
+    assert {watched.state for watched in cells} == {"finished"}
+    for watched in cells:
+        assert list(watched.trace.iteration) == list(range(26)), "one trace, whole"
+        assert list(sweep.store.trace(watched.cell).iteration) == list(range(26))
+    times = Counter(begun())
+    assert times[int(victim.cell.label)] == 2
+    assert sum(times.values()) == 4, "nothing else ran twice"
+    assert len(sweep.store.ledger.read_text().splitlines()) == 3
+
+
+@pytest.fixture
+def process(slow, tmp_path, place):
+    """``solverscope sweep`` in a process of its own, on the cluster of the tests."""
+    processes = []
+
+    def begin(naps):
+        script, spec = tmp_path / "main.py", tmp_path / "grid.toml"
+        script.write_text(SCRIPT)
+        texts = ", ".join(f'"{k}=slow,number={k},naps={3 if k == 1 else naps}"' for k in (1, 2))
+        spec.write_text(
+            f'data = "breast-cancer"\nlam = 0.01\nsolvers = [{texts}]\n[limits]\nmax_iter = 9999\n'
+        )
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        command = [sys.executable, script, "sweep", spec, "--plugin", slow, "--scheduler", place.scheduler]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        made = subprocess.Popen([*command, "--out", tmp_path / "results"], **pipes)
+        processes.append(made)
+        return made
+
+    yield begin
+    for one in processes:
+        one.kill()
+        one.communicate()
+
+
+def test_a_client_that_is_killed_is_resumed_without_running_finished_cells_again(
+    process, slow, begun, tmp_path, place, wait_until
+):
+    killed, ledger = process(60), tmp_path / "results" / "cells.jsonl"
+    wait_until(lambda: ledger.exists() and ledger.read_text().endswith("}\n") and begun() == [1, 2])
+    killed.kill()
+    killed.communicate()
+    with Client(place.scheduler, set_as_default=False) as client:  # nobody waits for the other one: it ends
+        wait_until(lambda: not any(client.processing().values()))
+    spec, store = Spec.read(tmp_path / "grid.toml"), Store(ledger.parent)
+    sweep = Sweep(spec, place, store, resume=True, files=[str(slow)])
+    assert [watched.state for watched in sweep.cells.values()] == ["finished", "waiting"]
+    sweep.run()
+    assert [watched.state for watched in sweep.cells.values()] == ["finished", "finished"]
+    assert begun() == [1, 2, 2]
+    assert {len(store.trace(cell)) for cell in spec.cells} == {4, 61}
+
+
+def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(process, begun, tmp_path, wait_until):
+    interrupted, ledger = process(2000), tmp_path / "results" / "cells.jsonl"
+    wait_until(lambda: ledger.exists() and ledger.read_text().endswith("}\n") and begun() == [1, 2])
+    interrupted.send_signal(signal.SIGINT)
+    out, err = interrupted.communicate(timeout=60)
+    assert interrupted.returncode == 130, err
+    assert "Traceback" not in err
+    assert "go on with --resume" in err
+    assert "max-iter" in out or "stalled" in out
+    assert [line.count('"status": "stopped"') for line in ledger.read_text().splitlines()] == [0, 1]
+
+
+def test_nobody_at_an_address_is_one_sentence(monkeypatch):
+    monkeypatch.setattr("app.sweep.cluster.CONNECT", 0.5)
+    sweep = Sweep(Spec.of({"data": "breast-cancer", "solvers": ["prox-qn"]}), Place("tcp://127.0.0.1:1"))
+    with pytest.raises(NoCluster, match=r"there is no scheduler at tcp://127\.0\.0\.1:1"):
+        sweep.run()
+    assert sweep.over

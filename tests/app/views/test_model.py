@@ -1,0 +1,112 @@
+"""The model view shows what the weights at the cursor say, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import datasets
+import solvers
+from app import views
+from app.views.model import listed, predictions
+from app.views.model_figures import Pictures
+from datasets.names import pair
+from solvers import LEARNED, Names
+
+
+def model(id: str, lam: float, iterations: int = 5, **options) -> tuple[views.Model, solvers.Problem]:
+    problem = solvers.make_problem(datasets.load(id, **options), lam=lam)
+    run = solvers.Run(
+        problem,
+        solvers.make_solver("prox-gd"),
+        stopping=solvers.Stopping(max_iter=iterations),
+        probes=(LEARNED,),
+    )
+    return views.Model(run.execute()), problem
+
+
+def shown(view: views.Model) -> list[str]:
+    return [name for name, place in view._places.items() if place in list(view._across)]
+
+
+@pytest.mark.parametrize(
+    ("id", "lam", "options", "parts"),
+    [
+        ("breast-cancer", 0.02, {}, ["features", "examples"]),
+        ("digits", 0.005, {}, ["pictures", "examples"]),
+        ("digit-strings", 1.0, {"n_samples": 40}, ["pictures", "transitions", "examples"]),
+        ("synthetic-chain", 1.0, {}, ["features", "transitions", "examples"]),
+        ("synthetic-tree", 0.001, {}, ["features", "examples"]),
+        ("synthetic-multilabel", 0.001, {}, ["features", "examples"]),
+    ],
+)
+def test_it_shows_what_the_data_have_to_show(id, lam, options, parts):
+    view, _ = model(id, lam, **options)
+    assert shown(view) == parts
+    assert "right." in view._examples.object
+    if "features" in parts:
+        assert "<section>" in view._features.object
+
+
+def test_the_picture_of_an_output_has_its_weights_and_the_pointer_names_them():
+    view, problem = model("digits", 0.005)
+    W, _ = problem.unpack(view.chosen.w)
+    drawn = view._pictures._images.data["weight"][0][::-1]  # images are drawn upwards
+    corner, names = view._pictures._corner, view._pictures._names.args
+    for c in range(10):
+        top, left = corner(c)
+        assert np.allclose(drawn[top : top + 8, left : left + 8], W[:, c].reshape(8, 8), atol=1e-7)
+        row, column = divmod(c, names["across"])
+        assert (top, left) == (row * (8 + names["gap"]) + names["gap"], column * (8 + names["gap"]))
+    assert names["names"] == [str(c) for c in range(10)]
+    assert np.isnan(drawn[:2]).all(), "between pictures there is nothing"
+
+
+def test_the_strongest_pairs_of_pixels_are_lines_between_their_middles():
+    pictures = Pictures("test")
+    pictures.show(np.zeros((6, 2)), (2, 3), ["a", "b"])
+    # features: 6 pixels, then 15 pairs, then the bias
+    pictures.show_pairs(
+        np.array([2, 6 + 4, 6 + 9, 21]), np.array([0, 0, 1, 1]), np.array([9.0, 1.0, -2.0, 9.0])
+    )
+    lines = pictures._pairs.data
+    assert len(lines["x0"]) == 2
+    for line, (output, number) in enumerate([(0, 4), (1, 9)]):
+        top, left = pictures._corner(output)
+        (i, j) = pair(number, 6)
+        ends = {(left + k % 3 + 0.5, -(top + k // 3 + 0.5)) for k in (i, j)}
+        assert ends == {(lines["x0"][line], lines["y0"][line]), (lines["x1"][line], lines["y1"][line])}
+    assert lines["color"][0] != lines["color"][1], "above zero and below"
+
+
+def test_features_are_listed_from_the_strongest_on_with_those_against_at_the_end():
+    names = Names(("wheat", "corn", "<b>", "bank"), ("grain", "interest"))
+    features, of = np.array([0, 1, 3, 2, 3]), np.array([0, 0, 0, 1, 1])
+    text = listed(features, of, np.array([1.0, 2.0, -0.5, -0.1, 0.3]), names, 2)
+    assert text.index("corn") < text.index("wheat") < text.index("bank")
+    assert text.index("interest") > text.index("grain")
+    assert "<b>" not in text.replace("<b>2", "").replace("<b>1", "").replace("<b>0", "").replace("<b>−", "")
+    assert "All weights are zero" in listed(features[:0], of[:0], np.empty(0), names, 2)
+
+
+def test_wrong_labels_are_marked_and_the_true_ones_said():
+    view, problem = model("digits", 0.005)
+    examples = problem.examples()
+    truth = examples.truth.astype(np.int32)
+    right = predictions(examples, truth, problem.names, {}, 7)
+    assert "6 of 6 right" in right
+    assert "wrong" not in right
+    wrong = predictions(examples, (truth + 1) % 10, problem.names, {}, 7)
+    assert "0 of 6 right" in wrong
+    assert wrong.count('class="wrong"') == 6
+    assert wrong.count("truth: ") == 6
+    assert view._examples.object.startswith('<p class="note">First of the test part')
+
+
+def test_it_goes_with_the_cursor():
+    view, _ = model("breast-cancer", 0.02, iterations=8)
+    last = view._features.object
+    view.cursor.place(view.chosen, 1)
+    assert view._features.object != last
+    view.cursor.place(view.chosen, 8)
+    assert view._features.object == last

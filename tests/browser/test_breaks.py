@@ -1,0 +1,27 @@
+"""In the browser: a run is held at a breakpoint, and the page says which one and where."""
+
+from __future__ import annotations
+
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn;prox-gd", "lam": "0.005", "tol": "1e-8"}
+
+
+def test_a_breakpoint_holds_a_run_is_explained_and_left_by_resume(visit):
+    tab = visit(**SMALL)
+    tab.enter("condition", "nnz >> 3", role="combobox")
+    wrong = tab.alert("is no condition to break at")
+    wrong.wait_for()
+    tab.enter("condition", "working_set < 30 or iteration >= 4", role="combobox")
+    wrong.wait_for(state="detached")
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["paused", "paused"], "both to be held", 60)
+    said = tab.page.locator(".row.run .message").all_text_contents()
+    for label, text in zip(("prox-qn", "prox-gd"), said, strict=True):
+        assert text == f"paused at iteration {tab.iteration(label)}, where working_set < 30 or iteration >= 4"
+        assert tab.iteration(label) <= 4
+    slider = tab.page.get_by_label("Iteration under the cursor")
+    assert slider.input_value() in [str(tab.iteration(label)) for label in ("prox-qn", "prox-gd")]
+    assert tab.query()["break"] == "working_set < 30 or iteration >= 4"
+    tab.enter("condition", "", role="combobox")
+    tab.wait_until(lambda: not tab.query().get("break"), "the address without the condition")
+    tab.button("Resume").click()
+    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end", 60)

@@ -1,0 +1,52 @@
+"""A bundle run in a real browser: its model grows with the cursor, and a click on the weights moves it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+COLUMNS = """([name, glyph]) => {
+  const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name) && Bokeh.index.find_one(m))
+  return figures.flatMap((figure) => figure.renderers)
+    .filter((r) => r.glyph?.type === glyph && r.data_source.data.f?.length)
+    .map((r) => [r.glyph.line_color.value, r.data_source.data.f])
+    .map(([color, f]) => [color, Array.from(f, (value) => Number.isFinite(value) ? value : null)])
+}"""
+PLACE = """(name) => {
+  const figure = [...Bokeh.documents[0]._all_models.values()].find((m) =>
+    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name))
+  const view = figure && Bokeh.index.find_one(figure)
+  view.el.scrollIntoView({block: "center"})
+  const {x, y} = view.el.getBoundingClientRect(), {left, top, width, height} = view.frame.bbox
+  const {start, end} = figure.x_range
+  return {x: x + left, y: y + top, width, height, start, end}
+}"""
+#: Colours of the function and of its model.
+FUNCTION, MODEL = "#0072B2", "#D55E00"
+
+
+def test_the_model_grows_below_the_function_with_the_cursor(visit):
+    tab = visit(story="bundle", speed="full")
+    tab.button("Run").click()
+    tab.wait_until(lambda: set(tab.states()) == {"finished"}, "both runs", 60)
+
+    def models() -> list[np.ndarray]:
+        """The model of each section in sight, that of the playground and that of the tab."""
+        lines = tab.page.evaluate(COLUMNS, ["cut-section", "Line"])
+        return [np.array(f, dtype=float) for color, f in lines if color == MODEL]
+
+    tab.wait_until(lambda: len(models()) == 2, "two sections")
+    final = models()
+    lines = tab.page.evaluate(COLUMNS, ["cut-section", "Line"])
+    function = next(np.array(f, dtype=float) for color, f in lines if color == FUNCTION)
+    np.testing.assert_allclose(*final)
+    assert (final[0] <= function + 1e-6).all()
+    tab.page.keyboard.press("Home")
+    tab.wait_until(lambda: models()[0].min() < final[0].min() - 1.0, "the model of one cut")
+    assert (models()[0] <= final[0] + 1e-9).all()
+
+    place = tab.page.evaluate(PLACE, "cut-weights")
+    share = (4 - place["start"]) / (place["end"] - place["start"])
+    tab.page.mouse.click(place["x"] + share * place["width"], place["y"] + 0.5 * place["height"])
+    tab.page.get_by_text("at iteration 4: 5 cuts").wait_for()
+    assert models()[0].min() > -2.0

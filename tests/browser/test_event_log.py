@@ -1,0 +1,36 @@
+"""In the browser: events are gone through by clicks, and the summary is copied."""
+
+from __future__ import annotations
+
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "lam": "0.005", "tol": "1e-8"}
+
+
+def test_a_click_on_an_event_puts_the_cursor_there(visit):
+    tab = visit(**SMALL, tab="events")
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end", 60)
+    lines = tab.page.locator(".events button")
+    tab.wait_until(lambda: lines.count() > 2, "the events")
+    line = lines.filter(has_text="epoch 1 begins")
+    line.click()
+    slider = tab.page.get_by_label("Iteration under the cursor")
+    iteration = line.get_attribute("data-iteration")
+    tab.wait_until(lambda: slider.input_value() == iteration, "the cursor")
+    tab.wait_until(lambda: line.get_attribute("aria-current") == "true", "the mark")
+
+
+def test_the_summary_is_copied_as_text(visit):
+    tab = visit(**SMALL, tab="summary")
+    tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end", 60)
+    tab.wait_until(lambda: tab.page.locator("td", has_text="converged").count() == 2, "the table")
+    copied = tab.page.get_by_role("button", name="Copied")
+    for name, start in (("Markdown", "| run |"), ("LaTeX", r"\begin{tabular}"), ("CSV", "run,status,")):
+        tab.page.get_by_role("button", name=f"Copy as {name}").click()
+        tab.wait_until(lambda: copied.count() == 1, f"{name} to be copied")
+        text = tab.page.evaluate("navigator.clipboard.readText()")
+        tab.wait_until(lambda: copied.count() == 0, "the button's own name")
+        assert text.startswith(start)
+        assert "prox-qn" in text
+        assert "owl-qn" in text

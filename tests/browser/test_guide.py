@@ -1,0 +1,72 @@
+"""A guided story, from first to last step, as a visitor sees it."""
+
+from __future__ import annotations
+
+from app.stories import stories
+
+STORY = stories()["kink"]
+
+RING = """() => {
+  const deep = (root) => [...root.querySelectorAll("*")].flatMap((el) =>
+    [...(el.matches(".pointed") ? [el] : []), ...(el.shadowRoot ? deep(el.shadowRoot) : [])])
+  return deep(document).map((el) => {
+    const {top, bottom, width} = el.getBoundingClientRect()
+    return {top, bottom, width, ring: getComputedStyle(el).outlineStyle}
+  })
+}"""
+
+
+def test_a_guided_story_is_gone_through_with_next_and_left_with_end(visit):
+    tab = visit(story=STORY.id)
+    page, card = tab.page, tab.page.get_by_role("region", name="Story")
+    assert card.get_by_text(STORY.look_for[0]).is_visible(), "open at first"
+    tab.button("Guide me through it").click()
+    steps = page.get_by_role("group", name="Guided story")
+    for k, step in enumerate(STORY.steps):
+        steps.get_by_text(f"Step {k + 1} of {len(STORY.steps)}").wait_for()
+        assert steps.get_by_text(step.text).is_visible()
+        note = steps.locator(".note")
+        tab.wait_until(lambda note=note: note.text_content() == "", f"step {k + 1}: its iterate", 60)
+        tab.wait_until(lambda: len(page.evaluate(RING)) == 1, f"step {k + 1}: one ring")
+
+        def seen() -> bool:
+            (ring,) = page.evaluate(RING)
+            return (
+                ring["ring"] == "solid" and ring["width"] > 100 and ring["bottom"] > 0 and ring["top"] < 850
+            )
+
+        tab.wait_until(seen, f"step {k + 1}: the ring in sight")
+        assert tab.button("Back").is_enabled() == (k > 0)
+        if k + 1 < len(STORY.steps):
+            tab.button("Next").click()
+    assert tab.button("Next").is_disabled()
+    tab.button("Back").click()
+    steps.get_by_text(f"Step {len(STORY.steps) - 1} of").wait_for()
+    page.get_by_role("tab", name="Steps", exact=True).click()  # anything may be clicked meanwhile
+    tab.button("End").click()
+    steps.wait_for(state="hidden")
+    tab.wait_until(lambda: page.evaluate(RING) == [], "no ring")
+    assert card.get_by_text(STORY.look_for[0]).is_visible()
+
+
+def test_bullets_fold_away_and_stay_folded_when_another_story_comes(visit):
+    tab = visit()
+    page, summary = tab.page, tab.page.get_by_text("What to look for")
+    first, second = (stories()[id] for id in ("shrinking", "memory"))
+    assert page.get_by_text(first.look_for[0]).is_visible()
+    summary.click()
+    assert not page.get_by_text(first.look_for[0]).is_visible()
+    tab.choose("Story", second.name)
+    tab.wait_until(lambda: tab.query().get("story") == second.id, "the other story")
+    assert not page.get_by_text(second.look_for[0]).is_visible()
+    assert summary.is_visible()
+
+
+def test_settings_that_leave_the_story_are_told_and_one_click_goes_back(visit):
+    tab = visit()
+    assert not tab.button("back to its settings").is_visible()
+    tab.enter("λ", "7")
+    tab.button("back to its settings").click()
+    lam = tab.page.get_by_role("textbox", name="λ", exact=True)
+    tab.wait_until(lambda: lam.input_value() == "5", "the story's λ")
+    tab.wait_until(lambda: not tab.button("back to its settings").is_visible(), "nothing is changed")

@@ -1,0 +1,137 @@
+"""The page is laid out once a frame, for what is seen: Bokeh's way to do so is the one that is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app import theme
+from app.views import TABS
+from tests.browser.conftest import Visit
+
+COUNT = """() => {
+  const root = Bokeh.index.roots[0], plots = []
+  const visit = (view) => { if (view.canvas_view) { plots.push(view) } view.child_views?.forEach(visit) }
+  visit(root)
+  const count = (object, name, key) => {
+    const own = object[name]
+    object[name] = function (...args) { counts[key] += 1; return own.apply(this, args) }
+  }
+  window.counts = {layouts: 0, hidden: 0, plots: plots.length, written: 0}
+  count(root, "after_layout", "layouts")
+  for (const plot of plots.filter((plot) => !plot.is_displayed)) { count(plot, "after_layout", "hidden") }
+  new MutationObserver((changes) => { counts.written += changes.length }).observe(
+    plots.find((plot) => plot.is_displayed).shadow_el, {childList: true, characterData: true, subtree: true})
+}"""
+CHANGE = """(times) => new Promise((done) => {
+  for (let k = 0; k < times; k++) { Bokeh.index.roots[0].invalidate_layout() }
+  const told = {...counts}
+  requestAnimationFrame(() => requestAnimationFrame(() => done([told, {...counts}])))
+})"""
+WIDTHS = """() => {
+  const plots = []
+  const visit = (view) => {
+    if (view.canvas_view && view.el.offsetParent !== null) { plots.push(view) }
+    view.child_views?.forEach(visit)
+  }
+  visit(Bokeh.index.roots[0])
+  return plots.map((plot) =>
+    [plot.bbox.width, plot.el.getBoundingClientRect().width, plot.canvas_view.bbox.width])
+}"""
+
+#: Paints all plots that are seen; how often the browser was asked for styles, and sizes of type in them.
+PAINT = """() => {
+  const plots = []
+  const visit = (view) => {
+    if (view.canvas_view && view.is_displayed) { plots.push(view) }
+    view.child_views?.forEach(visit)
+  }
+  visit(Bokeh.index.roots[0])
+  const own = window.getComputedStyle
+  let styles = 0
+  window.getComputedStyle = (...args) => { styles += 1; return own(...args) }
+  try {
+    for (const plot of plots) { plot.paint() }
+  } finally {
+    window.getComputedStyle = own
+  }
+  return {
+    plots: plots.length,
+    styles,
+    sizes: plots.map((plot) => plot.base_font_size),
+    seen: plots.map((plot) => parseFloat(getComputedStyle(plot.el).fontSize)),
+  }
+}"""
+
+
+def at_rest_with_two_tabs_opened(visit: Callable[..., Visit]) -> Visit:
+    tab = visit()
+    tab.button("Run").click()
+    for id in ("memory", "rate"):
+        tab.page.get_by_role("tab", name=TABS[id].title, exact=True).click()
+        tab.wait_until(lambda id=id: tab.query().get("tab") == id, id)
+    tab.wait_until(lambda: tab.points("convergence") > 3, "points", 60)
+    tab.button("Stop").click()
+    tab.wait_until(lambda: not {"running", "compiling", "queued"} & set(tab.states()), "rest")
+    tab.page.wait_for_timeout(500)
+    return tab
+
+
+def test_many_changes_in_a_frame_are_one_layout_without_what_is_hidden(visit):
+    tab = at_rest_with_two_tabs_opened(visit)
+    tab.page.evaluate(COUNT)
+    before, after = tab.page.evaluate(CHANGE, 20)
+    assert before["layouts"] == 0, "not at once"
+    assert 1 <= after["layouts"] <= 2
+    assert after["plots"] > 2
+    assert after["hidden"] == 0
+    assert after["written"] == 0, "a style sheet that stays the same is not written"
+
+
+def test_what_was_hidden_while_the_page_changed_its_width_fits_when_it_is_shown(visit):
+    tab = at_rest_with_two_tabs_opened(visit)
+    tab.page.set_viewport_size({"width": 1000, "height": 900})
+    tab.page.get_by_role("tab", name=TABS["memory"].title, exact=True).click()
+    tab.wait_until(lambda: len(tab.page.evaluate(WIDTHS)) > 2, "the figures of the tab")
+    tab.page.wait_for_timeout(300)
+    for laid_out, seen, drawn in tab.page.evaluate(WIDTHS):
+        assert abs(laid_out - seen) <= 1
+        assert abs(drawn - seen) <= 1
+
+
+def test_no_style_sheet_of_the_project_sets_what_bokeh_is_kept_from_asking_for():
+    sheets = [path.read_text() for path in theme.ASSETS.glob("*.css")]
+    assert len(sheets) > 5
+    assert not any("--bk-" in sheet for sheet in sheets)
+
+
+def test_a_painted_plot_asks_for_no_styles(visit):
+    tab = at_rest_with_two_tabs_opened(visit)
+    asked = tab.page.evaluate(PAINT)
+    assert asked["plots"] >= 2
+    assert asked["styles"] == 0
+    assert asked["sizes"] == asked["seen"]
+    tab.button("Larger type, for a projector").click()
+    tab.wait_until(lambda: tab.page.evaluate(PAINT)["seen"][0] > asked["seen"][0], "larger type")
+    larger = tab.page.evaluate(PAINT)
+    assert larger["sizes"] == larger["seen"]
+
+
+def test_a_click_on_a_run_is_answered_by_its_row_and_then_by_all_views_in_one_message(visit):
+    tab = visit(data="breast-cancer", loss="logistic", solvers="prox-qn;owl-qn", tab="memory")
+    received = []
+    tab.page.on(
+        "websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(str(frame)))
+    )
+    tab.page.reload()
+    tab.wait_until(lambda: tab.button("Run").is_enabled(), "Run to be possible")
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end of both runs", 120)
+    tab.page.wait_for_timeout(1000)
+    received.clear()
+    tab.page.locator('.row.run[data-label="owl-qn"] .label').click()
+    tab.wait_until(lambda: tab.page.locator('.row.run.chosen[data-label="owl-qn"]').count() == 1, "its row")
+    tab.page.wait_for_timeout(500)
+    changes = [frame for frame in received if '"events"' in frame]
+    assert len(changes) == 2, f"{len(changes)} messages"
+    assert '"attr":"rows"' in changes[0]
+    assert "ColumnDataChanged" not in changes[0]

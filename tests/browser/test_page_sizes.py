@@ -1,0 +1,196 @@
+"""What is seen without scrolling, at four sizes of the window: boxes of what stands on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.conftest import Visit
+
+#: The default story, ended after seconds; the tabs that are looked at, and a problem for that of bundles.
+DEFAULT = {"max_seconds": "2", "speed": "full"}
+TABS = ("Shrinking", "Memory", "Line search", "Trajectories", "Summary")
+BUNDLE = {
+    "data": "breast-cancer",
+    "loss": "binary-hinge",
+    "penalty": "l2",
+    "lam": "0.01",
+    "solvers": "bmrm;ls-bmrm",
+    "max_seconds": "2",
+    "tab": "bundle",
+}
+#: Least height of the frame of axes that shows something, in pixels.
+FRAME = 36
+
+BOXES = """() => {
+  const plots = [], deep = (root, selector) => [...root.querySelectorAll("*")].flatMap((el) =>
+    [...(el.matches(selector) ? [el] : []), ...(el.shadowRoot ? deep(el.shadowRoot, selector) : [])])
+  const box = (el) => {
+    const {left, top, right, bottom} = el.getBoundingClientRect()
+    return {left, top, right, bottom}
+  }
+  const visit = (view) => {
+    if (view.canvas_view && view.el.offsetParent !== null) {
+      const {width, height} = view.frame.bbox
+      const {filename} = view.model.toolbar.tools.find((t) => t.filename)
+      plots.push({name: filename, ...box(view.el), width, height})
+    }
+    view.child_views?.forEach(visit)
+  }
+  visit(Bokeh.index.roots[0])
+  const [content] = deep(document, ".main-content"), [foot] = deep(document, ".foot")
+  return {
+    plots, foot: box(foot), header: box(deep(document, ".MuiAppBar-root")[0]),
+    rows: deep(document, ".row.run").map(box), run: box(deep(document, ".MuiButton-contained")[0]),
+    tables: deep(document, "table").filter((el) => el.offsetParent !== null).map(box),
+    overflow: content.scrollHeight - content.clientHeight, across: content.scrollWidth - content.clientWidth,
+    wide: document.documentElement.scrollWidth,
+  }
+}"""
+
+TO_THE_END = """() => {
+  const deep = (root) => {
+    for (const el of root.querySelectorAll("*")) {
+      if (el.matches(".main-content")) { el.scrollTop = el.scrollHeight }
+      if (el.shadowRoot) { deep(el.shadowRoot) }
+    }
+  }
+  deep(document)
+}"""
+
+
+def boxes(tab: Visit) -> dict:
+    """Where everything is, once it stays there."""
+    found = [tab.page.evaluate(BOXES)]
+
+    def still() -> bool:
+        tab.page.wait_for_timeout(300)
+        found.append(tab.page.evaluate(BOXES))
+        return found[-1] == found[-2] and all(plot["width"] > 0 for plot in found[-1]["plots"])
+
+    tab.wait_until(still, "a page at rest")
+    return found[-1]
+
+
+def ended(tab: Visit) -> Visit:
+    tab.button("Run").click()
+    alive = {"running", "ready", "compiling", "loading", "queued", "paused"}
+    tab.wait_until(lambda: tab.states() and not alive & set(tab.states()), "the end of the runs", 120)
+    return tab
+
+
+def open_tab(tab: Visit, name: str) -> dict:
+    tab.page.get_by_role("tab", name=name, exact=True).click()
+    standing = 2
+    if name == "Summary":
+        tab.page.get_by_role("columnheader", name="CPU to a gap of 0.0001").wait_for()
+    else:
+        tab.wait_until(lambda: len(tab.page.evaluate(BOXES)["plots"]) > standing, f"the figures of {name}")
+    return boxes(tab)
+
+
+def apart(found: dict) -> None:
+    """Check that nothing lies on anything else, and that figures have axes with room between them."""
+    plots = found["plots"]
+    for plot in plots:
+        assert plot["width"] > 80, plot
+        assert plot["height"] > FRAME, plot
+    for k, one in enumerate(plots):
+        for other in plots[k + 1 :]:
+            assert not overlap(one, other), (one, other)
+
+
+def overlap(a: dict, b: dict) -> bool:
+    """Tell whether two boxes have more than a border in common."""
+    across = min(a["right"], b["right"]) - max(a["left"], b["left"])
+    up = min(a["bottom"], b["bottom"]) - max(a["top"], b["top"])
+    return across > 1 and up > 1
+
+
+def in_sight(found: dict) -> None:
+    """Check that everything is between the header and the cursor bar, without scrolling."""
+    top, bottom = found["header"]["bottom"], found["foot"]["top"]
+    for part in (found["run"], *found["rows"], *found["plots"], *found["tables"]):
+        assert part["top"] >= top - 1, part
+        assert part["bottom"] <= bottom + 1, part
+    assert found["overflow"] <= 1
+
+
+def not_cut(found: dict, width: int) -> None:
+    assert found["across"] <= 0
+    assert found["wide"] <= width
+    for plot in found["plots"]:
+        assert plot["left"] >= 0, plot
+        assert plot["right"] <= width, plot
+
+
+@pytest.fixture
+def told(visit: Callable[..., Visit]) -> Callable[[int, int], Visit]:
+    """The default story, run to its end, in a window of a size."""
+    return lambda width, height, **query: ended(visit(width=width, height=height, **(DEFAULT | query)))
+
+
+def test_at_1440_by_900_controls_rows_both_plots_and_the_view_of_each_tab_are_seen_together(told):
+    tab = told(1440, 900)
+    rows = [row["bottom"] - row["top"] for row in tab.page.evaluate(BOXES)["rows"]]
+    assert len(rows) == 3
+    assert max(rows) <= 25
+    for name in TABS:
+        found = open_tab(tab, name)
+        in_sight(found)
+        apart(found)
+        not_cut(found, 1440)
+
+
+def test_at_1920_by_1080_the_view_of_the_tab_is_large(told):
+    tab = told(1920, 1080)
+    for name in TABS[:-1]:
+        found = open_tab(tab, name)
+        in_sight(found)
+        apart(found)
+        standing, view = found["plots"][:2], found["plots"][2:]
+        assert max(plot["bottom"] for plot in view) - max(plot["bottom"] for plot in standing) > 500
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (720, 450)])
+def test_in_a_small_window_and_at_twice_the_size_everything_can_be_scrolled_to(told, width, height):
+    tab = told(width, height)
+    for name in TABS:
+        found = open_tab(tab, name)
+        apart(found)
+        not_cut(found, width)
+        if width == 1024:
+            top, bottom = found["header"]["bottom"], found["foot"]["top"]
+            for plot in found["plots"][:2]:
+                assert top <= plot["top"] < plot["bottom"] <= bottom, "both plots are seen"
+    tab.page.evaluate(TO_THE_END)
+    found = boxes(tab)
+    last = (found["tables"] or found["plots"])[-1]
+    assert last["bottom"] <= found["foot"]["top"] + 1, "the end of the page is above the cursor bar"
+    if height > 600:
+        assert found["rows"][0]["top"] >= found["header"]["bottom"] - 1, "the rows stay"
+
+
+@pytest.mark.parametrize("query", [BUNDLE, *({"story": id, "speed": "full"} for id in ("kink", "bundle"))])
+def test_the_bundle_and_the_playground_are_seen_whole_as_well(visit, query):
+    tab = ended(visit(**query))
+    tab.wait_until(lambda: len(tab.page.evaluate(BOXES)["plots"]) > 4, "the figures")
+    found = boxes(tab)
+    in_sight(found)
+    apart(found)
+    not_cut(found, 1440)
+
+
+def test_nothing_moves_while_points_come(visit):
+    tab = visit(tab="memory", **DEFAULT | {"max_seconds": "60", "speed": "30 a second"})
+    tab.button("Run").click()
+    tab.wait_until(lambda: len(tab.page.evaluate(BOXES)["plots"]) > 4, "the figures of the memory", 60)
+    before = boxes(tab)
+    seen = tab.points("convergence")
+    tab.wait_until(lambda: tab.points("convergence") > seen + 20, "more points")
+    after = tab.page.evaluate(BOXES)
+    names = {plot["name"]: plot["top"] for plot in before["plots"]}
+    assert {plot["name"]: plot["top"] for plot in after["plots"] if plot["name"] in names} == names
+    assert after["rows"] == before["rows"]
+    tab.button("Stop").click()

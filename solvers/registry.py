@@ -47,7 +47,7 @@ from .problems.names import Names
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
 from .problems.room import check_room
-from .problems.sharded import split
+from .problems.sharded import OFFERED, split
 from .runs.branch import Origin
 from .runs.trace import Trace
 
@@ -188,15 +188,17 @@ def why_not_loss(loss: str, kind: str) -> str | None:
     return None if kind in kinds else f"needs {' or '.join(kinds)} labels, and these are {kind}"
 
 
-def why_not_solver(solver: str, loss: str, penalty: str) -> str | None:
-    """Say why a solver cannot take this loss and penalty; None if it can."""
-    offered = lookup(LOSSES, "loss", loss).traits | lookup(PENALTIES, "penalty", penalty).traits
+def why_not_solver(solver: str, loss: str, penalty: str, *, sharded: bool = False) -> str | None:
+    """Say why a solver cannot take this loss and penalty; None if it can. Of a ``sharded`` loss it sees
+    less."""
+    seen = lookup(LOSSES, "loss", loss).traits
+    offered = (seen & OFFERED if sharded else seen) | lookup(PENALTIES, "penalty", penalty).traits
     return why_not(lookup(SOLVERS, "solver", solver).needs, offered)
 
 
-def compatible(loss: str, penalty: str) -> list[str]:
+def compatible(loss: str, penalty: str, *, sharded: bool = False) -> list[str]:
     """List the ids of the solvers that accept this loss and penalty."""
-    return [id for id in SOLVERS if why_not_solver(id, loss, penalty) is None]
+    return [id for id in SOLVERS if why_not_solver(id, loss, penalty, sharded=sharded) is None]
 
 
 def why_not_here(solver: str, problem: Problem) -> str | None:

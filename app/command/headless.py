@@ -163,36 +163,41 @@ def follow_all(
 
 
 def load(task: Task, progress: Progress) -> datasets.Dataset:
-    """Load the task's data. ValueError if that is not possible."""
+    """Load the task's data. ValueError if that is not possible, or one of the solvers does not take the
+    losses and penalties on them: that is known before a problem is made, or a worker asked for shards."""
     datasets.describe(task.dataset).parse(task.options)  # before they become keywords of load
     with progress.working(f"loading {task.dataset}") as show:
-        return datasets.load(task.dataset, seed=task.seed, progress=show, **task.options)
+        data = datasets.load(task.dataset, seed=task.seed, progress=show, **task.options)
+    for keywords in task.problems:
+        loss = solvers.make_loss(data, keywords.get("loss"), keywords.get("loss_params", {})).id
+        for _, solver in task.entrants:
+            _check(solver, loss, keywords.get("penalty") or data.penalty, sharded=task.shards is not None)
+    return data
+
+
+def _check(solver: solvers.Solver, loss: str, penalty: str, *, sharded: bool) -> None:
+    reason = solvers.why_not_solver(solver.id, loss, penalty, sharded=sharded)
+    if reason is not None:
+        fitting = solvers.compatible(loss, penalty, sharded=sharded)
+        advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
+        given = f"{loss} with penalty {penalty}" + (" on shards" if sharded else "")
+        raise ValueError(f"solver {solver.id} {reason}, unlike {given}: {advice}")
 
 
 def problems(
     task: Task, data: datasets.Dataset, progress: Progress, crew: solvers.Crew | None = None
 ) -> list[solvers.Problem]:
-    """Make the task's problems, on the same data. ValueError if they are not possible, or one of the
-    solvers does not take them all."""
+    """Make the task's problems, on the same data. ValueError if they are not possible, or too large for one
+    of the solvers."""
     with progress.working("preparing the problem"):
         made = [solvers.make_problem(data, crew=crew, **keywords) for keywords in task.problems]
     for problem in made:
         for _, solver in task.entrants:
-            _check(solver, problem)
+            if reason := solver.refuses(problem):
+                raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
             if task.limits.get("tol") is not None and (reason := solvers.why_no_tol(problem, solver.knows)):
                 raise ValueError(f"--tol {task.limits['tol']:g} {reason}")
     return made
-
-
-def _check(solver: solvers.Solver, problem: solvers.Problem) -> None:
-    if reason := solvers.why_not_here(solver.id, problem):
-        fitting = solvers.fitting(problem)
-        advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
-        where = "" if problem.loss.traits == problem.loss.declared.traits else " on shards"
-        given = f"{problem.loss.id} with penalty {problem.penalty.id}{where}"
-        raise ValueError(f"solver {solver.id} {reason}, unlike {given}: {advice}")
-    if reason := solver.refuses(problem):
-        raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
 
 
 def find_reference(

@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import solvers
 from solvers.problems.shard import check_count
 
 from ..sweep.cluster import Place, why_not
@@ -33,7 +32,6 @@ class Shards:
         what is not possible."""
         (problem,) = task.problems
         check_count(self.count, data.n_samples)
-        solvers.make_loss(data, problem.get("loss"), problem.get("loss_params", {}))
         recipe = {
             **{"dataset": task.dataset, "options": task.options, "seed": task.seed},
             **{"loss": problem.get("loss"), "loss_params": problem.get("loss_params", {})},

@@ -40,8 +40,11 @@ def test_what_cannot_be_is_told_in_a_sentence(command, arguments, said):
     assert done.err.strip().count("\n") == 0
 
 
-def test_a_solver_that_looks_at_single_rows_is_refused(command):
+def test_a_solver_that_looks_at_single_rows_is_refused_before_a_worker_is_asked(command, monkeypatch):
+    asked = []
+    monkeypatch.setattr("app.command.shards.hired", lambda *call: asked.append(call))
     done = command("run", "breast-cancer", "--solver", "sgd-l1", "--shards", "1")
+    assert asked == []
     assert done.status == 2
     assert (
         "solver sgd-l1 needs a loss whose instances can be taken one at a time, unlike logistic with penalty "

@@ -227,6 +227,15 @@ def test_solvers_that_look_at_single_rows_are_refused_in_a_sentence():
         assert declare.why_not(solvers.SOLVERS[id].needs, offered) is None, id
 
 
+@pytest.mark.parametrize("loss", PROBLEMS)
+def test_what_solvers_lack_on_shards_is_known_before_there_are_any(loss):
+    problem, _ = made(loss, 2)
+    lacked = {id: solvers.why_not_here(id, problem) for id in solvers.SOLVERS}
+    names = loss, problem.penalty.id
+    assert {id: solvers.why_not_solver(id, *names, sharded=True) for id in solvers.SOLVERS} == lacked
+    assert solvers.compatible(*names, sharded=True) == [id for id, reason in lacked.items() if not reason]
+
+
 def test_a_number_of_shards_that_cannot_be_is_refused():
     data = datasets.load("breast-cancer")
     with pytest.raises(ValueError, match="give from 1 to that many"):

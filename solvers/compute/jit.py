@@ -39,6 +39,10 @@ dispatcher.FunctionCache = checked_cache
 #: algorithms compare such values; Python's ZeroDivisionError would end a run instead).
 kernel = numba.njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)
 
+#: Decorator of a part of a kernel: compiled inside it alone, where a kernel would be compiled by itself and
+#: once more inside each that calls it. It cannot leave out what is for arguments that are not None.
+inlined = numba.njit(nogil=True, error_model="numpy", inline="always")
+
 
 class CompileClock(event.Listener):
     """Wall and CPU seconds that each thread has spent in Numba's compiler."""

@@ -133,7 +133,9 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
             tried[trial, 2] = start + sigma * t * promised
             if trial + 1 > longest[0, 0]:
                 longest[0, 0], longest[0, 1], longest[0, 2] = trial + 1, start, j
-                longest[1 : trial + 2] = tried[: trial + 1]
+                for k in range(trial + 1):
+                    for c in range(3):
+                        longest[k + 1, c] = tried[k, c]
             if change <= sigma * t * promised + rounding:  # eq. (7)
                 for c in range(m):
                     w[c] = V[c]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compute.jit import kernel
+from ..compute.jit import inlined, kernel
 from ..declare import Trait, param
 from ..problems.losses.samples import residual_of
 from ..problems.optimality import Knows
@@ -149,24 +149,25 @@ class Settled(NamedTuple):
 @kernel
 def settle_row(W, j, t, eta0, length, settled):
     """Take the proximal steps that row j still owes, up to step t; ``length`` is the sum of all lengths."""
-    w, (l1, l2, sup, ridge) = W[j], settled.strengths
-    if ridge == 0.0 and (l1 == 0.0 or l2 == 0.0):
-        step = length - settled.length[j]
-        row_prox(w, step * l1, step * l2, step * sup)
-        return
-    for s in range(settled.steps[j] + 1, t + 1):
-        if not np.any(w != 0.0):
+    w, (l1, l2, _, ridge) = W[j], settled.strengths
+    at_once = ridge == 0.0 and (l1 == 0.0 or l2 == 0.0)  # proximal steps of one norm add up
+    for s in range(t if at_once else settled.steps[j] + 1, t + 1):
+        zero = True
+        for c in range(w.size):
+            zero = zero and w[c] == 0.0
+        if zero:
             break
-        proximal_step(w, eta0 / np.sqrt(s), settled.strengths)
+        proximal_step(w, length - settled.length[j] if at_once else eta0 / np.sqrt(s), settled.strengths)
 
 
-@kernel
+@inlined
 def proximal_step(w, step, strengths):
     """Replace a row w by the prox of the whole penalty, ridge included."""
     l1, l2, sup, ridge = strengths
     row_prox(w, step * l1, step * l2, step * sup)
     if ridge > 0.0:
-        w /= 1.0 + step * ridge
+        for c in range(w.size):
+            w[c] /= 1.0 + step * ridge
 
 
 @kernel
@@ -185,7 +186,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
         n = 0
         for row in range(lo, hi):
             for p in range(starts[row], starts[row + 1]):
-                j, x = features[p], values[p] if values.size else 1.0
+                j, x = np.int64(features[p]), values[p] if values.size else 1.0
                 if place[j] < 0:
                     place[j], mine[n] = n, j
                     n += 1
@@ -201,14 +202,13 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
                 j, x = features[p], values[p] if values.size else 1.0
                 for c in range(m):
                     W[j, c] -= eta * x * G[row - lo, c]
-        for q in range(n):
-            j = mine[q]
-            proximal_step(W[j], eta, settled.strengths)
-            settled.steps[j], settled.length[j], place[j] = t, length, -1
         for c in range(tail.size):
             tail[c] -= eta * G_tail[c]
-        for k in range(transitions.shape[0]):
-            proximal_step(transitions[k], eta, settled.strengths)
+        for q in range(n + transitions.shape[0]):
+            proximal_step(W[mine[q]] if q < n else transitions[q - n], eta, settled.strengths)
+        for q in range(n):
+            j = mine[q]
+            settled.steps[j], settled.length[j], place[j] = t, length, -1
         touched += 2 * (starts[hi] - starts[lo])
     return length, touched
 

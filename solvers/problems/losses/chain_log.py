@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...compute.jit import kernel
+from ...compute.jit import inlined, kernel
 
 #: Label pairs that one kernel call visits, some 20 ms.
 CHUNK = 2_000_000
@@ -96,11 +96,11 @@ def log_forward_run(Z, into, alpha, lo, hi):
     return shifts
 
 
-@kernel
+@inlined
 def log_forward(Z, transitions, alpha):
     """Write all forward messages to alpha; return log Z(x)."""
     n, m = Z.shape
-    log_z = log_forward_run(Z, transitions.T.copy(), alpha, 0, n)
+    log_z = log_forward_run(Z, np.ascontiguousarray(transitions.T), alpha, 0, n)
     total = 0.0
     for c in range(m):
         total += np.exp(alpha[n - 1, c])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compute.jit import kernel
+from ...compute.jit import inlined
 from .chain_packed import SAFE
 
 
-@kernel
+@inlined
 def shift_rows(Z, wide, E, tops, spread):
     """Write row maxima of Z to ``tops``, Z minus them to E (padded with -inf), and which rows spread beyond
     SAFE (all if ``wide``) to ``spread``."""
@@ -24,7 +24,7 @@ def shift_rows(Z, wide, E, tops, spread):
             E[i, c] = -np.inf
 
 
-@kernel
+@inlined
 def _sum(a):
     """Sum padded columns, in four parts that do not wait for each other."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -36,7 +36,7 @@ def _sum(a):
     return (s0 + s1) + (s2 + s3)
 
 
-@kernel
+@inlined
 def _dot(a, b):
     """Return aᵀb over padded columns, in four parts that do not wait for each other."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -48,7 +48,7 @@ def _dot(a, b):
     return (s0 + s1) + (s2 + s3)
 
 
-@kernel
+@inlined
 def _advance(a, E, out):
     """Write Σ_k a[k] E[k] to ``out``, over padded columns; four rows at a time keep the sums in registers."""
     m = E.shape[0]
@@ -66,7 +66,7 @@ def _advance(a, E, out):
         k += 1
 
 
-@kernel
+@inlined
 def marginals(Z, E, tops, transitions, forth, back, top, y, alpha, beta, G):
     """Write node marginals minus the truth (Zhong et al. 2014, eq. (20)) to G; return log Z(x) - score(y).
 

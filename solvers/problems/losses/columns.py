@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compute.jit import kernel
+from ...compute.jit import inlined, kernel
 from .rows import MULTICLASS_HINGE, MULTITASK_HINGE, row_derivatives, row_loss, squared_hinge
 
 
@@ -88,7 +88,7 @@ def column_move(data, Z, j, change, work):
     return loss
 
 
-@kernel
+@inlined
 def _multiclass_derivatives(data, Z, j, G, H, work):
     """Compute eq. (5) and eq. (6) of Blondel et al. 2013 by their Algorithm 3, with sums P_kc = Σ x 2
     max(A_ic, 0) and Q_kc = Σ x² 2 [A_ic > 0] over samples i of class k: G_c = Σ_k≠c (P_kc - P_ck) and H_c =
@@ -131,7 +131,7 @@ def _multiclass_derivatives(data, Z, j, G, H, work):
     return _sum(losses) - column_entries(data.starts, j)
 
 
-@kernel
+@inlined
 def _multiclass_move(data, Z, j, change, work):
     m = Z.shape[1]
     losses = work[2 * m]
@@ -149,7 +149,7 @@ def _multiclass_move(data, Z, j, change, work):
     return _sum(losses) - column_entries(data.starts, j)
 
 
-@kernel
+@inlined
 def _multitask_derivatives(data, Z, j, G, H, work):
     """Compute eq. (13) of Blondel et al. 2013, and the second derivatives, of the multitask hinge."""
     m = Z.shape[1]
@@ -170,7 +170,7 @@ def _multitask_derivatives(data, Z, j, G, H, work):
     return _sum(losses)
 
 
-@kernel
+@inlined
 def _multitask_move(data, Z, j, change, work):
     m = Z.shape[1]
     losses = work[2 * m]
@@ -187,7 +187,7 @@ def _multitask_move(data, Z, j, change, work):
     return _sum(losses)
 
 
-@kernel
+@inlined
 def _sum(v):
     total = 0.0
     for c in range(v.size):

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS = Path(__file__).parent / "browser"
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
@@ -72,6 +77,49 @@ def registries() -> Generator[None, None, None]:
         table.update(entries)
     for name in [name for name in sys.modules if name.startswith("solverscope_plugin_")]:
         del sys.modules[name]
+
+
+class ByHand(NamedTuple):
+    """A scheduler's address, its process, and that of its worker."""
+
+    address: str
+    scheduler: subprocess.Popen
+    worker: subprocess.Popen
+
+
+@pytest.fixture
+def by_hand() -> Generator[ByHand, None, None]:
+    """A scheduler that answers and one worker, as ``dask scheduler`` and ``dask worker`` start them."""
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    dask = [sys.executable, "-m", "dask"]
+    where = ["--host", "127.0.0.1", "--no-dashboard"]
+    processes = [
+        subprocess.Popen([*dask, "scheduler", "--port", str(port), *where], cwd=ROOT, **quiet),
+        subprocess.Popen([*dask, "worker", address, "--nthreads", "1", *where], cwd=ROOT, **quiet),
+    ]
+    try:
+        until = time.monotonic() + 60
+        while not _answers(port):
+            assert time.monotonic() < until, "the scheduler does not answer"
+            time.sleep(0.05)
+        yield ByHand(address, *processes)
+    finally:
+        for process in processes:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            process.wait()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.hookimpl(wrapper=True)

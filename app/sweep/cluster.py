@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
+    from tornado.ioloop import IOLoop
 
 #: Seconds to wait for a scheduler to answer, and for its first worker.
 CONNECT = 10.0
@@ -53,7 +56,7 @@ def connected(place: Place) -> Iterator[Client]:
     quiet = {"distributed": {"level": "CRITICAL"}}
     logs = {"version": 1, "incremental": False, "disable_existing_loggers": False, "loggers": quiet}
     dask.config.set({"distributed.logging": logs})
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     settings = {
         "distributed.comm.timeouts.connect": CONNECT,
@@ -66,20 +69,68 @@ def connected(place: Place) -> Iterator[Client]:
             with _client(place.scheduler) as client:
                 yield client
             return
-        workers = place.workers or os.cpu_count() or 1
         with (
-            LocalCluster(
-                n_workers=workers,
-                threads_per_worker=place.threads,
-                processes=True,
-                host=LOOPBACK,
-                dashboard_address=f"{LOOPBACK}:0",
-                scheduler_kwargs={"dashboard": False},
-                silence_logs=False,  # it would change the handlers of all loggers
-            ) as cluster,
+            _deaf_loop() as loop,
+            _own_cluster(loop, place) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):
             yield client
+
+
+@contextmanager
+def _own_cluster(loop: IOLoop, place: Place) -> Iterator[LocalCluster]:
+    """Give worker processes on this machine, as a context. They start in a thread of their own: whoever
+    interrupts that ends them once they are whole, as half-begun ones would complain."""
+    from distributed import LocalCluster
+
+    def start() -> LocalCluster:
+        return LocalCluster(
+            loop=loop,
+            n_workers=place.workers or os.cpu_count() or 1,
+            threads_per_worker=place.threads,
+            processes=True,
+            host=LOOPBACK,
+            dashboard_address=f"{LOOPBACK}:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=False,  # it would change the handlers of all loggers
+        )
+
+    with ThreadPoolExecutor(1) as threads:
+        starting = threads.submit(start)
+        try:
+            starting.result()
+        except KeyboardInterrupt:
+            starting.result().close()
+            raise
+    with starting.result() as cluster:
+        yield cluster
+
+
+@contextmanager
+def _deaf_loop() -> Iterator[IOLoop]:
+    """Give the loop of a cluster, in a thread that hears no signal to end, nor do processes that it starts.
+
+    Ctrl-C goes to all processes of a terminal: workers would die of it while a run that stops still needs
+    them. They end with their cluster, or, whatever becomes of it, with the process that has started them.
+    """
+    from distributed.utils import LoopRunner
+
+    ending = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
+    runner, masks = LoopRunner(), hasattr(signal, "pthread_sigmask")  # Windows has none
+    if masks:
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()  # the thread that starts it hears signals again
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ending)
+    try:
+        runner.start()
+    finally:
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield runner.loop
+    finally:
+        runner.stop()
 
 
 def _client(address: str) -> Client:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -49,6 +51,35 @@ def endless(out):
     return ("run", "digits", "--solver", "prox-gd", "--tol", "0", "--json", "--out", str(out))
 
 
+def iterating(process):
+    """Return once the process has printed an iterate."""
+    line = ""
+    while '"iterate"' not in line:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+
+
+def group(process):
+    """Processes of a group that are alive, by their ids."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            state, _, leader = stat.read_text().rpartition(")")[2].split()[:3]
+            if leader == str(process.pid) and state != "Z":
+                found.add(stat.parent.name)
+    return found
+
+
+@pytest.fixture
+def dask():
+    return pytest.importorskip("distributed", reason="Dask is not installed")
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="tells by /proc who is alive")
+#: Ctrl-C in a terminal goes to all of its processes, a plain kill to one.
+SENT = [pytest.param(os.killpg, signal.SIGINT, id="Ctrl-C"), pytest.param(os.kill, signal.SIGTERM, id="kill")]
+
+
 @pytest.mark.parametrize("ending", ENDING, ids=lambda s: s.name)
 def test_process_asked_to_end_leaves_whole_lines_and_its_file(start, tmp_path, ending):
     out = tmp_path / "trace.npz"
@@ -76,6 +107,76 @@ def test_path_asked_to_end_leaves_what_there_is_of_it(start, tmp_path, ending):
     _, err = process.communicate(timeout=60)
     assert (process.returncode, "Traceback" in err) == (130, False), err
     assert "stopped" in out.read_text().splitlines()[-1]
+
+
+@needs_proc
+@pytest.mark.parametrize(("send", "ending"), SENT)
+def test_run_on_shards_asked_to_end_leaves_its_file_and_no_worker(
+    start, tmp_path, dask, wait_until, send, ending
+):
+    out = tmp_path / "trace.jsonl"
+    process = start(*endless(out), "--shards", "2")
+    iterating(process)
+    assert len(group(process)) >= 3, "two workers"
+    send(process.pid, ending)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    last = json.loads(out.read_text().splitlines()[-1])
+    assert (last["type"], last["status"], last["iterations"] > 0) == ("result", "stopped", True)
+    wait_until(lambda: not group(process), 5)
+
+
+@needs_proc
+def test_shards_interrupted_while_workers_start_end_quietly(start, tmp_path, dask, wait_until):
+    out = tmp_path / "trace.jsonl"
+    process = start(*endless(out), "--shards", "2")
+    wait_until(lambda: len(group(process)) >= 3)
+    os.killpg(process.pid, signal.SIGINT)
+    said, err = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, ""), err
+    assert "Traceback" not in err
+    assert not out.exists()
+    wait_until(lambda: not group(process), 5)
+
+
+@needs_proc
+def test_sweep_interrupted_in_a_terminal_ends_quietly_and_leaves_no_worker(start, tmp_path, dask, wait_until):
+    plugin = shutil.copy(ROOT / "tests/app/sweep/slow_plugin.py", tmp_path)
+    spec, folder = tmp_path / "grid.toml", tmp_path / "results"
+    spec.write_text('data = "breast-cancer"\nsolvers = ["slow,naps=9999"]\n[limits]\nmax_iter = 9999\n')
+    process = start("sweep", str(spec), "--workers", "1", "--out", str(folder), "--plugin", plugin)
+    wait_until((tmp_path / "begun").exists)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    (record,) = map(json.loads, (folder / "cells.jsonl").read_text().splitlines())
+    assert (record["status"], record["message"]) == ("stopped", "stopped by the user")
+    wait_until(lambda: not group(process), 5)
+
+
+@pytest.mark.parametrize(("send", "ending"), SENT)
+def test_workers_of_others_stay_when_a_run_on_them_is_asked_to_end(
+    start, tmp_path, dask, by_hand, wait_until, send, ending
+):
+    out = tmp_path / "trace.jsonl"
+    with dask.Client(by_hand.address, set_as_default=False) as client:
+        client.wait_for_workers(1, timeout=60)
+        workers = list(client.nthreads())
+        process = start(*endless(out), "--shards", "1", "--scheduler", by_hand.address)
+        iterating(process)
+        send(process.pid, ending)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 130, err
+        assert "Traceback" not in err
+        assert json.loads(out.read_text().splitlines()[-1])["status"] == "stopped"
+        assert list(client.nthreads()) == workers
+        wait_until(lambda: set(client.run(_actors).values()) == {0}, 20)
+
+
+def _actors(dask_worker):
+    return len(dask_worker.state.actors)
 
 
 def test_process_asked_to_end_before_it_runs_ends_quietly(start):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -34,34 +33,6 @@ def panel(session):
     if panel._thread is not None:
         panel._thread.join(60)
         assert not panel._thread.is_alive()
-
-
-@pytest.fixture
-def by_hand():
-    """Address, scheduler and worker, as ``dask scheduler`` and ``dask worker`` start them."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
-    quiet = {
-        "cwd": ROOT,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-        "start_new_session": True,
-    }
-    dask = [sys.executable, "-m", "dask"]
-    where = ["--host", "127.0.0.1", "--no-dashboard"]
-    processes = [
-        subprocess.Popen([*dask, "scheduler", "--port", str(port), *where], **quiet),
-        subprocess.Popen([*dask, "worker", address, "--nthreads", "1", *where], **quiet),
-    ]
-    yield address, *processes
-    for process in processes:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-        process.wait()
 
 
 def test_the_page_writes_what_is_chosen_as_a_sweep():
@@ -107,7 +78,6 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
         "[limits]\nmax_iter = 9999\n"
     )
     panel.scheduler.value = address
-    wait_until(lambda: _answers(address))
     panel.run()
     long = next(watched for watched in panel.sweep.cells.values() if watched.cell.label == "long")
 
@@ -138,12 +108,6 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
     statuses = {record["label"]: record["status"] for record in panel.sweep.store.records().values()}
     assert statuses == {"quick": "stalled", "long": "stopped"}
     assert len(panel.sweep.store.trace(long.cell)) == len(run.trace)
-
-
-def _answers(address):
-    host, _, port = address.removeprefix("tcp://").partition(":")
-    with socket.socket() as probe:
-        return probe.connect_ex((host, int(port))) == 0
 
 
 def test_a_sweep_ends_with_its_session(session, panel, place, slow, monkeypatch, wait_until):

@@ -73,7 +73,7 @@ export function render({model}) {
   // Keys are the page's wherever the focus is, unless what has it needs them: text, open menus and sliders do, and
   // tabs and closed menus that were reached by keys: a choice by the pointer leaves the focus there as well. A
   // button keeps Enter alone, so that space never does two things.
-  const WRITES = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=combobox][aria-expanded=true], [role=option], [role=listbox], [role=menu], [role=menuitem]"
+  const WRITES = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=gridcell], [role=combobox][aria-expanded=true], [role=option], [role=listbox], [role=menu], [role=menuitem]"
   const CLOSED = "div[role=combobox][aria-expanded=false]:not([aria-disabled=true])"
   const OPENS = [" ", "ArrowUp", "ArrowDown"]
   const MOVES = "input[type=range], [role=slider]"

@@ -18,6 +18,8 @@ from app.menu import Menu
 from app.views.base import View, placed
 from app.views.cursor import Cursor
 from app.views.help import Help, Mark
+from app.views.sweep_cells import HeatCells
+from app.views.sweep_curves import SolverCurves
 from app.views.sweep_figures import LEAST_SECONDS, Outcome, labels_of, over_lam, problems_of, profiles
 from solvers import Trace
 
@@ -110,24 +112,41 @@ class Sweep(View):
         self.said = theme.html(margin=(0, 10), visible=False)
         self._legend = theme.html(sizing_mode="stretch_width")
         self._build_heat_map()
-        self._profile, self._profile_figure = self._curves(
-            "sweep-profile", "factor of the fastest time", "share of problems", log_x=True
+        self.grid = HeatCells(self._on_open, figure=self._heat_figure.id)
+        self.profile = SolverCurves(
+            "sweep-profile",
+            self.help["sweep-profile"],
+            missing="Once all solvers have ended on a problem, profiles are drawn here.",
+            x="factor of the fastest time",
+            y="share of problems",
+            log_x=True,
+            steps=True,
         )
-        self._times, self._times_figure = self._curves(
-            "sweep-times", LAM, "CPU time to the gap (s)", log_x=True, log_y=True
+        self.times = SolverCurves(
+            "sweep-times",
+            self.help["sweep-times"],
+            missing="No run on these data has come to the gap yet: choose a larger one above, or wait.",
+            x=LAM,
+            y="CPU time to the gap (s)",
+            log_x=True,
+            log_y=True,
         )
-        self._worth, self._worth_figure = self._curves(
-            "sweep-accuracy", "non-zero weights", "on held-out data", dots=True
+        self.times.figure.x_range.flipped = True
+        self.worth = SolverCurves(
+            "sweep-accuracy",
+            self.help["sweep-accuracy"],
+            missing="No run on these data has ended with a measure on held-out data yet.",
+            x="non-zero weights",
+            y="on held-out data",
+            thin=True,
         )
-        self._times_figure.x_range.flipped = True
-        figures = (self._heat_figure, self._profile_figure, self._times_figure, self._worth_figure)
+        self.parts = [self.profile, self.times, self.worth]
         self._head.extend([*self._controls, self.said])
         choices = pn.FlexBox(self.gap, self.data, align_items="center", margin=0)
-        self._figures = figures
-        self.panes = [theme.pane() for _ in figures]
-        heat, *others = self.panes
-        plots = theme.column(*others, kind="plots sweep")
-        self._body.extend([choices, theme.column(heat, kind="plots heat"), self._legend, plots])
+        self._heat = theme.pane()
+        heat = theme.column(self._heat, kind="plots heat")
+        plots = theme.column(*self.parts, kind="plots sweep")
+        self._body.extend([choices, self.grid, heat, self._legend, plots])
 
     def _build_heat_map(self) -> None:
         self._cells = ColumnDataSource(
@@ -169,23 +188,6 @@ class Sweep(View):
         fig.on_event(Tap, self._tapped_cell)
         self._heat_figure = fig
 
-    def _curves(
-        self, name: str, x: str, y: str, *, log_x: bool = False, log_y: bool = False, dots: bool = False
-    ) -> tuple[dict[str, ColumnDataSource], figure]:
-        """Make a figure of lines with points, one a solver."""
-        more = {"x_axis_type": "log"} if log_x else {}
-        fig = theme.plot(name, x_label=x, y_label=y, log_y=log_y, **more)
-        lines = ColumnDataSource({name: [] for name in ("xs", "ys", "color", "dash")})
-        points = ColumnDataSource({name: [] for name in ("x", "y", "color", "label")})
-        width = 1 if dots else 2
-        fig.multi_line("xs", "ys", source=lines, line_color="color", line_dash="dash", line_width=width)
-        drawn = fig.scatter("x", "y", source=points, color="color", size=7 if dots else 5)
-        tips = [("run", "@label"), (x.partition(",")[0], "@x{%.4g}"), (y, "@y{%.4g}")]
-        fig.add_tools(
-            HoverTool(renderers=[drawn], tooltips=tips, formatters={"@x": "printf", "@y": "printf"}, limit=1)
-        )
-        return {"lines": lines, "points": points}, fig
-
     def say(self, text: str) -> None:
         """Write ``text`` (HTML) above the figures."""
         if self.said.object != text:
@@ -204,24 +206,23 @@ class Sweep(View):
             chosen = self.data.value if self.data.value in data else data[0]
             self.data.param.update(options=data, value=chosen, visible=len(data) > 1)
         self._drawn.changed("data", self.data.value)
-        for pane, one in zip(self.panes, self._figures, strict=True):
-            if pane.object is None:  # a figure without data has no axes, of which browsers complain
-                pane.object = one
+        if self._heat.object is None:  # a figure without data has no axes, of which browsers complain
+            self._heat.object = self._heat_figure
         names = labels_of(outcomes)
         self._legend.object = theme.marks(
             ("━", theme.COLORS[k % len(theme.COLORS)], html.escape(name)) for k, name in enumerate(names)
         )
         self._draw_heat_map(outcomes, names)
-        steps = {name: _stairs(*curve) for name, curve in profiles(outcomes).items()}
-        self._draw_curves(self._profile, names, steps, points=False)
-        self._draw_curves(self._times, names, over_lam(outcomes, self.data.value, "seconds"))
+        self.profile.put(profiles(outcomes))
+        times = over_lam(outcomes, self.data.value, "seconds")
+        self.times.put(
+            {name: (lam, np.maximum(times, LEAST_SECONDS)) for name, (lam, times) in times.items()}
+        )
         nnz = over_lam(outcomes, self.data.value, "nnz")
         metric = over_lam(outcomes, self.data.value, "metric")
-        self._draw_curves(self._worth, names, {name: (nnz[name][1], metric[name][1]) for name in names})
-        called = next(
-            (o.metric_name for o in outcomes if o.data == self.data.value and o.metric_name), "accuracy"
-        )
-        self._worth_figure.yaxis.axis_label = f"{called} on the test part"
+        measures = (o.metric_name for o in outcomes if o.data == self.data.value and o.metric_name)
+        self.worth.label_y(f"{next(measures, 'accuracy')} on the test part")
+        self.worth.put({name: (nnz[name][1], metric[name][1]) for name in names})
 
     def _draw_heat_map(self, outcomes: Sequence[Outcome], names: list[str]) -> None:
         problems = problems_of(outcomes)[:MOST_ROWS]
@@ -250,30 +251,9 @@ class Sweep(View):
             "key": [outcome.key for outcome in shown],
             "state": [outcome.state for outcome in shown],
         }
-
-    def _draw_curves(
-        self,
-        sources: dict[str, ColumnDataSource],
-        names: Sequence[str],
-        curves: dict[str, tuple[np.ndarray, np.ndarray]],
-        points: bool = True,
-    ) -> None:
-        lines: dict[str, list] = {"xs": [], "ys": [], "color": [], "dash": []}
-        dots: dict[str, list] = {"x": [], "y": [], "color": [], "label": []}
-        for k, name in enumerate(names):
-            xs, ys = curves.get(name, (np.empty(0), np.empty(0)))
-            known = np.isfinite(xs) & np.isfinite(ys)
-            color = theme.COLORS[k % len(theme.COLORS)]
-            for column, value in zip(
-                lines.values(), (xs[known], ys[known], color, theme.dash(k)), strict=True
-            ):
-                column.append(value)
-            if points:
-                dots["x"] += xs[known].tolist()
-                dots["y"] += ys[known].tolist()
-                dots["color"] += [color] * int(known.sum())
-                dots["label"] += [name] * int(known.sum())
-        sources["lines"].data, sources["points"].data = lines, dots
+        found = {(o.problem, o.label): [o.key, _read_out(o)] for o in shown}
+        cells = [[found.get((problem, name)) for name in names] for problem in problems]
+        self.grid.show(problems, names, cells)
 
     def _tapped_cell(self, event: Tap) -> None:
         """Open the run of the cell that was clicked on: the k-th factor of an axis lies from k to k + 1."""
@@ -288,13 +268,13 @@ class Sweep(View):
                     return
 
 
+def _read_out(outcome: Outcome) -> str:
+    text = _cell(outcome)
+    return text if text == outcome.state else f"{text}, {outcome.state}"
+
+
 def _cell(outcome: Outcome) -> str:
     """Return what stands in a cell: the time, else why there is none."""
     if outcome.seconds is None:
         return outcome.state if not outcome.over or outcome.state in ("failed", "stopped") else "not reached"
     return theme.seconds(outcome.seconds) if outcome.seconds >= 0.1 else f"{1e3 * outcome.seconds:.0f} ms"
-
-
-def _stairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of a curve that is constant between its points, each value from its point on."""
-    return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]

@@ -89,10 +89,10 @@ def test_curves_are_drawn_for_the_data_that_are_chosen(outcomes):
     others = [Outcome(**{**vars(one), "data": "news", "problem": "news · λ 1", "key": "n"}) for one in others]
     view = Sweep(outcomes=lambda gap: outcomes + others)
     assert view.data.options == ["digits", "news"]
-    assert view._times["points"].data["y"] == [1.0, 8.0, 2.0, 2.0, 4.0]
+    assert view.times.points.data["y"] == [1.0, 8.0, 2.0, 2.0, 4.0]
     view.data.value = "news"
-    assert view._times["points"].data["y"] == [3.0]
-    assert view._worth["points"].data["x"] == [7.0]
+    assert view.times.points.data["y"] == [3.0]
+    assert view.worth.points.data["x"] == [7.0]
 
 
 def test_nothing_is_drawn_again_for_the_same_outcomes(outcomes):

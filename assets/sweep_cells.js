@@ -1,0 +1,79 @@
+// The cells of a heat map, for keys and for those who hear the page. The map is a picture: a ring in it is drawn
+// around the cell that has the focus.
+const STEPS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]}
+const RING = `position: absolute; pointer-events: none; box-sizing: border-box; border: 2px solid #fff; outline: 3px solid #111;
+  border-radius: 2px; z-index: 3;`
+
+export function render({model}) {
+  const head = element("tr"), body = element("tbody")
+  const grid = element("table", {role: "grid", "aria-label": "Runs of the sweep: problems down, solvers across; Enter opens a run"},
+    element("thead", {}, head), body)
+  let cells = [], names = "", at = [0, 0], ring = null
+
+  const cell = ([row, column]) => cells[row]?.[column]
+  // one cell alone is a stop of Tab
+  function settle() {
+    at = [Math.min(at[0], model.rows.length - 1), Math.min(at[1], model.columns.length - 1)]
+    cells.forEach((row, r) => row.forEach((el, c) => { el.tabIndex = r === at[0] && c === at[1] ? 0 : -1 }))
+  }
+  function open([row, column]) {
+    const found = model.cells[row]?.[column]
+    if (found) { model.send_msg({key: found[0]}) }
+  }
+  function mark() {
+    ring?.remove()
+    ring = null
+    const view = Bokeh.index.find_one_by_id(model.figure), home = view?.canvas_view?.shadow_el
+    if (!home || cell(at) !== grid.getRootNode().activeElement) { return }
+    const {x_scale, y_scale} = view.frame, [row, column] = at, low = model.rows.length - 1 - row
+    const [left, right] = [x_scale.compute(column), x_scale.compute(column + 1)]
+    const [bottom, top] = [y_scale.compute(low), y_scale.compute(low + 1)]
+    ring = element("div", {class: "focused"})
+    ring.style.cssText = `${RING} left: ${left}px; top: ${top}px; width: ${right - left}px; height: ${bottom - top}px`
+    home.append(ring)
+    ring.scrollIntoView({block: "nearest", inline: "nearest"})
+  }
+
+  grid.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) { return }
+    const step = STEPS[event.key], last = [model.rows.length - 1, model.columns.length - 1]
+    if (step) { at = at.map((k, axis) => Math.max(Math.min(k + step[axis], last[axis]), 0)) }
+    else if (event.key === "Home") { at = [at[0], 0] }
+    else if (event.key === "End") { at = [at[0], last[1]] }
+    else if (event.key === "Enter" || event.key === " ") { if (!event.repeat) { open(at) } }
+    else { return }
+    event.preventDefault()
+    settle()
+    cell(at)?.focus({preventScroll: true})
+  })
+  grid.addEventListener("focusin", mark)
+  grid.addEventListener("focusout", () => { ring?.remove(); ring = null })
+
+  function draw() {
+    const focused = cells.flat().includes(grid.getRootNode().activeElement)
+    const wanted = JSON.stringify([model.rows, model.columns])
+    if (wanted !== names) {
+      names = wanted
+      head.replaceChildren(element("td"), ...model.columns.map((name) => element("th", {scope: "col"}, name)))
+      cells = model.rows.map((_, r) => model.columns.map((_, c) => {
+        const el = element("td", {role: "gridcell"})
+        el.addEventListener("click", () => open([r, c]))
+        return el
+      }))
+      body.replaceChildren(...cells.map((row, r) => element("tr", {}, element("th", {scope: "row"}, model.rows[r]), ...row)))
+    }
+    cells.forEach((row, r) => row.forEach((el, c) => {
+      const text = `${model.columns[c]} on ${model.rows[r]}: ${model.cells[r]?.[c]?.[1] ?? "no run"}`
+      if (el.textContent !== text) { el.textContent = text }
+    }))
+    grid.hidden = cells.length === 0
+    settle()
+    if (focused) { cell(at)?.focus({preventScroll: true}); mark() }
+  }
+  for (const name of ["rows", "columns", "cells"]) { model.on(name, draw) }
+  const resized = new ResizeObserver(mark)
+  resized.observe(document.documentElement)
+  model.on("remove", () => { resized.disconnect(); ring?.remove() })
+  draw()
+  return grid
+}

@@ -1,5 +1,6 @@
 // The story: its question, what to look for, and whether the settings have left it; and the steps of a guided one.
-const LATE = 3000 // milliseconds after which a view that a step points at is no longer scrolled to
+const LOOK = 100 // milliseconds between looks for the view that a step points at
+const ACTS = ["pointerdown", "wheel", "keydown"]
 
 export function render({model}) {
   const button = (text, title, act) => {
@@ -21,7 +22,8 @@ export function render({model}) {
   const steps = element("div", {class: "steps", role: "group", "aria-label": "Guided story"},
     place, said, note, element("div", {class: "acts"}, before, next, end))
 
-  // The view that a step points at comes with the page's next changes, and may have to be made first.
+  // The view that a step points at comes with the page's next changes, and may have to be made first. It is looked
+  // for until the visitor does something: then the page stays where it is.
   const deep = (root) => {
     for (const el of root.querySelectorAll("*")) {
       if (el.classList.contains("pointed")) { return el }
@@ -30,15 +32,24 @@ export function render({model}) {
     }
     return null
   }
-  let shown = null
-  const reveal = (until) => {
+  let looking = null
+  const enough = () => {
+    clearTimeout(looking)
+    for (const act of ACTS) { removeEventListener(act, enough, true) }
+  }
+  const look = () => {
     const found = deep(document)
-    if (found && found !== shown && found.offsetParent !== null) {
-      shown = found
+    if (found && found.offsetParent !== null) {
       found.scrollIntoView({block: "nearest"})
-    } else if (performance.now() < until) {
-      setTimeout(() => reveal(until), 100)
+      enough()
+    } else {
+      looking = setTimeout(look, LOOK)
     }
+  }
+  const reveal = () => {
+    enough()
+    for (const act of ACTS) { addEventListener(act, enough, true) }
+    look()
   }
 
   const tell = () => {
@@ -53,17 +64,18 @@ export function render({model}) {
     card.hidden = guided
     steps.hidden = !guided
     guide.hidden = guided || !count
-    if (!guided) { at = shown = null; return }
+    if (!guided) { at = null; enough(); return }
     place.textContent = `Step ${step.at + 1} of ${count}`
     said.textContent = step.text
     note.textContent = step.note
     before.disabled = step.at === 0
     next.disabled = step.at === count - 1
-    if (step.at !== at) { at = step.at; shown = null; reveal(performance.now() + LATE) }
+    if (step.at !== at) { at = step.at; reveal() }
   }
   model.on("text", tell)
   model.on("changed", draw)
   model.on("step", draw)
+  model.on("remove", enough)
   tell()
   return element("section", {"aria-label": "Story"}, card, steps, guide, change)
 }

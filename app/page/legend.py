@@ -11,7 +11,7 @@ from app import theme
 from app.component import Component
 from app.page.session import Session
 from app.runs.compare import typed_or_all
-from app.runs.live import LiveRun
+from app.runs.live import FINAL, LiveRun
 from app.runs.past import PastRun
 from app.serving.batch import batch
 from app.settings import words
@@ -128,14 +128,15 @@ def row(run: LiveRun | PastRun, session: Session) -> dict[str, Any]:
     shown = {name: theme.cell(FIELDS[name], last.get(name)) for name in COLUMNS}
     if last and run.problem is not None and last["working_set"] == run.problem.size:
         shown["working_set"] = "all"
+    state = session.stands(run)
     bound, proof = certified(run)
     return {
         "key": run.style,
         "label": run.label,
         "color": theme.COLORS[run.style % len(theme.COLORS)],
         "dash": theme.dash(run.style),
-        "state": run.state,
-        "word": run.word,
+        "state": state,
+        "word": run.word if state in FINAL else state,
         "message": run.message,
         "note": note(run),
         "ghost": run.ghost,

@@ -64,6 +64,7 @@ class Session:
         self._hidden: set[int] = set()
         self._pinned: set[int] = set()
         self._shown: list[Trace] = []
+        self._stood: dict[LiveRun | PastRun, str] = {}
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
         self._awaited: set[pool.Worker] = set()
         self._timer: pn.io.PeriodicCallback | None = None
@@ -126,7 +127,12 @@ class Session:
         """Return ``idle`` (no run alive), ``paused`` (all that are alive are) or ``running``."""
         if not self.alive:
             return "idle"
-        return "paused" if all(run.state == "paused" for run in self.alive) else "running"
+        return "paused" if all(run.worker.paused for run in self.alive) else "running"
+
+    def stands(self, run: LiveRun | PastRun) -> str:
+        """Return the state that a run had when the newest tick began, or has if it came later: what is drawn
+        is at least as new, so that no plot lacks the end of a run that is said to be over."""
+        return self._stood.get(run) or run.state
 
     def pause(self) -> None:
         for run in self.alive:
@@ -153,6 +159,7 @@ class Session:
         """Stop and forget one run."""
         run.forget()
         self.runs.remove(run)
+        self._stood.pop(run, None)
         self._hidden.discard(id(run))
         self._pinned.discard(id(run))
 
@@ -338,6 +345,7 @@ class Session:
     def tick(self) -> None:
         """Send what is new as one change of the page."""
         self._ticks += 1
+        self._stood = {run: run.state for run in self.runs}
         with self.share.pool.page_first(), batch():
             finished = [(worker, then) for worker, then in self._tasks if worker.done.is_set()]
             self._tasks = [(worker, then) for worker, then in self._tasks if not worker.done.is_set()]

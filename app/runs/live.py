@@ -158,7 +158,7 @@ class LiveRun:
             if worker.error is not None:
                 return "failed"
             return UNFINISHED.get(status, "finished") if trace is not None else "stopped"
-        if worker.paused:
+        if worker.at_rest:
             return "paused"
         if not worker.started:
             return "queued"

@@ -122,6 +122,11 @@ class Worker:
         return self._held and not self._allowance and not self._stopped and not self.done.is_set()
 
     @property
+    def at_rest(self) -> bool:
+        """Tell whether it is paused and has come to a stand: nothing more comes of it."""
+        return self.paused and not self.has_slot
+
+    @property
     def over(self) -> bool:
         """Tell whether it has ended, or is about to."""
         return self._stopped or self.done.is_set()

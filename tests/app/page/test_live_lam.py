@@ -26,7 +26,7 @@ def held(visit, wait_until):
     runs = page.session.runs
     wait_until(lambda: all(run.trace is not None and len(run.trace) > 3 for run in runs))
     page.session.pause()
-    wait_until(lambda: page.session.state == "paused" and not any(r.worker.has_slot for r in runs))
+    wait_until(lambda: all(run.state == "paused" for run in runs))
     page.session.set_pace(0.0)
     step(page, wait_until)  # a pause may come in the middle of an iterate, and a step ends between two
     return page
@@ -39,7 +39,7 @@ def step(held, wait_until):
     wait_until(
         lambda: (
             [len(run.trace) for run in held.session.runs] == [n + 1 for n in before]
-            and held.session.state == "paused"
+            and all(run.state == "paused" for run in held.session.runs)
         )
     )
     held.session.tick()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import panel as pn
 import pytest
@@ -36,7 +37,7 @@ class Browser:
 
     def away(self, seconds: float) -> None:
         self._open = 0
-        self._session._seen_connected -= seconds
+        self._session._seen_connected = time.monotonic() - seconds
         self._session._on_time()
 
     def back(self) -> None:
@@ -152,6 +153,29 @@ def test_held_plots_wait_while_runs_go_on_and_show_everything_once_they_end(visi
     assert points() == len(page.session.traces[0])
 
 
+def test_no_row_is_ahead_of_the_plots_however_a_run_ends_meanwhile(visit, wait_until):
+    page = visit(**SLOW | {"solvers": "prox-gd"})
+    page.controls.go()
+    (run,) = page.session.runs
+    wait_until(lambda: (page.session.tick(), page.legend.rows[0]["state"] == "running")[1])
+
+    class Ends:
+        """Comes between the plots and the rows, and the end of the run with it."""
+
+        def update(self) -> None:
+            run.worker.stop()
+            assert run.worker.join(30)
+
+    page.session.watchers.insert(0, Ends())
+    page.session.tick()
+    assert run.state == "stopped"
+    assert (page.legend.rows[0]["state"], page.legend.rows[0]["word"]) == ("running", "running")
+    page.session.tick()
+    assert (page.legend.rows[0]["state"], page.legend.rows[0]["word"]) == ("stopped", "stopped")
+    (curve,) = page.convergence._curves.values()
+    assert curve.feed.source.data["iteration"][-1] == run.trace.iteration[-1]
+
+
 def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until):
     page = visit(**SMALL | {"solvers": "prox-gd", "tol": "1e-14"})
 
@@ -265,6 +289,8 @@ def test_where_no_thread_is_left_a_view_hears_at_once(session, monkeypatch):
 
 
 def test_ticks_come_often_while_the_visitor_waits_for_work(session, wait_until):
+    session.pages = Rhythm()
+    session.pages.note = lambda session, milliseconds: None  # no tick is long, however busy the machine
     Browser(session)
     release = threading.Event()
     session.task(lambda worker: release.wait(30), lambda worker: None)

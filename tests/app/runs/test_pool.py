@@ -92,6 +92,28 @@ def test_a_paused_worker_uses_no_cpu_and_leaves_its_slot_to_others(wait_until):
     share.stop()
 
 
+def test_a_worker_is_at_rest_once_what_it_was_at_is_done_and_not_as_soon_as_it_is_paused(wait_until):
+    at_work, go_on, done = threading.Event(), threading.Event(), []
+
+    def task(worker: pool.Worker) -> None:
+        at_work.set()
+        go_on.wait(30)
+        done.append(True)
+        worker.pulse()
+
+    worker = RunPool(1).share().start(task)
+    assert at_work.wait(30)
+    worker.pause()
+    assert worker.paused
+    assert not worker.at_rest
+    go_on.set()
+    wait_until(lambda: worker.at_rest)
+    assert done
+    worker.stop()
+    assert worker.join(5)
+    assert not worker.at_rest
+
+
 @pytest.mark.parametrize("paused", [False, True])
 def test_stopping_is_felt_within_half_a_second_also_while_paused(paused, wait_until):
     share = RunPool(1).share()

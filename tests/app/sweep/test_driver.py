@@ -125,17 +125,19 @@ def test_a_problem_that_cannot_be_made_is_a_failed_cell(start, tmp_path):
 
 
 def test_cells_of_a_worker_that_is_killed_run_again_and_no_others(start, slow, begun, wait_until, place):
-    going = start({**slow_spec(3, naps=25), "lam": 0.01}, [slow])
-    cells = going.sweep.cells.values()
-    wait_until(lambda: any(w.state == "running" and w.trace is not None and len(w.trace) > 5 for w in cells))
-    victim = next(w for w in cells if w.state == "running" and len(w.trace) > 5)
     with Client(place.scheduler, set_as_default=False) as client:
-        os.kill(client.run(os.getpid, workers=[victim.worker])[victim.worker], signal.SIGKILL)
+        processes = client.run(os.getpid)  # before: a cell may be over by the time that one asks
+    going = start({**slow_spec(3, naps=40), "lam": 0.01}, [slow])
+    cells = going.sweep.cells.values()
+    under_way = lambda: [w for w in cells if w.state == "running" and len(w.trace or ()) > 5]  # noqa: E731
+    wait_until(under_way)
+    (victim, *_) = under_way()
+    os.kill(processes[victim.worker], signal.SIGKILL)
     sweep = going.join()
     assert {watched.state for watched in cells} == {"finished"}
     for watched in cells:
-        assert list(watched.trace.iteration) == list(range(26)), "one trace, whole"
-        assert list(sweep.store.trace(watched.cell).iteration) == list(range(26))
+        assert list(watched.trace.iteration) == list(range(41)), "one trace, whole"
+        assert list(sweep.store.trace(watched.cell).iteration) == list(range(41))
     times = Counter(begun())
     assert times[int(victim.cell.label)] == 2
     assert sum(times.values()) == 4, "nothing else ran twice"

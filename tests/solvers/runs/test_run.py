@@ -237,11 +237,15 @@ def test_time_at_the_gate_is_on_no_clock(problem):
             time.sleep(seconds)
             self.slept += seconds
 
-    gate = Slow()
-    trace = Run(problem, solvers.make_solver("owl-qn"), gate=gate, stopping=Stopping(max_iter=4)).execute()
-    assert gate.slept > 0.5
-    assert trace.result["wall_seconds"] < 0.1 * gate.slept
-    assert trace.result["cpu_seconds"] < 0.1 * gate.slept
+    shares = []
+    for _ in range(5):  # wall time is also that of others at work on the machine: the least of several
+        gate = Slow()
+        run = Run(problem, solvers.make_solver("owl-qn"), gate=gate, stopping=Stopping(max_iter=4))
+        result = run.execute().result
+        assert gate.slept > 0.5
+        assert result["cpu_seconds"] < 0.1 * gate.slept
+        shares.append(result["wall_seconds"] / gate.slept)
+    assert min(shares) < 0.1
 
 
 def test_a_paused_run_uses_no_cpu(problem):

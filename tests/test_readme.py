@@ -6,7 +6,6 @@ import asyncio
 import re
 import runpy
 import shlex
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import panel as pn
@@ -14,6 +13,7 @@ import pytest
 
 import datasets
 import solvers
+from tests import loop
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -57,8 +57,7 @@ def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeyp
                 run.interrupt()
         cell["updates"].stop()
 
-    with ThreadPoolExecutor(1) as thread:  # in this one Playwright's loop may be at work
-        thread.submit(asyncio.run, asyncio.wait_for(notebook(), 120)).result()
+    loop.run(asyncio.wait_for(notebook(), 120))
     assert "at work" in {state for state, points in seen if points > 0}
     assert seen[-1][1] > 5
 

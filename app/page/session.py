@@ -130,8 +130,8 @@ class Session:
         return "paused" if all(run.worker.paused for run in self.alive) else "running"
 
     def stands(self, run: LiveRun | PastRun) -> str:
-        """Return the state that a run had when the newest tick began, or has if it came later: what is drawn
-        is at least as new, so that no plot lacks the end of a run that is said to be over."""
+        """Return the state that a run had when the newest tick began, or has if it came later: what the tick
+        draws is at least as new, so that no plot lacks the end of a run that is said to be over."""
         return self._stood.get(run) or run.state
 
     def pause(self) -> None:

@@ -16,7 +16,7 @@ from app.stories import stories
 #: The tree story on a tree that is quickly made.
 SMALLER = {"tree": {"options": "n_nodes=60,n_leaves=40,n_features=400,n_samples=200"}}
 #: Iterates of each run, or seconds of waiting for them.
-SHORT, PATIENCE = 4, 30.0
+SHORT, PATIENCE = 4, 120.0
 #: What glyphs draw by, and the helpers that say nothing of a run.
 PLACES = ("y", "ys", "top", "image", "value")
 HELPERS = ("VSpan", "VStrip")
@@ -61,6 +61,7 @@ def test_every_figure_in_sight_has_something_to_show(visit, id):
     while page.session.alive:
         time.sleep(0.02)
     page.session.tick()
+    until = time.monotonic() + PATIENCE
     while page.session.computing and time.monotonic() < until:  # curves are computed off the page's thread
         time.sleep(0.02)
         page.session.tick()

@@ -6,10 +6,8 @@ import asyncio
 import os
 import statistics
 import time
-from collections.abc import Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -18,10 +16,9 @@ from tests.benchmarks.report import Report
 from tests.benchmarks.test_page import CLOCKED, clicks
 from tests.benchmarks.visitor import Visitor, timed_get
 from tests.browser.conftest import Server
+from tests.loop import run
 
 pytestmark = pytest.mark.bench
-
-Result = TypeVar("Result")
 
 SESSIONS = int(os.environ.get("SOLVERSCOPE_SESSIONS", "10"))
 BROWSERS = int(os.environ.get("SOLVERSCOPE_BROWSERS", "5"))
@@ -62,12 +59,6 @@ def report() -> Iterator[Report]:
     report = Report("Many visitors at once")
     yield report
     report.write("load.html")
-
-
-def run(wanted: Coroutine[Any, Any, Result]) -> Result:
-    """In an event loop of its own, also beside that of Playwright."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, wanted).result()
 
 
 async def sign_after_run(visitor: Visitor, after: float) -> float:

@@ -35,6 +35,8 @@ FLAGS = [
 
 #: How many times as long as on a quiet machine whoever waits for the page waits.
 PATIENCE = float(os.environ.get("SOLVERSCOPE_PATIENCE", "1"))
+#: Seconds for which a quiet machine is waited for, whatever it is that is to come.
+WAIT = 30.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -142,8 +144,7 @@ class Visit:
 
     def __init__(self, page: Page, server: Server) -> None:
         self.page, self.server = page, server
-        page.set_default_timeout(10_000 * PATIENCE)
-        page.set_default_navigation_timeout(30_000 * PATIENCE)  # the first page waits for imports as well
+        page.set_default_timeout(1000 * WAIT * PATIENCE)
         self.errors: list[str] = []
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.errors.append(f"page error: {error.stack}"))
@@ -206,18 +207,25 @@ class Visit:
         return [text for text in self.page.locator(".legend .notice").all_text_contents() if text]
 
     def curves(self, figure: str, column: str = "y") -> dict[str, list[float]]:
-        """A column of every curve of a figure by its run, read from the Bokeh document in the page."""
-        return self.page.evaluate(
-            """([name, column]) => {
+        """A column of every curve of a figure by its run."""
+        return {run: [value for (value,) in rows] for run, rows in self.table(figure, column).items()}
+
+    def table(self, figure: str, *columns: str) -> dict[str, list[tuple[float, ...]]]:
+        """Columns of every curve of a figure by its run, read at one moment from the Bokeh document in the
+        page: a run that goes on has more points at the next."""
+        found = self.page.evaluate(
+            """([name, columns]) => {
               const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
                 m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name))
               const renderers = figures.at(-1)?.renderers ?? []
               const lines = renderers.filter((r) => r.glyph?.type === "Line" && r.glyph.y.field === "y")
-              const curves = lines.map((r) => [r.name, Array.from(r.data_source.data[column])])
-              return Object.fromEntries(curves.filter(([, values]) => values.length > 0))
+              const curves = lines.map(({name, data_source: {data}}) => [name, Array.from(
+                data[columns[0]], (_, k) => columns.map((column) => data[column][k]))])
+              return Object.fromEntries(curves.filter(([, rows]) => rows.length > 0))
             }""",
-            [figure, column],
+            [figure, columns],
         )
+        return {run: [tuple(row) for row in rows] for run, rows in found.items()}
 
     def figures(self) -> set[str]:
         """Ids of the figures on the page."""
@@ -255,7 +263,7 @@ class Visit:
         """The address as the page keeps it."""
         return dict(parse_qsl(urlsplit(self.page.url).query))
 
-    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = WAIT) -> None:
         until = time.monotonic() + seconds * PATIENCE
         while not condition():
             waited = f"waited {seconds:g} s for {what}"

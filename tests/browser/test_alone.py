@@ -22,7 +22,7 @@ def test_a_plot_is_live_in_a_second_window_whose_end_harms_nothing(visit):
     assert len(second.evaluate(POINTS)) == 1
     before = max(second.evaluate(POINTS))
     second.wait_for_function(f"() => Math.max(...({POINTS})()) > {before}")
-    assert second.locator('.row.run[data-label="prox-gd"]').count() == 1
+    second.locator('.row.run[data-label="prox-gd"]').wait_for()
     second.close()
     at = first.iteration("prox-gd")
     first.wait_until(lambda: first.iteration("prox-gd") > at, "the run to go on")

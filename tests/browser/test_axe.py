@@ -14,6 +14,7 @@ import pytest
 
 from app.views import TABS
 from tests.browser.conftest import Visit
+from tests.browser.test_controls import SHADE
 from tests.browser.test_page_sizes import ended
 
 #: The judge, fetched when it is first asked for and kept in the user's cache.
@@ -23,7 +24,14 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 
 #: What axe finds wrong in the first element that is seen of a selector, in the first of the one before and
 #: so on, in any shadow root; or on the whole page. Null if it is not there, or was judged by these rules.
+#: Colours are judged when they have ended to fade.
 JUDGE = """async ([path, tags]) => {
+  const fading = (root) => [root, ...root.querySelectorAll("*")].flatMap((el) => [
+    ...(el === root ? root.getAnimations() : []), ...(el.shadowRoot ? fading(el.shadowRoot) : []),
+  ])
+  const ending = fading(document).filter((one) =>
+    one.playState === "running" && Number.isFinite(one.effect?.getComputedTiming().endTime))
+  await Promise.allSettled(ending.map((one) => one.finished))
   const seen = (root, selector) => [...root.querySelectorAll("*")].flatMap((el) => [
     ...(el.matches(selector) && el.getClientRects().length ? [el] : []),
     ...(el.shadowRoot ? seen(el.shadowRoot, selector) : []),
@@ -109,4 +117,5 @@ def test_the_view_of_each_tab_has_names_roles_and_contrast_light_and_dark(visit,
 
     assert judged(RULES) == {}
     tab.button("Toggle theme").click()
+    tab.wait_until(lambda: tab.page.evaluate(SHADE) == "rgb(18, 20, 22)", "a dark page")
     assert judged(["color-contrast"]) == {}

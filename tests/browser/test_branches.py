@@ -35,9 +35,8 @@ def test_a_branch_with_another_memory_is_the_old_run_up_to_there_and_another_one
     )
     assert len(set(colours)) == 3
     tab.wait_until(lambda: len(tab.curves("convergence")) == 3, "the curves")
-    x, f = tab.curves("convergence", "x"), tab.curves("convergence")
-    at = {label: dict(zip(x[label], f[label], strict=True)) for label in labels}
-    old, same, other = (at[label] for label in labels)
+    drawn = tab.table("convergence", "x", "y")
+    old, same, other = (dict(drawn[label]) for label in labels)
     assert list(same) == [n for n in old if n >= 20]
     assert all(same[n] == old[n] for n in same)
     assert min(other) == 20

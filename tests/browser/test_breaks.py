@@ -20,7 +20,8 @@ def test_a_breakpoint_holds_a_run_is_explained_and_left_by_resume(visit):
         assert tab.iteration(label) <= 4
     slider = tab.page.get_by_label("Iteration under the cursor")
     assert slider.input_value() in [str(tab.iteration(label)) for label in ("prox-qn", "prox-gd")]
-    assert tab.query()["break"] == "working_set < 30 or iteration >= 4"
+    written = "working_set < 30 or iteration >= 4"
+    tab.wait_until(lambda: tab.query().get("break") == written, "the condition in the address")
     tab.enter("condition", "", role="combobox")
     tab.wait_until(lambda: not tab.query().get("break"), "the address without the condition")
     tab.button("Resume").click()

@@ -29,7 +29,7 @@ def test_a_question_mark_opens_what_the_plot_shows_and_escape_closes_it(visit):
     assert box["y"] + box["height"] <= 900
     page.keyboard.press("Escape")
     card.wait_for(state="hidden")
-    assert page.locator("math").count() == 0
+    tab.wait_until(lambda: page.locator("math").count() == 0, "nothing to be left")
     tab.wait_until(
         lambda: button.evaluate("el => el.getRootNode().activeElement === el"), "the focus is back"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from tests.browser.conftest import Visit
+from tests.browser.test_page_sizes import boxes as at_rest
 
 #: Presses of Tab from the beginning of the page to Run, at most.
 MOST = 12
@@ -43,6 +44,7 @@ def stops(tab: Visit) -> list[dict]:
 
 def test_run_is_few_presses_of_tab_away(visit):
     tab = visit()
+    at_rest(tab)  # what comes onto the page meanwhile may take the focus with it
     presses = 0
     while not tab.button("Run").evaluate("(el) => el.getRootNode().activeElement === el"):
         tab.page.keyboard.press("Tab")
@@ -56,6 +58,7 @@ def test_run_is_few_presses_of_tab_away(visit):
 
 def test_tab_goes_through_the_page_in_the_order_of_reading(visit):
     tab = visit()
+    at_rest(tab)
     skip, *found = stops(tab)
     assert skip["name"] == "Skip to Run"
     parts = [stop["part"] for stop in found]

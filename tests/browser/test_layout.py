@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from app import theme
@@ -91,11 +92,14 @@ def test_what_was_hidden_while_the_page_changed_its_width_fits_when_it_is_shown(
     tab = at_rest_with_two_tabs_opened(visit)
     tab.page.set_viewport_size({"width": 1000, "height": 900})
     tab.page.get_by_role("tab", name=TABS["memory"].title, exact=True).click()
-    tab.wait_until(lambda: len(tab.page.evaluate(WIDTHS)) > 2, "the figures of the tab")
-    tab.page.wait_for_timeout(300)
-    for laid_out, seen, drawn in tab.page.evaluate(WIDTHS):
-        assert abs(laid_out - seen) <= 1
-        assert abs(drawn - seen) <= 1
+
+    def fit() -> bool:
+        widths = tab.page.evaluate(WIDTHS)
+        return len(widths) > 2 and all(
+            abs(laid_out - seen) <= 1 and abs(drawn - seen) <= 1 for laid_out, seen, drawn in widths
+        )
+
+    tab.wait_until(fit, "the figures of the tab to fit")
 
 
 def test_no_style_sheet_of_the_project_sets_what_bokeh_is_kept_from_asking_for():
@@ -111,9 +115,12 @@ def test_a_painted_plot_asks_for_no_styles(visit):
     assert asked["styles"] == 0
     assert asked["sizes"] == asked["seen"]
     tab.button("Larger type, for a projector").click()
-    tab.wait_until(lambda: tab.page.evaluate(PAINT)["seen"][0] > asked["seen"][0], "larger type")
-    larger = tab.page.evaluate(PAINT)
-    assert larger["sizes"] == larger["seen"]
+
+    def larger() -> bool:
+        painted = tab.page.evaluate(PAINT)
+        return painted["seen"][0] > asked["seen"][0] and painted["sizes"] == painted["seen"]
+
+    tab.wait_until(larger, "larger type, also in plots")
 
 
 def test_a_click_on_a_run_is_answered_by_its_row_and_then_by_all_views_in_one_message(visit):
@@ -122,16 +129,26 @@ def test_a_click_on_a_run_is_answered_by_its_row_and_then_by_all_views_in_one_me
     tab.page.on(
         "websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(str(frame)))
     )
+
+    def changes(frames: list[str]) -> list[str]:
+        return [frame for frame in frames if '"events"' in frame]
+
+    def quiet(frames: list[str]) -> bool:
+        before = len(changes(frames))
+        tab.page.wait_for_timeout(1000)
+        return len(changes(frames)) == before
+
     tab.page.reload()
     tab.wait_until(lambda: tab.button("Run").is_enabled(), "Run to be possible")
     tab.button("Run").click()
     tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end of both runs", 120)
-    tab.page.wait_for_timeout(1000)
+    tab.page.get_by_text(re.compile("^f\\* = ")).wait_for()  # it is solved for, and changes the plots
+    tab.wait_until(lambda: quiet(received), "nothing more to come")
     received.clear()
     tab.page.locator('.row.run[data-label="owl-qn"] .label').click()
     tab.wait_until(lambda: tab.page.locator('.row.run.chosen[data-label="owl-qn"]').count() == 1, "its row")
-    tab.page.wait_for_timeout(500)
-    changes = [frame for frame in received if '"events"' in frame]
-    assert len(changes) == 2, f"{len(changes)} messages"
-    assert '"attr":"rows"' in changes[0]
-    assert "ColumnDataChanged" not in changes[0]
+    tab.wait_until(lambda: len(changes(received)) > 1, "all views")
+    tab.wait_until(lambda: quiet(received), "nothing more to come")
+    assert len(changes(received)) == 2, f"{len(changes(received))} messages"
+    assert '"attr":"rows"' in changes(received)[0]
+    assert "ColumnDataChanged" not in changes(received)[0]

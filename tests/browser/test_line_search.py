@@ -48,16 +48,25 @@ def test_a_click_on_a_bar_and_a_turn_of_sigma_change_the_accepted_trial(visit):
     longest = int(np.argmax(bars["trials"]))
     assert bars["trials"][longest] > 2
     before = drawn("curve", "phi")
-    page.wait_for_timeout(500)
-    bar = page.evaluate(PLACE, ["trials", float(bars["iteration"][longest]), 1.0])
-    page.mouse.click(bar["x"], bar["y"])
+    places = [{}]
+
+    def still() -> bool:
+        page.wait_for_timeout(300)
+        places.append(page.evaluate(PLACE, ["trials", float(bars["iteration"][longest]), 1.0]))
+        return places[-1] == places[-2]
+
+    tab.wait_until(still, "the bar to stay where it is")
+    page.mouse.click(places[-1]["x"], places[-1]["y"])
     tab.wait_until(lambda: drawn("trials").size == bars["trials"][longest], "the trials of that search")
     tab.wait_until(lambda: not np.array_equal(drawn("curve", "phi"), before), "its φ")
     said = f"the step to iteration {int(bars['iteration'][longest])}: "
     tab.wait_until(lambda: page.get_by_text(said).is_visible(), "a sentence about it")
 
+    tab.wait_until(
+        lambda: drawn("by_armijo").tolist() == drawn("trials")[-1:].tolist() != [],
+        "the rule to take with its own σ what it took",
+    )
     taken = drawn("by_armijo")
-    assert taken.tolist() == drawn("trials")[-1:].tolist(), "with its own σ the rule takes what it took"
     sigma = page.get_by_role("slider", name="σ")
     sigma.focus()
     turns = []

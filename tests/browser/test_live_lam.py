@@ -35,11 +35,10 @@ def test_lambda_changed_on_the_way_refills_the_working_set_and_is_marked_on_the_
     assert line.first.locator("span").last.text_content() == "λ = 5e−4"
     turn = int(line.first.get_attribute("data-iteration"))
     tab.wait_until(lambda: tab.iteration("prox-qn") >= turn + 4, "iterates after the change", 60)
-    assert "dial=live" in tab.page.url
+    tab.wait_until(lambda: tab.query().get("dial") == "live", "the dial in the address")
     tab.button("Pause").click()
     tab.wait_until(lambda: tab.states() == ["paused"] * 2, "the pause, of the two runs that there were")
-    x, size = (tab.curves("sparsity", column)["prox-qn"] for column in ("x", "working_set"))
-    sizes = dict(zip(x, size, strict=True))
+    sizes = dict(tab.table("sparsity", "x", "working_set")["prox-qn"])
     assert sizes[turn - 1] < sizes[turn] == max(sizes.values())
     for figure in ("convergence", "sparsity"):
         marks = tab.page.evaluate(MARKS, figure)

@@ -64,7 +64,7 @@ def test_a_bad_file_is_said_to_be_so_in_a_sentence_and_changes_nothing(visit, na
     said = visit.alert(re.compile(re.escape(sentence)))
     said.wait_for(timeout=60_000)
     assert menu.inner_text() == before
-    assert visit.button("Run").is_enabled()
+    visit.wait_until(lambda: visit.button("Run").is_enabled(), "Run to be possible")
     give(visit, "mine.svm", GOOD.encode())
     visit.wait_until(lambda: menu.inner_text() == "mine.svm", "a good file to follow")
-    assert said.count() == 0
+    visit.wait_until(lambda: said.count() == 0, "the sentence to go")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import solvers
+from tests.browser.test_page_sizes import boxes as at_rest
 
 #: A problem of fractions of a second, and how fast it is shown.
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-7"}
@@ -26,10 +27,10 @@ def test_the_cursor_moved_in_one_plot_is_followed_by_the_other_the_bar_and_the_t
     tab.page.mouse.click(box["x"] + 0.45 * box["width"], box["y"] + 0.4 * box["height"])
     slider = tab.page.get_by_role("slider", name="Iteration under the cursor")
     last = max(tab.curves("sparsity", "x")["prox-qn"])
-    tab.wait_until(lambda: 0 < tab.cursor("sparsity") < last, "the cursor in the plot clicked")
+    tab.wait_until(lambda: 0 < (tab.cursor("sparsity") or 0) < last, "the cursor in the plot clicked")
     at = tab.cursor("sparsity")
     tab.wait_until(lambda: tab.cursor("convergence") == at, "the cursor in the other plot")
-    assert float(slider.input_value()) == at
+    tab.wait_until(lambda: float(slider.input_value()) == at, "the slider to follow")
     tab.wait_until(lambda: tab.page.get_by_text(f"the step to iteration {at:g}").count() == 1, "the tab")
 
     tab.page.mouse.click(1250, 20)  # somewhere without a field
@@ -60,6 +61,9 @@ def test_both_plots_are_zoomed_together_stay_so_while_points_come_and_follow_aga
     tab.page.mouse.down()
     tab.page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.6 * box["height"], steps=4)
     tab.page.mouse.up()
+    tab.wait_until(
+        lambda: tab.reach("convergence")[1] < max(tab.curves("convergence", "x")["owl-qn"]), "the zoom"
+    )
     before = tab.reach("convergence")
     assert tab.reach("sparsity") == before
     seen = tab.points("convergence")
@@ -115,7 +119,8 @@ def test_settings_of_a_solver_and_a_copy_of_it_and_lambda_are_in_the_address_and
     tab.page.reload()
     tab.wait_until(lambda: tab.button("Run").is_enabled(), "the page again")
     tab.wait_until(lambda: tab.query() == before, "the same address")
-    assert tab.page.get_by_role("textbox", name="λ", exact=True).input_value() == "0.0625"
+    lam = tab.page.get_by_role("textbox", name="λ", exact=True)
+    tab.wait_until(lambda: lam.input_value() == "0.0625", "λ in its field")
     tab.button("Run").click()
     tab.wait_until(lambda: finished(tab), "the end")
     assert [tab.row(label)["state"] for label in ("prox-qn", "prox-qn-2", "owl-qn")] == ["finished"] * 3
@@ -146,7 +151,7 @@ def test_a_solver_that_does_not_fit_is_shown_disabled_with_its_reason(visit):
     tab = visit(data="breast-cancer", penalty=penalty)
     box = tab.page.get_by_role("checkbox", name=solver, exact=True)
     assert box.is_disabled()
-    assert tab.page.get_by_text(reason, exact=True).first.is_visible()
+    tab.page.get_by_text(reason, exact=True).first.wait_for()
 
 
 def test_two_tabs_do_not_see_each_others_runs_and_closing_one_ends_its_runs_within_2_seconds(visit):
@@ -170,7 +175,7 @@ def test_nothing_is_cut_off_or_on_top_of_another_at(visit, width, height):
     tab = visit(width=width, height=height, **SMALL)
     tab.button("Run").click()
     tab.wait_until(lambda: finished(tab) and tab.points("sparsity") > 0, "the end")
-    tab.page.wait_for_timeout(500)
+    at_rest(tab)
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
     boxes = {
         "run": tab.button("Run"),
@@ -208,14 +213,15 @@ def test_the_dark_theme_recolours_page_and_plots(visit):
     tab = visit(**SMALL)
     tab.button("Run").click()
     tab.wait_until(lambda: finished(tab), "the end")
-    label = """() => [...Bokeh.documents[0]._all_models.values()]
+    axis = """() => [...Bokeh.documents[0]._all_models.values()]
       .find((m) => m.type === "Figure").below[0].axis_label_text_color"""
     background = "getComputedStyle(document.body).backgroundColor"
-    light = tab.page.evaluate(label)
+    light = tab.page.evaluate(axis)
     tab.button("Toggle theme").click()
-    tab.wait_until(lambda: tab.page.evaluate(label) != light, "other colours in the plots")
-    color = tab.page.locator(".row.run .label").first.evaluate("e => getComputedStyle(e).color")
-    assert brightness(color) > 180
+    tab.wait_until(lambda: tab.page.evaluate(axis) != light, "other colours in the plots")
+    label = tab.page.locator(".row.run .label").first
+    shade = "e => getComputedStyle(e).color"
+    tab.wait_until(lambda: brightness(label.evaluate(shade)) > 180, "light letters")
     tab.wait_until(lambda: brightness(tab.page.evaluate(background)) < 60, "a dark page")
 
 

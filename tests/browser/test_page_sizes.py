@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from app import views
 from tests.browser.conftest import Visit
 
 #: The default story, ended after seconds; the tabs that are looked at, and a problem for that of bundles.
@@ -82,6 +83,8 @@ def ended(tab: Visit) -> Visit:
 
 def open_tab(tab: Visit, name: str) -> dict:
     tab.page.get_by_role("tab", name=name, exact=True).click()
+    id = next(id for id, view in views.TABS.items() if view.title == name)
+    tab.wait_until(lambda: tab.query().get("tab") == id, f"the tab {name}")
     standing = 2
     if name == "Summary":
         tab.page.get_by_role("columnheader", name="CPU to a gap of 0.0001").wait_for()

@@ -34,9 +34,9 @@ def test_a_path_is_traced_and_drawn(visit, width, height):
     tab.page.get_by_text("20 solutions in").wait_for(timeout=120_000)
     for figure in ("path-accuracy", "path-nnz", "path-seconds"):
         tab.wait_until(lambda figure=figure: points(tab, figure) == [10, 10], f"two paths in {figure}")
-    (lines,) = points(tab, "path-weights")
-    assert lines > 10
-    assert tab.page.get_by_role("cell", name="fista-ls").count() == 10
+    tab.wait_until(lambda: [n > 10 for n in points(tab, "path-weights")] == [True], "the weights")
+    cells = tab.page.get_by_role("cell", name="fista-ls")
+    tab.wait_until(lambda: cells.count() == 10, "the table")
     assert tab.states() == [], "a path is no run"
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -51,7 +51,7 @@ def test_a_long_path_can_be_stopped_and_ends_when_its_tab_is_closed(visit):
         busy.button("Stop tracing").click()
         busy.button("Trace the path").wait_for(timeout=2000)
     busy.button("Trace the path").click()
-    busy.page.get_by_text("fista-cst: λ 2 of 10").wait_for()
+    busy.page.get_by_text("fista-cst: λ 2 of 10").wait_for(timeout=60_000)
     assert idle.server.computing(1.0) > 0.1
     busy.page.close()
     idle.page.wait_for_timeout(2000)

@@ -30,8 +30,16 @@ POINTED = """() => {
 
 
 def frame(tab) -> dict:
-    tab.wait_until(lambda: tab.page.evaluate(PLACE, "playground") is not None, "the playground", 60)
-    return tab.page.evaluate(PLACE, "playground")
+    """Where the plane is and what it shows, once both stay so."""
+    found = [tab.page.evaluate(PLACE, "playground")]
+
+    def still() -> bool:
+        tab.page.wait_for_timeout(200)
+        found.append(tab.page.evaluate(PLACE, "playground"))
+        return found[-1] is not None and found[-1] == found[-2]
+
+    tab.wait_until(still, "the playground at rest", 60)
+    return found[-1]
 
 
 def pixel(tab, x: float, y: float) -> tuple[float, float]:
@@ -79,15 +87,18 @@ def test_a_start_is_clicked_and_the_runs_go_from_there(visit):
     assert {path[0] for path in paths(tab).values()} == {(x, y)}
     tab.wait_until(lambda: ends(tab, "subbfgs", (0.0, 0.0)), "the minimum")
 
+    said = [""]
+
     def pointed() -> str:
         tab.page.mouse.move(*pixel(tab, x, y))
-        tab.page.wait_for_timeout(200)
         tab.page.mouse.move(*pixel(tab, x + 0.005, y))
-        return tab.page.evaluate(POINTED)
+        tab.page.wait_for_timeout(200)
+        said.append(tab.page.evaluate(POINTED))
+        return said[-1]
 
     tab.wait_until(lambda: "iteration 0" in pointed(), "what is below the pointer")
-    assert f"x {x:g}".replace("-", "−") in pointed()
-    assert pointed().count("iteration") == 3, "one line a run"
+    assert f"x {x:g}".replace("-", "−") in said[-1]
+    assert said[-1].count("iteration") == 3, "one line a run"
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (820, 1180)])

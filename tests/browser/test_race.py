@@ -25,7 +25,8 @@ def test_a_pinned_run_is_a_ghost_of_the_next_race_whose_finish_is_told(visit):
     assert ghost.startswith("prox-qn ")
     row = tab.page.locator(f'.row.run[data-label="{ghost}"]')
     assert "ghost" in row.get_attribute("class")
-    assert row.locator(".label small").text_content() == "λ = 0.02, pairs kept m 3"
+    note = row.locator(".label small")
+    tab.wait_until(lambda: note.text_content() == "λ = 0.02, pairs kept m 3", "what the ghost was set to")
     tab.wait_until(lambda: set(tab.curves("convergence")) == {"prox-qn", "owl-qn", ghost}, "its curve")
     alphas = tab.page.evaluate(
         """() => Object.fromEntries([...Bokeh.documents[0]._all_models.values()].filter((m) =>

@@ -32,6 +32,17 @@ TOOLTIP = """() => {
 }"""
 
 
+def tooltip(tab, picture: str, across: float, down: float) -> str:
+    """What is said at a share of a picture, whose place is looked up: the page may still move it."""
+    found = tab.page.evaluate(picture)
+    place = found.get("place", found)
+    for aside in (0.0, 0.01):
+        x, y = place["x"] + (across + aside) * place["width"], place["y"] + down * place["height"]
+        tab.page.mouse.move(x, y)
+        tab.page.wait_for_timeout(200)
+    return tab.page.evaluate(TOOLTIP)
+
+
 def test_four_penalties_leave_four_patterns_and_the_tooltip_names_feature_and_output(visit):
     tab = visit(width=1440, height=1600, story="four-patterns", tol="1e-3")
     assert tab.page.get_by_role("tab", name="Rows", exact=True).get_attribute("aria-selected") == "true"
@@ -40,20 +51,16 @@ def test_four_penalties_leave_four_patterns_and_the_tooltip_names_feature_and_ou
     tab.wait_until(
         lambda: (seen := tab.page.evaluate(PATTERNS)) is not None and len(seen["rows"]) == 4, "four patterns"
     )
-    tab.page.wait_for_timeout(500)
     seen = tab.page.evaluate(PATTERNS)
     ridge, lasso, elastic, group = seen["rows"]
     assert ridge > elastic > lasso > group > 0
     assert [len(names) for names in seen["features"]] == seen["rows"]
     assert seen["outputs"] == [list("0123456789")] * 4
 
-    place = seen["place"]
-    for share in (0.03, 0.04):
-        tab.page.mouse.move(place["x"] + share * place["width"], place["y"] + 0.3 * place["height"])
-        tab.page.wait_for_timeout(200)
     said = re.compile(r"feature:\s*row \d, column \d\s*output:\s*\d\s*weight:\s*-?\d")
-    tab.wait_until(lambda: said.search(tab.page.evaluate(TOOLTIP)) is not None, "a tooltip with names")
+    tab.wait_until(lambda: said.search(tooltip(tab, PATTERNS, 0.03, 0.3)) is not None, "a tooltip with names")
 
+    place = tab.page.evaluate(PATTERNS)["place"]
     tab.page.mouse.move(place["x"] + 0.5 * place["width"], place["y"] - 100)
     tab.page.locator('.row.run[data-label="group lasso"] .label').click()
     tab.page.get_by_text(f"{group} of 64 features in use").wait_for()

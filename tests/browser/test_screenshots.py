@@ -15,8 +15,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.browser.test_controls import SHADE
+
 #: Difference of the largest and the smallest channel from which a pixel has a colour of its own.
 VIVID = 60
+#: Waits until what has been changed is painted.
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 
@@ -47,13 +51,15 @@ def test_the_default_story_is_photographed(visit, tmp_path, theme):
 
     def shoot(name: str) -> Seen:
         path = folder / f"screenshot-{theme}{name}.png"
-        tab.page.wait_for_timeout(800)
+        tab.page.wait_for_timeout(800)  # what moves or fades comes to its end
+        tab.page.evaluate(PAINTED)
         tab.page.screenshot(path=path)
         places = [plot.bounding_box() for plot in tab.page.locator(".bk-Canvas").all()[:2]]
         return Seen.of(path, places)
 
     if theme == "dark":
         tab.button("Toggle theme").click()
+        tab.wait_until(lambda: tab.page.evaluate(SHADE) == "rgb(18, 20, 22)", "a dark page")
     tab.page.mouse.move(700, 20)
     seen = [shoot("-start")]
     tab.button("Run").click()

@@ -19,9 +19,9 @@ def test_stories_follow_each_other_three_times_with_all_tabs_opened_and_another_
     tab.button("Run").click()
     tab.wait_until(lambda: tab.points("convergence") > 3, "points", 60)
     tab.button("Stop").click()
-    for view in TABS.values():
+    for id, view in TABS.items():
         tab.page.get_by_role("tab", name=view.title, exact=True).click()
-        tab.page.wait_for_timeout(100)
+        tab.wait_until(lambda id=id: tab.query().get("tab") == id, f"the tab {view.title}")
     figures = tab.figures()
     for story in 3 * list(stories().values())[1:5]:
         tab.choose("Story", story.name)
@@ -33,7 +33,8 @@ def test_stories_follow_each_other_three_times_with_all_tabs_opened_and_another_
         tab.wait_until(
             lambda labels=labels: set(tab.curves("convergence")) == labels, f"curves of {story.name}"
         )
-        assert not {"compiling", "queued", "loading"} & set(tab.states())
+        early = {"compiling", "queued", "loading"}
+        tab.wait_until(lambda early=early: not early & set(tab.states()), f"{story.name}: rows that say so")
         assert tab.errors == []
         assert figures <= tab.figures(), "no figure was made anew"
 

@@ -75,17 +75,26 @@ def test_a_weight_says_its_name_and_a_click_isolates_its_cluster(visit, width, h
     tab.button("Run").click()
     tab.wait_until(lambda: finished(tab) and len(lines(tab)) > 3, "the end of the run", 60)
     tab.page.get_by_role("tab", name="Trajectories").evaluate("el => el.scrollIntoView({block: 'start'})")
-    tab.page.wait_for_timeout(1500)  # until clusters at the end are found and drawn
+    drawn: list[list[dict]] = [[]]
+
+    def still() -> bool:
+        tab.page.wait_for_timeout(1500)  # clusters follow the cursor once a second
+        drawn.append(lines(tab))
+        return drawn[-1] == drawn[-2]
+
+    tab.wait_until(still, "clusters at the end, found and drawn")
     box = tab.page.locator(".pointed.box .line")
 
     def said() -> list[str]:
         place = tab.page.evaluate(END)
         tab.page.mouse.move(place["x"] - 3, place["y"] + 1)
         tab.page.mouse.move(place["x"], place["y"])
-        return box.all_inner_texts()
+        told.append(box.all_inner_texts())
+        return told[-1]
 
+    told: list[list[str]] = []
     tab.wait_until(lambda: len(said()) == 1, "one line of one weight")
-    (text,) = said()
+    (text,) = told[-1]
     assert text.startswith("word ")
     assert "· β " in text
     assert "iteration" in text

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.browser.test_rows import TOOLTIP
+from tests.browser.test_rows import tooltip
 
 COLUMN = """([name, glyph, column]) => {
   const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
@@ -45,12 +45,7 @@ def test_the_map_says_which_weight_is_below_the_pointer_and_when_it_moved(visit)
     tab.button("Run").click()
     tab.wait_until(lambda: tab.states() == ["finished"], "the end of the run", 120)
     tab.wait_until(lambda: tab.page.evaluate(COLUMN, ["working-set", "Image", "names"]) == 1, "a map")
-    tab.page.wait_for_timeout(1000)
-    place = tab.page.evaluate(MAP)
-    for across in (0.2, 0.21):
-        tab.page.mouse.move(place["x"] + across * place["width"], place["y"] + 0.12 * place["height"])
-        tab.page.wait_for_timeout(200)
     said = re.compile(
         r"iteration:\s*\d+\s*weight:\s*row \d.* for \d and \d+ more\s*state:\s*shrunk\s*moved:\s*left at \d"
     )
-    tab.wait_until(lambda: said.search(tab.page.evaluate(TOOLTIP)) is not None, "its story")
+    tab.wait_until(lambda: said.search(tooltip(tab, MAP, 0.2, 0.12)) is not None, "its story")

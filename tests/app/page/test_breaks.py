@@ -47,7 +47,7 @@ def test_a_run_is_held_where_a_condition_begins_to_hold_and_the_cursor_is_there(
 
 
 def test_conditions_may_change_while_runs_go_on(visit, wait_until):
-    page = visit(**SMALL | {"tol": "1e-14", "speed": "100 a second"})
+    page = visit(**SMALL | {"tol": "1e-14", "speed": "10 a second"})
     page.controls.go()
     wait_until(lambda: all(run.trace and len(run.trace) for run in page.session.runs))
     type_in(page, "step > 0")

@@ -76,7 +76,7 @@ def test_one_that_is_no_longer_pinned_goes_with_the_next_run_and_its_curve_is_st
 
 
 def test_a_run_at_work_cannot_be_pinned(visit, wait_until):
-    page = visit(**SMALL | {"tol": "1e-300"})
+    page = visit(**SMALL | {"tol": "1e-300", "speed": "1 a second"})
     page.controls.go()
     page.session.tick()
     press(page, 0, "pin")

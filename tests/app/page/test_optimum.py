@@ -115,7 +115,7 @@ def test_clear_ends_the_search_and_the_next_problem_gets_its_own(
     worker = optimum._worker
     session.clear()
     session.tick()
-    assert worker.join(1)
+    assert worker.join(10)
     assert not shown(optimum)
     solving.may_end = True
     session.launch([run_of(other_problem)])

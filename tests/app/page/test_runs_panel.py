@@ -122,7 +122,7 @@ def live_run(share, problem, **options):
 
 
 def test_runs_of_the_page_are_kept_while_they_are_at_work(panel, session, small_problem, wait_until):
-    session.set_pace(30.0)
+    session.set_pace(1.0)
     session.launch([lambda share, **options: live_run(share, small_problem, **options)])
     wait_until(lambda: (panel.update(), [e["alive"] for e in panel.view.list.entries] == [True])[1])
     session.set_pace(0.0)

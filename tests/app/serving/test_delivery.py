@@ -24,6 +24,7 @@ from tornado.ioloop import IOLoop
 
 from app.serving.batch import batch
 from app.serving.delivery import forget_failed, send_in_order, style_from_here
+from tests import loop
 
 
 class Socket:
@@ -61,11 +62,11 @@ class Server:
 def serve(scenario: Callable[[Server], object]) -> None:
     """Run a coroutine on a server."""
 
-    async def run() -> None:
+    async def act() -> None:
         send_in_order()
         await scenario(Server())
 
-    asyncio.run(run())
+    loop.run(act())
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +88,7 @@ def test_a_click_while_a_change_waits_is_handled_after_it_and_both_under_the_loc
         ref, (_, model) = root.ref["id"], root.children
         field._server_change(server.document, ref, None, "value", "a", "b")
         button._server_event(server.document, ButtonClick(model))
-        await asyncio.sleep(0.3)
+        await loop.until(lambda: len(seen) > 1)
         assert seen == [("change", True), ("click", True)]
 
     serve(scenario)
@@ -110,7 +111,7 @@ def test_what_panel_sends_does_not_overtake_what_bokeh_has_prepared():
             await server.session.with_document_locked(show)
             server.socket.sent.clear()
             await server.session.with_document_locked(change)
-        await asyncio.sleep(0.1)
+        await loop.until(lambda: len(server.socket.sent) > 2)
         said = [next(w for w in ("first", "second", "third") if w in text) for text in server.socket.sent]
         assert said == ["first", "second", "third"]
 

@@ -3,12 +3,12 @@
 import asyncio
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from app.serving import heap
+from tests import loop
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -48,13 +48,11 @@ def test_many_that_leave_together_are_seen_to_once_and_garbage_is_looked_for_whe
         for _ in range(count):
             visitors.pop()
             heap.give_back_soon(lambda: len(visitors))
-        until = time.monotonic() + 5
-        while len(calls) == before and time.monotonic() < until:
-            await asyncio.sleep(0.01)
+        await loop.until(lambda: len(calls) > before)
         await asyncio.sleep(0.1)  # no second call comes
 
-    asyncio.run(leave(2))
-    asyncio.run(leave(1))
+    loop.run(leave(2))
+    loop.run(leave(1))
     assert calls == [False, True]
 
 

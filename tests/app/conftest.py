@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 
+#: Seconds in which work ends that was stopped, whatever it is at: data that are read, or kernels that are
+#: compiled, are not left half-way.
+ENDING = 60.0
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -62,7 +66,7 @@ def share() -> Generator[Share, None, None]:
     yield share
     workers = list(share.workers)
     share.stop()
-    assert all(worker.join(5) for worker in workers)
+    assert all(worker.join(ENDING) for worker in workers)
 
 
 @pytest.fixture
@@ -72,7 +76,7 @@ def session() -> Generator[Session, None, None]:
     yield session
     workers = list(session.share.workers)
     session.close()
-    assert all(worker.join(5) for worker in workers)
+    assert all(worker.join(ENDING) for worker in workers)
 
 
 @pytest.fixture
@@ -116,7 +120,7 @@ def visit(wait_until: Callable[..., None]) -> Generator[Callable[..., Page], Non
     for page in pages:
         workers = list(page.session.share.workers)
         page.session.close()
-        assert all(worker.join(5) for worker in workers)
+        assert all(worker.join(ENDING) for worker in workers)
 
 
 class Served:

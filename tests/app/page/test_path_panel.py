@@ -71,9 +71,10 @@ def test_pressing_again_stops_at_once_and_keeps_what_is_solved(session, panel, w
     assert len(tab.view.traces) == 1
 
 
-def test_the_path_ends_with_the_session(session, panel):
+def test_the_path_ends_with_the_session(session, panel, wait_until):
     tab = panel(setting("fista-cst", tol=1e-12, max_seconds=1000.0))
     tab.press()
+    wait_until(lambda: tab._tracings[0].found)
     session.close()
     assert all(worker.join(2) for worker in tab._workers)
 

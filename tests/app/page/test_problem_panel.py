@@ -47,9 +47,10 @@ def test_nothing_of_the_problem_before_is_shown_with_another(visit, wait_until, 
 
 
 def test_a_run_that_goes_on_is_stopped_when_another_problem_is_chosen(visit, wait_until):
-    page = visit(**SMALL, tol="1e-300")
+    page = visit(**SMALL, tol="1e-300", speed="1 a second")
     page.controls.go()
     workers = [run.worker for run in page.session.runs]
+    wait_until(lambda: all(run.trace and len(run.trace) for run in page.session.runs))
     page.problem.data.value = "digits"
     assert all(worker.join(5) for worker in workers)
     assert page.session.state == "idle"

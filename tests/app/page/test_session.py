@@ -50,9 +50,10 @@ def ended(page, wait_until):
     page.session.tick()
 
 
-def test_a_session_whose_page_is_gone_stops_its_runs(visit):
+def test_a_session_whose_page_is_gone_stops_its_runs(visit, wait_until):
     page = visit(**SLOW)
     page.controls.go()
+    wait_until(lambda: all(run.trace and len(run.trace) for run in page.session.runs))
     workers = [run.worker for run in page.session.runs]
     browser = Browser(page.session)
     browser.away(GRACE / 2)

@@ -13,7 +13,7 @@ export function render({model}) {
   const cell = ([row, column]) => cells[row]?.[column]
   // one cell alone is a stop of Tab
   function settle() {
-    at = [Math.min(at[0], model.rows.length - 1), Math.min(at[1], model.columns.length - 1)]
+    at = [model.rows, model.columns].map(({length}, axis) => Math.max(Math.min(at[axis], length - 1), 0))
     cells.forEach((row, r) => row.forEach((el, c) => { el.tabIndex = r === at[0] && c === at[1] ? 0 : -1 }))
   }
   function open([row, column]) {
@@ -46,7 +46,11 @@ export function render({model}) {
     settle()
     cell(at)?.focus({preventScroll: true})
   })
-  grid.addEventListener("focusin", mark)
+  grid.addEventListener("focusin", ({target}) => {
+    cells.forEach((row, r) => row.forEach((el, c) => { if (el === target) { at = [r, c] } }))
+    settle()
+    mark()
+  })
   grid.addEventListener("focusout", () => { ring?.remove(); ring = null })
 
   function draw() {
@@ -54,7 +58,7 @@ export function render({model}) {
     const wanted = JSON.stringify([model.rows, model.columns])
     if (wanted !== names) {
       names = wanted
-      head.replaceChildren(element("td"), ...model.columns.map((name) => element("th", {scope: "col"}, name)))
+      head.replaceChildren(...["problem", ...model.columns].map((name) => element("th", {scope: "col"}, name)))
       cells = model.rows.map((_, r) => model.columns.map((_, c) => {
         const el = element("td", {role: "gridcell"})
         el.addEventListener("click", () => open([r, c]))

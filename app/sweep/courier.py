@@ -38,7 +38,7 @@ class Courier:
         self._command: Command = "go"
         self._command = self._read()
         self._held = False  # the run waits: nothing more comes
-        self._over = threading.Event()
+        self._over, self._awake = threading.Event(), threading.Event()
         self._trace: Trace | None = None
         self._cursor: tuple[int, int] | None = None
         self._rows = 0
@@ -52,6 +52,7 @@ class Courier:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
+        self._awake.set()
         self._thread.join(PATIENCE)
 
     def follow(self, trace: Trace) -> None:
@@ -64,19 +65,28 @@ class Courier:
         if self._command == "go":
             return
         with self._changed:
-            self._held = self._command == "pause"
-            self._changed.wait_for(lambda: self._command != "pause")
-            self._held = False
+            if self._command == "pause":
+                self._hold(True)
+                self._changed.wait_for(lambda: self._command != "pause")
+                self._hold(False)
         if self._command == "stop":
             raise Interrupted
 
     def step(self, run: Run, iterate: Iterate) -> None:
         self.pulse()
 
+    def _hold(self, held: bool) -> None:
+        self._held = held
+        self._awake.set()  # it is told at once
+
     # its own thread
 
     def _work(self) -> None:
-        while not self._over.wait(PERIOD):
+        while True:
+            self._awake.wait(PERIOD)
+            self._awake.clear()
+            if self._over.is_set():
+                return
             command = self._read()
             with self._changed:
                 self._command = command

@@ -79,17 +79,22 @@ class Sweep:
     def pause(self) -> None:
         """Hold all cells at work, within half a second; cells that begin are held as well."""
         if self._command == "go":
-            self._command = "pause"
+            self._tell("pause")
 
     def resume(self) -> None:
         """Let them go on."""
         if self._command == "pause":
-            self._command = "go"
+            self._tell("go")
 
     def stop(self, why: str = "stopped by the user") -> None:
         """End all cells at work, and begin no others."""
         if self._command != "stop":
-            self._command, self.message = "stop", why
+            self.message = why
+            self._tell("stop")
+
+    def _tell(self, command: Command) -> None:
+        self._command = command
+        self._inbox.put(("told", None, None))  # the driver passes it on at once
 
     def run(self, ended: Callable[[Watched], None] = lambda watched: None) -> None:
         """Run all cells that are not kept already, and call ``ended`` with each that ends.
@@ -195,6 +200,8 @@ class Sweep:
         if kind == "said":
             if (watched := self.cells.get(what["cell"])) is not None:
                 watched.take(what)
+            return
+        if kind == "told":
             return
         watched = self.cells[what]
         futures.pop(what, None)  # its worker may forget the result

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import time
 import urllib.request
 from collections.abc import Callable, Generator
@@ -33,6 +34,9 @@ FLAGS = [
     "--no-first-run",
 ]
 
+#: The judge, fetched when it is first asked for and kept in the user's cache.
+AXE = "axe-core@4.14.1"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "solverscope-tests"
 #: How many times as long as on a quiet machine whoever waits for the page waits.
 PATIENCE = float(os.environ.get("SOLVERSCOPE_PATIENCE", "1"))
 #: Seconds for which a quiet machine is waited for, whatever it is that is to come.
@@ -51,6 +55,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict) -> dict:
     return {**browser_type_launch_args, "executable_path": CHROME, "args": FLAGS}
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core."""
+    kept = CACHE / f"{AXE.replace('@', '-')}.tgz"
+    if not kept.exists():
+        if shutil.which("npm") is None:
+            pytest.skip(f"{AXE} is not there, and no npm to fetch it")
+        CACHE.mkdir(parents=True, exist_ok=True)
+        fetch = ["npm", "pack", AXE, "--silent", "--pack-destination", str(CACHE)]
+        try:
+            subprocess.run(fetch, check=True, capture_output=True, timeout=60, cwd=CACHE)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            pytest.skip(f"{AXE} cannot be fetched: {(error.stderr or b'').decode().strip() or error}")
+    with tarfile.open(kept) as package:
+        source = package.extractfile("package/axe.min.js")
+        assert source is not None
+        return source.read().decode()
 
 
 class Server:

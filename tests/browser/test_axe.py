@@ -3,12 +3,7 @@ tab, in lists and cards that open, light and dark."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tarfile
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +12,6 @@ from tests.browser.conftest import Visit
 from tests.browser.test_controls import SHADE
 from tests.browser.test_page_sizes import ended
 
-#: The judge, fetched when it is first asked for and kept in the user's cache.
-AXE = "axe-core@4.14.1"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "solverscope-tests"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 
 #: What axe finds wrong in the first element that is seen of a selector, in the first of the one before and
@@ -52,25 +44,6 @@ JUDGE = """async ([path, tags]) => {
   return violations.flatMap((found) => found.nodes.map((node) =>
     `${found.id}: ${node.html.slice(0, 200)}: ${node.failureSummary.replaceAll("\\n", " ")}`))
 }"""
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The source of axe-core."""
-    kept = CACHE / f"{AXE.replace('@', '-')}.tgz"
-    if not kept.exists():
-        if shutil.which("npm") is None:
-            pytest.skip(f"{AXE} is not there, and no npm to fetch it")
-        CACHE.mkdir(parents=True, exist_ok=True)
-        fetch = ["npm", "pack", AXE, "--silent", "--pack-destination", str(CACHE)]
-        try:
-            subprocess.run(fetch, check=True, capture_output=True, timeout=60, cwd=CACHE)
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            pytest.skip(f"{AXE} cannot be fetched: {(error.stderr or b'').decode().strip() or error}")
-    with tarfile.open(kept) as package:
-        source = package.extractfile("package/axe.min.js")
-        assert source is not None
-        return source.read().decode()
 
 
 def wrong(tab: Visit, axe: str, *path: str, rules: Sequence[str] = RULES) -> list[str]:

@@ -99,8 +99,12 @@ class Courier:
             return "stop"
         try:
             return self._wanted.get(timeout=PATIENCE)
-        except (OSError, TimeoutError):  # a busy scheduler is asked again; if it has gone, this worker ends
-            return self._command if self._worker.status.name == "running" else "stop"
+        except Exception as error:  # a client that is being closed raises anything
+            if self._worker.status.name != "running":
+                return "stop"
+            if not isinstance(error, (OSError, TimeoutError)):
+                raise
+            return self._command  # a busy scheduler is asked again
 
     def _send(self) -> None:
         trace = self._trace

@@ -45,7 +45,9 @@ def test_reference_reaches_its_target_and_no_solver_gets_below(dataset, penalty,
     problem = make(dataset, penalty=penalty, **strength)
     found = reference(problem)
     assert found.violation <= TARGET * problem.violation_at_zero()
-    assert 0.0 <= found.gap <= 1e-8 * found.f_star
+    # where no weight violates its condition by more than ε λ, scaling the dual point by 1 / (1 + ε) makes it
+    # feasible, and proves f - f* ≤ ε (L + 2 λ R) / (1 + ε)
+    assert 0.0 <= found.gap <= 2.0 * found.violation / problem.lam * found.f_star
     trace = solvers.solve(problem, solvers.make_solver("owl-qn"), tol=1e-8, max_seconds=20)
     assert trace.result["objective"] >= found.f_star * (1 - 1e-13)
 

@@ -25,6 +25,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
+from datasets.names import PIXEL
 from solvers import Trace
 from solvers.methods.record import Field
 
@@ -225,11 +226,29 @@ def point_out(fig: figure, *said: tuple[str, str]) -> CustomJS:
 
     Curves are lines of a column "y" with a column "iteration", or "x", beside it; ``said``, an argument of
     what is returned, lists further values to show of a point, [name, column] each. With ``names`` as another
-    one a column "of" tells the name of each point, and only the nearest of all lines is shown."""
-    pointer = CustomJS(args={"said": [list(pair) for pair in said], "names": None}, code=asset("pointer.js"))
+    one a column "of" tells the name of each point, and only the nearest of all lines is shown; with a
+    ``shape`` names of pixels have a picture."""
+    args = {"said": [list(pair) for pair in said], "names": None, "shape": None}
+    pointer = CustomJS(args=args, code=asset("pixels.js", "pointer.js"))
     fig.js_on_event("mousemove", pointer)
     fig.js_on_event("mouseleave", pointer)
     return pointer
+
+
+def tip(place: str) -> str:
+    """Return what a tooltip says of a ``place`` that a formatter names by ``told`` of ``assets/pixels.js``:
+    the name, and if it is one of pixels their picture."""
+    look = "vertical-align: middle; margin: 2px 0 2px 8px"
+    return f'{place}{{custom}}<img alt="" class="pixels" src="{place}{{picture}}" style="{look}">'
+
+
+def pictured(name: str, shape: tuple[int, int] | None) -> str:
+    """Return the name of a feature or a weight as HTML; pixels of a picture of this shape are shown while the
+    pointer is on it."""
+    text = html_escape(name)
+    if shape is None or not name.startswith(PIXEL.partition("(")[0]):
+        return text
+    return f'<span class="pictured" data-shape="{shape[0]} {shape[1]}">{text}</span>'
 
 
 def diamonds(fig: figure, source: ColumnDataSource, x: str, y: str, **looks: Any) -> GlyphRenderer:

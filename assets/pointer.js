@@ -83,6 +83,12 @@ for (const {name, color, text} of lines) {
   const line = named(box, "line", {})
   Object.assign(add(line, name, {display: "inline", fontWeight: 600, marginRight: "6px"}).style, {color})
   add(line, text, {display: "inline"})
+  const address = names === null ? "" : pictureOf(name, shape)
+  if (address) {
+    const picture = line.appendChild(document.createElement("img"))
+    Object.assign(picture, {alt: "", className: "pixels", src: address})
+    Object.assign(picture.style, {display: "block", margin: "4px 0"})
+  }
 }
 const {offsetWidth} = box
 const start = sx + 12 + offsetWidth <= width ? sx + 12 : sx - 12 - offsetWidth

@@ -4,4 +4,4 @@ const run = data.x.findIndex((left, k) => special_vars.x >= left && special_vars
 if (run < 0) return ""
 const names = data[column][run]
 const share = column === "outputs" ? (special_vars.x - data.x[run]) / data.dw[run] : special_vars.y / data.dh[run]
-return names[Math.floor(share * names.length)] ?? ""
+return told(names[Math.floor(share * names.length)] ?? "", format, data.shape[run])

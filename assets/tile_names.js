@@ -3,4 +3,4 @@ const column = Math.floor(special_vars.x / (width + gap)), row = Math.floor(-spe
 const output = names[row * across + column]
 const x = Math.floor(special_vars.x - column * (width + gap)), y = Math.floor(-special_vars.y - row * (height + gap) - gap)
 if (output === undefined || x >= width || y < 0) { return "" }
-return `row ${y + 1}, column ${x + 1} for ${output}`
+return `pixel (${y + 1}, ${x + 1}) for ${output}`

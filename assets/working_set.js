@@ -4,7 +4,7 @@ const image = data.image[0]
 const [rows, columns] = image.shape
 const k = Math.floor(special_vars.y / data.dh[0] * rows)
 if (k < 0 || k >= rows) return ""
-if (what === "names") return data.names[0][k]
+if (what === "names") return told(data.names[0][k], format, data.shape[0])
 const width = data.dw[0] / columns
 const said = []
 let inside = true

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+#: Name of a pixel, by its row and column, counted from 1.
+PIXEL = "pixel ({}, {})"
+
 
 class LazyNames(Sequence):
     """`count` names, the i-th of which is `name(i)`."""
@@ -28,8 +31,8 @@ class LazyNames(Sequence):
 
     @classmethod
     def pixels(cls, height: int, width: int) -> LazyNames:
-        """ "row 3, column 5", row by row, counted from 1."""
-        return cls(height * width, lambda i: f"row {i // width + 1}, column {i % width + 1}")
+        """ "pixel (3, 5)", row by row, counted from 1."""
+        return cls(height * width, lambda i: PIXEL.format(i // width + 1, i % width + 1))
 
 
 def with_doubles(names: Sequence[str], columns: Sequence[int]) -> Sequence[str]:

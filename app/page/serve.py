@@ -19,6 +19,9 @@ from app.serving.delivery import forget_failed, send_in_order, style_from_here
 from app.serving.options import Serving
 from app.settings import own_files as offered_files
 
+#: Scripts of the page that a plot alone has no use for.
+PARTS = ["help_buttons.js", "window_buttons.js", "pixels.js", "pictures.js"]
+
 
 def serve() -> None:
     """Serve the page to the visitor of the current document, or one line to a stranger."""
@@ -58,8 +61,8 @@ def serve() -> None:
             session.tick()
             page.opened()
 
-        buttons = ["help_buttons.js", "window_buttons.js"] if isinstance(page, Page) else []
-        pn.state.curdoc.template_variables["layout"] = theme.asset("layout.js", *buttons)
+        more = PARTS if isinstance(page, Page) else []
+        pn.state.curdoc.template_variables["layout"] = theme.asset("layout.js", *more)
         pn.state.curdoc.template_variables["material"] = material()
         connection = CustomJS(code=theme.asset("connection.js"))
         for event in (DocumentReady, ConnectionLost, ClientReconnected):

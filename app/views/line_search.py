@@ -441,4 +441,4 @@ def _row(trace: Trace, row: int) -> str:
     """Return a row of W by name, or the weights behind the last."""
     if row >= trace.info.get("problem", {}).get("n_features", row + 1):
         return "the transitions"
-    return f"the row of {html.escape(trace.names.feature(row))}"
+    return f"the row of {theme.pictured(trace.names.feature(row), trace.names.picture_shape)}"

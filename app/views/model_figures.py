@@ -19,6 +19,7 @@ from bokeh.plotting import figure
 from app import theme
 from app.views.memory import PALETTE
 from datasets.names import pair
+from solvers import Names
 
 #: Outputs whose pictures are drawn, at most, and pairs of pixels drawn for each.
 OUTPUTS, PAIRS = 40, 3
@@ -58,7 +59,10 @@ class Pictures:
     def __init__(self, name: str) -> None:
         self._images = ColumnDataSource({key: [] for key in ("image", "weight", "x", "y", "dw", "dh")})
         self._labels = ColumnDataSource({key: [] for key in ("x", "y", "right", "bottom", "text")})
-        self._pairs = ColumnDataSource({key: [] for key in ("x0", "y0", "x1", "y1", "color")})
+        columns = ("x0", "y0", "x1", "y1", "color", "pair", "weight")
+        self._pairs = ColumnDataSource({key: [] for key in columns})
+        told = theme.asset("pixels.js") + "return told(value, format, shape)"
+        self._pair_names = CustomJSHover(args={"shape": None}, code=told)
         self._names = CustomJSHover(
             args={"names": [], "width": 1, "height": 1, "gap": 1, "across": 1},
             code=theme.asset("tile_names.js"),
@@ -73,7 +77,10 @@ class Pictures:
         _mapped(plot, self._images, "pixel", self._names)
         frames = {"left": "x", "right": "right", "top": "y", "bottom": "bottom", "source": self._labels}
         plot.quad(**frames, fill_alpha=0.0, line_color=theme.GREY, line_alpha=0.4)
-        plot.segment("x0", "y0", "x1", "y1", source=self._pairs, color="color", line_width=2)
+        drawn = plot.segment("x0", "y0", "x1", "y1", source=self._pairs, color="color", line_width=2)
+        tips = [("pair", theme.tip("@pair")), ("weight", "@weight{0.[0000]}")]
+        names = {"@pair": self._pair_names}
+        plot.add_tools(HoverTool(tooltips=tips, formatters=names, renderers=[drawn], attachment="above"))
         looks = {"text_font_size": "0.92em", "text_color": theme.GREY, "text_baseline": "bottom"}
         plot.text("x", "y", "text", source=self._labels, **looks)
         plot.yaxis.visible = False
@@ -83,6 +90,7 @@ class Pictures:
         """Show the columns of ``weights`` (pixels, outputs) as pictures of this shape."""
         height, width = shape
         self._shape, self._gap = shape, max(2, round(0.25 * height))
+        self._pair_names.args = {"shape": shape}
         count = min(weights.shape[1], OUTPUTS)
         self._across = min(count, max(1, round(math.sqrt(ASPECT * count * (height + self._gap) / width))))
         down = -(-count // self._across)
@@ -110,7 +118,7 @@ class Pictures:
         height, width = self._shape
         return down * (height + self._gap) + self._gap, across * (width + self._gap)
 
-    def show_pairs(self, features: np.ndarray, outputs: np.ndarray, values: np.ndarray) -> None:
+    def show_pairs(self, features: np.ndarray, outputs: np.ndarray, values: np.ndarray, names: Names) -> None:
         """Draw the strongest products of two pixels of each output, after ``show``."""
         pixels, width = self._shape[0] * self._shape[1], self._shape[1]
         product = (features >= pixels) & (features < pixels + pixels * (pixels - 1) // 2)
@@ -121,8 +129,9 @@ class Pictures:
                 top, left = self._corner(int(c))
                 ends = [divmod(j, width) for j in pair(int(features[k]) - pixels, pixels)]
                 (y0, x0), (y1, x1) = ((-(top + row + 0.5), left + column + 0.5) for row, column in ends)
-                lines.append((x0, y0, x1, y1, theme.COLORS[0 if values[k] > 0 else 1]))
-        columns = zip(*lines, strict=True) if lines else [[]] * 5
+                named = f"{names.feature(int(features[k]))} for {names.output(int(c))}"
+                lines.append((x0, y0, x1, y1, theme.COLORS[0 if values[k] > 0 else 1], named, values[k]))
+        columns = zip(*lines, strict=True) if lines else [[]] * len(self._pairs.data)
         self._pairs.data = dict(zip(self._pairs.data, map(list, columns), strict=True))
 
 

@@ -10,7 +10,7 @@ import holoviews as hv
 import holoviews.plotting.bokeh  # registers its renderer
 import numpy as np
 from bokeh.document import Document
-from bokeh.models import HoverTool, SaveTool, WheelZoomTool
+from bokeh.models import CustomJSHover, HoverTool, SaveTool, WheelZoomTool
 from bokeh.plotting import figure
 
 from app import theme
@@ -22,6 +22,8 @@ TRACED = 60
 HEIGHT = 280
 #: Fields of tooltips that are numbers.
 NUMBERS = ("@{lam}", "@{x}", "@{y}", "@{gap}", "$x", "$y")
+#: The field of tooltips that is the name of a feature.
+FEATURE = "@{feature}"
 #: Room at both ends of a logarithmic axis, as a factor.
 MARGIN = 1.25
 LAM = "λ, falling to the right"
@@ -38,7 +40,7 @@ def plot(name: str, paths: Sequence[Solutions], traced: Solutions) -> figure:
     """Draw one of the plots of :data:`app.views.path.PLOTS`; ``traced`` is the path whose weights are
     drawn."""
     with _lock:
-        return _rendered(_MAKERS[name](paths, traced), name)
+        return _rendered(_MAKERS[name](paths, traced), name, traced.picture_shape)
 
 
 def _accuracy(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
@@ -76,7 +78,7 @@ def _weights(paths: Sequence[Solutions], traced: Solutions) -> hv.Contours:
     label = ("weight" if traced.signed else "norm of the row ‖W_j‖") + f"  ·  {traced.label}"
     look = {"color": traced.color, "line_width": 1.5, "line_alpha": 0.7, **_falling(paths)}
     contours = hv.Contours(lines, ["x", "y"], "feature")
-    tips = {"feature": "@{feature}", "λ": "$x", "weight": "$y"}
+    tips = {"feature": theme.tip(FEATURE), "λ": "$x", "weight": "$y"}
     return contours.opts(backend="bokeh", **_frame(LAM, label), **look, **_hover(tips))
 
 
@@ -130,7 +132,7 @@ def _hover(tips: dict[str, str]) -> dict[str, object]:
     return {"tools": ["hover"], "hover_tooltips": shown}
 
 
-def _rendered(picture: hv.Element | hv.Overlay, name: str) -> figure:
+def _rendered(picture: hv.Element | hv.Overlay, name: str, shape: tuple[int, int] | None) -> figure:
     # In a document of its own, which only the mode "server" takes: HoloViews sets the theme of the one it
     # draws in, and would take whatever is current in any thread, that of another visitor or one destroyed.
     renderer = hv.Store.renderers["bokeh"].instance(mode="server")
@@ -139,8 +141,10 @@ def _rendered(picture: hv.Element | hv.Overlay, name: str) -> figure:
     drawn.toolbar.tools = [
         tool for tool in drawn.toolbar.tools if not isinstance(tool, SaveTool | WheelZoomTool)
     ]
+    code = theme.asset("pixels.js") + "return told(value, format, shape)"
+    feature = CustomJSHover(args={"shape": shape}, code=code)
     for tool in drawn.select(HoverTool):
-        tool.formatters = dict.fromkeys(NUMBERS, "printf")
+        tool.formatters = {**dict.fromkeys(NUMBERS, "printf"), FEATURE: feature}
         tool.limit = 1  # of points close together
     drawn.update(min_width=200, sizing_mode="stretch_both", styles=theme.least(HEIGHT))
     return theme.styled(drawn, name)

@@ -129,13 +129,12 @@ class RowSparsity(View):
         plot.y_range.flipped = True
         # x and y are numbers of an image; of the lists of names Bokeh would look up single letters
         named = {"feature": ("@y", "features"), "output": ("@x", "outputs")}
-        code, source = theme.asset("row_names.js"), self._patterns
+        code, source = theme.asset("pixels.js", "row_names.js"), self._patterns
         formats = {
             place: CustomJSHover(args={"source": source, "column": column}, code=code)
             for place, column in named.values()
         }
-        tips = [(name, f"{place}{{custom}}") for name, (place, _) in named.items()]
-        tips.append(("weight", "@weight{0.[0000]}"))
+        tips = [("feature", theme.tip("@y")), ("output", "@x{custom}"), ("weight", "@weight{0.[0000]}")]
         plot.add_tools(HoverTool(tooltips=tips, formatters=formats, renderers=[drawn]))
         return plot
 
@@ -160,7 +159,9 @@ class RowSparsity(View):
                 line_width=2,
                 color=theme.COLORS[1],
             )
-        plot.add_tools(HoverTool(tooltips=[("‖W_j‖", "@norm{0.[0000]}")], renderers=[drawn]))
+        name = CustomJSHover(args={"source": self._pictures}, code=theme.asset("picture_names.js"))
+        tips = [("feature", "@x{custom}"), ("‖W_j‖", "@norm{0.[0000]}")]
+        plot.add_tools(HoverTool(tooltips=tips, formatters={"@x": name}, renderers=[drawn]))
         return plot
 
     def _side_by_side(
@@ -266,7 +267,8 @@ def _named(names: Names, features: list[int]) -> str:
     """Say how many there are, and the first of them by name."""
     if not features:
         return "none."
-    shown = " · ".join(f"<i>{html.escape(names.feature(j))}</i>" for j in features[:NAMED])
+    shape = names.picture_shape
+    shown = " · ".join(f"<i>{theme.pictured(names.feature(j), shape)}</i>" for j in features[:NAMED])
     return f"{theme.number(len(features))}. {shown}{' …' if len(features) > NAMED else ''}"
 
 
@@ -303,6 +305,7 @@ def _patterns(runs: list[Shown]) -> dict[str, list]:
         "dw": [1] * len(runs),
         "dh": [max(int(run.seen["count"]), 1) for run in runs],
         "features": [_features(run) for run in runs],
+        "shape": [run.trace.names.picture_shape for run in runs],
         "outputs": [_outputs(run, W.shape[1]) for run, W in zip(runs, weights, strict=True)],
     }
 

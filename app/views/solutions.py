@@ -36,6 +36,11 @@ class Solutions:
         """Tell whether a row of W is a single weight, and is drawn as it is; else by its norm."""
         return self.traces[0].info["problem"]["n_outputs"] == 1
 
+    @property
+    def picture_shape(self) -> tuple[int, int] | None:
+        """Return the shape of the picture whose pixels the features are, if they are pixels."""
+        return self.traces[0].names.picture_shape
+
     def rows(self, most: int) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Return the ``most`` rows of W that get largest: names of the features, λ (k,), weights or norms of
         rows (k, features); of the k traces that still have weights."""

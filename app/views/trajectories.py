@@ -177,7 +177,8 @@ class Trajectories(ProbeView):
         places = self._choice.places
         if before is None or not np.array_equal(before.places, places) or not before.update(entries):
             self._history = History(entries, places)
-            self._figures.pointer.args = {**self._figures.pointer.args, "names": followed.names(places)}
+            said = {"names": followed.names(places), "shape": trace.names.picture_shape}
+            self._figures.pointer.args = {**self._figures.pointer.args, **said}
         beta = _values(seen, places)
         found = Grouping.of(
             beta,
@@ -262,8 +263,9 @@ class Trajectories(ProbeView):
         row = self._history.row(at)
         if crossed := np.flatnonzero(moved[row]).tolist():
             names = followed.names(self._history.places[crossed[:NAMED]])
-            more = " …" if len(crossed) > NAMED else ""
-            lines.append(f"{number(len(crossed))} crossed over: {html.escape(', '.join(names))}{more}.")
+            shape, more = followed.trace.names.picture_shape, " …" if len(crossed) > NAMED else ""
+            named = ", ".join(theme.pictured(name, shape) for name in names)
+            lines.append(f"{number(len(crossed))} crossed over: {named}{more}.")
         said = f"<p>{' '.join(lines)}</p>"
         if self._choice.missing:
             said += f'<p class="error" role="alert">{html.escape(self._choice.missing)}</p>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ KINDS = {"the largest": "largest", "random ones": "random", "by name": "named"}
 #: Outputs offered, at most, and the word for the weights behind W.
 OUTPUTS = 100
 TRANSITIONS = "transitions"
+#: What is between two names: a comma, but not that of "pixel (3, 6)".
+APART = re.compile(r",(?![^(]*\))")
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Followed:
         return Choice(np.sort(mine[order[:count]]))
 
     def _named(self, mine: np.ndarray, named: str, count: int) -> Choice:
-        asked = [text.strip() for text in named.split(",") if text.strip()]
+        asked = [text.strip() for text in APART.split(named) if text.strip()]
         _, outputs = self.shape
         features = {int(k) // outputs: int(place) for k, place in zip(self.members[mine], mine, strict=True)}
         by_name = {self.trace.names.feature(j).lower(): place for j, place in features.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import ClassVar
 
 import numpy as np
@@ -154,8 +153,8 @@ def strength(trace: Trace, seen: Seen) -> tuple[str, float]:
 
 def named(trace: Trace, weight: int) -> str:
     """Return a weight by its number and its name, as HTML."""
-    name = f" ({html.escape(name_of(trace, weight))})" if "problem" in trace.info else ""
-    return theme.number(weight) + name
+    name = theme.pictured(name_of(trace, weight), trace.names.picture_shape)
+    return theme.number(weight) + (f" ({name})" if "problem" in trace.info else "")
 
 
 def _sentence(course: dict[str, np.ndarray], moved: np.ndarray, symbol: str) -> str:

@@ -96,7 +96,7 @@ class WorkingSetMap(ProbeView):
 
     def build(self) -> None:
         columns = ("image", "x", "y", "dw", "dh")
-        self._source = ColumnDataSource({name: [] for name in (*columns, "names", "until")})
+        self._source = ColumnDataSource({name: [] for name in (*columns, "names", "shape", "until")})
         self._band = ColumnDataSource({name: [] for name in columns})
         self._extent = ColumnDataSource({"left": [], "right": [], "bottom": [], "top": []})
         self._room = 0
@@ -141,14 +141,15 @@ class WorkingSetMap(ProbeView):
 
     def _name(self, kind: Kind) -> None:
         """Call the variables by their names on the axis and below the pointer."""
-        line = theme.asset("working_set.js")
+        line = theme.asset("pixels.js", "working_set.js")
         tips = {
             "@x": ("iteration", "return Math.floor(special_vars.x)", {}),
             "@y": (kind.one, line, {"what": "names"}),
             "@image": ("state", "return states[value] ?? 'not observed'", {"states": list(kind.states)}),
             "@dw": ("moved", line, {"what": "moves", "most": MOVES, "unseen": UNSEEN}),
         }
-        self._hover.tooltips = [(label, f"{place}{{custom}}") for place, (label, _, _) in tips.items()]
+        said = {place: f"{place}{{custom}}" for place in tips} | {"@y": theme.tip("@y")}
+        self._hover.tooltips = [(label, said[place]) for place, (label, _, _) in tips.items()]
         self._hover.formatters = {
             place: CustomJSHover(args={"source": self._source, **args}, code=code)
             for place, (_, code, args) in tips.items()
@@ -240,6 +241,7 @@ class WorkingSetMap(ProbeView):
             "y": [0],
             "dh": [lines],
             "names": [self._names(trace)],
+            "shape": [trace.names.picture_shape],
             "until": [self._iterations[-1]],
             **place,
         }

@@ -62,3 +62,12 @@ def test_what_counts_or_numbers_something_has_all_its_digits():
 )
 def test_the_numbers_of_a_column_have_equally_many_decimals(values, texts):
     assert theme.aligned(values) == texts
+
+
+def test_a_name_is_escaped_and_that_of_pixels_says_how_large_their_picture_is():
+    said = theme.pictured("pixel (3, 6) × pixel (6, 3) for <b>", (16, 8))
+    assert said == (
+        '<span class="pictured" data-shape="16 8">pixel (3, 6) × pixel (6, 3) for &lt;b&gt;</span>'
+    )
+    assert theme.pictured("pixel (3, 6)", None) == "pixel (3, 6)"
+    assert theme.pictured("a → <b>", (16, 8)) == "a → &lt;b&gt;", "a transition is no pixel"

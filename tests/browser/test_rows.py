@@ -57,7 +57,7 @@ def test_four_penalties_leave_four_patterns_and_the_tooltip_names_feature_and_ou
     assert [len(names) for names in seen["features"]] == seen["rows"]
     assert seen["outputs"] == [list("0123456789")] * 4
 
-    said = re.compile(r"feature:\s*row \d, column \d\s*output:\s*\d\s*weight:\s*-?\d")
+    said = re.compile(r"feature:\s*pixel \(\d, \d\)\s*output:\s*\d\s*weight:\s*-?\d")
     tab.wait_until(lambda: said.search(tooltip(tab, PATTERNS, 0.03, 0.3)) is not None, "a tooltip with names")
 
     place = tab.page.evaluate(PATTERNS)["place"]

@@ -10,7 +10,7 @@ import solvers
 from app import views
 from app.views.model import listed, predictions
 from app.views.model_figures import Pictures
-from datasets.names import pair
+from datasets.names import LazyNames, pair, with_products
 from solvers import LEARNED, Names
 
 
@@ -66,9 +66,9 @@ def test_the_strongest_pairs_of_pixels_are_lines_between_their_middles():
     pictures = Pictures("test")
     pictures.show(np.zeros((6, 2)), (2, 3), ["a", "b"])
     # features: 6 pixels, then 15 pairs, then the bias
-    pictures.show_pairs(
-        np.array([2, 6 + 4, 6 + 9, 21]), np.array([0, 0, 1, 1]), np.array([9.0, 1.0, -2.0, 9.0])
-    )
+    names = Names(with_products(LazyNames.pixels(2, 3), 2, bias=True), ("a", "b"), (2, 3))
+    features, outputs = np.array([2, 6 + 4, 6 + 9, 21]), np.array([0, 0, 1, 1])
+    pictures.show_pairs(features, outputs, np.array([9.0, 1.0, -2.0, 9.0]), names)
     lines = pictures._pairs.data
     assert len(lines["x0"]) == 2
     for line, (output, number) in enumerate([(0, 4), (1, 9)]):
@@ -77,6 +77,8 @@ def test_the_strongest_pairs_of_pixels_are_lines_between_their_middles():
         ends = {(left + k % 3 + 0.5, -(top + k // 3 + 0.5)) for k in (i, j)}
         assert ends == {(lines["x0"][line], lines["y0"][line]), (lines["x1"][line], lines["y1"][line])}
     assert lines["color"][0] != lines["color"][1], "above zero and below"
+    assert lines["pair"] == ["pixel (1, 1) × pixel (2, 3) for a", "pixel (1, 3) × pixel (2, 1) for b"]
+    assert lines["weight"] == [1.0, -2.0]
 
 
 def test_features_are_listed_from_the_strongest_on_with_those_against_at_the_end():

@@ -223,7 +223,7 @@ def test_a_path_just_traced_is_drawn_as_in_a_notebook():
     view = Path(traces)
     assert view.has_content()
     assert len(curves(view.panes["path-nnz"].object, "Line")[0]["y"]) == 10
-    assert "row 3, column 4" in curves(view.panes["path-weights"].object, "MultiLine")[0]["feature"]
+    assert "pixel (3, 4)" in curves(view.panes["path-weights"].object, "MultiLine")[0]["feature"]
 
 
 def test_plots_do_not_touch_the_document_of_another_visitor(path, monkeypatch):

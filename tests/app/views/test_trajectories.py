@@ -16,6 +16,7 @@ from app.views import Cursor, Trajectories, trajectory_lines
 from app.views import trajectories as module
 from app.views.trajectory_clusters import COLORED, Grouping
 from app.views.trajectory_history import ROWS, History
+from datasets.names import LazyNames
 from solvers import TRAJECTORIES, Iterate, Names, Trace
 from solvers.runs import trajectories as followed
 from solvers.runs.probes import ProbeStore
@@ -302,6 +303,15 @@ def test_the_largest_random_ones_and_named_ones_can_be_drawn():
     view.named = "wheat, rice"
     assert "There is no feature with this name or number: rice." in view._said.object
     assert view._figures.pointer.args["names"] == ["wheat"]
+
+
+def test_pixels_are_called_by_names_with_a_comma_and_have_pictures():
+    run = Made()
+    run.trace.names = Names(LazyNames.pixels(2, 3), (), (2, 3))
+    view = run.go(groups()).at(9, which="named", named="pixel (1, 2), 6,pixel (2, 1)")
+    said = view._figures.pointer.args
+    assert said["names"] == ["pixel (1, 2)", "pixel (2, 1)", "pixel (2, 3)"]
+    assert said["shape"] == (2, 3)
 
 
 def test_a_weight_that_is_not_followed_is_said_to_be_none_of_the_sample(monkeypatch):

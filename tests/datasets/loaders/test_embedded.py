@@ -14,7 +14,7 @@ def test_digits_are_pixels_over_16_split_by_class():
     share = np.bincount(data.test.y) / (np.bincount(data.y) + np.bincount(data.test.y))
     np.testing.assert_allclose(share, 0.2, atol=0.01)
     assert data.picture_shape == (8, 8)
-    assert data.feature_names[63] == "row 8, column 8"
+    assert data.feature_names[63] == "pixel (8, 8)"
 
 
 def test_all_digits_without_a_test_part():

@@ -10,7 +10,7 @@ def test_a_run_carries_the_names_of_its_data():
     data = datasets.load("digits")
     problem = solvers.make_problem(data, loss="multiclass-squared-hinge", penalty="l1-l2", lam=0.1)
     names = solvers.solve(problem, solvers.make_solver("bcd-ls"), max_iter=1).names
-    assert names.feature(8) == data.feature_names[8] == "row 2, column 1"
+    assert names.feature(8) == data.feature_names[8] == "pixel (2, 1)"
     assert names.output(3) == data.label_names[3]
     assert names.picture_shape == (8, 8)
     assert problem.at_lam(0.2).names is names

@@ -1,0 +1,20 @@
+// Below the name of a weight of pixels (of the class "pictured", with the shape of the picture as data-shape) stands
+// their picture, or above it at the lower edge of the page, while the pointer is on it.
+{
+  const picture = document.createElement("img")
+  picture.alt = ""
+  picture.className = "pixels"
+  const LOOKS = {position: "fixed", zIndex: 2000, pointerEvents: "none", padding: "6px", border: "1px solid #8888", borderRadius: "4px"}
+  addEventListener("mouseover", (event) => {
+    const [on] = event.composedPath()
+    const address = on.classList?.contains("pictured") ? pictureOf(on.textContent, on.dataset.shape.split(" ")) : ""
+    if (!address) { picture.remove(); return }
+    const {left, top, bottom} = on.getBoundingClientRect(), low = bottom > 0.8 * innerHeight
+    picture.src = address
+    Object.assign(picture.style, LOOKS, {
+      left: `${left}px`, top: low ? "" : `${bottom + 4}px`, bottom: low ? `${innerHeight - top + 4}px` : "",
+      background: getComputedStyle(document.body).backgroundColor,
+    })
+    document.body.append(picture)
+  })
+}

@@ -12,6 +12,7 @@ from typing import Any
 
 import panel as pn
 from bokeh.models import (
+    Axis,
     BasicTicker,
     ColumnDataSource,
     CustomJS,
@@ -194,6 +195,11 @@ def curve(
     drawn = GlyphRenderer(data_source=source, glyph=Line(x="x", y=y, **looks), **bare)
     fig.renderers.append(drawn)
     return drawn
+
+
+def whole(axis: Axis) -> None:
+    """Let an axis have few ticks, and none between whole numbers: it numbers or counts something."""
+    axis.ticker.min_interval, axis.ticker.desired_num_ticks = 1.0, 4
 
 
 def scale(fig: figure, dimension: str, *, log: bool) -> None:

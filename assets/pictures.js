@@ -5,8 +5,12 @@
   picture.alt = ""
   picture.className = "pixels"
   const LOOKS = {position: "fixed", zIndex: 2000, pointerEvents: "none", padding: "6px", border: "1px solid #8888", borderRadius: "4px"}
-  addEventListener("mouseover", (event) => {
+  let before = null
+  // of "mouseover" nothing is heard here where the pointer goes from one part of a component to another
+  addEventListener("mousemove", (event) => {
     const [on] = event.composedPath()
+    if (on === before) { return }
+    before = on
     const address = on.classList?.contains("pictured") ? pictureOf(on.textContent, on.dataset.shape.split(" ")) : ""
     if (!address) { picture.remove(); return }
     const {left, top, bottom} = on.getBoundingClientRect(), low = bottom > 0.8 * innerHeight

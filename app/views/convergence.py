@@ -88,12 +88,13 @@ class Convergence(RunPlot):
     @property
     def y_label(self) -> str:
         known_star = all(sure for t in self.traces if len(t) for _, _, sure in self.references(t))
-        ref = "f*" if known_star else "best so far"
-        return MEASURES[self.measure][1].format(ref=ref)
+        if known_star:
+            return MEASURES[self.measure][1].format(ref="f*")
+        return MEASURES[self.measure][1].format(ref="best so far").replace(" / ", "\n/ ")  # too long for one
 
     @property
     def y_name(self) -> str:
-        return self.y_label
+        return self.y_label.replace("\n", " ")
 
     def backdrop(self) -> None:
         self._turns = ColumnDataSource({"x": [], "y": [], "color": []})

@@ -178,7 +178,7 @@ class Memory(ProbeView):
         cosines = theme.plot(
             "memory-cosines",
             x_label="pair, oldest first",
-            y_label="curvature sᵀy / (‖s‖ ‖y‖)",
+            y_label="cos(s, y)",
             log_y=True,
             height=240,
         )
@@ -194,12 +194,17 @@ class Memory(ProbeView):
         values.scatter("n", "value", source=self._eigenvalues, size=7, color=theme.COLORS[0])
         values.add_tools(HoverTool(tooltips=[("eigenvalue", "@value{0.[0000]a}")]))
         values.add_layout(self._gamma)
-        return [
+        found = [
             cosines,
             values,
-            self._picture_of("SY", "SᵀY as cosines: s down, y across"),
-            self._picture_of("middle", "middle matrix, scaled: S, then Y"),
+            self._picture_of("SY", "cosines: s down, y across"),
+            self._picture_of("middle", "middle matrix: S, then Y"),
         ]
+        for plot in found:
+            theme.whole(plot.xaxis)
+        for plot in found[2:]:
+            theme.whole(plot.yaxis)
+        return found
 
     def _picture_of(self, name: str, label: str) -> figure:
         shades = LinearColorMapper(palette=PALETTE, low=-1.0, high=1.0)

@@ -47,7 +47,7 @@ LINES, COLUMNS = 280, 512
 #: Weights looked at one by one, at most, but for those that came back.
 SAMPLED = 16_384
 #: Height of the band of all other weights, and of the room above it, in heights of the picture.
-BAND, ROOM = 0.07, 0.02
+BAND, ROOM = 0.13, 0.03
 #: Times it left or came back, at most, that are listed of a weight below the pointer.
 MOVES = 6
 Y_LABEL = "{} used\nfirst to leave on top"

@@ -22,6 +22,7 @@ from bokeh.models import (
     Line,
     LinearScale,
     LogScale,
+    NoOverlap,
     SaveTool,
 )
 from bokeh.plotting import figure
@@ -177,6 +178,7 @@ def styled(fig: figure, name: str) -> figure:
     fig.axis.axis_label_text_font_style = "normal"
     fig.axis.axis_label_text_font_size = fig.axis.major_label_text_font_size = "1em"
     fig.axis.minor_tick_line_color = None
+    fig.axis.major_label_policy = NoOverlap()  # figures may be low, or narrow
     fig.min_border_left, fig.min_border_right = 64, 12
     fig.axis.formatter = CustomJSTickFormatter(code=asset("tick_labels.js"))
     for scale, axis, grid in ((fig.x_scale, fig.xaxis, fig.xgrid), (fig.y_scale, fig.yaxis, fig.ygrid)):
@@ -285,6 +287,8 @@ def aligned(values: Sequence[float | None], digits: int = 6) -> list[str]:
 def _signed(value: float | None, form: str) -> str:
     if value is None or not math.isfinite(value):
         return "–"
+    if value == 0 and form.endswith("e"):
+        return "0"
     mantissa, e, exponent = f"{value:{form}}".partition("e")
     return (mantissa + (f"e{int(exponent)}" if e else "")).replace(",", "\u2009").replace("-", "−")
 

@@ -10,7 +10,7 @@ import scipy.sparse
 import datasets
 import solvers
 from app.ink import strip
-from app.theme import number
+from app.theme import capital, number
 
 KINDS = {
     "binary": "two classes",
@@ -46,7 +46,7 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
     shown = "".join(_example(example, data.texts is None) for example in data.examples(EXAMPLES))
     return (
         f'<div title="{html.escape(data.description)} Source: {html.escape(data.source)}">'
-        f'<p>{html.escape(data.summary)}</p><div class="examples">{shown}</div>'
+        f'<p>{html.escape(capital(data.summary))}</p><div class="examples">{shown}</div>'
         f"<dl>{table}</dl></div>"
     )
 

@@ -67,7 +67,7 @@ class ProblemPanel:
         missing = [id for id in datasets.DATASETS if why_not_data(id)]
         self.data = Menu(label="Data set", options=self._names(), disabled_options=missing, **wide)
         self.own = OwnData(session, self.take_file) if own_files else theme.html(ONLY_HERE, margin=(0, 10))
-        self.card = theme.html(sizing_mode="stretch_width", margin=(0, 10))
+        self.card = theme.html(sizing_mode="stretch_width", margin=(4, 10, 0, 10))
         self.options = Form(self._option_changed, title="Data options")
         self.loss = Menu(label="Loss", **wide)
         self.penalty = Menu(label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide)

@@ -122,7 +122,7 @@ class CutSection(ProbeView):
         self._legend = theme.html()
         self.figure = self._make_figure()
         if self.choose:
-            menus = [menu("Line", self.param.along, LINES, 150), menu("Draw", self.param.shown, SHOWN, 100)]
+            menus = [menu("Line", self.param.along, LINES, 150), menu("Draw", self.param.shown, SHOWN, 140)]
             self._head.append(theme.column(theme.html(f"<h2>{self.title}</h2>"), *menus, kind="line"))
         pane = theme.pane(self.figure)
         self._body.extend([pane, self._legend])

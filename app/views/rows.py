@@ -244,7 +244,8 @@ class Shown:
 
     def label(self) -> str:
         count, size = int(self.seen["count"]), int(self.seen["size"])
-        return f"{self.trace.info['label']}\n{theme.number(count)} of {theme.number(size)}"
+        name = self.trace.info["label"].replace(" ", "\n")  # there is little room from one run to the next
+        return f"{name}\n{theme.number(count)} of {theme.number(size)}"
 
 
 def _sentences(run: Shown, moves: Moves) -> str:

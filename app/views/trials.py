@@ -45,11 +45,12 @@ class Trials(View):
         self.figure = theme.plot(
             self.id,
             x_label="iteration  ·  click to go there",
-            y_label="trials of its search",
+            y_label="trials",
             height=self.height,
         )
         self.figure.y_range.start = 0
         self.figure.yaxis.ticker.min_interval = 1
+        theme.whole(self.figure.xaxis)
         drawn = self.figure.vbar(
             "x",
             top="trials",

@@ -15,6 +15,8 @@ from solvers import FIELDS, Trace
 from solvers.runs.segments import segment_at
 from solvers.runs.trace import plain
 
+#: Where benchopt keeps, in the file, how it is plotted: it must be there, if only empty.
+SETTINGS = {"_meta_json": "{}"}
 #: What benchopt says of a curve with one run for all its points.
 SAMPLED = "callback"
 
@@ -37,7 +39,8 @@ def write(traces: Sequence[Trace], path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    pyarrow.parquet.write_table(pyarrow.table(columns(traces)), path)
+    table = pyarrow.table(columns(traces)).replace_schema_metadata(SETTINGS)
+    pyarrow.parquet.write_table(table, path)
 
 
 def _rows(trace: Trace) -> list[dict[str, Any]]:

@@ -107,7 +107,7 @@ class Path(View):
         self._head.extend(
             [pn.FlexBox(*self._controls, self._which, align_items="center", margin=0), self.said]
         )
-        self._body.extend([theme.column(*self.panes.values(), kind="plots"), self._table])
+        self._body.extend([theme.column(*self.panes.values(), kind="plots tall"), self._table])
 
     def say(self, text: str) -> None:
         """Write ``text`` (HTML) above the plots."""

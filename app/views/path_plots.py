@@ -47,7 +47,7 @@ def _accuracy(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
     """Draw how good the solutions are against how sparse."""
     tested = any(np.isfinite(path.column("test_metric")).any() for path in paths)
     part = "test" if tested else "train"
-    label = f"{paths[0].traces[0].result['metric_name']} on the {part} part"
+    label = f"{paths[0].traces[0].result['metric_name']}  ·  on the {part} part"
     return _curves(paths, "non-zero rows of W (%)", label, [_worth(p, f"{part}_metric") for p in paths])
 
 
@@ -123,7 +123,7 @@ def _falling(paths: Sequence[Solutions]) -> dict[str, object]:
 def _frame(x: str, y: str) -> dict[str, object]:
     tools = {"default_tools": ["pan", "box_zoom", "reset"], "active_tools": ["box_zoom"]}
     look = {"responsive": True, "padding": 0.05, "show_grid": True, "show_legend": False}
-    return {"xlabel": x, "ylabel": y, **look, **tools}
+    return {"xlabel": x, "ylabel": theme.upright(y), **look, **tools}
 
 
 def _hover(tips: dict[str, str]) -> dict[str, object]:

@@ -145,7 +145,7 @@ class Sweep(View):
         choices = pn.FlexBox(self.gap, self.data, align_items="center", margin=0)
         self._heat = theme.pane()
         heat = theme.column(self._heat, kind="plots heat")
-        plots = theme.column(*self.parts, kind="plots sweep")
+        plots = theme.column(*self.parts, kind="plots tall")
         self._body.extend([choices, self.grid, heat, self._legend, plots])
 
     def _build_heat_map(self) -> None:

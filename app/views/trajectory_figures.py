@@ -168,7 +168,7 @@ class Figures:
         }
         axis, places = self.sizes.yaxis[0], [-k for k in range(len(slots))]
         axis.formatter.args = {"texts": dict(zip(places, texts, strict=True))}
-        axis.ticker.ticks = places
+        axis.ticker.ticks = sorted(places)  # in which order Bokeh looks for labels that overlap
 
     def isolate(self, slot: int | None) -> None:
         """Make the weights of one colour stand out; None: all as they are."""

@@ -254,7 +254,7 @@ class WorkingSetMap(ProbeView):
         }
         axis, ticks = self.figure.yaxis[0], _ticks(counts)
         axis.formatter.args = {"texts": {line: theme.number(count) for line, count in ticks.items()}}
-        axis.ticker.ticks = list(ticks)
+        axis.ticker.ticks = sorted(ticks)
         number = theme.number
         some, every = number(round(counts[-1])), number(others + round(counts[-1]))
         kind = kind_of(trace)

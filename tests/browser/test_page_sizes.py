@@ -11,7 +11,15 @@ from tests.browser.conftest import Visit
 
 #: The default story, ended after seconds; the tabs that are looked at, and a problem for that of bundles.
 DEFAULT = {"max_seconds": "2", "speed": "full"}
-TABS = ("Shrinking", "Memory", "Line search", "Trajectories", "Summary")
+TABS = ("Shrinking", "Memory", "Line search", "Trajectories", "Model", "Sweep", "Summary", "Race")
+#: What is there once a tab without figures of its own has something to show.
+THERE = {
+    "Sweep": ("button", "Run the sweep"),
+    "Summary": ("columnheader", "CPU to a gap of 0.0001"),
+    "Race": ("columnheader", "order of finish, by CPU seconds"),
+}
+#: Where all of this is seen without scrolling, and where it is scrolled to.
+LARGE, SMALL = [(1440, 900), (1920, 1080)], [(1024, 768), (720, 450)]
 BUNDLE = {
     "data": "breast-cancer",
     "loss": "binary-hinge",
@@ -41,10 +49,15 @@ BOXES = """() => {
   }
   visit(Bokeh.index.roots[0])
   const [content] = deep(document, ".main-content"), [foot] = deep(document, ".foot")
+  const seen = (root, selector) => deep(root, selector).filter((el) => el.offsetParent !== null).map(box)
+  const [sidebar] = deep(document, ".MuiDrawer-paper"), [tabs] = deep(document, ".tabs")
   return {
     plots, foot: box(foot), header: box(deep(document, ".MuiAppBar-root")[0]),
     rows: deep(document, ".row.run").map(box), run: box(deep(document, ".MuiButton-contained")[0]),
-    tables: deep(document, "table").filter((el) => el.offsetParent !== null).map(box),
+    tables: seen(document, "table"),
+    fields: seen(tabs.shadowRoot, ".MuiButton-root, textarea:not([aria-hidden])"),
+    sidebar: box(sidebar), card: seen(sidebar, "section")[0],
+    controls: seen(sidebar, "section, .MuiFormControl-root, dl, h2"),
     overflow: content.scrollHeight - content.clientHeight, across: content.scrollWidth - content.clientWidth,
     wide: document.documentElement.scrollWidth,
   }
@@ -86,8 +99,9 @@ def open_tab(tab: Visit, name: str) -> dict:
     id = next(id for id, view in views.TABS.items() if view.title == name)
     tab.wait_until(lambda: tab.query().get("tab") == id, f"the tab {name}")
     standing = 2
-    if name == "Summary":
-        tab.page.get_by_role("columnheader", name="CPU to a gap of 0.0001").wait_for()
+    if name in THERE:
+        role, called = THERE[name]
+        tab.page.get_by_role(role, name=called).wait_for()
     else:
         tab.wait_until(lambda: len(tab.page.evaluate(BOXES)["plots"]) > standing, f"the figures of {name}")
     return boxes(tab)
@@ -114,7 +128,7 @@ def overlap(a: dict, b: dict) -> bool:
 def in_sight(found: dict) -> None:
     """Check that everything is between the header and the cursor bar, without scrolling."""
     top, bottom = found["header"]["bottom"], found["foot"]["top"]
-    for part in (found["run"], *found["rows"], *found["plots"], *found["tables"]):
+    for part in (found["run"], *found["rows"], *found["plots"], *found["tables"], *found["fields"]):
         assert part["top"] >= top - 1, part
         assert part["bottom"] <= bottom + 1, part
     assert found["overflow"] <= 1
@@ -123,9 +137,9 @@ def in_sight(found: dict) -> None:
 def not_cut(found: dict, width: int) -> None:
     assert found["across"] <= 0
     assert found["wide"] <= width
-    for plot in found["plots"]:
-        assert plot["left"] >= 0, plot
-        assert plot["right"] <= width, plot
+    for part in (*found["plots"], *found["fields"]):
+        assert part["left"] >= 0, part
+        assert part["right"] <= width, part
 
 
 @pytest.fixture
@@ -148,15 +162,18 @@ def test_at_1440_by_900_controls_rows_both_plots_and_the_view_of_each_tab_are_se
 
 def test_at_1920_by_1080_the_view_of_the_tab_is_large(told):
     tab = told(1920, 1080)
-    for name in TABS[:-1]:
+    for name in TABS:
         found = open_tab(tab, name)
         in_sight(found)
         apart(found)
+        not_cut(found, 1920)
+        if name in THERE:
+            continue
         standing, view = found["plots"][:2], found["plots"][2:]
         assert max(plot["bottom"] for plot in view) - max(plot["bottom"] for plot in standing) > 500
 
 
-@pytest.mark.parametrize(("width", "height"), [(1024, 768), (720, 450)])
+@pytest.mark.parametrize(("width", "height"), SMALL)
 def test_in_a_small_window_and_at_twice_the_size_everything_can_be_scrolled_to(told, width, height):
     tab = told(width, height)
     for name in TABS:
@@ -173,6 +190,34 @@ def test_in_a_small_window_and_at_twice_the_size_everything_can_be_scrolled_to(t
     assert last["bottom"] <= found["foot"]["top"] + 1, "the end of the page is above the cursor bar"
     if height > 600:
         assert found["rows"][0]["top"] >= found["header"]["bottom"] - 1, "the rows stay"
+
+
+@pytest.mark.parametrize(("width", "height"), LARGE + SMALL)
+def test_the_card_of_a_story_makes_room_when_it_is_folded_and_moves_nothing_but_the_sidebar(
+    visit, width, height
+):
+    tab = visit(width=width, height=height)
+    card = tab.page.get_by_text("What to look for", exact=True)
+    if not card.is_visible():
+        tab.button("Open sidebar").click()
+        card.wait_for()
+    opened = boxes(tab)
+    card.click()
+    folded = boxes(tab)
+    for found in (opened, folded):
+        left, right = (found["sidebar"][side] for side in ("left", "right"))
+        controls = found["controls"]
+        assert len(controls) > 5
+        for k, one in enumerate(controls):
+            assert left <= one["left"] < one["right"] <= right, one
+            for other in controls[k + 1 :]:
+                assert not overlap(one, other), (one, other)
+    less = opened["card"]["bottom"] - folded["card"]["bottom"]
+    assert less > 100, "its points are folded away"
+    before, after = (found["controls"][1]["top"] for found in (opened, folded))
+    assert abs(before - after - less) <= 1, "what is below follows"
+    for part in ("plots", "foot", "header", "run"):
+        assert opened[part] == folded[part]
 
 
 @pytest.mark.parametrize("query", [BUNDLE, *({"story": id, "speed": "full"} for id in ("kink", "bundle"))])

@@ -74,6 +74,7 @@ def test_parquet_is_written_where_pyarrow_is_installed(traces):
     parquet = pytest.importorskip("pyarrow.parquet")
     table = parquet.read_table(io.BytesIO(formats.as_bytes(traces, "parquet")))
     assert table.column("objective_value").to_pylist() == benchopt.columns(traces)["objective_value"]
+    assert table.schema.metadata[b"_meta_json"] == b"{}", "benchopt adds to it when it plots the file"
 
 
 def test_parquet_is_not_offered_where_nothing_writes_it(monkeypatch):

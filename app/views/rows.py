@@ -45,7 +45,7 @@ class RowShare(RunPlot):
 
     id = "row-share"
     title = "Features in use"
-    y_label = "non-zero rows of W (%)"
+    y_label = "non-zero rows  ·  of W (%)"
     default_scale = "linear"
     help: ClassVar = {
         id: Help(

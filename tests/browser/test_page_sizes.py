@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from app import views
-from tests.browser.conftest import Visit
+from tests.browser.conftest import PATIENCE, Visit
 
 #: The default story, ended after seconds; the tabs that are looked at, and a problem for that of bundles.
 DEFAULT = {"max_seconds": "2", "speed": "full"}
@@ -101,7 +101,7 @@ def open_tab(tab: Visit, name: str) -> dict:
     standing = 2
     if name in THERE:
         role, called = THERE[name]
-        tab.page.get_by_role(role, name=called).wait_for()
+        tab.page.get_by_role(role, name=called).wait_for(timeout=30_000 * PATIENCE)
     else:
         tab.wait_until(lambda: len(tab.page.evaluate(BOXES)["plots"]) > standing, f"the figures of {name}")
     return boxes(tab)

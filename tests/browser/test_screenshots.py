@@ -1,4 +1,5 @@
-"""Pictures of the default story at its start, on its way and at its end, in both themes.
+"""Pictures of the default story at its start, on its way and at its end, in both themes, and of others at
+their end.
 
 With ``SOLVERSCOPE_SCREENSHOTS=1`` they are written to ``assets/``, from where README shows them; otherwise
 the runs end earlier and the pictures are thrown away.
@@ -15,13 +16,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.browser.conftest import Visit
 from tests.browser.test_controls import SHADE
+from tests.browser.test_page_sizes import BOXES, boxes, ended
 
 #: Difference of the largest and the smallest channel from which a pixel has a colour of its own.
 VIVID = 60
 #: Waits until what has been changed is painted.
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
+KEPT = os.environ.get("SOLVERSCOPE_SCREENSHOTS") == "1"
 
 
 @dataclass(frozen=True)
@@ -43,19 +47,32 @@ class Seen:
         return cls(float(np.median(pixels)), colored)
 
 
+def photographed(tab: Visit, path: Path) -> Seen:
+    """Take a picture of the page, once it is drawn."""
+    tab.page.wait_for_timeout(800)  # what moves or fades comes to its end
+    tab.page.evaluate(PAINTED)
+    tab.page.screenshot(path=path)
+    places = [plot.bounding_box() for plot in tab.page.locator(".bk-Canvas").all()]
+    return Seen.of(path, [place for place in places if place is not None][:2])
+
+
+@pytest.mark.parametrize("story", ["kink", "together"])
+def test_other_stories_are_photographed_at_their_end(visit, tmp_path, story):
+    tab = ended(visit(story=story, speed="full"))
+    tab.wait_until(lambda: len(tab.page.evaluate(BOXES)["plots"]) > 4, "the figures of the tab")
+    boxes(tab)
+    tab.page.mouse.move(700, 20)
+    seen = photographed(tab, (ASSETS if KEPT else tmp_path) / f"screenshot-{story}.png")
+    assert min(seen.colored) > 100, "curves"
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_default_story_is_photographed(visit, tmp_path, theme):
-    kept = os.environ.get("SOLVERSCOPE_SCREENSHOTS") == "1"
-    folder, query = (ASSETS, {}) if kept else (tmp_path, {"tol": "1e-3"})
+    folder, query = (ASSETS, {}) if KEPT else (tmp_path, {"tol": "1e-3"})
     tab = visit(**query)
 
     def shoot(name: str) -> Seen:
-        path = folder / f"screenshot-{theme}{name}.png"
-        tab.page.wait_for_timeout(800)  # what moves or fades comes to its end
-        tab.page.evaluate(PAINTED)
-        tab.page.screenshot(path=path)
-        places = [plot.bounding_box() for plot in tab.page.locator(".bk-Canvas").all()[:2]]
-        return Seen.of(path, places)
+        return photographed(tab, folder / f"screenshot-{theme}{name}.png")
 
     if theme == "dark":
         tab.button("Toggle theme").click()

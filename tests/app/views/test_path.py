@@ -109,7 +109,7 @@ def test_the_plots_show_what_the_results_say(path):
     (line,) = curves(accuracy, "Line")
     np.testing.assert_allclose(line["x"], [np.nan, 50, 75])  # where all is zero the metric says nothing
     np.testing.assert_allclose(line["y"], [np.nan, 0.77, 0.79])
-    assert accuracy.yaxis[0].axis_label == "accuracy on the test part"
+    assert accuracy.yaxis[0].axis_label == "accuracy\non the test part"
     (lines,) = curves(rows, "MultiLine")
     np.testing.assert_allclose(lines["ys"][0], [0, 5, 10])
     (line,) = curves(nnz, "Line")
@@ -128,7 +128,7 @@ def test_without_a_test_part_the_training_part_is_drawn(path):
     (found,) = grouped(path)
     accuracy = figures(found)[0]
     np.testing.assert_allclose(curves(accuracy, "Line")[0]["y"], [np.nan, 0.9, 0.9])
-    assert accuracy.yaxis[0].axis_label == "accuracy on the train part"
+    assert accuracy.yaxis[0].axis_label == "accuracy\non the train part"
 
 
 def test_one_solution_has_axes_that_can_be_drawn(path):

@@ -83,10 +83,11 @@ class SweepPanel:
         self._error, self._kept, self._ticks, self._styles = "", 0, 0, FIRST_STYLE
         session.others.append(self.stop)
         small = {"size": "small", "margin": (4, 4)}
+        narrow = {"sizing_mode": "stretch_width", "max_width": 430}
         self.text = pmui.TextAreaInput(
             label="What to run: TOML or JSON, as for solverscope sweep",
             rows=8,
-            width=430,
+            **narrow,
             **small,
         )
         self.fill = pmui.Button(label="From the page", icon="content_paste", variant="text", **small)
@@ -107,7 +108,7 @@ class SweepPanel:
         ):
             button.on_click(lambda event, act=act: (act(), self.update()))
         buttons = pn.FlexBox(self.button, self.hold, self.end, self.fill, align_items="center", margin=0)
-        beside = pn.Column(buttons, self.scheduler, margin=0, width=430)
+        beside = pn.Column(buttons, self.scheduler, margin=0, **narrow)
         line = pn.FlexBox(self.text, beside, margin=0)
         self.view = SweepView(
             outcomes=self.outcomes, on_open=self.open, controls=(line,), cursor=session.cursor

@@ -52,11 +52,12 @@ def endless(out):
 
 
 def iterating(process):
-    """Return once the process has printed an iterate."""
-    line = ""
-    while '"iterate"' not in line:
+    """Return once the process has printed an iterate after the first."""
+    iteration = 0
+    while iteration < 1:
         line = process.stdout.readline()
         assert line, process.stderr.read()
+        iteration = json.loads(line).get("iteration", 0)
 
 
 def group(process):

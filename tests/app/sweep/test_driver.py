@@ -172,7 +172,7 @@ def process(slow, tmp_path, place):
 def test_a_client_that_is_killed_is_resumed_without_running_finished_cells_again(
     process, slow, begun, tmp_path, place, wait_until
 ):
-    killed, ledger = process(60), tmp_path / "results" / "cells.jsonl"
+    killed, ledger = process(100), tmp_path / "results" / "cells.jsonl"
     wait_until(lambda: ledger.exists() and ledger.read_text().endswith("}\n") and begun() == [1, 2])
     killed.kill()
     killed.communicate()
@@ -184,7 +184,7 @@ def test_a_client_that_is_killed_is_resumed_without_running_finished_cells_again
     sweep.run()
     assert [watched.state for watched in sweep.cells.values()] == ["finished", "finished"]
     assert begun() == [1, 2, 2]
-    assert {len(store.trace(cell)) for cell in spec.cells} == {4, 61}
+    assert {len(store.trace(cell)) for cell in spec.cells} == {4, 101}
 
 
 def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(process, begun, tmp_path, wait_until):

@@ -18,8 +18,8 @@ Curves = Mapping[str, tuple[np.ndarray, np.ndarray]]
 class SolverCurves(View):
     """One figure: lines with a point for each run, a part of a sweep's view.
 
-    ``name`` is what the figure is called, ``about`` says what it shows, and ``missing`` why there is nothing
-    yet. Without anything to draw there are no axes: a logarithmic one has nothing to begin at.
+    ``name`` is its id and that of the figure, ``about`` says what it shows, and ``missing`` why there is
+    nothing yet. Without anything to draw there are no axes: a logarithmic one has nothing to begin at.
     """
 
     def __init__(
@@ -35,14 +35,14 @@ class SolverCurves(View):
         steps: bool = False,
         thin: bool = False,
     ) -> None:
-        self._name, self._about, self.hint = name, about, missing
+        self.id, self._about, self.hint = name, about, missing
         self._axes = {"x_label": x, "y_label": y, "log_y": log_y} | ({"x_axis_type": "log"} if log_x else {})
         self._steps, self._thin = steps, thin
         self._curves: Curves = {}
         super().__init__(part=True)
 
     def build(self) -> None:
-        self.figure = theme.plot(self._name, **self._axes)
+        self.figure = theme.plot(self.id, **self._axes)
         self._lines = ColumnDataSource({name: [] for name in ("xs", "ys", "color", "dash")})
         self.points = ColumnDataSource({name: [] for name in ("x", "y", "color", "label")})
         looks = {"line_color": "color", "line_dash": "dash", "line_width": 1 if self._thin else 2}
@@ -56,7 +56,7 @@ class SolverCurves(View):
         self._body.append(self._pane)
 
     def explain(self, name: str) -> Help | None:
-        return self._about if name == self._name else None
+        return self._about if name == self.id else None
 
     def put(self, curves: Curves) -> None:
         """Show these curves, in the colours of their places; those without a known value stay out."""

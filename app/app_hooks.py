@@ -1,4 +1,4 @@
-"""What ``panel serve app`` runs once, before the first visitor."""
+"""What ``panel serve app`` runs before the first visitor, after each, and after the last."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = str(Path(__file__).resolve().parents[1])
 if sys.path[0] != ROOT:
     sys.path.insert(0, ROOT)
 
-from app.serving import guard, heap  # noqa: E402
+from app.serving import endings, guard, heap  # noqa: E402
 from app.serving.options import Serving  # noqa: E402
 
 serving = Serving.from_arguments()  # what cannot be read ends the server before it has begun
@@ -22,3 +22,8 @@ def on_server_loaded(server_context):
 def on_session_destroyed(session_context):
     """Give back what the visitor took."""
     heap.give_back_soon(lambda: len(session_context.server_context.sessions))
+
+
+def on_server_unloaded(server_context):
+    """End what is at work: threads that need new ones would fail while Python ends."""
+    endings.end_all()

@@ -16,6 +16,7 @@ import datasets
 from app import plugins, theme
 from app.page.session import Session
 from app.runs.past import LAST_STYLE, PastRun
+from app.serving.endings import before_the_end
 from app.serving.options import Serving
 from app.settings.setting import Setting
 from app.sweep.cluster import Place, why_not
@@ -36,6 +37,8 @@ EVERY = 4
 MOST_OPEN = 12
 #: Styles of opened runs: unlike those of the page's own runs and of those of the history.
 FIRST_STYLE = LAST_STYLE - 24 * 40
+#: Seconds that a server which is told to end waits for a sweep.
+LAST_SECONDS = 10.0
 PUBLIC = "a server for the public runs no sweeps: start your own with `solverscope serve`"
 
 
@@ -183,6 +186,7 @@ class SweepPanel:
     # in the thread of the sweep
 
     def _work(self, sweep: Sweep) -> None:
+        forget = before_the_end(self._end)
         try:
             for watched in sweep.cells.values():
                 if not watched.alive:
@@ -192,6 +196,12 @@ class SweepPanel:
             self._error = theme.capital(str(error))
         except Exception as error:  # of Dask
             self._error = f"The sweep ended: {type(error).__name__}: {error}"
+        finally:
+            forget()
+
+    def _end(self) -> None:
+        self.stop()
+        self._thread.join(LAST_SECONDS)
 
     @property
     def alive(self) -> bool:

@@ -35,13 +35,15 @@ if "NUMBA_CACHE_DIR" not in os.environ:
 
 dispatcher.FunctionCache = checked_cache
 
-#: Decorator of every kernel: cached on disk, runs without the GIL, and 1/0 is inf as in IEEE 754 (the
+#: How kernels are compiled: cached on disk, they run without the GIL, and 1/0 is inf as in IEEE 754 (the
 #: algorithms compare such values; Python's ZeroDivisionError would end a run instead).
-kernel = numba.njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)
+COMPILED = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+#: Decorator of every kernel.
+kernel = numba.njit(**COMPILED)
 
 #: Decorator of a part of a kernel: compiled inside it alone, where a kernel would be compiled by itself and
 #: once more inside each that calls it. It cannot leave out what is for arguments that are not None.
-inlined = numba.njit(nogil=True, error_model="numpy", inline="always")
+inlined = numba.njit(**COMPILED, inline="always")
 
 
 class CompileClock(event.Listener):

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Server, Visit, complaints
 from tests.browser.test_axe import wrong
 
 pytest.importorskip("distributed", reason="Dask is not installed")
@@ -165,3 +165,17 @@ def test_a_scheduler_started_by_hand_is_watched_and_its_end_is_told(sweep, by_ha
     tab.alert(f"The scheduler {by_hand.address} went away: 0 of 2 runs have ended and are kept").wait_for()
     tab.wait_until(lambda: tab.states() == ["stopped"], "the run to be stopped")
     assert tab.iteration(tab.rows()[0].partition(":")[0]) > seen, "what arrived is kept"
+
+
+def test_a_server_that_is_told_to_end_ends_its_sweep_first(browser, tmp_path):
+    server = Server(tmp_path / "log", tmp_path / "home")
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    try:
+        one = SweepTab(Visit(context.new_page(), server).open(data="breast-cancer", tab="sweep"))
+        one.tab.button("Run the sweep").wait_for()
+        one.run(LONG)
+        one.said("1 running")
+    finally:
+        log = server.stop()  # while its visitor is still there
+        context.close()
+    assert complaints(log) == [], log

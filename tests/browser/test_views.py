@@ -46,6 +46,7 @@ def test_the_map_says_which_weight_is_below_the_pointer_and_when_it_moved(visit)
     tab.wait_until(lambda: tab.states() == ["finished"], "the end of the run", 120)
     tab.wait_until(lambda: tab.page.evaluate(COLUMN, ["working-set", "Image", "names"]) == 1, "a map")
     said = re.compile(
-        r"iteration:\s*\d+\s*weight:\s*row \d.* for \d and \d+ more\s*state:\s*shrunk\s*moved:\s*left at \d"
+        r"iteration:\s*\d+\s*weight:\s*pixel \(\d, \d\).* for \d and \d+ more\s*"
+        r"state:\s*shrunk\s*moved:\s*left at \d"
     )
     tab.wait_until(lambda: said.search(tooltip(tab, MAP, 0.2, 0.12)) is not None, "its story")

@@ -83,7 +83,7 @@ class SweepPanel:
         self._session, self._wanted, self._known = session, wanted, known
         self.sweep: Sweep | None = None
         self._thread: threading.Thread | None = None
-        self._error, self._kept, self._ticks, self._styles = "", 0, 0, FIRST_STYLE
+        self._error, self._clicked, self._kept, self._ticks, self._styles = "", "", 0, 0, FIRST_STYLE
         session.others.append(self.stop)
         small = {"size": "small", "margin": (4, 4)}
         narrow = {"sizing_mode": "stretch_width", "max_width": 430}
@@ -130,7 +130,7 @@ class SweepPanel:
         """Run what the field asks for; runs that are kept from before are not run again."""
         if self.alive:
             return
-        self._error = ""
+        self._error = self._clicked = ""
         try:
             serving = Serving.from_arguments()
             if serving.public:
@@ -163,14 +163,21 @@ class SweepPanel:
             self.sweep.stop()
 
     def open(self, key: str) -> None:
-        """Show a run of the sweep beside the others."""
-        watched, runs = self.sweep.cells[key], self._session.runs
-        opened = [run for run in runs if isinstance(run, OpenCell)]
-        if watched.trace is None or any(run.id == key for run in opened):
-            return
-        if len(opened) >= MOST_OPEN:
-            self._error = f"At most {MOST_OPEN} runs of a sweep are open at a time: remove some first."
-            return
+        """Show a run of the sweep beside the others, and look at it if it is there. What keeps it away is
+        said until the next click."""
+        watched, opened = self.sweep.cells[key], self._opened
+        if key in opened:
+            self._session.cursor.choose(watched.trace, follow=False)
+        elif watched.trace is not None and len(opened) < MOST_OPEN:
+            self._show(watched)
+        self._clicked = "" if key in self._opened else key
+        self.update()
+
+    @property
+    def _opened(self) -> set[str]:
+        return {run.id for run in self._session.runs if isinstance(run, OpenCell)}
+
+    def _show(self, watched: Watched) -> None:
         found = watched.trace.info.get("problem", {}).get("key")
         problem = next((problem for problem in self._known() if problem.key == found), None)
         self._session.add(OpenCell(watched, self._styles, problem))
@@ -232,6 +239,8 @@ class SweepPanel:
         said = []
         if self._error:
             said.append(f'<span class="error" role="alert">{html.escape(self._error)}</span>')
+        if answer := self._answer():
+            said.append(f'<span role="status">{html.escape(answer)}</span>')
         if self.sweep is not None:
             cells = self.sweep.cells
             parts = [f"{number(len(cells))} runs on {self.sweep.place.name}"]
@@ -251,6 +260,20 @@ class SweepPanel:
             if failed is not None:
                 said.append(html.escape(f"{failed.cell.label} on {problem_name(failed)}: {failed.message}"))
         return "<br>".join(said)
+
+    def _answer(self) -> str:
+        """Say why the cell that was clicked on last was not opened, if it was not."""
+        if not self._clicked:
+            return ""
+        watched = self.sweep.cells[self._clicked]
+        name = f"{watched.cell.label} on {problem_name(watched)}"
+        if watched.trace is None and watched.alive:
+            return f"{name} has not begun: click again once it runs."
+        if watched.trace is None:
+            return f"{name} has nothing to show: it {watched.word} before its first iterate."
+        if len(self._opened) >= MOST_OPEN:
+            return f"At most {MOST_OPEN} runs of a sweep are open at a time: remove some first."
+        return f"{name} has begun: click again to open it."
 
     def outcomes(self, gap: float) -> list[Outcome]:
         """Return what is known of the runs, with their times to ``gap``."""

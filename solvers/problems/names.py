@@ -9,7 +9,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Names:
-    """Names of features (words, "row 3, column 5", ...) and outputs; those not given are numbered from 1.
+    """Names of features (words, "pixel (3, 5)", ...) and outputs; those not given are numbered from 1.
 
     With ``picture_shape`` (height, width) the first features are the pixels of a picture, row by row.
     """

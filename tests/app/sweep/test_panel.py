@@ -80,16 +80,24 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
     panel.scheduler.value = address
     panel.run()
     long = next(watched for watched in panel.sweep.cells.values() if watched.cell.label == "long")
+    panel.open(long.cell.key)
+    assert "long on breast-cancer · λ 0.01 has not begun: click again once it runs." in panel.view.said.object
+    assert session.runs == []
 
     def ticked(condition):
         wait_until(lambda: (session.tick(), condition())[1])
 
     ticked(lambda: long.trace is not None and len(long.trace) > 3)
     assert "1 running" in panel.view.said.object
+    assert "long on breast-cancer · λ 0.01 has begun: click again to open it." in panel.view.said.object
     panel.open(long.cell.key)
     (run,) = session.runs
     assert isinstance(run, OpenCell)
     assert (run.state, run.label) == ("running", "long · breast-cancer · λ 0.01")
+    assert "click again" not in panel.view.said.object
+    session.cursor.run = None
+    panel.open(long.cell.key)
+    assert (session.runs, session.cursor.run) == ([run], run.trace)
     seen = len(session.traces[0])
     ticked(lambda: len(session.traces[0]) > seen)
     assert session.runs == [run], "a tick leaves it where it is"

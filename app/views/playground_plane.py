@@ -16,6 +16,8 @@ from app.views.playground_marks import Marks
 #: Colour of high ground, and how much of it the highest has.
 GROUND, MOST = "#6B8299", 0.45
 NOWHERE = np.zeros((0, 2))
+#: Rays that begin within this share of the window have their words in lines, this many pixels high.
+NEAR, LINE = 0.15, 16.0
 
 
 class Plane:
@@ -67,7 +69,7 @@ class Plane:
         self.start, self.here = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
         self.here.data = {"x": [], "y": [], "color": [], "size": []}
         self.ellipse, self.hull = (ColumnDataSource({"across": [], "up": []}) for _ in range(2))
-        rays = ("x", "y", "x1", "y1", "color", "text", "align", "away")
+        rays = ("x", "y", "x1", "y1", "color", "text", "align", "away", "above")
         self.rays = ColumnDataSource({name: [] for name in rays})
         ends = {"x0": [], "y0": [], "x1": [], "y1": []}
         self.subgradients, self.combination, self.direction = (ColumnDataSource(ends) for _ in range(3))
@@ -96,7 +98,7 @@ class Plane:
             source=self.rays,
             text_align="align",
             x_offset="away",
-            y_offset=-4,
+            y_offset="above",
             text_color="color",
             text_font_size="1em",
             text_font_style="bold",
@@ -159,12 +161,16 @@ class Plane:
         ends = np.array([[*start, *end] for start, end, _ in rays]).reshape(-1, 4)
         # a ray leaves the picture on its side, where a word beside its start might be cut
         right = ends[:, 2] >= ends[:, 0]
+        # words of rays that begin at nearly one place stand above each other
+        near = NEAR * np.array([np.ptp(self.extent.data["x"]), np.ptp(self.extent.data["y"])])
+        close = (np.abs(ends[:, None, :2] - ends[:, :2]) < near).all(axis=2)
         self.rays.data = {
             **dict(zip(("x", "y", "x1", "y1"), ends.T, strict=True)),
             "color": [color for _, _, color in rays],
             "text": ["unbounded"] * len(rays),
             "align": ["right" if side else "left" for side in right],
             "away": np.where(right, -8.0, 8.0),
+            "above": -4.0 - LINE * np.tril(close, -1).sum(axis=1),
         }
 
     def show_marks(self, marks: Marks | None, size: float, color: str) -> None:

@@ -15,6 +15,7 @@ import solvers
 from app.views import Cursor, Playground
 from app.views.playground_landscape import Landscape, Window
 from app.views.playground_marks import Marks
+from app.views.playground_plane import Plane
 from solvers import PLANE, Iterate, Problem, Run, Stopping, Trace
 
 TOYS = ("toy-abs", "toy-wolfe", "toy-hull", "toy-lewis-overton")
@@ -268,6 +269,17 @@ def test_a_run_that_is_unbounded_keeps_the_window_and_says_so_along_its_ray():
     assert "The run ended here, unbounded" in view._said.object
     view.cursor.place(trace, 0)
     assert view._plane.rays.data["text"] == []
+
+
+def test_words_of_rays_that_begin_at_one_place_stand_in_lines_of_their_own():
+    plane = Plane("plane", 300)
+    plane.fit(Window(x0=-2.0, x1=2.0, y0=-1.0, y1=1.0))
+    begin = np.array([[0.0, 0.0], [0.1, -0.1], [1.5, 0.0], [0.01, 0.1]])
+    plane.show_ends([], [(start, start - 9.0, "#000000") for start in begin])
+    first, second, elsewhere, third = plane.rays.data["above"]
+    assert first == elsewhere
+    assert second <= first - 14.0
+    assert third <= second - 14.0
 
 
 @dataclass

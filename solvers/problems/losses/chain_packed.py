@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...compute.exponential import exp_in_place
 from ...compute.jit import kernel
 from ..scores import Scores
 from .chunks import scratch
@@ -112,7 +113,7 @@ class Messages:
         ΔZ, t = (scores.Z, 0.0) if delta is None else (delta.Z, t)
         gather(scores.Z, ΔZ, t, block.rows, block.labels, block.order, safe, self.E, self.tops, own, spread)
         self.wide = self._set_aside(spread) if spread.any() else np.zeros(0, dtype=np.int64)
-        np.exp(self.E, out=self.E)
+        exp_in_place(self.E)
         self.sums = np.empty(n)
         for begin, end in block.calls():
             forward(self.E, block.starts, transitions.forth, self.alpha, self.sums, begin, end)
@@ -161,19 +162,21 @@ class Messages:
 @kernel
 def gather(Z, delta, t, rows, labels, order, safe, E, tops, own, spread):
     """Write Z + t delta at ``rows`` to E, minus its row maxima, which go to ``tops``; ``own`` is the score of
-    the label, and ``spread`` tells which rows spread beyond ``safe``."""
-    m = Z.shape[1]
+    the label, and ``spread`` tells which rows spread beyond ``safe``. Scores are visited as they lie in
+    memory, and E after them."""
     for i in order:
-        z, dz = Z[rows[i]], delta[rows[i]]
+        e, z, dz = E[i], Z[rows[i]], delta[rows[i]]
+        for c in range(e.size):
+            e[c] = z[c] + t * dz[c]
+    for i in range(E.shape[0]):
+        e = E[i]
         high, low = -np.inf, np.inf
-        for c in range(m):
-            value = z[c] + t * dz[c]
-            E[i, c] = value
-            high = value if value > high else high
-            low = value if value < low else low
-        tops[i], own[i], spread[i] = high, E[i, labels[i]], high - low > safe
-        for c in range(m):
-            E[i, c] -= high
+        for c in range(e.size):
+            high = e[c] if e[c] > high else high
+            low = e[c] if e[c] < low else low
+        tops[i], own[i], spread[i] = high, e[labels[i]], high - low > safe
+        for c in range(e.size):
+            e[c] -= high
 
 
 @kernel

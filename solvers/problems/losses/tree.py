@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...compute.exponential import exp_in_place
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
@@ -65,12 +66,12 @@ class BoundTree(RowLoss):
         P = self._leaf_scores(Z)
         truth = P[np.arange(y.size), np.searchsorted(self.leaves, y)]
         top = P.max(axis=1)
-        np.exp(np.subtract(P, top[:, None], out=P), out=P)
+        exp_in_place(np.subtract(P, top[:, None], out=P))
         out[:] = np.log(P.sum(axis=1)) + (top - truth)
 
     def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         P = self._leaf_scores(Z)
-        np.exp(np.subtract(P, P.max(axis=1)[:, None], out=P), out=P)
+        exp_in_place(np.subtract(P, P.max(axis=1)[:, None], out=P))
         P /= P.sum(axis=1)[:, None]
         P[np.arange(y.size), np.searchsorted(self.leaves, y)] -= 1.0
         upward(P, self.leaves, self.parents, G)

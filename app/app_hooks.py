@@ -7,15 +7,17 @@ ROOT = str(Path(__file__).resolve().parents[1])
 if sys.path[0] != ROOT:
     sys.path.insert(0, ROOT)
 
-from app.serving import endings, guard, heap  # noqa: E402
+from app.page.theme_toggle import wanted  # noqa: E402
+from app.serving import early_head, endings, guard, heap  # noqa: E402
 from app.serving.options import Serving  # noqa: E402
 
 serving = Serving.from_arguments()  # what cannot be read ends the server before it has begun
 
 
 def on_server_loaded(server_context):
-    """Stand before every answer, and keep the heap in few parts."""
+    """Stand before every answer, send heads early, and keep the heap in few parts."""
     guard.install(server_context.application_context, serving)
+    early_head.install(server_context.application_context, wanted)
     heap.few_arenas()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import logging
 import socket
 import subprocess
@@ -153,11 +154,9 @@ class Served:
         lines = [f"GET {path} HTTP/1.1", *(f"{k}: {v}" for k, v in wanted.items() if v is not None)]
         with socket.create_connection(("127.0.0.1", self.port), 30) as connection:
             connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
-            answer = connection.makefile("rb")
-            status = int(answer.readline().split()[1])
-            found = dict(line.decode().strip().split(": ", 1) for line in iter(answer.readline, b"\r\n"))
-            body = answer.read(int(found.get("Content-Length", 0)))
-        return status, found, body.decode(errors="replace")
+            answer = http.client.HTTPResponse(connection)
+            answer.begin()
+            return answer.status, dict(answer.getheaders()), answer.read().decode(errors="replace")
 
     def memory(self) -> float:
         """Resident MiB."""

@@ -1,0 +1,83 @@
+"""The head of the page goes out before the page is made, so that the browser reads the scripts meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bokeh.server.contexts import ApplicationContext
+from bokeh.server.session import ServerSession
+from panel.io.server import DocHandler
+
+from app.serving.guard import server_of
+
+#: Seconds between the head and the making of the page, in which nothing else is sent: a browser needs them to
+#: ask for the scripts and to get them.
+SCRIPTS = 0.1
+#: Arguments with which there is another page than the usual one, or none.
+OTHER = {"follow", "bokeh-token", "bokeh-session-id"}
+END = "</head>"
+#: What only the head of the page has.
+MARK = 'rel="modulepreload"'
+#: Instead of a page whose head is another one than was sent.
+AGAIN = f"{END}<body><script>location.reload()</script></body></html>"
+FAILED = f"{END}<body>The page could not be made: the server's log says why.</body></html>"
+
+
+def install(context: ApplicationContext, kind: Callable[[Mapping[str, str]], str]) -> None:
+    """Answer requests for the page that ``context`` serves; ``kind(cookies)`` names the head that they get,
+    one of a few."""
+    server = server_of(context)
+    route = f"{server.prefix}{context.url.rstrip('/')}"
+    given = {"application_context": context, "bokeh_websocket_path": f"{route}/ws", "heads": Heads(kind)}
+    server.add_handlers(".*", [(f"{route}/?", _Page, given)])
+
+
+class Heads:
+    """The heads that pages had so far, by kind."""
+
+    def __init__(self, kind: Callable[[Mapping[str, str]], str]) -> None:
+        self.kind = kind
+        self._known: dict[str, str] = {}
+
+    def get(self, kind: str) -> str:
+        """Return the head that a page of this kind will have, as far as is known."""
+        return self._known.get(kind, "")
+
+    def rest(self, kind: str, sent: str, page: str) -> str:
+        """Return what is to be sent of a page after ``sent``, and learn its head."""
+        if sent and not page.startswith(sent):
+            self._known.pop(kind, None)
+            return AGAIN
+        head, end, _ = page.partition(END)
+        if end and MARK in head:
+            self._known[kind] = head
+        return page[len(sent) :]
+
+
+class _Page(DocHandler):
+    """Panel's handler of pages, which makes the page before it says a word."""
+
+    def initialize(self, heads: Heads, **kwargs: Any) -> None:
+        super().initialize(**kwargs)
+        self._heads, self._sent = heads, ""
+        self._kind = heads.kind({name: morsel.value for name, morsel in self.cookies.items()})
+
+    async def get_session(self) -> ServerSession:
+        if not OTHER & set(self.request.arguments) and "Bokeh-Session-Id" not in self.request.headers:
+            self._sent = self._heads.get(self._kind)
+        if not self._sent:
+            return await super().get_session()
+        self.set_header("Content-Type", "text/html")
+        super().write(self._sent)
+        await self.flush()
+        await asyncio.sleep(SCRIPTS)
+        try:
+            return await super().get_session()
+        except Exception:
+            super().write(FAILED)
+            raise
+
+    def write(self, chunk: str | bytes | dict) -> None:
+        super().write(self._heads.rest(self._kind, self._sent, chunk) if isinstance(chunk, str) else chunk)

@@ -35,18 +35,20 @@ def install(context: ApplicationContext, kind: Callable[[Mapping[str, str]], str
 
 
 class Heads:
-    """The heads that pages had so far, by kind."""
+    """The heads that pages had so far, by kind; None is the kind of all that are not the usual page."""
 
     def __init__(self, kind: Callable[[Mapping[str, str]], str]) -> None:
         self.kind = kind
         self._known: dict[str, str] = {}
 
-    def get(self, kind: str) -> str:
-        """Return the head that a page of this kind will have, as far as is known."""
-        return self._known.get(kind, "")
+    def get(self, kind: str | None) -> str:
+        """Return the head that a page of this kind will have; "" if it is not known."""
+        return "" if kind is None else self._known.get(kind, "")
 
-    def rest(self, kind: str, sent: str, page: str) -> str:
+    def rest(self, kind: str | None, sent: str, page: str) -> str:
         """Return what is to be sent of a page after ``sent``, and learn its head."""
+        if kind is None:
+            return page
         if sent and not page.startswith(sent):
             self._known.pop(kind, None)
             return AGAIN
@@ -61,12 +63,12 @@ class _Page(DocHandler):
 
     def initialize(self, heads: Heads, **kwargs: Any) -> None:
         super().initialize(**kwargs)
-        self._heads, self._sent = heads, ""
-        self._kind = heads.kind({name: morsel.value for name, morsel in self.cookies.items()})
+        other = OTHER & set(self.request.arguments) or "Bokeh-Session-Id" in self.request.headers
+        cookies = {name: morsel.value for name, morsel in self.cookies.items()}
+        self._heads, self._kind, self._sent = heads, None if other else heads.kind(cookies), ""
 
     async def get_session(self) -> ServerSession:
-        if not OTHER & set(self.request.arguments) and "Bokeh-Session-Id" not in self.request.headers:
-            self._sent = self._heads.get(self._kind)
+        self._sent = self._heads.get(self._kind)
         if not self._sent:
             return await super().get_session()
         self.set_header("Content-Type", "text/html")

@@ -23,6 +23,10 @@ def test_a_plot_is_live_in_a_second_window_whose_end_harms_nothing(visit):
     before = max(second.evaluate(POINTS))
     second.wait_for_function(f"() => Math.max(...({POINTS})()) > {before}")
     second.locator('.row.run[data-label="prox-gd"]').wait_for()
+    third = visit(data="digit-strings", solvers="prox-gd").page
+    kind = "performance.getEntriesByType('navigation')[0].type"
+    assert third.evaluate(kind) == "navigate", "the window's head is not taken for that of a page"
+    third.close()
     second.close()
     at = first.iteration("prox-gd")
     first.wait_until(lambda: first.iteration("prox-gd") > at, "the run to go on")

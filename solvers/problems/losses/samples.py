@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compute.exponential import exponentials
 from ...compute.jit import kernel
 from .chain_log import log_chain
 from .chain_packed import SAFE
@@ -41,20 +40,18 @@ def residual_of(code, Z, tail, y, tree, margins, G, G_tail):
     top, low = tail[0], tail[0]
     for k in range(tail.size):
         top, low = max(top, tail[k]), min(low, tail[k])
-    forth, back = np.full((m, padded), -np.inf), np.zeros((m, padded))
+    forth, back = np.zeros((m, padded)), np.zeros((m, padded))
     for k in range(m):
         for c in range(m):
-            forth[k, c] = transitions[k, c] - top
-    exponentials(forth.reshape(-1))
-    for k in range(m):
-        for c in range(m):
+            forth[k, c] = np.exp(transitions[k, c] - top)
             back[c, k] = forth[k, c]
     E, tops, wide = np.empty((n, padded)), np.empty(n), np.empty(n, np.bool_)
     shift_rows(Z, top - low > SAFE, E, tops, wide)
     spread = False
     for i in range(n):
         spread = spread or wide[i]
-    exponentials(E.reshape(-1))
+        for c in range(padded):
+            E[i, c] = np.exp(E[i, c])
     pairs[:] = 0.0
     for i in range(1, n):
         pairs[y[i - 1], y[i]] -= 1.0

@@ -258,7 +258,7 @@ class SweepPanel:
                 said.append(f"results in {html.escape(str(self.sweep.store.folder))}")
             failed = next((w for w in cells.values() if w.state == "failed"), None)
             if failed is not None:
-                said.append(html.escape(f"{failed.cell.label} on {problem_name(failed)}: {failed.message}"))
+                said.append(html.escape(f"{cell_name(failed)}: {failed.message}"))
         return "<br>".join(said)
 
     def _answer(self) -> str:
@@ -266,7 +266,7 @@ class SweepPanel:
         if not self._clicked:
             return ""
         watched = self.sweep.cells[self._clicked]
-        name = f"{watched.cell.label} on {problem_name(watched)}"
+        name = cell_name(watched)
         if watched.trace is None and watched.alive:
             return f"{name} has not begun: click again once it runs."
         if watched.trace is None:
@@ -332,6 +332,11 @@ def problem_name(watched: Watched) -> str:
     if cell.lam_ratio is not None:
         return f"{_data(cell)} · {number(cell.lam_ratio, 3)} λmax"
     return _data(cell) if cell.lam is None else f"{_data(cell)} · λ {number(cell.lam, 3)}"
+
+
+def cell_name(watched: Watched) -> str:
+    """Name a run of a sweep in a sentence."""
+    return f"{watched.cell.label} on {problem_name(watched)}"
 
 
 def folder_of(spec: Spec) -> Path:

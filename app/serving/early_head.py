@@ -22,7 +22,6 @@ END = "</head>"
 MARK = 'rel="modulepreload"'
 #: Instead of a page whose head is another one than was sent.
 AGAIN = f"{END}<body><script>location.reload()</script></body></html>"
-FAILED = f"{END}<body>The page could not be made: the server's log says why.</body></html>"
 
 
 def install(context: ApplicationContext, kind: Callable[[Mapping[str, str]], str]) -> None:
@@ -69,17 +68,12 @@ class _Page(DocHandler):
 
     async def get_session(self) -> ServerSession:
         self._sent = self._heads.get(self._kind)
-        if not self._sent:
-            return await super().get_session()
-        self.set_header("Content-Type", "text/html")
-        super().write(self._sent)
-        await self.flush()
-        await asyncio.sleep(SCRIPTS)
-        try:
-            return await super().get_session()
-        except Exception:
-            super().write(FAILED)
-            raise
+        if self._sent:
+            self.set_header("Content-Type", "text/html")
+            super().write(self._sent)
+            await self.flush()
+            await asyncio.sleep(SCRIPTS)
+        return await super().get_session()
 
     def write(self, chunk: str | bytes | dict) -> None:
         super().write(self._heads.rest(self._kind, self._sent, chunk) if isinstance(chunk, str) else chunk)

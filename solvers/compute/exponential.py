@@ -10,7 +10,7 @@ from math import factorial
 
 import numpy as np
 
-from .jit import fused
+from .jit import kernel
 
 #: Entries done together: they and the work array stay in the cache.
 PIECE = 8192
@@ -38,7 +38,7 @@ def exp_in_place(x: np.ndarray) -> None:
         exponentials(x[lo : lo + PIECE], power, bits)
 
 
-@fused
+@kernel
 def exponentials(x, power, bits):
     """Replace x by e^x = 2^k e^r with k = round(x / log 2), |r| ≤ log(2)/2, and e^r by its Taylor polynomial
     of degree 13, whose rest is below 1e-17. ``power`` holds 2^k, and ``bits`` is its memory as integers."""

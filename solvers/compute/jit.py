@@ -45,9 +45,6 @@ kernel = numba.njit(**COMPILED)
 #: once more inside each that calls it. It cannot leave out what is for arguments that are not None.
 inlined = numba.njit(**COMPILED, inline="always")
 
-#: Decorator of a kernel in which a product and a sum may become one instruction, which rounds once.
-fused = numba.njit(**COMPILED, fastmath={"contract"})
-
 
 class CompileClock(event.Listener):
     """Wall and CPU seconds that each thread has spent in Numba's compiler."""

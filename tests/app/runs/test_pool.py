@@ -186,6 +186,8 @@ def test_runs_go_on_beside_the_page_where_there_is_one_slot_alone(wait_until):
     run_pool = RunPool(1)
     share = run_pool.share()
     worker = share.start(busy)
+    wait_until(lambda: worker.cpu_seconds > 0.0)
     with run_pool.page_first():
-        wait_until(lambda: worker.has_slot)
+        before = worker.cpu_seconds
+        wait_until(lambda: worker.cpu_seconds > before + 0.2)
     share.stop()

@@ -15,15 +15,14 @@ from .registry import DATASETS, describe, load, offer, own_id, register
 from .store import DataFile
 
 if TYPE_CHECKING:
-    from .dataset import Content, Dataset, Part
-    from .examples import Example
+    from .dataset import Content, Dataset, Example, Part
     from .matrix import Products
     from .metrics import entity_scores
 
 _LAZY = {
     "Content": "dataset",
     "Dataset": "dataset",
-    "Example": "examples",
+    "Example": "dataset",
     "Part": "dataset",
     "Products": "matrix",
     "entity_scores": "metrics",

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse
 
 from .errors import DataError
-from .examples import Example, examples
 
 if TYPE_CHECKING:
-    import scipy.sparse
-
     from .matrix import Products
 
 LARGEST = 1e100
@@ -23,11 +21,24 @@ LARGEST = 1e100
 class Part:
     """A training or a test part.
 
-    X        (n, d) rows are samples, or tokens of sequences; see `matrix` for lazy matrices
-    y        binary: (n,) int8 in {-1, +1}; tree: (n,) int32 node of the leaf; multilabel: (n, L) CSR int8;
-             multiclass, sequences: (n,) int32 codes, in a test part -1 for labels unseen in training;
-             function: its pieces (see loaders.toys), X being the identity: a row a variable
-    offsets  sequences: (n_sequences + 1,) int64, sequence i is the rows offsets[i] .. offsets[i + 1]
+    Attributes
+    ----------
+    X : array, CSR matrix or Products, shape (n, d)
+        Rows are samples, or tokens of sequences.
+    y : array or CSR matrix
+        Binary: (n,) int8, -1 or +1. Multiclass and sequences: (n,) int32 codes from 0; in a test part -1 for
+        labels unseen in training. Tree: (n,) int32, the node of the leaf. Multilabel: (n, L) CSR, int8.
+        Function: its pieces (see :mod:`datasets.loaders.toys`); X is the identity, with a row per variable.
+    offsets : array, shape (n_sequences + 1,), optional
+        int64; sequence i has the rows ``offsets[i]`` to ``offsets[i + 1]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import datasets
+    >>> part = datasets.Part(np.eye(3), np.array([0, 1, 1], np.int32), offsets=np.array([0, 1, 3]))
+    >>> part.n_samples, part.take(np.array([1])).X.shape
+    (2, (2, 3))
     """
 
     X: np.ndarray | scipy.sparse.csr_matrix | Products
@@ -36,11 +47,11 @@ class Part:
 
     @property
     def n_samples(self) -> int:
-        """Count the sequences where there are any, else the rows."""
+        """Return the number of sequences, or of rows where there are none."""
         return self.X.shape[0] if self.offsets is None else len(self.offsets) - 1
 
     def take(self, samples: np.ndarray) -> Part:
-        """Return the part with these samples (sequences, where there are any), in this order."""
+        """Return the part with the samples or sequences of these numbers, in this order."""
         if self.offsets is None:
             return Part(_rows(self.X, samples), self.y[samples])
         lengths = np.diff(self.offsets)[samples]
@@ -55,11 +66,26 @@ def _rows(X: Any, rows: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class Content:
-    """What a loader returns: data before splitting, scaling, products and the other common options.
+    """What a loader returns: data before the options that all sets have (split, scale, products, ...).
 
-    `kind` overrides the entry's where it depends on what is in a file; `start` is where solvers start, 0
-    where there is none. `texts(i)` is the text of training sample i before any split, for examples; test
-    samples come after the training ones.
+    Attributes
+    ----------
+    train, test : Part
+        ``test`` is None where the source has no test part.
+    label_names, feature_names : sequence of str
+        Names of classes, labels, tags or nodes, and of the columns of X.
+    digest : str
+        Changes whenever the data change.
+    kind : str, optional
+        The kind of labels, where it depends on the file.
+    parents : array, shape (n_nodes,), optional
+        int32, the parent of each node of a tree; -1 for the root.
+    picture_shape : (int, int), optional
+        Height and width, where features are pixels.
+    texts : callable, optional
+        ``texts(i)`` is the text of sample i, training samples first.
+    start : tuple of float, optional
+        Where solvers start; 0 by default.
     """
 
     train: Part
@@ -75,13 +101,47 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """A data set ready for a solver, with what a card and a trace say about it.
+class Example:
+    """One sample as a card shows it: its label, and pictures (n, height, width) in [0, 1] or a text."""
 
-    `options` holds every effective option; `metric` names a measure of its own ("entity-f1", see `metrics`;
-    "f1" of a class against the rest); `lam` is a λ for `loss` and `penalty` that is worth a run, or None;
-    `parents` is the int32 parent of each node (-1 for the root) of trees, whose labels are nodes; `start` is
-    where solvers start; `digest` is the SHA-256 of the source files or of a generator's parameters.
+    label: str
+    pictures: np.ndarray | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set ready for a solver.
+
+    Attributes
+    ----------
+    id, summary, description, source, terms : str
+        As in its :class:`DataSetInfo`.
+    options : mapping
+        The value of every option.
+    seed : int
+        The seed of the split or the generator.
+    kind : str
+        The kind of labels: binary, multiclass, multilabel, sequences, tree or function.
+    train, test : Part
+        ``test`` is None where there is no test part.
+    label_names, feature_names, parents, picture_shape, texts, start
+        As in :class:`Content`.
+    loss, penalty : str
+        Ids of the default loss and penalty.
+    lam : float, optional
+        A λ for this loss and penalty that is worth a run.
+    metric : str, optional
+        A measure of its own: "entity-f1" (see :func:`entity_scores`), or "f1" of one class against the rest.
+    digest : str
+        SHA-256 of the source files or of the generator's parameters.
+
+    Examples
+    --------
+    >>> import datasets
+    >>> data = datasets.load("breast-cancer")
+    >>> data.n_samples, data.n_features, data.label_names
+    (456, 30, ('benign', 'malignant'))
     """
 
     id: str
@@ -120,7 +180,7 @@ class Dataset:
 
     @property
     def n_samples(self) -> int:
-        """Count the training sequences for kind "sequences", else the training rows."""
+        """Return the number of training samples; sequences count, not their tokens."""
         return self.train.n_samples
 
     @property
@@ -129,19 +189,73 @@ class Dataset:
 
     @property
     def n_classes(self) -> int:
-        """Count the classes, labels or tags; for trees the nodes."""
+        """Return the number of classes, labels, tags or nodes."""
         return len(self.label_names)
 
     def examples(self, k: int = 6) -> list[Example]:
-        """Return up to k training samples as a card shows them, spread over the labels."""
-        return examples(self, k)
+        """Return up to k training samples as a card shows them, one label after the other; none of a
+        function."""
+        if self.kind == "function":
+            return []
+        return [_example(self, int(i)) for i in _spread(self, k)]
+
+
+def _spread(dataset: Dataset, k: int) -> np.ndarray:
+    n = dataset.n_samples
+    if dataset.kind in ("sequences", "multilabel"):
+        return np.linspace(0, n - 1, min(k, n)).astype(int)
+    y = dataset.y
+    # rank of each sample within its class: sorting by it takes one sample of each class in turn
+    order = np.argsort(y, kind="stable")
+    _, starts, counts = np.unique(y[order], return_index=True, return_counts=True)
+    rank = np.empty(n, int)
+    rank[order] = np.arange(n) - np.repeat(starts, counts)
+    return np.lexsort((y, rank))[:k]
+
+
+def _example(dataset: Dataset, i: int) -> Example:
+    if dataset.offsets is None:
+        rows = np.array([i])
+    else:
+        rows = np.arange(dataset.offsets[i], min(dataset.offsets[i + 1], dataset.offsets[i] + 40))
+    pictures = text = None
+    if dataset.picture_shape:
+        height, width = dataset.picture_shape
+        values = _features(dataset, rows)[:, : height * width]
+        low, high = min(values.min(), 0), max(values.max(), 1)
+        pictures = ((values - low) / (high - low)).reshape(len(rows), height, width)
+    elif dataset.texts:
+        text = dataset.texts(i)
+    else:
+        values = _features(dataset, rows[:1])[0]
+        strongest = [j for j in np.argsort(-np.abs(values), kind="stable")[:8] if values[j]]
+        text = ", ".join(f"{dataset.feature_names[int(j)]} = {values[j]:.3g}" for j in strongest)
+    return Example(_label(dataset, rows), pictures, text)
+
+
+def _features(dataset: Dataset, rows: np.ndarray) -> np.ndarray:
+    """Return the rows, dense, without products."""
+    X = dataset.X
+    X = X.base(rows) if hasattr(X, "csc_rows") else X[rows]
+    return X.toarray().astype(float) if scipy.sparse.issparse(X) else X
+
+
+def _label(dataset: Dataset, rows: np.ndarray) -> str:
+    names, y = dataset.label_names, dataset.y[rows]
+    if dataset.kind == "binary":
+        return names[int(y[0] > 0)]
+    if dataset.kind == "multilabel":
+        return ", ".join(names[j] for j in y.indices) or "none"
+    if dataset.kind == "sequences":
+        return ("" if all(len(name) == 1 for name in names) else " ").join(names[j] for j in y)
+    return names[y[0]]
 
 
 def check(dataset: Dataset) -> Dataset:
-    """Check loaded data, of whatever source, and return them.
+    """Return loaded data after checking them.
 
-    Raises DataError for an empty set, features that are NaN or infinite, one class only, a sequence of length
-    0, and labels that do not line up with rows.
+    Raises DataError if a part is empty, all labels are the same, a sequence has no token, or rows and labels
+    differ in number.
     """
     for name, part in (("training", dataset.train), ("test", dataset.test)):
         if part is not None:
@@ -187,8 +301,7 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
 
 
 def check_values(id: str, name: str, X: Any) -> None:
-    """Raise DataError where features of a part are not finite, or so large that sums of squares would not
-    be."""
+    """Raise DataError if a feature is not finite, or so large that sums of squares would overflow."""
     base = X.base() if hasattr(X, "csc_rows") else X
     values = base if isinstance(base, np.ndarray) else base.data
     largest = float(np.maximum(values.max(initial=0), -values.min(initial=0)))

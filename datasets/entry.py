@@ -1,10 +1,10 @@
-"""An entry of the list of data sets: what is known of a set before anything is loaded."""
+"""Entries of the list of data sets: what is known of a set before anything is loaded."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +34,37 @@ CHOOSING = ("split", "fold", "n_train", "test")
 SCALES = ("none", "unit", "minmax", "standard", "sample-standard")
 WEIGHTINGS = ("binary", "counts", "tf-idf")
 
+#: Options that all sets have where they make sense; each set has its own defaults.
+PRESET = Option("preset", "", "values of the options above under one name", title="named settings")
+SPLIT = Option("split", "", "how the test part is made", title="test split")
+WEIGHTING = Option(
+    "weighting", "", "value of a word in a text", choices=WEIGHTINGS, title="weighting of words"
+)
+SCALE_HELP = f"scaling, or a number to divide by: {', '.join(SCALES)}"
+SCALE = Option("scale", "", SCALE_HELP, 1e-9, 1e9, SCALES, title="scaling")
+DOUBLE_HELP = "so many of the features that are most often not zero come twice"
+DOUBLE = Option("double", 0, DOUBLE_HELP, 0, MAX_FEATURES, title="doubled features")
+DEGREE = Option("degree", 1, "2 adds all products of two features", 1, 2, title="degree of products")
+BIAS = Option("bias", 0, "1 adds a constant feature, the last", 0, 1, title="constant feature")
+POSITIVE_HELP = "one class (or what lies below a node) against the rest; also even, odd"
+POSITIVE = Option("positive", None, POSITIVE_HELP, title="class against the rest")
+
 
 @dataclass(frozen=True)
 class Request:
-    """Arguments of a loader: effective options, seed, a progress report and its files in order."""
+    """The argument of a loader.
+
+    Attributes
+    ----------
+    options : dict
+        The value of every option.
+    seed : int
+        The seed of what the loader draws.
+    progress : callable
+        To be called as ``progress(text, fraction)`` during long work.
+    paths : tuple of Path
+        The files that the entry names, in its order.
+    """
 
     options: dict[str, Any]
     seed: int
@@ -46,21 +73,28 @@ class Request:
 
     @property
     def test_file(self) -> tuple[Path, ...]:
-        """Return the file of the test part, where the user named one beside an own file."""
+        """Return the file of the test part that the user named, if any."""
         name = self.options.get("test")
         return (store.own_path(name),) if name else ()
 
 
 @dataclass(frozen=True)
 class Lam:
-    """A λ for the set's own loss and penalty, and what comes of it.
+    """A λ for the default loss and penalty of a set, and its solution.
 
-    value     as the loss's paper counts: for a sum or for an average over samples
-    nonzeros  non-zero weights of the solution, out of so many ``weights``
-    metric    what the solution reaches on the test part (the loss says what is measured)
-    when      values of options that it was chosen for, as in DataFile.when; all others are at their defaults,
-              but those of CHOOSING
-    paper     True where a paper gives the value; else it is the sparsest near the best metric along a path
+    Attributes
+    ----------
+    value : float
+        λ, for a sum or an average over samples as in the loss's paper.
+    nonzeros, weights : int
+        Non-zero weights of the solution, and all weights.
+    metric : float
+        The metric of the solution on the test part.
+    when : str
+        Options that it was chosen for, such as "task=binary"; the others have their defaults, except those of
+        ``CHOOSING``, which do not matter.
+    paper : bool
+        Whether a paper gives the value; otherwise it is the sparsest near the best metric along a path.
     """
 
     value: float
@@ -73,21 +107,46 @@ class Lam:
 
 @dataclass(frozen=True)
 class DataSetInfo:
-    """An entry of the list: what a set is, before anything is loaded.
+    """An entry of the list of data sets.
 
-    loader     "module:function" or a function of a Request that returns a Content
-    size       samples, features and classes in words, for every form of the set
-    own        the set's own options; `options` adds the common ones
-    splits     how training and test part are made, the default first; "given" is the source's
-    weighting  default weighting of word counts, None for anything but text
-    scale      default scaling: one of SCALES, or a number that features are divided by
-    files      what is looked for in the data folders; empty for sets that need none
-    metric     a measure of its own, see `metrics`
-    lams       λ for forms of the set: where none fits, λ is a share of the smallest whose solution is zero
-    kinds      other kinds of labels: pairs of options, as in DataFile.when, and a kind; the first that holds
-    presets    values of several options under one name, the first being the default
-    paths      what stands after the colon of the user's own files
-    measure    the Size with effective options, without making anything; by default that of files
+    Attributes
+    ----------
+    id, name, summary : str
+        What command line and page call the set and say of it.
+    kind : str
+        The kind of labels: binary, multiclass, multilabel, sequences, tree or function.
+    loader : str or callable
+        A function of a :class:`Request` that returns a :class:`Content`, or "module:function".
+    paper, description, source, terms : str
+        The papers that use the set, what is in it, where it is from, and its licence.
+    size : str
+        Samples, features and classes in words, for every form of the set.
+    own : tuple of Option
+        The set's own options; ``options`` adds the common ones.
+    splits : tuple of str
+        How the test part can be made, the default first: "given" by the source, "random", "none".
+    weighting : str, optional
+        The default weighting of word counts; None for anything but text.
+    scale : str or float
+        The default scaling: one of ``SCALES``, or a number to divide by.
+    degree, bias : int
+        Defaults of the options for products of features and for a constant feature.
+    files : tuple of DataFile
+        Files that the set needs.
+    penalty : str
+        The id of the default penalty.
+    lams : tuple of Lam
+        λ for forms of the set; where none fits, λ is a share of λ_max.
+    metric : str, optional
+        A measure of its own: "entity-f1".
+    kinds : tuple of (str, str)
+        Options with which the labels are of another kind, and that kind; the first that holds counts.
+    presets : mapping
+        Names of several options' values; the first is the default.
+    paths : tuple of str
+        What follows the colon in the id of the user's own files.
+    measure : callable, optional
+        Returns the :class:`Size` for given options; by default the files tell it.
     """
 
     id: str
@@ -99,7 +158,7 @@ class DataSetInfo:
     size: str = ""
     description: str = ""
     source: str = ""
-    terms: str = ""
+    terms: str = "none stated"
     own: tuple[Option, ...] = ()
     splits: tuple[str, ...] = ("given",)
     weighting: str | None = None
@@ -117,77 +176,34 @@ class DataSetInfo:
 
     @property
     def loss(self) -> str:
+        """Return the id of the default loss."""
         return LOSSES[self.kind]
 
     @property
     def file(self) -> str | None:
-        """Return the file looked for (the first of several), or None."""
+        """Return the path of the first file that the set needs, if any."""
         return self.files[0].path if self.files else None
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """Return the set's own options and those common to all sets, as far as they make sense for it."""
+        """Return the set's own options and those of all sets that make sense for it."""
         if self.kind == "function":
             return self.own
         common = []
         if self.presets:
             names = tuple(self.presets)
-            common.append(
-                Option(
-                    "preset",
-                    names[0],
-                    "values of the options above under one name",
-                    choices=names,
-                    title="named settings",
-                )
-            )
+            common.append(replace(PRESET, default=names[0], choices=names))
         if len(self.splits) > 1:
-            common.append(
-                Option(
-                    "split",
-                    self.splits[0],
-                    "how the test part is made",
-                    choices=self.splits,
-                    title="test split",
-                )
-            )
+            common.append(replace(SPLIT, default=self.splits[0], choices=self.splits))
         if self.weighting:
-            common.append(
-                Option(
-                    "weighting",
-                    self.weighting,
-                    "value of a word in a text",
-                    choices=WEIGHTINGS,
-                    title="weighting of words",
-                )
-            )
-        scale = Option(
-            "scale",
-            self.scale,
-            f"scaling, or a number to divide by: {', '.join(SCALES)}",
-            1e-9,
-            1e9,
-            SCALES,
-            title="scaling",
-        )
-        common.append(scale)
-        help = "so many of the features that are most often not zero come twice"
-        common.append(Option("double", 0, help, 0, MAX_FEATURES, title="doubled features"))
-        common.append(
-            Option(
-                "degree", self.degree, "2 adds all products of two features", 1, 2, title="degree of products"
-            )
-        )
-        common.append(
-            Option("bias", self.bias, "1 adds a constant feature, the last", 0, 1, title="constant feature")
-        )
-        if self.kind != "sequences":
-            help = "one class (or what lies below a node) against the rest; also even, odd"
-            common.append(Option("positive", None, help, title="class against the rest"))
+            common.append(replace(WEIGHTING, default=self.weighting))
+        common += [replace(SCALE, default=self.scale), DOUBLE]
+        common += [replace(DEGREE, default=self.degree), replace(BIAS, default=self.bias)]
+        common += [] if self.kind == "sequences" else [POSITIVE]
         return (*self.own, *common)
 
     def parse(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return all options with the given values checked and the others at their defaults."""
+        """Return the value of every option: the given ones, checked, and defaults. Raises DataError."""
         known = {option.name: option for option in self.options}
         for name in given:
             if name not in known:
@@ -198,16 +214,16 @@ class DataSetInfo:
         return {name: option.parse(given.get(name, values[name])) for name, option in known.items()}
 
     def kind_of(self, **options: Any) -> str:
-        """Return the kind of labels with these options, the others being at their defaults."""
+        """Return the kind of labels for these options and the defaults of the others."""
         effective = self.parse(options)
         return "binary" if effective.get("positive") is not None else self.kind_before(effective)
 
     def kind_before(self, effective: Mapping[str, Any]) -> str:
-        """Return the kind of labels with these effective options before one class is set against the rest."""
+        """Return the kind of labels for these values of all options, before ``positive`` makes it binary."""
         return next((kind for when, kind in self.kinds if holds(when, effective)), self.kind)
 
     def lam_for(self, effective: Mapping[str, Any]) -> Lam | None:
-        """Return what is known of a good λ for data with these effective options."""
+        """Return the first λ that was chosen for these values of all options, if any."""
         return next((lam for lam in self.lams if self._fits(lam, effective)), None)
 
     def _fits(self, lam: Lam, effective: Mapping[str, Any]) -> bool:
@@ -215,21 +231,20 @@ class DataSetInfo:
         return all(effective[name] == value for name, value in chosen.items() if name not in CHOOSING)
 
     def needed(self, **options: Any) -> tuple[DataFile, ...]:
-        """Return the files needed with these options, the others being at their defaults."""
+        """Return the files needed for these options and the defaults of the others."""
         effective = self.parse(options)
         return tuple(file for file in self.files if holds(file.when, effective))
 
     def available(self, **options: Any) -> tuple[bool, str | None]:
-        """Tell whether the files needed with these options are at hand, and what to do if not; loads
-        nothing."""
+        """Tell whether the files needed for these options are at hand, and what to do if not."""
         for file in self.needed(**options):
             if store.find(file.path) is None:
                 return False, store.advice(file, self.source)
         return True, None
 
     def estimate(self, **options: Any) -> Size:
-        """Estimate how large the set will be with these options; loads nothing. Of a set from files, the
-        user's own ones too, only their bytes are known, the rest is 0."""
+        """Estimate the size of the set for these options without loading it. For a set from files only
+        non-zeros are estimated, from their bytes."""
         effective = self.parse(options)
         if self.measure is not None:
             return self.measure(effective).with_common(effective)
@@ -238,6 +253,7 @@ class DataSetInfo:
         return Size(0, 0, 0, sum(store.entries(path) for path in paths if path is not None))
 
     def load_content(self, request: Request) -> Content:
+        """Call the loader, importing it first where it is given by name."""
         if callable(self.loader):
             return self.loader(request)
         module, _, function = self.loader.partition(":")

@@ -1,8 +1,8 @@
-"""Matrices that are never held whole: products of features, made block by block.
+"""Products of features, computed block by block and never held as a whole.
 
-The protocol a solver relies on: `shape`, `nnz`, `binary` and `csc_rows(lo, hi)`, which gives rows lo .. hi of
-the matrix by columns as (indptr int64 (d + 1,), indices int32 sorted within each column and counted from lo,
-values float64 or None where all are one).
+A solver uses ``shape``, ``nnz``, ``binary`` and ``csc_rows(lo, hi)``, which returns rows lo to hi in CSC
+form: indptr (d + 1,) int64, indices int32 counted from lo and sorted within each column, and values float64,
+or None where all are one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,33 @@ from .limits import MAX_FEATURES
 
 
 class Products:
-    """The features, optionally the products of every two of them, optionally a constant.
+    """Features, the products of every two of them, and a constant.
 
-    Column order: the d0 features, the pairs (i, j), i < j, in lexicographic order, the constant 1 last. A
-    binary matrix stores no values; its non-zeros are counted exactly. Where values are stored, a product of
-    two non-zeros counts as a non-zero even if it underflows.
+    Columns are the d0 features, the pairs (i, j), i < j, in lexicographic order, and the constant 1 last. A
+    binary matrix stores no values. Otherwise a product of two non-zeros counts as a non-zero even if it
+    underflows.
 
-    Parameters: `base` (n, d0) array or sparse matrix, `degree` 1 or 2, `bias` adds the constant. Raises
-    DataError when d0 is too large for its pairs to be numbered.
+    Parameters
+    ----------
+    base : array or sparse matrix, shape (n, d0)
+        The features.
+    degree : int, default 2
+        1 leaves the products out.
+    bias : bool, default True
+        Whether to add the constant.
+
+    Raises
+    ------
+    DataError
+        If there are more columns than 20,000,000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import datasets
+    >>> X = datasets.Products(np.array([[1.0, 2.0, 3.0]]))
+    >>> X.shape, X.nnz
+    ((1, 7), 7)
     """
 
     def __init__(self, base: np.ndarray | scipy.sparse.spmatrix, degree: int = 2, bias: bool = True):

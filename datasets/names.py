@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 #: Name of a pixel, by its row and column, counted from 1.
@@ -61,11 +62,9 @@ def with_products(names: Sequence[str], degree: int, bias: bool) -> Sequence[str
 
 def pair(p: int, d: int) -> tuple[int, int]:
     """Return the p-th pair (i, j), 0 <= i < j < d, in lexicographic order."""
-    lo, hi = 0, d - 1
-    while hi - lo > 1:
-        middle = (lo + hi) // 2
-        if middle * d - middle * (middle + 1) // 2 <= p:
-            lo = middle
-        else:
-            hi = middle
-    return lo, p - (lo * d - lo * (lo + 1) // 2) + lo + 1
+
+    def before(i: int) -> int:
+        return i * d - i * (i + 1) // 2
+
+    i = bisect_right(range(d - 1), p, key=before) - 1
+    return i, p - before(i) + i + 1

@@ -11,18 +11,34 @@ from .errors import DataError
 
 
 def holds(when: str, options: Mapping[str, Any]) -> bool:
-    """Tell whether options are as `when` says, for example "task=multilabel,split=given"; "" always holds."""
+    """Tell whether options have the values that ``when`` lists, as in "task=binary,split=given"; "" always
+    holds."""
     terms = (term.partition("=") for term in when.split(",") if term)
     return all(str(options[name]) == value for name, _, value in terms)
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a data set.
+    """One option of a data set: a choice, a number within bounds, or a text.
 
-    A value is one of `choices`, or else a number within [low, high] when bounds are given, or else any text
-    (when the default is a text or None and there are neither choices nor bounds). `title` is what forms call
-    the option; scripts know it by its `name`.
+    Attributes
+    ----------
+    name, title : str
+        What scripts and forms call it.
+    default : int, float, str or None
+        An integer makes it take whole numbers.
+    help : str
+        What it does, in a few words.
+    low, high : float, optional
+        Bounds, both included.
+    choices : tuple of str, optional
+        Words that it takes, besides numbers if there are bounds.
+
+    Examples
+    --------
+    >>> import datasets
+    >>> datasets.Option("n_samples", 400, "points", 20, 100_000).parse("1e3")
+    1000
     """
 
     name: str
@@ -35,7 +51,7 @@ class Option:
 
     @property
     def numeric(self) -> type | None:
-        """Return the number type of the option, or None where only texts are accepted."""
+        """Return the type of numbers that it takes; None if it takes words alone."""
         if isinstance(self.default, int):
             return int
         if isinstance(self.default, float) or self.low is not None or self.high is not None:
@@ -44,7 +60,7 @@ class Option:
 
     @property
     def allowed(self) -> str:
-        """Return the admissible values in words."""
+        """Return the allowed values in words."""
         parts = [", ".join(self.choices)] if self.choices else []
         if self.numeric:
             kind = "a whole number" if self.numeric is int else "a number"
@@ -58,10 +74,7 @@ class Option:
         return " or ".join(parts) or "a text"
 
     def parse(self, value: Any) -> Any:
-        """Check a value, given as text or typed, and convert it.
-
-        Raises DataError with the admissible values.
-        """
+        """Return a value, given as a text or not, after checking it. Raises DataError with those allowed."""
         if value is None and self.default is None:
             return None
         text = str(int(value) if isinstance(value, bool) else value).strip()

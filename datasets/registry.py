@@ -20,7 +20,37 @@ DATASETS: dict[str, DataSetInfo] = {}
 
 
 def register(entry: DataSetInfo) -> DataSetInfo:
-    """Add a data set to the list; DataError if its id is taken or cannot be typed on the command line."""
+    """Add a data set to the list, so that command line, page and :func:`load` know it.
+
+    Parameters
+    ----------
+    entry : DataSetInfo
+        The set: its id, kind of labels, loader and options.
+
+    Returns
+    -------
+    DataSetInfo
+        The same entry.
+
+    Raises
+    ------
+    DataError
+        If the id is taken or cannot be typed on the command line, or the kind is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import datasets
+    >>> def checkerboard(request):
+    ...     X = np.random.default_rng(request.seed).uniform(-1.0, 1.0, (400, 2))
+    ...     y = np.where(X[:, 0] * X[:, 1] > 0.0, 1, -1).astype(np.int8)
+    ...     return datasets.Content(datasets.Part(X, y), ("off", "on"), ("x", "y"), digest=f"{request.seed}")
+    >>> entry = datasets.DataSetInfo("checkerboard", "Checkerboard", "four squares", "binary", checkerboard)
+    >>> datasets.register(entry).id
+    'checkerboard'
+    >>> datasets.load("checkerboard", degree=2).X.shape
+    (400, 3)
+    """
     if not entry.id or entry.id != entry.id.lower() or not entry.id.replace("-", "").isalnum():
         raise DataError(
             f"A data set cannot be called {entry.id!r}: use lower-case letters, digits and dashes."
@@ -36,9 +66,27 @@ def register(entry: DataSetInfo) -> DataSetInfo:
 
 
 def describe(id: str) -> DataSetInfo:
-    """Return the entry of a data set, or of the user's own file given as FORMAT:PATH[,PATH].
+    """Return the entry of a data set or of the user's own file; nothing is loaded.
 
-    Raises DataError with the ids that exist.
+    Parameters
+    ----------
+    id : str
+        The id of a set, or FORMAT:PATH[,PATH].
+
+    Returns
+    -------
+    DataSetInfo
+
+    Raises
+    ------
+    DataError
+        If there is no such set; the message lists the ids.
+
+    Examples
+    --------
+    >>> import datasets
+    >>> datasets.describe("digits").kind
+    'multiclass'
     """
     if id in DATASETS:
         return DATASETS[id]
@@ -56,9 +104,23 @@ def describe(id: str) -> DataSetInfo:
 
 
 def own_id(path: str) -> str:
-    """Return the id of a user's own file, FORMAT:PATH: the format is what its first line looks like, and a
-    path with a format before it stays as it is. DataError for a file that cannot be read, or is in no
-    format that is known."""
+    """Return the id of a user's own file, FORMAT:PATH.
+
+    Parameters
+    ----------
+    path : str
+        A path, whose first line tells the format, or FORMAT:PATH.
+
+    Returns
+    -------
+    str
+        The id, with the absolute path.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or its format is unknown.
+    """
     scheme, colon, rest = path.partition(":")
     if colon and scheme in OWN_FILES:
         names = rest.split(",", len(OWN_FILES[scheme].paths) - 1)
@@ -70,8 +132,25 @@ def own_id(path: str) -> str:
 
 
 def offer(path: str, kind: str | None = None) -> DataSetInfo:
-    """Put a user's own file into the list, under its id; what is there already stays. Without its `kind` of
-    labels it is read for that. DataError as `own_id`, and `load`."""
+    """Add a user's own file to the list, so that a server offers it to every visitor.
+
+    Parameters
+    ----------
+    path : str
+        A path or FORMAT:PATH, as in :func:`own_id`.
+    kind : str, optional
+        The kind of labels. By default the file is read to find out.
+
+    Returns
+    -------
+    DataSetInfo
+        The entry, or the one that is already there.
+
+    Raises
+    ------
+    DataError
+        As :func:`own_id` and :func:`load`.
+    """
     id = own_id(path)
     if id not in DATASETS:
         entry = describe(id)
@@ -82,9 +161,33 @@ def offer(path: str, kind: str | None = None) -> DataSetInfo:
 def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options: Any) -> Dataset:
     """Load a data set by its id, or the user's own file by FORMAT:PATH.
 
-    Parameters: `seed` of splits and generators; `progress(text, fraction or None)` is called with what is
-    under way; `options` are those that `describe(id).options` lists, as text or typed. Raises DataError, one
-    sentence, for an unknown id, option or value, a missing or unreadable file and unusable data.
+    Parameters
+    ----------
+    id : str
+        The id of a set that :data:`DATASETS` lists, or FORMAT:PATH[,PATH].
+    seed : int, default 0
+        The seed of random splits and of generators.
+    progress : callable, optional
+        Called as ``progress(text, fraction)`` with the work under way and its share done, or None.
+    **options
+        Those that ``describe(id).options`` lists, as texts or values.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        If the id, an option or a value is unknown, a file is missing or cannot be read, or the data cannot be
+        used. The message is one sentence that says what would be right.
+
+    Examples
+    --------
+    >>> import datasets
+    >>> data = datasets.load("digits", positive=3)
+    >>> data.kind, data.X.shape, data.test.X.shape
+    ('binary', (1438, 64), (359, 64))
     """
     entry = describe(id)
     effective = entry.parse(options)

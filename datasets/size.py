@@ -8,8 +8,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Size:
-    """Rows of training and test part together, features, outputs (classes, labels, nodes) and non-zeros;
-    ``by`` names the options that make it smaller, those that count most first."""
+    """Rows of both parts, features, outputs (classes, labels, nodes) and non-zeros; ``by`` names the options
+    that make the set smaller, the most effective first."""
 
     rows: int
     features: int
@@ -18,8 +18,8 @@ class Size:
     by: tuple[str, ...] = ()
 
     def with_common(self, options: dict[str, Any]) -> Size:
-        """Return the size with the options that all sets have: features that come twice, products of
-        features, a constant, one class against the rest."""
+        """Return the size after the options that all sets have: ``double``, ``degree``, ``bias`` and
+        ``positive``."""
         double = options.get("double", 0)
         features, nonzeros, by = self.features + double, self.nonzeros, self.by
         nonzeros += min(double * self.rows, nonzeros)
@@ -39,7 +39,7 @@ class Size:
 
 
 def generated(samples: int, features: int, outputs: int, per_row: float, *by: str, length: int = 1) -> Size:
-    """Estimate the size of a generator that makes a quarter as many samples for testing; a row has at least
-    one non-zero."""
+    """Estimate the size of a generated set: a quarter as many samples are for testing, and every row has a
+    non-zero."""
     rows = (samples + max(samples // 4, 1)) * length
     return Size(rows, features, outputs, int(rows * min(max(per_row, 1), features)), by)

@@ -1,4 +1,4 @@
-"""Where files of data sets are: folders, downloads, digests."""
+"""Files of data sets: folders, downloads, digests."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ SUFFIXES = (".gz", ".bz2", ".xz", ".zip")
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file that a data set reads: its place below a data folder and, where it was verified, an address.
+    """A file that a data set reads.
 
-    `url` and `sha256` come together: nothing is downloaded that cannot be checked. `when` names the options
-    with which the file is needed, "task=binary" or "task=multilabel,split=given"; it always is where `when`
-    is empty.
+    Attributes
+    ----------
+    path : str
+        The path below a data folder.
+    url, sha256 : str, optional
+        Where to download it, and its checksum; nothing is downloaded without one.
+    when : str
+        The options that need it, such as "task=multilabel,split=given"; all where empty.
     """
 
     path: str
@@ -43,10 +48,7 @@ def cache_folder() -> Path:
 
 
 def home() -> Path:
-    """Return the folder for what outlives a run; it need not exist yet.
-
-    SOLVERSCOPE_HOME, or the platform's folder for user data where that is not set or empty.
-    """
+    """Return SOLVERSCOPE_HOME, or the platform's folder for user data; it need not exist yet."""
     given = os.environ.get("SOLVERSCOPE_HOME")
     if not given:
         import platformdirs
@@ -69,16 +71,14 @@ def find(path: str) -> Path | None:
 
 
 def own_path(name: str) -> Path:
-    """Return the path of a user's own file; ~ is the home folder. Raises DataError for what no path can
-    be."""
+    """Return the path of a user's own file, with ~ expanded. Raises DataError for a NUL character."""
     if "\0" in name:
         raise DataError(f"{name[:80]!r} cannot be the name of a file: leave the NUL character out.")
     return Path(os.path.expanduser(name))
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Return a file, open for reading. Raises DataError for a pipe or a device, which may never end, and
-    OSError."""
+    """Open a file for reading. Raises OSError, and DataError for a pipe or a device, which may never end."""
     # to open a pipe without a writer would wait for ever
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
@@ -98,9 +98,9 @@ def advice(file: DataFile, source: str) -> str:
 
 
 def fetch(file: DataFile, source: str, progress: Progress) -> Path:
-    """Return the path of `file`, downloaded if it is not at hand and its address is known.
+    """Return the path of ``file``, after downloading it if need be.
 
-    Raises DataError that says which file to put where.
+    Raises DataError that says which file to put where, if it has no address or the download fails.
     """
     found = find(file.path)
     if found:
@@ -119,9 +119,9 @@ def fetch(file: DataFile, source: str, progress: Progress) -> Path:
             path=target.parent,
             downloader=pooch.HTTPDownloader(progressbar=_Bar(file, progress), timeout=30),
         )
-    # pooch passes on whatever requests, the file system or its checksum test raise
+    # pooch passes on what requests and the file system raise, which is an OSError, and its checksum test
     except (OSError, ValueError) as error:
-        reason = "its SHA-256 is not the expected one" if "hash" in str(error) else type(error).__name__
+        reason = type(error).__name__ if isinstance(error, OSError) else "its SHA-256 is not the expected one"
         raise DataError(
             f"Downloading {file.url} failed ({reason}): get {Path(file.path).name} by hand and put it at "
             f"{target}."
@@ -130,7 +130,7 @@ def fetch(file: DataFile, source: str, progress: Progress) -> Path:
 
 
 class _Bar:
-    """The progress object pooch asks for, passing the fraction on."""
+    """The progress bar that pooch calls; it passes the fraction on."""
 
     def __init__(self, file: DataFile, progress: Progress):
         self.total, self.done = 0, 0
@@ -148,8 +148,7 @@ class _Bar:
 
 
 def entries(path: Path) -> int:
-    """Estimate how many values as a file of data can hold: one in four bytes, which may be packed to a
-    sixth."""
+    """Estimate how many values a file holds: one in four bytes, six times as many if it is compressed."""
     packed = path.suffix in (".gz", ".bz2", ".xz", ".zip", ".npz")
     return path.stat().st_size * (6 if packed else 1) // 4
 

@@ -1,4 +1,4 @@
-"""What is done to every loaded set alike: split, weights, scale, products, one against the rest, checks."""
+"""Options of all data sets: split, weighting, scale, products of features, one class against the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_DENSE = 100_000_000
 
 
 def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
-    """Return the Dataset of what a loader returned; raises DataError for unusable data."""
+    """Apply the options of all sets to what a loader returned. Raises DataError for unusable data."""
     options = request.options
     kind = content.kind or entry.kind_before(options)
     if len(entry.splits) > 1:
@@ -107,9 +107,10 @@ def split(content: Content, kind: str, how: str, seed: int) -> Content:
 
 
 def stratified(y: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return sorted sample numbers of both parts.
+    """Split samples by class, and return the sorted numbers of both parts.
 
-    Of each class `fraction`, rounded, goes to the second part, and at least one sample stays in the first.
+    The share ``fraction`` of each class, rounded, goes to the second part; one sample at least stays in the
+    first.
     """
     chosen = np.zeros(len(y), bool)
     order = rng.permutation(len(y))
@@ -223,8 +224,8 @@ def _standard(X: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndar
 
 
 def doubled(matrices: list[Any], names: Sequence[str], count: int) -> tuple[list[Any], Sequence[str]]:
-    """Repeat ``count`` features behind all others: those that are not zero in most training samples, these
-    first. Raises DataError where there are not so many."""
+    """Append copies of the ``count`` features that are non-zero in most training samples. Raises DataError
+    if there are fewer."""
     if not count:
         return matrices, names
     train = matrices[0]

@@ -7,6 +7,7 @@ import enum
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -45,12 +46,27 @@ PHRASES = {
     Trait.RIDGE: "a ridge as penalty",
     Trait.CONJUGATE: "a loss whose conjugate is known",
     Trait.SLOPES: "a loss whose slopes along a line are known, on both sides of a kink",
-    Trait.DUAL_COORDINATES: "a hinge loss whose dual can be solved one sample at a time",
+    Trait.DUAL_COORDINATES: "a loss whose dual can be solved one sample at a time",
     Trait.ONE_SCORE: "a loss of one score a sample",
     Trait.NO_KINKS: "a penalty without kinks",
     Trait.LOG_LINEAR: "a logistic loss of one label, binary or multiclass",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
+
+
+#: The largest seed: more is taken for a mistake.
+MOST_SEED = 999_999_999
+
+
+class NotAllowed(ValueError):
+    """A hyper-parameter cannot have this value; ``range`` says in words what it can be."""
+
+    def __init__(self, name: str, value: Any, range: str) -> None:
+        super().__init__(name, value, range)
+        self.name, self.value, self.range = name, value, range
+
+    def __str__(self) -> str:
+        return f"{self.name}={_short(self.value)}: {self.name} must be {self.range}"
 
 
 class Form(NamedTuple):
@@ -75,12 +91,37 @@ def param(
 ) -> Any:
     """Declare a hyper-parameter once, for command line, page and Python alike.
 
-    ``low`` and ``high`` bound a number (``open_low`` excludes ``low`` itself), ``choices`` lists the values
-    allowed, ``words`` are extra values a number may take (as ``full`` for ``memory``). With a ``form`` the
-    value is a text of that form. ``title`` is what forms call it: the field's words, the symbol beside them.
+    Parameters
+    ----------
+    default
+        The default, whose type is that of all values.
+    help : str
+        What it is, in one line.
+    low, high : float, optional
+        Bounds of a number.
+    choices : tuple, optional
+        The values allowed, for a choice.
+    words : tuple of str
+        Texts allowed besides numbers, as ``full`` for ``memory``.
+    open_low : bool
+        Whether ``low`` itself is excluded.
+    form : Form, optional
+        What texts are allowed, for a text.
+    title : str
+        What forms call it: the field's words, the symbol beside them.
+
+    Returns
+    -------
+    dataclasses.Field
+        The default of an attribute of a dataclass.
     """
     meta = {"help": help, "low": low, "high": high, "choices": choices, "words": words, "open_low": open_low}
     return field(default=default, metadata=meta | {"form": form, "title": title})
+
+
+def random_seed(help: str) -> Any:
+    """Declare the seed of a solver's random choices."""
+    return param(0, help, low=0, high=MOST_SEED, title="random seed")
 
 
 def as_printed(**params: Any) -> Mapping[str, Mapping[str, Any]]:
@@ -95,12 +136,12 @@ class Parameter:
 
     name: str
     default: Any
-    help: str
-    low: float | None
-    high: float | None
-    choices: tuple[Any, ...] | None
-    words: tuple[str, ...]
-    open_low: bool
+    help: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Any, ...] | None = None
+    words: tuple[str, ...] = ()
+    open_low: bool = False
     form: Form | None = None
     title: str = ""
 
@@ -119,13 +160,12 @@ class Parameter:
             return "one of true, false"
         noun = "a whole number" if self.kind is int else "a number"
         low = "" if self.low is None else f" {'above' if self.open_low else 'from'} {self.low:g}"
-        high = "" if self.high is None else f" to {self.high:g}"
+        high = "" if self.high is None else f" to {self.high:.9g}"
         return f"{noun}{low}{high}" + "".join(f" or {w}" for w in self.words)
 
     def parse(self, value: Any) -> Any:
-        """Convert ``value`` (text or typed) to this parameter's type; ValueError with one sentence if it is
-        none."""
-        problem = ValueError(f"{self.name}={value}: {self.name} must be {self.range}")
+        """Convert ``value`` (text or typed) to this parameter's type; :class:`NotAllowed` if it is none."""
+        problem = NotAllowed(self.name, value, self.range)
         if self.form is not None:
             try:
                 return self.form.parse(value)
@@ -148,7 +188,7 @@ class Parameter:
             return words[str(value).lower()]
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise problem from None
         if not math.isfinite(number) or (self.kind is int and number != int(number)):
             raise problem
@@ -159,12 +199,38 @@ class Parameter:
         return self.kind(number)
 
 
+def number(name: str, value: Any, *, low: float = 0.0, open_low: bool = False) -> float | None:
+    """Return a number, None for None, that is not a hyper-parameter but checked like one; :class:`NotAllowed`
+    where it is out of its range."""
+    return None if value is None else Parameter(name, 0.0, low=low, open_low=open_low).parse(value)
+
+
+def _short(value: Any) -> str:
+    try:
+        text = str(value)
+    except (ValueError, RecursionError):
+        return "a number or list beyond all bounds"
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+@cache
 def parameters(cls: type) -> tuple[Parameter, ...]:
-    """Return the hyper-parameters a class declares with :func:`param`."""
+    """Return the hyper-parameters that a class declares with :func:`param`.
+
+    Parameters
+    ----------
+    cls : type
+        A solver, loss or penalty.
+
+    Returns
+    -------
+    tuple of Parameter
+        In the order in which they are declared, those of its bases first.
+    """
     return tuple(
         Parameter(f.name, f.default, **f.metadata)
         for f in fields(cls)
@@ -188,8 +254,9 @@ class Declared:
         return other
 
 
-def why_not(needs: Trait, offered: Trait) -> str | None:
-    """Say in a sentence why a solver does not fit; None if it does. A smooth loss has slopes."""
+def unmet_needs(needs: Trait, offered: Trait) -> str | None:
+    """Return in words what a solver needs and a loss and penalty do not offer; None if there is nothing. A
+    smooth loss has slopes."""
     missing = needs & ~(offered | Trait.SLOPES if Trait.SMOOTH in offered else offered)
     if not missing:
         return None

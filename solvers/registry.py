@@ -1,16 +1,11 @@
-"""The lists of solvers, losses and penalties, what fits what, and the two functions that make a problem."""
+"""The lists of solvers, losses and penalties, and what fits what."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-import numpy as np
-
-from .compute.jit import compile_clock
-from .compute.team import Team
-from .declare import Trait, parameters, why_not
+from .declare import Trait, parameters, unmet_needs
 from .methods.bcd import BCDCST, BCDLS
 from .methods.bundle import BMRM, OCAS, LsBMRM
 from .methods.clustered import ClusteredBFGS, ClusteredLBFGS
@@ -26,13 +21,11 @@ from .methods.scaling import FIS
 from .methods.sgd import SGDL1
 from .methods.solver import Solver
 from .methods.sparsa import SpaRSA
-from .problems.arrays import from_arrays
-from .problems.crew import Crew
-from .problems.design import Design
-from .problems.losses.base import BoundLoss, Loss
 from .problems.losses.binary import Logistic
 from .problems.losses.binary_hinge import BinaryHinge
 from .problems.losses.crf import ChainCRF
+from .problems.losses.loss import Loss
+from .problems.losses.margin import MarginLoss
 from .problems.losses.multiclass import MulticlassLogistic
 from .problems.losses.multiclass_hinge import MulticlassHinge
 from .problems.losses.multilabel_hinge import MultilabelHinge
@@ -43,11 +36,9 @@ from .problems.losses.squared_hinge import (
 )
 from .problems.losses.toy import Toy
 from .problems.losses.tree import TreeSoftmax
-from .problems.names import Names
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
-from .problems.room import check_room
-from .problems.sharded import OFFERED, split
+from .problems.shards.sharded import OFFERED
 from .runs.branch import Origin
 from .runs.trace import Trace
 
@@ -101,17 +92,28 @@ PENALTIES: dict[str, type[Penalty]] = {
     p.id: p for p in (NoPenalty, L2, L1, ElasticNet, L1L2, L1Linf, SparseGroup)
 }
 
-#: λ where none is given, relative to λ_max for sparse penalties, absolute for ``l2`` with an average loss.
-DEFAULT_RATIO = 0.05
-DEFAULT_RIDGE = 1e-4
-
 Thing = TypeVar("Thing", bound=type)
 
 
 def register(thing: Thing) -> Thing:
-    """Add a solver, loss or penalty class to its list (usable as a decorator).
+    """Add a solver, loss or penalty to its list; usable as a decorator.
 
-    Raises ValueError for a class that lacks something or whose id is taken, TypeError for anything else.
+    Parameters
+    ----------
+    thing : type
+        A subclass of Solver, Loss or Penalty: a frozen dataclass with ``id``, ``name`` and ``summary``.
+
+    Returns
+    -------
+    type
+        The class itself.
+
+    Raises
+    ------
+    ValueError
+        If the class lacks something, or its id is taken.
+    TypeError
+        If it is neither a solver, nor a loss, nor a penalty.
     """
     for base, table in ((Solver, SOLVERS), (Loss, LOSSES), (Penalty, PENALTIES)):
         if isinstance(thing, type) and issubclass(thing, base):
@@ -122,23 +124,23 @@ def register(thing: Thing) -> Thing:
                 raise ValueError(f"{thing.__name__} is no dataclass: write @dataclass(frozen=True) above it")
             if thing.id in table and table[thing.id] is not thing:
                 raise ValueError(f"{thing.id} is registered already: give your class another id")
-            if issubclass(thing, Loss) and (reason := why_no_code(thing)):
+            if issubclass(thing, Loss) and (reason := why_not_in_kernels(thing)):
                 raise ValueError(f"{thing.__name__} {reason}")
             table[thing.id] = thing
             return thing
     raise TypeError(f"{thing!r} is neither a Solver, nor a Loss, nor a Penalty class")
 
 
-def why_no_code(loss: type[Loss]) -> str | None:
-    """Say why a loss cannot be chosen inside compiled kernels, as its traits promise; None if it can, or need
-    not."""
-    in_kernels, code = Trait.SAMPLES | Trait.ROWS, loss.sample_code
-    taken = any(other.sample_code == code for other in LOSSES.values() if other is not loss)
-    if not getattr(loss, "traits", Trait(0)) & in_kernels or not (code < 0 or taken):
+def why_not_in_kernels(loss: type[Loss]) -> str | None:
+    """Say why a plug-in loss cannot be called inside compiled kernels, as its traits promise; None if it can,
+    or need not."""
+    if not getattr(loss, "traits", Trait(0)) & (Trait.SAMPLES | Trait.ROWS):
         return None
+    if issubclass(loss, MarginLoss):
+        return "defines no derivatives" if loss.derivatives is MarginLoss.derivatives else None
     return (
-        "has no code of its own inside the compiled kernels, which know the losses of this package alone: "
-        "leave Trait.SAMPLES and Trait.ROWS out of its traits"
+        "cannot be called inside compiled kernels: derive it from solvers.MarginLoss, if it is a loss of "
+        "margins, or leave Trait.SAMPLES and Trait.ROWS out of its traits"
     )
 
 
@@ -160,13 +162,59 @@ def make(cls: type, noun: str, params: Mapping[str, Any]) -> Any:
 
 
 def make_solver(id: str, preset: str | None = None, **params: Any) -> Solver:
-    """Make the solver ``id`` with hyper-parameters ``params``, on top of those of a ``preset`` ("paper": as
-    the paper prints them)."""
+    """Make a solver.
+
+    Parameters
+    ----------
+    id : str
+        One of ``solvers.SOLVERS``.
+    preset : str, optional
+        A named set of hyper-parameters: "paper", as the paper prints them, where its values are not the
+        defaults.
+    params
+        Hyper-parameters by name, typed or as text, which go before those of the preset;
+        :func:`solvers.parameters` lists those of a class.
+
+    Returns
+    -------
+    Solver
+        A frozen dataclass of hyper-parameters.
+
+    Raises
+    ------
+    ValueError
+        If there is no such solver, preset or hyper-parameter, or a value is out of its range.
+
+    Examples
+    --------
+    >>> import solvers
+    >>> solvers.make_solver("lbfgs", memory=5).memory
+    5
+    >>> solvers.make_solver("lbfgs", preset="paper").line_search
+    'ils'
+    """
     return make(lookup(SOLVERS, "solver", id), "solver", preset_params(id, preset) | params)
 
 
 def preset_params(id: str, preset: str | None) -> dict[str, Any]:
-    """Return the hyper-parameters of a preset of the solver ``id``; ValueError that names those it has."""
+    """Return the hyper-parameters of a preset.
+
+    Parameters
+    ----------
+    id : str
+        The solver's id.
+    preset : str or None
+        The preset's name; None stands for no preset, hence no hyper-parameters.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If there is no such solver or preset; the message names those there are.
+    """
     presets = lookup(SOLVERS, "solver", id).presets
     if preset is None:
         return {}
@@ -177,153 +225,136 @@ def preset_params(id: str, preset: str | None) -> dict[str, Any]:
 
 
 def origin_of(trace: Trace, iteration: int) -> Origin:
-    """Return where a branch leaves a run, for ``Run(..., origin=)``: the iterate recorded with this number.
-    ValueError, one sentence, where the run cannot be replayed to it."""
+    """Return where a branch leaves a run, for ``solvers.Run(..., origin=)``.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+    iteration : int
+        The number of a recorded iterate.
+
+    Returns
+    -------
+    Origin
+
+    Raises
+    ------
+    ValueError
+        If the run cannot be replayed to this iterate: one sentence.
+    """
     return Origin.of(trace, iteration, make_solver)
 
 
 def why_not_loss(loss: str, kind: str) -> str | None:
-    """Say why data of this kind of labels cannot have this loss; None if it can."""
+    """Return why data with this kind of labels cannot have a loss.
+
+    Parameters
+    ----------
+    loss : str
+        The loss's id.
+    kind : str
+        The kind of labels: ``binary``, ``multiclass``, ``multilabel``, ``sequences``, ``tree`` or
+        ``function``.
+
+    Returns
+    -------
+    str or None
+        The end of a sentence that begins with the loss; None if they can.
+    """
     kinds = lookup(LOSSES, "loss", loss).kinds
     return None if kind in kinds else f"needs {' or '.join(kinds)} labels, and these are {kind}"
 
 
 def why_not_solver(solver: str, loss: str, penalty: str, *, sharded: bool = False) -> str | None:
-    """Say why a solver cannot take this loss and penalty; None if it can. Of a ``sharded`` loss it sees
-    less."""
+    """Return why a solver cannot take a loss with a penalty.
+
+    Parameters
+    ----------
+    solver, loss, penalty : str
+        Their ids.
+    sharded : bool
+        Whether the rows are split over shards, where a loss offers less.
+
+    Returns
+    -------
+    str or None
+        The end of a sentence that begins with the solver; None if it can.
+    """
     seen = lookup(LOSSES, "loss", loss).traits
     offered = (seen & OFFERED if sharded else seen) | lookup(PENALTIES, "penalty", penalty).traits
-    return why_not(lookup(SOLVERS, "solver", solver).needs, offered)
+    return unmet_needs(lookup(SOLVERS, "solver", solver).needs, offered)
 
 
 def compatible(loss: str, penalty: str, *, sharded: bool = False) -> list[str]:
-    """List the ids of the solvers that accept this loss and penalty."""
+    """List the solvers that accept a loss with a penalty.
+
+    Parameters
+    ----------
+    loss, penalty : str
+        Their ids.
+    sharded : bool
+        Whether the rows are split over shards.
+
+    Returns
+    -------
+    list of str
+        Ids, in the order of ``solvers.SOLVERS``.
+
+    Examples
+    --------
+    >>> import solvers
+    >>> solvers.compatible(loss="tree-softmax", penalty="l1")[:3]
+    ['prox-qn', 'prox-gd', 'owl-qn']
+    """
     return [id for id in SOLVERS if why_not_solver(id, loss, penalty, sharded=sharded) is None]
 
 
-def why_not_here(solver: str, problem: Problem) -> str | None:
-    """Say why a solver cannot take a problem; None if it can. Of one on shards it sees less."""
-    return why_not(lookup(SOLVERS, "solver", solver).needs, problem.loss.traits | problem.penalty.traits)
+def why_not_solver_on(solver: str, problem: Problem) -> str | None:
+    """Return why a solver cannot take a problem, which may be on shards.
+
+    Parameters
+    ----------
+    solver : str
+        The solver's id.
+    problem : Problem
+        The problem.
+
+    Returns
+    -------
+    str or None
+        The end of a sentence that begins with the solver; None if it can.
+    """
+    return unmet_needs(lookup(SOLVERS, "solver", solver).needs, problem.loss.traits | problem.penalty.traits)
 
 
 def fitting(problem: Problem) -> list[str]:
-    """List the ids of the solvers that accept a problem."""
-    return [id for id in SOLVERS if why_not_here(id, problem) is None]
+    """List the solvers that accept a problem.
 
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
 
-def make_loss(data: Any, loss: str | None, loss_params: Mapping[str, Any]) -> Loss:
-    """Make the loss with this id (None: the data set's own), which must take the data's kind of labels."""
-    loss_class = lookup(LOSSES, "loss", loss or data.loss)
-    if reason := why_not_loss(loss_class.id, data.kind):
-        raise ValueError(f"loss {loss_class.id} {reason}: choose one of {', '.join(losses_for(data.kind))}")
-    return make(loss_class, "loss", loss_params)
-
-
-def make_problem(
-    data: Any,
-    y: Any = None,
-    *,
-    loss: str | None = None,
-    penalty: str | None = None,
-    offsets: Any = None,
-    parents: Any = None,
-    lam: float | str | None = None,
-    lam_ratio: float | str | None = None,
-    average: bool | None = None,
-    loss_params: Mapping[str, Any] | None = None,
-    penalty_params: Mapping[str, Any] | None = None,
-    threads: int = 1,
-    crew: Crew | None = None,
-) -> Problem:
-    """Make the problem min_w s Σ_i loss_i(w) + λR(w) on data.
-
-    ``data`` is a data set as :func:`datasets.load` gives it, whose training part counts, or features (n, d),
-    NumPy or SciPy sparse, with labels ``y``: see :func:`.arrays.from_arrays`.
-
-    ``lam`` is λ, ``lam_ratio`` λ/λ_max. With neither, the data set's own λ for its own loss and penalty if it
-    has one (times s over the loss's usual s, which leaves the solution as it is), else ratio 0.05 for sparse
-    penalties and 1e-4 (average) for ``l2``. ``average``: s = 1/n instead of 1; by default the convention of
-    the loss's paper. With a ``crew`` its shards, of these data, do the work, with threads of their own: see
-    :mod:`.problems.sharded`.
+    Returns
+    -------
+    list of str
+        Ids, in the order of ``solvers.SOLVERS``.
     """
-    began, compiled = time.thread_time(), compile_clock.spent()[1]
-    if y is not None:
-        kinds = lookup(LOSSES, "loss", loss).kinds if loss is not None else ()
-        data = from_arrays(data, y, offsets, parents, kinds)
-    elif not hasattr(data, "train"):
-        raise ValueError("there are no labels: give them as y, or a data set as datasets.load makes it")
-    bare = make_loss(data, loss, loss_params or {})
-    loss_class, penalty_class = type(bare), lookup(PENALTIES, "penalty", penalty or data.penalty)
-    average = loss_class.average if average is None else average
-    strength = make(penalty_class, "penalty", penalty_params or {})
-    lam, lam_ratio = _positive("lam", lam), _positive("lam_ratio", lam_ratio)
-    if lam is not None and lam_ratio is not None:
-        raise ValueError("both lam and lam_ratio are given: give one of them")
-    if (lam is not None or lam_ratio is not None) and not penalty_class.takes_lam:
-        raise ValueError(f"penalty {penalty_class.id} has no λ: leave lam out, or choose another penalty")
-    if crew is None:
-        check_room(data)
-    team = Team(threads)
-    measure = getattr(data, "metric", None) or ""
-    bound = bare.bind(data.train, data.n_classes, data.parents).measured_by(measure)
-    if crew is None:
-        bound = bound.attached(team, lambda: None)
-        design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)
-    else:
-        design, bound = split(data.train.X, bound, crew)
-
-    def test() -> tuple[Design, BoundLoss]:
-        held_out = bare.bind(data.test, data.n_classes, data.parents).measured_by(measure)
-        return Design(data.test.X, held_out.n_outputs, held_out.n_tail), held_out
-
-    about = {"dataset": data.id, "options": data.options, "seed": data.seed, "digest": data.digest}
-    about["source"] = data.source
-    problem = Problem(
-        design,
-        bound,
-        strength,
-        average=average,
-        about=about,
-        names=Names.of(data, bound.n_outputs),
-        test=None if data.test is None else test,
-        start=None if getattr(data, "start", None) is None else np.array(data.start, dtype=np.float64),
-    )
-    own = loss_class.id == data.loss and penalty_class.id == data.penalty
-    if penalty_class.takes_lam:
-        # computed only where there is one: it costs a gradient
-        relative = penalty_class.sparse and problem.smooth and problem.lam_max is not None
-        if lam is None and lam_ratio is None and own and data.lam is not None:
-            usual = 1.0 / bound.n_instances if loss_class.average else 1.0
-            lam = data.lam * (problem.scale / usual)
-        if lam is None and not relative:
-            if lam_ratio is not None:
-                raise ValueError(f"{_without_lam_max(problem)} has no λ_max: give lam instead of lam_ratio")
-            lam = DEFAULT_RIDGE * (1.0 if average else bound.n_instances)
-        if lam is None:
-            lam = (lam_ratio or DEFAULT_RATIO) * problem.lam_max
-        problem = problem.at_lam(lam)
-    problem.took(time.thread_time() - began - (compile_clock.spent()[1] - compiled))
-    return problem
-
-
-def _without_lam_max(problem: Problem) -> str:
-    if problem.smooth:
-        return f"penalty {problem.penalty.id}"
-    return f"loss {problem.loss.id} has no gradient and so"
+    return [id for id in SOLVERS if why_not_solver_on(id, problem) is None]
 
 
 def losses_for(kind: str) -> list[str]:
-    """List the ids of the losses for this kind of labels."""
+    """List the losses for a kind of labels.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of labels, as for :func:`why_not_loss`.
+
+    Returns
+    -------
+    list of str
+        Ids, in the order of ``solvers.LOSSES``.
+    """
     return [id for id, cls in LOSSES.items() if kind in cls.kinds]
-
-
-def _positive(name: str, value: float | str | None) -> float | None:
-    if value is None:
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not (np.isfinite(number) and number > 0):
-        raise ValueError(f"{name}={value}: {name} must be a number above 0")
-    return number

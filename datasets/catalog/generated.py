@@ -1,9 +1,12 @@
 """Sets made on the spot, at any size."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from ..entry import DataSetInfo, Lam
 from ..limits import MAX_FEATURES
 from ..options import Option
-from ..size import generated
+from ..size import Size, generated
 from .papers import BLONDEL, YU, ZHONG
 
 WORDS = (
@@ -12,15 +15,29 @@ WORDS = (
 )
 OWN = "made here from a seed"
 FREE = "free to use"
+
+
+def samples(default: int, what: str) -> Option:
+    """Return the option of how many samples are made."""
+    help = f"training {what}; a quarter of that for testing"
+    return Option("n_samples", default, help, 1, 10_000_000, title="training samples n")
+
+
+def measure(outputs: str, *by: str) -> Callable[[Mapping[str, Any]], Size]:
+    """Return the measure of a set whose option ``outputs`` counts its outputs; ``by`` names the options that
+    make it smaller."""
+    return lambda o: generated(
+        o["n_samples"],
+        o["n_features"],
+        o[outputs],
+        o["density"] * o["n_features"],
+        *by,
+        length=o.get("length", 1),
+    )
+
+
 #: Options of invented documents.
-DOCUMENTS = Option(
-    "n_samples",
-    2000,
-    "training documents; a quarter of that for testing",
-    1,
-    10_000_000,
-    title="training samples n",
-)
+DOCUMENTS = samples(2000, "documents")
 DENSITY = Option(
     "density", 0.01, "share of the words that a document has", 1e-7, 0.5, title="share of non-zeros"
 )
@@ -40,14 +57,7 @@ SETS = (
         source=OWN,
         terms=FREE,
         own=(
-            Option(
-                "n_samples",
-                200,
-                "training sequences; a quarter of that for testing",
-                1,
-                10_000_000,
-                title="training samples n",
-            ),
+            samples(200, "sequences"),
             Option("length", 20, "tokens in a sequence", 1, 10_000_000, title="tokens a sequence"),
             Option("n_features", 1000, "features", 1, MAX_FEATURES, title="features"),
             Option("n_labels", 8, "labels", 2, 1000, title="labels"),
@@ -60,16 +70,7 @@ SETS = (
                 title="share of non-zeros",
             ),
         ),
-        measure=lambda o: generated(
-            o["n_samples"],
-            o["n_features"],
-            o["n_labels"],
-            o["density"] * o["n_features"],
-            "n_samples",
-            "length",
-            "n_labels",
-            length=o["length"],
-        ),
+        measure=measure("n_labels", "n_samples", "length", "n_labels"),
         lams=(Lam(2.0, 292, 8064, 0.950),),
     ),
     DataSetInfo(
@@ -100,15 +101,7 @@ SETS = (
         },
         weighting="tf-idf",
         scale="unit",
-        measure=lambda o: generated(
-            o["n_samples"],
-            o["n_features"],
-            o["n_classes"],
-            o["density"] * o["n_features"],
-            "n_samples",
-            "n_features",
-            "n_classes",
-        ),
+        measure=measure("n_classes", "n_samples", "n_features", "n_classes"),
         lams=(Lam(2e-5, 182, 25_000, 0.980),),
     ),
     DataSetInfo(
@@ -125,14 +118,7 @@ SETS = (
         source=OWN,
         terms=FREE,
         own=(
-            Option(
-                "n_samples",
-                600,
-                "training documents; a quarter of that for testing",
-                1,
-                10_000_000,
-                title="training samples n",
-            ),
+            samples(600, "documents"),
             Option("n_features", 2000, "words", 10, MAX_FEATURES, title="features"),
             Option(
                 "n_nodes",
@@ -159,15 +145,7 @@ SETS = (
         },
         weighting="counts",
         scale="minmax",
-        measure=lambda o: generated(
-            o["n_samples"],
-            o["n_features"],
-            o["n_nodes"],
-            o["density"] * o["n_features"],
-            "n_nodes",
-            "n_features",
-            "n_samples",
-        ),
+        measure=measure("n_nodes", "n_nodes", "n_features", "n_samples"),
         lams=(Lam(1.0, 629, 120_000, 0.420),),
     ),
     DataSetInfo(
@@ -192,15 +170,7 @@ SETS = (
         ),
         weighting="tf-idf",
         scale="unit",
-        measure=lambda o: generated(
-            o["n_samples"],
-            o["n_features"],
-            o["n_labels"],
-            o["density"] * o["n_features"],
-            "n_samples",
-            "n_features",
-            "n_labels",
-        ),
+        measure=measure("n_labels", "n_samples", "n_features", "n_labels"),
         lams=(Lam(5e-3, 1793, 40_000, 0.892),),
     ),
 )

@@ -124,7 +124,6 @@ SETS = (
         size="7,291 + 2,007 x 256, 10 classes",
         description="Digits of zip codes on envelopes, pixels from -1 to 1.",
         source="https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html#usps",
-        terms="none stated",
         splits=("given", "random"),
         files=(DataFile("usps/usps.bz2"), DataFile("usps/usps.t.bz2")),
     ),

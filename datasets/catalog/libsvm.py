@@ -1,5 +1,7 @@
 """Sets in the svmlight format, mostly from LIBSVM's collection."""
 
+from typing import Any
+
 from ..entry import DataSetInfo, Lam
 from ..options import Option
 from ..store import DataFile
@@ -8,92 +10,85 @@ from .papers import BLONDEL, YU
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 FIGSHARE = "https://ndownloader.figshare.com/files"
 
+
+def _rows(id: str, kind: str, files: tuple[str, ...], source: str = "", **more: Any) -> DataSetInfo:
+    """Return the entry of rows with one label each: a training file and, where there is one, a test file."""
+    return DataSetInfo(
+        id=id,
+        kind=kind,
+        loader=f"loaders.libsvm:{kind}",
+        source=source or f"{LIBSVM}/{kind}.html#{id}",
+        splits=("given", "random") if len(files) > 1 else ("random", "none"),
+        files=tuple(DataFile(f"{id}/{file}") for file in files),
+        **more,
+    )
+
+
 SETS = (
-    DataSetInfo(
-        id="a9a",
+    _rows(
+        "a9a",
+        "binary",
+        ("a9a.gz", "a9a.t.gz"),
         name="a9a",
         summary="who earns more than 50,000 dollars a year (UCI Adult)",
-        kind="binary",
-        loader="loaders.libsvm:binary",
         paper=YU,
         size="32,561 + 16,281 x 123, 2 classes",
         description="Census records as 123 binary features; +1 earns more than 50,000 dollars a year.",
-        source=f"{LIBSVM}/binary.html#a9a",
         terms="CC BY 4.0 (UCI Adult)",
-        splits=("given", "random"),
-        files=(DataFile("a9a/a9a.gz"), DataFile("a9a/a9a.t.gz")),
         lams=(Lam(1e-3, 39, 123, 0.849),),
     ),
-    DataSetInfo(
-        id="w8a",
+    _rows(
+        "w8a",
+        "binary",
+        ("w8a.gz",),
+        f"{LIBSVM}/binary.html#w8a (Platt 1998)",
         name="w8a",
         summary="does a web page belong to a category?",
-        kind="binary",
-        loader="loaders.libsvm:binary",
         size="49,749 x 300, 2 classes",
         description="Which of 300 keywords occur in a web page; three pages in a hundred are +1.",
-        source=f"{LIBSVM}/binary.html#w8a (Platt 1998)",
-        terms="none stated",
-        splits=("random", "none"),
-        files=(DataFile("w8a/w8a.gz"),),
         lams=(Lam(5e-5, 210, 300, 0.902),),
     ),
-    DataSetInfo(
-        id="real-sim",
+    _rows(
+        "real-sim",
+        "binary",
+        ("real-sim.bz2",),
         name="real-sim",
         summary="real against simulated cars and aviation in newsgroups",
-        kind="binary",
-        loader="loaders.libsvm:binary",
         paper=YU,
         size="72,309 x 20,958, 2 classes",
         description="Newsgroup messages as tf-idf words; are they about real or about simulated things?",
-        source=f"{LIBSVM}/binary.html#real-sim",
-        terms="none stated",
-        splits=("random", "none"),
-        files=(DataFile("real-sim/real-sim.bz2"),),
     ),
-    DataSetInfo(
-        id="protein",
+    _rows(
+        "protein",
+        "multiclass",
+        ("protein.bz2", "protein.t.bz2"),
         name="Protein",
         summary="secondary structure of proteins",
-        kind="multiclass",
-        loader="loaders.libsvm:multiclass",
         paper=YU,
         size="17,766 + 6,621 x 357, 3 classes",
         description="Windows of amino acids; the class is helix, sheet or coil at the middle.",
-        source=f"{LIBSVM}/multiclass.html#protein",
-        terms="none stated",
-        splits=("given", "random"),
-        files=(DataFile("protein/protein.bz2"), DataFile("protein/protein.t.bz2")),
     ),
-    DataSetInfo(
-        id="sector",
+    _rows(
+        "sector",
+        "multiclass",
+        ("sector.scale.bz2", "sector.t.scale.bz2"),
         name="Sector",
         summary="web pages of 105 industry sectors",
-        kind="multiclass",
-        loader="loaders.libsvm:multiclass",
         paper=BLONDEL,
         size="6,412 + 3,207 x 55,197, 105 classes",
         description="Web pages of companies by their words, scaled; the class is the sector of industry.",
-        source=f"{LIBSVM}/multiclass.html#sector",
-        terms="none stated",
-        splits=("given", "random"),
-        files=(DataFile("sector/sector.scale.bz2"), DataFile("sector/sector.t.scale.bz2")),
     ),
-    DataSetInfo(
-        id="amazon7",
+    _rows(
+        "amazon7",
+        "multiclass",
+        ("amazon7.svm.gz",),
+        "M. Dredze et al. 2008, hashed as in Blondel et al. 2013",
         name="Amazon7",
         summary="product reviews of seven departments",
-        kind="multiclass",
-        loader="loaders.libsvm:multiclass",
         paper=BLONDEL,
         size="1,362,109 x 262,144, 7 classes",
         description="Reviews of books, DVDs, electronics and more as hashed words; a file in the "
         "svmlight format.",
-        source="M. Dredze et al. 2008, hashed as in Blondel et al. 2013",
-        terms="none stated",
-        splits=("random", "none"),
-        files=(DataFile("amazon7/amazon7.svm.gz"),),
     ),
     DataSetInfo(
         id="rcv1",

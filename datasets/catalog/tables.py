@@ -62,7 +62,6 @@ SETS = (
         "then for each gene.",
         source="Golub et al. 1999; "
         "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html#leukemia",
-        terms="none stated",
         splits=("given", "random"),
         scale="sample-standard",
         files=(DataFile("leukemia/leukemia.npz"),),
@@ -102,7 +101,6 @@ SETS = (
         description="Colour moments of photographs; labels are beach, sunset, fall foliage, field, "
         "mountain and urban.",
         source=f"{MULAN} (Boutell et al. 2004)",
-        terms="none stated",
         splits=("given", "random"),
         files=(DataFile("scene/scene-train.csv.gz"), DataFile("scene/scene-test.csv.gz")),
         lams=(Lam(0.01, 280, 1764, 0.910),),
@@ -117,7 +115,6 @@ SETS = (
         description="Micro-array expression and phylogenetic profiles of genes, each with about four "
         "functional classes.",
         source=f"{MULAN} (Elisseeff and Weston 2001)",
-        terms="none stated",
         splits=("given", "random"),
         files=(DataFile("yeast/yeast-train.csv.gz"), DataFile("yeast/yeast-test.csv.gz")),
         lams=(Lam(0.02, 485, 1442, 0.659),),

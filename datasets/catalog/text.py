@@ -83,7 +83,6 @@ SETS = (
         "seed); form=sklearn has every word of the raw messages, split by date. labels=tree makes the "
         "groups leaves of a tree, labels=flat does not.",
         source="http://qwone.com/~jason/20Newsgroups/",
-        terms="none stated",
         own=(
             Option("form", "w1000", "which version", choices=("w1000", "tree", "sklearn"), title="version"),
             Option(
@@ -150,7 +149,6 @@ SETS = (
         description="Each token begins, continues or is outside a chunk such as a noun phrase. Features "
         "as in CoNLL-2002.",
         source="https://www.clips.uantwerpen.be/conll2000/chunking/",
-        terms="none stated",
         own=(FEATURES, MIN_COUNT),
         files=(DataFile("conll2000/conll2000.zip"),),
         metric="entity-f1",

@@ -38,7 +38,6 @@ SETS = (
         "Task 1 has the words of the pages (validation part for training: the paper's training file is "
         "not at hand), task 2 is trained on short descriptions. Each word's counts are scaled to [0, 1].",
         source="http://lshtc.iit.demokritos.gr/",
-        terms="none stated",
         own=(
             Option(
                 "task",
@@ -70,7 +69,6 @@ SETS = (
         description="Edge histograms of X-ray images; the class is a path of three levels in a code for "
         "anatomy (part=A) or direction (part=D). The tree has the nodes that occur and a common root.",
         source=f"{KU_LEUVEN} (Dimitrovski et al. 2008, ImageCLEF 2007)",
-        terms="none stated",
         own=(
             Option(
                 "part", "A", "anatomical or directional code", choices=("A", "D"), title="part of the code"
@@ -94,7 +92,6 @@ SETS = (
         description="E-mails of Enron's staff, each with about three labels out of a tree of 56: genre, "
         "emotion, topic. A label implies those above it; ancestors=0 keeps the given ones only.",
         source=f"{KU_LEUVEN} (Klimt and Yang 2004; labels by UC Berkeley)",
-        terms="none stated",
         own=(
             Option(
                 "ancestors", 1, "1: labels above a given one are labels too", 0, 1, title="labels above count"

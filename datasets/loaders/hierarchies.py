@@ -119,10 +119,9 @@ def _documents_of_tree(request: Request, documents: list[Path], above: Path) -> 
         raise DataError(
             f"{documents[0].name} has no word: a line is leaf word:count ..., words counted from 1."
         )
-    width = max(part.X.shape[1] for part in parts)
-    columns = np.full(width, -1, np.int32)
-    columns[words] = np.arange(len(words))
-    parts = [Part(_keep(part.X, columns, len(words)), part.y) for part in parts]
+    for part in parts:
+        part.X.resize(len(part.y), int(words[-1]) + 1)
+    parts = [Part(part.X[:, words], part.y) for part in parts]
     return Content(
         parts[0],
         tree.names,
@@ -150,11 +149,3 @@ def _documents(path: Path, above: Path, tree: Tree, request: Request) -> Part:
             f"{path.name}, line {line}: {label:.12g} is no leaf of {above.name}; a document's class is one."
         )
     return Part(rows.X, nodes)
-
-
-def _keep(X: scipy.sparse.csr_matrix, columns: np.ndarray, d: int) -> scipy.sparse.csr_matrix:
-    """Return the matrix with column j moved to columns[j], or left out where that is negative."""
-    moved = columns[X.indices]
-    kept = moved >= 0
-    indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
-    return scipy.sparse.csr_matrix((X.data[kept], moved[kept], indptr), (X.shape[0], d))

@@ -17,7 +17,7 @@ from ..readers.files import DAMAGED, read_lines
 from ..store import Progress, open_regular, sha256
 from ..trees import Tree
 from .labels import encode
-from .text import word_counts, words
+from .text import word_counts
 
 SHOWN = 300
 
@@ -117,7 +117,7 @@ def _raw(request: Request) -> tuple[Content, Tree]:
         raise DataError(
             f"{path.name} has no folders that end in -train and -test: it should be 20news-bydate.tar.gz."
         )
-    X, X_test, vocabulary = word_counts(*((text for _, _, text in part) for part in parts), words)
+    X, X_test, vocabulary = word_counts(*((text for _, _, text in part) for part in parts))
     y, y_test, names = encode("multiclass", *(np.array([group for _, group, _ in part]) for part in parts))
     shown = [text[:SHOWN] for _, _, text in parts[0] + parts[1]]
     content = Content(

@@ -12,7 +12,7 @@ from ..errors import DataError
 from ..readers.files import read_lines
 from ..store import sha256
 from .labels import encode, indicator
-from .text import mutual_information, word_counts, words
+from .text import mutual_information, word_counts
 
 FREQUENT_TOPICS = 9
 SHOWN = 300
@@ -28,7 +28,7 @@ def reuters(request: Request) -> Content:
     rows = _documents(path, read_lines(path, progress=request.progress))
     train = [row for row in rows if row[0] == "train"]
     test = [row for row in rows if row[0] == "test"]
-    X, X_test, vocabulary = word_counts((row[2] for row in train), (row[2] for row in test), words)
+    X, X_test, vocabulary = word_counts((row[2] for row in train), (row[2] for row in test))
     flat = [np.array([topic for row in part for topic in row[1]]) for part in (train, test)]
     offsets = [np.cumsum([0] + [len(row[1]) for row in part]) for part in (train, test)]
     codes, test_codes, names = encode("multilabel", *flat)

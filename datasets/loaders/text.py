@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import scipy.sparse
+from scipy.special import rel_entr
 
-_WORD = re.compile(r"\b\w\w+\b")
-
-
-def words(text: str) -> list[str]:
-    r"""Lower-cased words of at least two letters or digits, \b\w\w+\b."""
-    return _WORD.findall(text.lower())
+from ..errors import DataError, short
 
 
 def word_counts(
-    train: Iterable[str], test: Iterable[str], split: Callable[[str], list[str]]
+    train: Iterable[str], test: Iterable[str], split: Callable[[str], list[str]] | None = None
 ) -> tuple[scipy.sparse.csr_matrix, scipy.sparse.csr_matrix, tuple[str, ...]]:
-    """Counts (n, d) of both parts in the words of the training part, and these words, sorted."""
-    numbers: dict[str, int] = {}
-    codes, indptr = [], [0]
-    for text in train:
-        codes += [numbers.setdefault(word, len(numbers)) for word in split(text)]
-        indptr.append(len(codes))
-    vocabulary = tuple(sorted(numbers))
-    order = np.empty(len(vocabulary), np.int32)
-    order[[numbers[word] for word in vocabulary]] = np.arange(len(vocabulary))
-    first = _counts(order[codes], indptr, len(vocabulary))
-    codes, indptr = [], [0]
-    for text in test:
-        codes += [code for code in map(numbers.get, split(text), repeat(-1)) if code >= 0]
-        indptr.append(len(codes))
-    return first, _counts(order[codes], indptr, len(vocabulary)), vocabulary
+    r"""Counts (n, d) of both parts in the words of the training part, and these words, sorted.
 
+    Words are what `split` makes of a text; by default those of at least two letters or digits, lower-cased:
+    \b\w\w+\b. Raises DataError where the training part has none.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer  # here, since it is slow to import
 
-def _counts(columns: np.ndarray, indptr: Sequence[int], d: int) -> scipy.sparse.csr_matrix:
-    X = scipy.sparse.csr_matrix(
-        (np.ones(len(columns)), columns, np.asarray(indptr, np.int64)), (len(indptr) - 1, d)
-    )
-    X.sum_duplicates()
-    return X
+    vectorizer = CountVectorizer(analyzer=split or "word", dtype=np.float64)
+    try:
+        counts = vectorizer.fit_transform(train)
+    except ValueError as error:
+        raise DataError(f"The training part has no words ({short(error)}): get the file again.") from None
+    counts.sort_indices()
+    return counts, vectorizer.transform(test), tuple(vectorizer.get_feature_names_out())
 
 
 def mutual_information(X: scipy.sparse.csr_matrix, Y: np.ndarray) -> np.ndarray:
@@ -54,14 +39,10 @@ def mutual_information(X: scipy.sparse.csr_matrix, Y: np.ndarray) -> np.ndarray:
     present = scipy.sparse.csr_matrix((np.ones(X.nnz), X.indices, X.indptr), X.shape)
     both = present.T @ Y.astype(np.float64)
     word, label = np.asarray(present.sum(0)).reshape(-1, 1), Y.sum(0).reshape(1, -1).astype(np.float64)
-    total = np.zeros(X.shape[1])
-    for joint, a, b in (
+    cells = (
         (both, word, label),
         (word - both, word, n - label),
         (label - both, n - word, label),
         (n - word - label + both, n - word, n - label),
-    ):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = joint / n * np.log(joint * n / (a * b))
-        total += np.where(joint > 0, terms, 0).sum(1)
-    return total
+    )
+    return sum(rel_entr(joint / n, a * b / n**2).sum(1) for joint, a, b in cells)

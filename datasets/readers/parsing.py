@@ -18,7 +18,7 @@ def round_slowly(text: bytes, slow: np.ndarray, values: np.ndarray) -> None:
         values[place] = float(text[begin:end])
 
 
-NEWLINE, HASH, PERCENT, PLUS, COMMA, MINUS, DOT, COLON, ZERO, NINE = b"\n#%+,-.:09"
+NEWLINE, HASH, PLUS, COMMA, MINUS, DOT, COLON, ZERO, NINE = b"\n#+,-.:09"
 LOWER = 32  # raw | LOWER is the small letter
 A, D, E, F, LETTER_I, N, Q, Z = b"adefinqz"
 _POWERS = 10.0 ** np.arange(23)
@@ -35,9 +35,7 @@ EXACT, LONG, NO_NUMBER, NOT_FINITE = 0, 1, 2, 3
     BAD_VALUE,
     INFINITE,
     INFINITE_LABEL,
-    FEW_FIELDS,
-    MANY_FIELDS,
-) = range(10)
+) = range(8)
 """Codes of errors."""
 
 
@@ -218,63 +216,3 @@ def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indice
         p = after
         line += 1
     return rows, n_labels, n_values, n_slow, line, OK
-
-
-@numba.njit(nogil=True, cache=True)
-def parse_table(raw, line, delimiter, width, text_column, values, texts, slow):
-    """Numbers between delimiters, the same `width` in every line, but for one field of text.
-
-    raw  whole lines; values (lines, width) with 0 in the text column; texts (lines, 3): line, begin and
-         end of the text
-    slow  (.., 3): place, begin and end of numbers that are to be rounded elsewhere
-    Blank lines and those that start with % are skipped. Returns rows, numbers to be rounded, line after
-    the last (or
-    the line of the error) and the code of the error or 0.
-    """
-    rows = n_slow = 0
-    p, n = 0, len(raw)
-    while p < n:
-        end = p
-        while end < n and raw[end] != NEWLINE:
-            end += 1
-        after = end + 1
-        while end > p and _blank(raw[end - 1]):
-            end -= 1
-        while p < end and _blank(raw[p]):
-            p += 1
-        if p == end or raw[p] == PERCENT:
-            p = after
-            line += 1
-            continue
-        for column in range(width):
-            while p < end and raw[p] != delimiter and _blank(raw[p]):
-                p += 1
-            begin = p
-            if column == text_column:
-                # a text that comes last may hold delimiters
-                while p < end and (raw[p] != delimiter or column == width - 1):
-                    p += 1
-                texts[rows, 0], texts[rows, 1], texts[rows, 2] = line, begin, p
-                values[rows, column] = 0.0
-            else:
-                value, p, status = _number(raw, p, end)
-                if status == NOT_FINITE:
-                    return rows, n_slow, line, INFINITE
-                if status == NO_NUMBER or (p < end and raw[p] != delimiter and not _blank(raw[p])):
-                    return rows, n_slow, line, BAD_VALUE if begin < end else FEW_FIELDS
-                if status == LONG:
-                    slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = rows * width + column, begin, p
-                    n_slow += 1
-                values[rows, column] = value
-                while p < end and raw[p] != delimiter and _blank(raw[p]):
-                    p += 1
-            if column < width - 1:
-                if p == end or raw[p] != delimiter:
-                    return rows, n_slow, line, FEW_FIELDS if p == end else BAD_VALUE
-                p += 1
-        if p < end:
-            return rows, n_slow, line, MANY_FIELDS
-        rows += 1
-        p = after
-        line += 1
-    return rows, n_slow, line, OK

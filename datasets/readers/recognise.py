@@ -42,7 +42,7 @@ def format_of(path: Path) -> str:
 
 
 def check(path: Path, limits: Limits, progress: Progress | None = None) -> None:
-    """Raise DataError where a file is beyond the limits; it is read once, and nothing of it kept."""
+    """Raise DataError where a file is beyond the limits; it is read twice, and nothing of it kept."""
     if path.stat().st_size > limits.size:
         raise DataError(
             f"{path.name} has more than {limits.size:,} bytes: compress it, or take a part of it."
@@ -59,3 +59,26 @@ def check(path: Path, limits: Limits, progress: Progress | None = None) -> None:
         lines += block.count(b"\n")
         if lines > limits.lines:
             raise DataError(f"{path.name} has more than {limits.lines:,} lines: take a part of it.")
+    labels_of = LABELS[format_of(path)]
+    labels: set[bytes] = set()
+    for block in line_blocks(path, limit=limits.unpacked, progress=progress):
+        for line in block.splitlines():
+            labels.update(labels_of(line))
+        if len(labels) > limits.labels:
+            raise DataError(
+                f"{path.name} has more than {limits.labels:,} different labels: take a part of it, or join "
+                "labels to fewer."
+            )
+
+
+def _of_row(line: bytes) -> list[bytes]:
+    fields = line.partition(b"#")[0].split(None, 1)
+    return fields[0].split(b",") if fields and b":" not in fields[0] else []
+
+
+def _of_token(line: bytes) -> list[bytes]:
+    return line.rsplit(None, 1)[-1:]
+
+
+#: The labels of a line, by format.
+LABELS = {"svmlight": _of_row, "columns": _of_token}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,15 +12,13 @@ import numpy as np
 from ..errors import DataError
 from ..limits import MAX_FEATURES, MAX_SMALL_BYTES
 from ..store import Progress
-from . import parsing
 from .files import line_blocks
 
-REASONS = {
-    parsing.BAD_VALUE: "a field is not a number",
-    parsing.INFINITE: "a number is NaN or infinite",
-    parsing.FEW_FIELDS: "there are too few fields",
-    parsing.MANY_FIELDS: "there are too many fields",
-}
+NOT_FINITE = ("nan", "inf", "infinity")
+#: Characters of finite numbers, and what may stand between them.
+NUMERIC = b"0123456789+-.eE \t\n"
+#: Options of pandas: quotes, empty lines and words for missing values are what they look like.
+PLAIN = {"quoting": csv.QUOTE_NONE, "skip_blank_lines": False, "na_filter": False}
 
 
 def read(
@@ -29,9 +29,11 @@ def read(
     limit: int = MAX_SMALL_BYTES,
     progress: Progress | None = None,
 ) -> tuple[np.ndarray, list[str]]:
-    """Numbers (n, fields) float64, and the texts of the text column (first 0, last -1), which they leave out.
+    """Return the numbers (n, fields), float64, and the texts of the text column, which the numbers leave out.
 
-    Every line has as many fields as the first. Raises DataError with file, line and reason.
+    ``text_column`` is 0 for the first column or -1 for the last, which may hold delimiters. Every line has as
+    many fields as the first; blank lines and those that start with % are skipped. Raises DataError with file,
+    line and reason.
     """
     blocks = line_blocks(path, limit=limit, progress=progress)
     return parse(path, blocks, delimiter=delimiter, text_column=text_column)
@@ -46,55 +48,98 @@ def parse(
     width: int = 0,
     line: int = 1,
 ) -> tuple[np.ndarray, list[str]]:
-    """As `read`, of blocks of whole lines.
+    """Read as `read` does, from blocks of whole lines.
 
     `line` is the number of the first, `width` the number of fields, 0 for as many as the first line has.
     """
     numbers: list[np.ndarray] = []
     texts: list[str] = []
     for block in blocks:
-        width = width or _width(block, delimiter)
-        if width > MAX_FEATURES:
-            raise DataError(
-                f"{path.name}, line {line} has {width:,} fields; at most {MAX_FEATURES:,} are possible."
-            )
-        if not width:
+        lines = [text.strip() for text in block.decode("utf-8", "replace").split("\n")]
+        rows = [text for text in lines if _is_row(text)]
+        if not rows:
             line += block.count(b"\n")
             continue
-        column = -1 if text_column is None else text_column % width
-        raw = np.frombuffer(block, np.uint8)
-        # a whole line has at least a delimiter a field, so a line of many fields cannot make a large table
-        n_lines = min(block.count(b"\n") + 1, len(block) // width + 2)
-        values, marks = np.empty((n_lines, width)), np.empty((n_lines, 3), np.int64)
-        slow = parsing.slow_numbers(raw)
-        rows, n_slow, line, error = parsing.parse_table(
-            raw, line, ord(delimiter), width, column, values, marks, slow
-        )
-        if error:
+        width = width or rows[0].count(delimiter) + 1
+        if width > MAX_FEATURES:
             raise DataError(
-                f"{path.name}, line {line}: {REASONS[error]}; give {width} fields between {delimiter!r}."
+                f"{path.name} has {width:,} fields a line; at most {MAX_FEATURES:,} are possible."
             )
-        parsing.round_slowly(block, slow[:n_slow], values.reshape(-1))
-        if not np.isfinite(values[:rows]).all():
-            row = int(np.flatnonzero(~np.isfinite(values[:rows]).all(axis=1))[0])
+        n_numbers = width
+        if text_column is not None:
+            n_numbers -= 1
+            rows, found = _cut(rows, delimiter, text_column, width)
+            texts += found
+        values = _values(rows, delimiter, n_numbers)
+        if values is None:
+            bad = _first_bad(rows, delimiter, n_numbers)
+            line += [place for place, text in enumerate(lines) if _is_row(text)][bad]
             raise DataError(
-                f"{path.name}: row {row + 1} of those before line {line} has a number that is too large."
+                f"{path.name}, line {line}: {_reason(rows[bad], delimiter, n_numbers)}; "
+                f"give {width} fields between {delimiter!r}."
             )
-        if column >= 0:
-            texts += [
-                block[begin:end].strip().decode("utf-8", "replace") for _, begin, end in marks[:rows].tolist()
-            ]
-            values = np.delete(values, column, axis=1)
-        numbers.append(values[:rows])
-    if not any(len(part) for part in numbers):
+        numbers.append(values)
+        line += block.count(b"\n")
+    if not numbers:
         raise DataError(f"{path.name} holds no rows: give numbers between {delimiter!r}, a row a line.")
     return np.concatenate(numbers), texts
 
 
-def _width(block: bytes, delimiter: str) -> int:
-    """Fields of the first line that is neither blank nor a comment; 0 if the block has none."""
-    for line in block.splitlines():
-        text = line.strip()
-        if text and not text.startswith(b"%"):
-            return text.count(delimiter.encode()) + 1
-    return 0
+def _is_row(text: str) -> bool:
+    """Tell a row from a blank line and a comment."""
+    return text != "" and text[0] != "%"
+
+
+def _cut(rows: list[str], delimiter: str, column: int, width: int) -> tuple[list[str], list[str]]:
+    """Split rows into their numbers and their text, which may hold delimiters where it comes last; a row with
+    too few fields ends in an empty number, which is refused."""
+    most = 1 if column == 0 else width - 1
+    numbers, texts = [], []
+    for row in rows:
+        fields = row.split(delimiter, most)
+        full = len(fields) == most + 1
+        texts.append(fields.pop(column).strip() if full or column == 0 else "")
+        numbers.append(delimiter.join(fields if full else [*fields, ""]))
+    return numbers, texts
+
+
+def _values(rows: list[str], delimiter: str, width: int) -> np.ndarray | None:
+    """Return the numbers of rows (n, width); None where not all are ``width`` finite numbers."""
+    from pandas import read_csv  # here, since it is slow to import
+
+    # pandas takes minutes for a line of a million fields, and would fill short ones
+    if any(row.count(delimiter) != width - 1 for row in rows):
+        return None
+    text = "\n".join(rows)
+    if text.encode().translate(None, NUMERIC + delimiter.encode()):
+        return None  # pandas would read a column of True as ones
+    try:
+        table = read_csv(io.StringIO(text), sep=delimiter, header=None, dtype=np.float64, **PLAIN)
+    except ValueError:
+        return None
+    values = table.to_numpy()
+    return values if values.shape == (len(rows), width) and np.isfinite(values).all() else None
+
+
+def _first_bad(rows: list[str], delimiter: str, width: int) -> int:
+    """Return the number of the first row that cannot be read, by halving."""
+    lo, hi = 0, len(rows)
+    while hi - lo > 1:
+        middle = (lo + hi) // 2
+        if _values(rows[lo:middle], delimiter, width) is None:
+            hi = middle
+        else:
+            lo = middle
+    return lo
+
+
+def _reason(row: str, delimiter: str, width: int) -> str:
+    """Say why a row cannot be read."""
+    fields = [field.strip() for field in row.split(delimiter)]
+    if len(fields) > width and all(fields):
+        return "there are too many fields"
+    if any(field.lstrip("+-").lower() in NOT_FINITE for field in fields):
+        return "a number is NaN or infinite"
+    if any(field and _values([field], delimiter, 1) is None for field in fields[:width]):
+        return "a field is not a number, or is too large"
+    return "there are too few fields"

@@ -31,7 +31,7 @@ def one_blas_thread() -> Iterator[None]:
     with _lock:
         if _users == 0:
             pools = _blas_pools()
-            _take_control(pools)
+            take_control(pools)
             _limits = pools.limit(limits=1, user_api="blas")
         _users += 1
     try:
@@ -40,11 +40,11 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0:
-                _take_control(_pools)
+                take_control(_pools)
                 _limits.restore_original_limits()
 
 
-def _take_control(pools: ThreadpoolController) -> None:
+def take_control(pools: ThreadpoolController) -> None:
     """Let the calling thread, which holds the lock, set the sizes of the pools.
 
     From threadpoolctl 3.8 on a pool of OpenBLAS obeys the first thread that set its size, and silently no

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numba
 import platformdirs
-from numba.core import dispatcher, event
+from numba.core import event
 
-from .kernel_cache import checked_cache
+from . import kernel_cache
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -33,11 +33,11 @@ def source_hash() -> str:
 if "NUMBA_CACHE_DIR" not in os.environ:
     numba.config.CACHE_DIR = str(platformdirs.user_cache_path("solverscope") / "numba" / source_hash())
 
-dispatcher.FunctionCache = checked_cache
+kernel_cache.apply()
 
 #: How kernels are compiled: cached on disk, they run without the GIL, and 1/0 is inf as in IEEE 754 (the
 #: algorithms compare such values; Python's ZeroDivisionError would end a run instead).
-COMPILED = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+COMPILED = {"nogil": True, "cache": True, "error_model": "numpy", **kernel_cache.lean()}
 #: Decorator of every kernel.
 kernel = numba.njit(**COMPILED)
 

@@ -1,8 +1,19 @@
-"""Numba's cache of compiled kernels, with a digest of every file: damage costs a compilation, no more."""
+"""What is changed inside Numba: its cache of compiled kernels, which has a digest of every file here, so that
+damage costs a compilation and no more.
+
+Numba numbers its files and keeps an index of them. Two processes that compile different signatures at the
+same time take the same number, and one then runs the other's code (of the kind of
+https://github.com/numba/numba/issues/4807). A file that is damaged ends the program or is run as it is
+(https://github.com/numba/numba/issues/10434).
+
+The change is made only where Numba's cache is the one that it was written for. Otherwise one line in the log
+says so, and kernels are kept as Numba keeps them.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import logging
 from collections.abc import Callable, Iterator
@@ -10,9 +21,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from numba.core import caching
+import numba
+from numba.core import caching, dispatcher, options
 
 log = logging.getLogger(__name__)
+
+#: Versions of Numba that this is written for, which are those that pyproject.toml lets in.
+KNOWN = ">=0.68,<0.69"
+#: Digest of the source of what is replaced or relied on.
+DIGEST = "ca60864cad4ae704"
 
 #: Warnings given: each once a process, as dozens of kernels lie in one folder.
 _told: set[str] = set()
@@ -22,13 +39,11 @@ class Damaged(Exception):
     """A file of the cache is not as it was written."""
 
 
-class _CheckedFiles(caching.IndexDataCacheFile):
-    """The compiled signatures of one kernel, a file each, named after the signature.
+class CheckedFiles(getattr(caching, "IndexDataCacheFile", object)):
+    """The compiled signatures of one kernel, a file each, named after the signature, and no index.
 
-    Numba numbers its files and keeps an index of them: two processes that compile different signatures at the
-    same time take the same number, and one then runs the other's code. Here a file says itself what it holds,
-    and there is no index. Each ends with the SHA-256 of what stands before it, which Numba, reading only as
-    far as it needs, does not see.
+    A file says itself what it holds. It ends with the SHA-256 of what stands before, which Numba, reading
+    only as far as it needs, does not see.
     """
 
     def save(self, key: Any, data: Any) -> None:
@@ -74,12 +89,12 @@ class _CheckedFiles(caching.IndexDataCacheFile):
             file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
 
 
-class CheckedCache(caching.FunctionCache):
+class CheckedCache(getattr(caching, "FunctionCache", object)):
     """The cache of one kernel: where it cannot be read or written, the kernel is compiled without it."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
-        self._cache_file = _CheckedFiles(
+        self._cache_file = CheckedFiles(
             self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
         )
 
@@ -103,6 +118,32 @@ class CheckedCache(caching.FunctionCache):
         if message not in _told:
             _told.add(message)
             log.warning(message, self._cache_path)
+
+
+def found() -> str:
+    """Return the digest of Numba's cache as it is installed; "" if a part of it is not there."""
+    try:
+        parts = (caching.IndexDataCacheFile, caching.FunctionCache, caching._Cache, caching.Cache)
+        source = "".join(map(inspect.getsource, parts))
+    except (AttributeError, OSError, TypeError):
+        return ""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def lean() -> dict[str, bool]:
+    """Return the options by which Numba leaves out the wrapper that C would call a kernel by, which takes a
+    third of the time of compiling; none where it has no such option."""
+    name = "no_cfunc_wrapper"
+    return {name: True} if hasattr(options.DefaultOptions, name) else {}
+
+
+def apply() -> None:
+    """Keep what is compiled from here on, in the whole process, with its digest."""
+    if found() == DIGEST:
+        dispatcher.FunctionCache = checked_cache
+    else:
+        left_out = "left out kernel_cache: numba %s is not what it was written for (%s). %s"
+        log.warning(left_out, numba.__version__, KNOWN, "Damaged kernels are not noticed.")
 
 
 def checked_cache(py_func: Callable[..., Any]) -> caching._Cache:

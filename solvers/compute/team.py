@@ -9,6 +9,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 
+def no_pulse() -> None:
+    """Do nothing: the pulse of what nobody pauses or stops."""
+
+
 class Team:
     """Runs ``task(block)`` for many blocks with ``threads`` threads, calling a pulse in between.
 

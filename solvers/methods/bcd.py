@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param
+from ..declare import Trait, as_printed, param, random_seed
 from ..parts.linesearch import Found, Search, unsearched
 from ..problems.lipschitz import block_constants, constant_param
-from ..problems.losses.columns import ColumnData
+from ..problems.losses.feature_columns import ColumnData
 from ..problems.point import Point
+from ..problems.problem import Problem
 from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver
-
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
 
 #: Entries of X times outputs that one kernel call handles: 5 to 60 ms, by how much the loss computes.
 CHUNK = 500_000
@@ -28,44 +26,7 @@ FLOOR = 1e-12
 REFRESH = 50
 
 
-def shrinking_param() -> bool:
-    """Declare ``shrinking``, for both solvers."""
-    return param(True, "leave out rows that stay at zero, until the rest has converged", title="shrinking")
-
-
-def revisit_param() -> float:
-    """Declare ``revisit``, for both solvers."""
-    return param(
-        0.1,
-        "share of an epoch's first violations at which the rows left out come back; 0 waits until the rest "
-        "has converged, as the paper does",
-        low=0.0,
-        high=1.0,
-        title="return of shrunk rows",
-    )
-
-
-def rule_param() -> str:
-    """Declare ``rule``, for both solvers."""
-    return param(
-        "min-norm",
-        "violation of a row: distance to optimality, or the paper's (9), which ignores direction",
-        choices=("min-norm", "paper"),
-        title="violation of a row",
-    )
-
-
-def tol_param() -> float:
-    """Declare ``tol``, for both solvers."""
-    return param(
-        1e-9,
-        "τ: violation relative to the first pass at which it ends",
-        low=0.0,
-        high=1.0,
-        title="own tolerance τ",
-    )
-
-
+@dataclass(frozen=True)
 class BlockCoordinateDescent(Solver):
     """A block is the row of weights of one feature; an iterate is a pass: as many blocks as are active.
 
@@ -84,12 +45,34 @@ class BlockCoordinateDescent(Solver):
     """
 
     paper = "Blondel et al. 2013, algorithms 1-3"
+    dense_vectors = 3
     #: whether the violations of a pass are added up, or their maximum is taken
     sums: ClassVar[bool]
 
-    @property
-    def dense_vectors(self) -> int:
-        return 3
+    shrinking: bool = param(
+        True, "leave out rows that stay at zero, until the rest has converged", title="shrinking"
+    )
+    revisit: float = param(
+        0.1,
+        "share of an epoch's first violations at which the rows left out come back; 0 waits until the rest "
+        "has converged, as the paper does",
+        low=0.0,
+        high=1.0,
+        title="return of shrunk rows",
+    )
+    rule: str = param(
+        "min-norm",
+        "violation of a row: distance to optimality, or the paper's (9), which ignores direction",
+        choices=("min-norm", "paper"),
+        title="violation of a row",
+    )
+    tol: float = param(
+        1e-9,
+        "τ: violation relative to the first pass at which it ends",
+        low=0.0,
+        high=1.0,
+        title="own tolerance τ",
+    )
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         passes = _Passes(self, problem, problem.at(w0))
@@ -151,7 +134,7 @@ class _Passes:
         self.solver, self.problem, self.point = solver, problem, point
         design, self.K = problem.design, solver.constants(problem)
         columns = design.starts, design.edges, design.rows, design.values
-        self.data = ColumnData(problem.loss.sample_code, problem.loss.labels, *columns)
+        self.data = ColumnData(problem.loss.term, problem.loss.labels, *columns)
         self.floor = FLOOR * problem.scale * design.column_squares()
         self.shares = np.ones(design.n_features)
         self.W, _ = design.split(point.w)
@@ -223,7 +206,8 @@ def _noted(longest: np.ndarray) -> Search | None:
 class BCDLS(BlockCoordinateDescent):
     """𝓛_j from the second derivatives h_j of eq. (6), and an Armijo search (7): Tseng and Yun 2009.
 
-    h_j is computed in :mod:`..problems.losses.columns`, the search is in :func:`.bcd_kernels.update_rows`.
+    h_j is computed in :mod:`..problems.losses.feature_columns`, the search is in
+    :func:`.bcd_kernels.update_rows`.
 
     Two things go beyond the paper, whose method is ``order="cyclic"`` with ``lengthen=1`` and ``revisit=0``.
     A pass takes every active row once, in a new random order each time, as the authors' program lightning
@@ -239,13 +223,12 @@ class BCDLS(BlockCoordinateDescent):
     summary = "one feature at a time, with a line search"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE
     presets = as_printed(order="cyclic", lengthen=1.0, revisit=0.0, rule="paper")
+    carries = ("active", "line")
     sums = True
 
     order: str = param(
         "random", "order of rows in a pass", choices=("random", "cyclic"), title="order of rows"
     )
-    shrinking: bool = shrinking_param()
-    revisit: float = revisit_param()
     omega: float = param(
         0.5, "factor of the line search ω", low=0.0, high=0.999, open_low=True, title="backtracking factor ω"
     )
@@ -263,9 +246,7 @@ class BCDLS(BlockCoordinateDescent):
         high=1.0,
         title="stretch of 𝓛_j",
     )
-    rule: str = rule_param()
-    tol: float = tol_param()
-    seed: int = param(0, "seed of the random order", low=0, title="random seed")
+    seed: int = random_seed("seed of the random order")
 
     def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
         return active if self.order == "cyclic" else np.random.default_rng([self.seed, n]).permutation(active)
@@ -280,14 +261,11 @@ class BCDCST(BlockCoordinateDescent):
     summary = "one random feature at a time, with steps of constant length"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
     presets = as_printed(constant="paper", revisit=0.0, rule="paper")
+    carries = ("active",)
     sums = False
 
     constant: str = constant_param()
-    shrinking: bool = shrinking_param()
-    revisit: float = revisit_param()
-    rule: str = rule_param()
-    tol: float = tol_param()
-    seed: int = param(0, "seed of the random features", low=0, title="random seed")
+    seed: int = random_seed("seed of the random features")
 
     def sequence(self, active: np.ndarray, n: int) -> np.ndarray:
         return np.random.default_rng([self.seed, n]).choice(active, active.size)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compute.jit import kernel
-from ..problems.losses.columns import column_derivatives, column_entries, column_move, scratch_for
+from ..compute.jit import inlined, kernel
+from ..problems.losses.feature_columns import column_derivatives, column_entries, column_move, scratch_for
 from ..problems.row_norms import norm, row_prox, row_subgradient, row_value
 
 #: Units of rounding by which a step may miss its decrease, and the number of steps tried.
@@ -45,10 +45,22 @@ class Searching(NamedTuple):
     lengthen: float
 
 
+class Workspace(NamedTuple):
+    """Arrays for one row: its gradient and second derivatives (then a part of the step), the row to go to and
+    the step there, what kernels along columns use, and the trials of a search."""
+
+    G: np.ndarray
+    H: np.ndarray
+    V: np.ndarray
+    step: np.ndarray
+    work: np.ndarray
+    tried: np.ndarray
+
+
 @kernel
 def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_direction, longest):
     """Update the rows of W of the features in ``order``, one after the other (Blondel et al. 2013, Algorithm
-    2); Z = X W moves with W. ``data`` is what :mod:`..problems.losses.columns` reads.
+    2); Z = X W moves with W. ``data`` is what :mod:`..problems.losses.feature_columns` reads.
 
     𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search where K is empty; where it is zero
     only the penalty sees the row. Shares s_j fall by the factor ``lengthen`` where the first trial is taken,
@@ -62,89 +74,120 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
     """
     keep, K, floor, shares = blocks
     scale, ridge, l1, l2, sup = strengths
-    omega, sigma, lengthen = searching
     m, search = W.shape[1], K.size == 0
-    G, H, V, out, part = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    tried = np.empty((TRIALS, 3))
-    work = scratch_for(m)
+    G, H, V, step = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    space = Workspace(G, H, V, step, scratch_for(m), np.empty((TRIALS, 3)))
     total, largest, trials, touched = 0.0, 0.0, 0, 0
     for j in order:
-        w = W[j]
-        loss = column_derivatives(data, Z, j, G, H, work)
-        entries = column_entries(data.starts, j)
+        w, entries = W[j], column_entries(data.starts, j)
+        loss = column_derivatives(data.term, data, Z, j, G, H, space.work)
         touched += entries
-        keep[j] = zero = True
-        steepest = 0.0
-        for c in range(m):
-            G[c] = scale * G[c] + ridge * w[c]
-            zero = zero and w[c] == 0.0
-            steepest = max(steepest, H[c])
-        violation = block_violation(w, G, l1, l2, sup, out, ignore_direction and not zero)
+        zero, steepest = weigh(w, G, H, scale, ridge)
+        violation = block_violation(w, G, l1, l2, sup, step, ignore_direction and not zero)
         total += violation
         largest = max(largest, violation)
+        keep[j] = True
         if zero and violation == 0.0:
             if slack < 1.0:
-                left = 1.0 - slack
-                for c in range(m):
-                    out[c] = G[c]
-                row_prox(out, left * l1, left * l2, left * sup)
-                keep[j] = sup_norm(out) > 0.0
+                keep[j] = not zero_suffices(G, 1.0 - slack, l1, l2, sup, step)
             continue
         L = shares[j] * max(scale * steepest + ridge, floor[j]) if search else K[j]
-        for c in range(m):
-            V[c] = w[c] - G[c] / L if L > 0.0 else 0.0
-        if L > 0.0:
-            row_prox(V, l1 / L, l2 / L, sup / L)
-        slope, moves = 0.0, False
-        for c in range(m):
-            out[c] = V[c] - w[c]
-            slope += G[c] * out[c]
-            moves = moves or out[c] != 0.0
+        slope, moves = proximal_step(w, L, strengths, space)
         if not moves:
             continue
-        if not search:
-            move_scores(data, Z, j, out)
+        if search:
+            tries, moved, first = search_along(
+                data, Z, w, j, loss, slope, strengths, searching, space, longest
+            )
+            trials += tries
+            touched += moved * entries
+            shares[j] = max(searching.lengthen * shares[j], LEAST) if first else min(2.0 * shares[j], 1.0)
+        else:
+            move_scores(data, Z, j, step)
             touched += entries
             for c in range(m):
                 w[c] = V[c]
-            continue
-        before = row_value(w, l1, l2, sup)
-        promised = slope + row_value(V, l1, l2, sup) - before
-        rounding = ROUNDING * (scale * (loss + entries) + before)
-        start = scale * loss + before
-        t, done = 1.0, 0.0
-        for trial in range(TRIALS + 1):
-            if trial == TRIALS:
-                t = 0.0
-            for c in range(m):
-                part[c] = (t - done) * out[c]
-            after = column_move(data, Z, j, part, work)
-            touched += entries
-            done = t
-            if t == 0.0:
-                break
-            trials += 1
-            ridges = 0.0
-            for c in range(m):
-                V[c] = V[c] if t == 1.0 else w[c] + t * out[c]
-                ridges += V[c] * V[c] - w[c] * w[c]
-            change = scale * (after - loss) + 0.5 * ridge * ridges + row_value(V, l1, l2, sup) - before
-            tried[trial, 0], tried[trial, 1] = t, start + change
-            tried[trial, 2] = start + sigma * t * promised
-            if trial + 1 > longest[0, 0]:
-                longest[0, 0], longest[0, 1], longest[0, 2] = trial + 1, start, j
-                for k in range(trial + 1):
-                    for c in range(3):
-                        longest[k + 1, c] = tried[k, c]
-            if change <= sigma * t * promised + rounding:  # eq. (7)
-                for c in range(m):
-                    w[c] = V[c]
-                break
-            t *= omega
-        # a step that rounding let pass says nothing
-        passed = t == 1.0 and -sigma * promised > rounding
-        shares[j] = max(lengthen * shares[j], LEAST) if passed else min(2.0 * shares[j], 1.0)
     return total, largest, trials, touched
+
+
+@inlined
+def weigh(w, G, H, scale, ridge):
+    """Turn the gradient G of a row's loss into that of loss and ridge; tell whether the row is zero, and the
+    largest of its second derivatives H."""
+    zero, steepest = True, 0.0
+    for c in range(w.size):
+        G[c] = scale * G[c] + ridge * w[c]
+        zero = zero and w[c] == 0.0
+        steepest = max(steepest, H[c])
+    return zero, steepest
+
+
+@inlined
+def zero_suffices(G, left, l1, l2, sup, out):
+    """Tell whether a row stays optimal at zero when the strengths fall to the share ``left``."""
+    for c in range(G.size):
+        out[c] = G[c]
+    row_prox(out, left * l1, left * l2, left * sup)
+    return sup_norm(out) == 0.0
+
+
+@inlined
+def proximal_step(w, L, strengths, space):
+    """Write V = prox_{λR/L}(w - G/L), or 0 where L is zero, and V - w to ``step``; return the slope along it,
+    and whether it is not zero."""
+    _, _, l1, l2, sup = strengths
+    G, _, V, step, _, _ = space
+    slope, moves = 0.0, False
+    for c in range(w.size):
+        V[c] = w[c] - G[c] / L if L > 0.0 else 0.0
+    if L > 0.0:
+        row_prox(V, l1 / L, l2 / L, sup / L)
+    for c in range(w.size):
+        step[c] = V[c] - w[c]
+        slope += G[c] * step[c]
+        moves = moves or step[c] != 0.0
+    return slope, moves
+
+
+@inlined
+def search_along(data, Z, w, j, loss, slope, strengths, searching, space, longest):
+    """Search from row w to V by Armijo's rule, and move row and scores; return the trials, how often the
+    scores moved, and whether the first trial gained more than rounding."""
+    scale, ridge, l1, l2, sup = strengths
+    _, part, V, step, work, tried = space
+    before, ahead = row_value(w, l1, l2, sup), row_value(V, l1, l2, sup)
+    promised, start = slope + ahead - before, scale * loss + before
+    rounding = ROUNDING * (scale * (loss + column_entries(data.starts, j)) + before)
+    t, done, trials, moved, accepted = 1.0, 0.0, 0, 0, False
+    while not accepted:
+        for c in range(w.size):
+            part[c] = (t - done) * step[c]
+        after = column_move(data.term, data, Z, j, part, work)
+        done = t
+        moved += 1
+        if t == 0.0:
+            break
+        ridges = 0.0
+        for c in range(w.size):
+            V[c] = V[c] if t == 1.0 else w[c] + t * step[c]
+            ridges += V[c] * V[c] - w[c] * w[c]
+        change = scale * (after - loss) + 0.5 * ridge * ridges + row_value(V, l1, l2, sup) - before
+        allowed = searching.sigma * t * promised
+        tried[trials, 0], tried[trials, 1], tried[trials, 2] = t, start + change, start + allowed
+        trials += 1
+        if change <= allowed + rounding:  # eq. (7)
+            accepted = True
+            for c in range(w.size):
+                w[c] = V[c]
+        else:
+            t = searching.omega * t if trials < TRIALS else 0.0
+    if trials > longest[0, 0]:
+        longest[0, 0], longest[0, 1], longest[0, 2] = trials, start, j
+        for k in range(trials):
+            for c in range(3):
+                longest[k + 1, c] = tried[k, c]
+    # a step that rounding let pass says nothing
+    return trials, moved, t == 1.0 and -searching.sigma * promised > rounding
 
 
 @kernel

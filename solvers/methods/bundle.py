@@ -6,24 +6,25 @@ import math
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..declare import Trait, param
 from ..parts.cuts import Cuts
 from ..parts.linesearch import Found, unsearched
-from ..problems.optimality import Knows
+from ..problems.certificates.optimality import Knows
 from ..problems.point import Point
+from ..problems.problem import Problem
+from .descent.progress import Progress
 from .iterate import Ending, Iterate
-from .quasi_newton import Progress, SubLBFGS
+from .quasi_newton import SubLBFGS
 from .solver import Solver
-
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
 
 #: Share of |f| of a gap that is no more than rounding.
 ROUNDING = 1e-14
+#: Share of the gap to which the model is minimized.
+ACCURACY = 1e-7
 
 
 class Start(NamedTuple):
@@ -35,6 +36,7 @@ class Start(NamedTuple):
     bound: float = -math.inf
 
 
+@dataclass(frozen=True)
 class Bundle(Solver):
     """f(w) = ½λ‖w‖² + L(w) from below by cuts of L: an iterate minimizes the model and adds a cut.
 
@@ -46,9 +48,16 @@ class Bundle(Solver):
     needs = Trait.RIDGE
     knows = Knows(violation=False, dual_gap=True)
 
+    max_cuts: int = param(
+        200,
+        "cuts from which on those without weight for 50 iterations are dropped",
+        low=2,
+        title="cuts kept, at most",
+    )
+
     @property
     def dense_vectors(self) -> int:
-        return self.max_cuts + 6
+        return self.max_cuts + 7
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         cuts = Cuts(problem.penalty.ridge, problem.pulse, most=self.max_cuts)
@@ -59,8 +68,9 @@ class Bundle(Solver):
         cuts.add(*cut(best))
         found, phase = None, "cuts" if n else None
         while True:
-            w, bound = cuts.minimize()
-            f, gap = best.objective, max(best.objective - max(bound, proved), 0.0)
+            f = best.objective
+            w, bound, above = cuts.minimize(ACCURACY * (f - max(cuts.bound, proved)))
+            gap = max(f - max(bound, proved), 0.0)
             seen = {"found": found, "dual_gap": gap, "phase": phase, "live": {"cuts": cuts}}
             yield Iterate.at(best, n, inner_iterations=len(cuts), **seen)
             if gap <= ROUNDING * abs(f):
@@ -69,8 +79,9 @@ class Bundle(Solver):
             best, n = found.point, n + 1
             if cuts.add(*cut(next_cut)) or best.objective < f:
                 continue
-            if not cuts.add(*cut(problem.at(w))):  # the model is exact where it is least
-                return Ending("stalled", f"the next cut is there already; the gap is {gap:.3g}")
+            if not cuts.add(*cut(problem.at(w))):  # the model is exact at w, but w not its minimum
+                hidden = f"rounding hides the next cut: the model is minimized to {above:.3g}"
+                return Ending("stalled", f"{hidden}, and the gap is {gap:.3g}")
 
     def start(self, problem: Problem, w0: np.ndarray | None, cuts: Cuts) -> Generator[Iterate, None, Start]:
         """Yield the iterates of another method that goes first, if any, and add cuts from there; return where
@@ -85,21 +96,17 @@ class Bundle(Solver):
 
 
 def cut(point: Point) -> tuple[np.ndarray, float]:
-    """Return a and b of the cut aᵀw + b of the loss at a point."""
-    problem = point.problem
+    """Return a and b of the cut aᵀw + b of the loss at a point.
+
+    b is the conjugate's, where the loss knows that: L(w) - aᵀw cancels at the first points, where scores of
+    features of 1000 are 1e11.
+    """
+    problem, loss = point.problem, point.problem.loss
     a = problem.design.adjoint(point.residual)
     a *= problem.scale
+    if Trait.CONJUGATE in loss.traits:
+        return a, problem.scale * loss.dual_value(point.scores, point.residual, 1.0)
     return a, point.loss - float(a @ point.w)
-
-
-def max_cuts_param() -> int:
-    """Declare ``max_cuts``, for all bundle methods."""
-    return param(
-        200,
-        "cuts from which on those without weight for 50 iterations are dropped",
-        low=2,
-        title="cuts kept, at most",
-    )
 
 
 @dataclass(frozen=True)
@@ -111,8 +118,7 @@ class BMRM(Bundle):
     name = "BMRM"
     summary = "minimizes a model of cutting planes, and cuts at its minimum"
     paper = "Teo et al. 2010; Yu et al. 2010, section 8"
-
-    max_cuts: int = max_cuts_param()
+    carries = ("cuts",)
 
     def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:
         point = problem.at(w)
@@ -134,6 +140,7 @@ class LsBMRM(Bundle):
     summary = "cutting planes with an exact line search towards the minimum of the model"
     paper = "Yu et al. 2010, section 8; Franc and Sonnenburg 2009"
     needs = Trait.RIDGE | Trait.SLOPES
+    carries = ("cuts", "line")
 
     mu: float = param(
         0.1,
@@ -142,7 +149,6 @@ class LsBMRM(Bundle):
         high=1.0,
         title="place of the cut μ",
     )
-    max_cuts: int = max_cuts_param()
     warm: str = param(
         "none", "method that goes first", choices=("none", "sublbfgs"), title="method that goes first"
     )
@@ -168,8 +174,8 @@ class LsBMRM(Bundle):
             point = it.point
             a = it.direction.combination - ridge * point.w
             collected.append((a, point.loss - float(a @ point.w)))
-            progress.gap(point.objective, math.inf)
-            if progress.fell() <= self.switch * abs(point.objective):
+            progress.update(point, math.inf)
+            if progress.recent_decrease() <= self.switch * abs(point.objective):
                 break
         for a, b in collected:
             cuts.add(a, b)

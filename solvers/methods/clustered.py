@@ -11,21 +11,24 @@ from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from ..declare import Trait, as_printed, param
 from ..parts.clusters import SCALES, Clusters, chunked, crossed, kmeans, within_error
+from ..parts.inverse import DenseInverse, Inverse
 from ..parts.linesearch import Found
 from ..problems.coarse import coarse_problem, lifted
-from .estimates import FullMatrix, LimitedMemory
+from ..problems.point import Point
+from ..problems.problem import Problem
+from .descent.estimates import FullMatrix, LimitedMemory
+from .descent.loop import Descent, Visit, each
+from .descent.progress import Progress
+from .descent.rules import SmoothStop, one_subgradient
 from .iterate import Ending, Iterate
-from .quasi_newton import OneSubgradientMethod, Progress, Visit, each, smooth_search_param
-
-if TYPE_CHECKING:
-    from ..problems.point import Point
-    from ..problems.problem import Problem
+from .quasi_newton import Searching, scaled_param, smooth_search_param
+from .solver import Solver
 
 
 def rounds_param(default: int) -> int:
@@ -55,7 +58,7 @@ def clustering_param(default: str) -> str:
 
 
 @dataclass(frozen=True)
-class Clustered(OneSubgradientMethod):
+class Clustered(Searching, Solver):
     """Base of the family: rounds of a fine and a coarse phase, then a fine phase to the end, the patch-up.
 
     In a coarse phase each cluster of weights is one weight γ_k, β = Cγ, with products as in eq. (14) or, with
@@ -67,9 +70,9 @@ class Clustered(OneSubgradientMethod):
     stay by themselves. An ``error`` above 0 takes the place of ``cluster_factor``: in each output the largest
     factor among d, d/2, d/4, ... that leaves this share of the variance of the weights inside clusters.
 
-    All phases are the descent of :class:`.quasi_newton.LineMethod`. Pairs (s, y) are forgotten from phase to
-    phase; with ``keep_memory`` fine phases keep those of the fine ones before, which are true of f, and none
-    spans a coarse phase.
+    All phases are descents of a smooth f, as :mod:`.quasi_newton` composes them. Pairs (s, y) are forgotten
+    from phase to phase; with ``keep_memory`` a fine phase goes on with those of the fine phases before it,
+    which are pairs of f itself, and no pair spans a coarse phase.
 
     ``phase`` of an iterate says what the CPU time since the iterate before it was spent on, so that sums of
     the differences account for the run (Table IV): a phase ``fine``, ``coarse`` or ``patch-up`` begins with
@@ -81,6 +84,7 @@ class Clustered(OneSubgradientMethod):
 
     paper = "Mathur and Chakrabarti 2006, Figure 4"
     needs = Trait.SMOOTH | Trait.NO_KINKS
+    dense_vectors = 12
 
     rounds: int = rounds_param(2)
     fine_iterations: int = fine_iterations_param(100)
@@ -125,25 +129,16 @@ class Clustered(OneSubgradientMethod):
     )
     line_search: str = smooth_search_param()
 
-    subgradient: ClassVar[str] = "sup"
-    first_step: ClassVar[str] = "searched"
-    stagnation: ClassVar[float] = 0.0
-    unbounded: ClassVar[str] = "end"
-    seed: ClassVar[int] = 0
-
-    @property
-    def dense_vectors(self) -> int:
-        return 4 + super().dense_vectors
-
     def rehearsal(self) -> Self:
         return replace(self, rounds=1, fine_iterations=1)
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         """Advance by Figure 4."""
-        course = Course(self, problem)
-        point, B = problem.at(w0), self._inverse(problem)  # 1
+        descent = Descent(one_subgradient, self.search(), SmoothStop(), restarts=True)
+        course = Course(problem)
+        point, B = problem.at(w0), self.inverse(problem)  # 1
         for _ in range(self.rounds):  # 2
-            fine = self.descent(point, B, course.progress)
+            fine = descent.visits(point, B, course.progress)
             if ending := (yield from each(fine, course.fine, self._fine_is_enough)):  # 3-6
                 return ending
             point = course.visit.here.point
@@ -151,15 +146,15 @@ class Clustered(OneSubgradientMethod):
             yield course.clustered(clusters)
             coarse = coarse_problem(problem, clusters, aggregated=self._aggregates(problem))
             gamma = coarse.at(clusters.down(point.w))  # 9
-            descent = self.descent(gamma, self._inverse(coarse), Progress(0.0))
-            ending = yield from each(descent, course.coarse, self._coarse_is_enough())  # 10-13
+            visits = descent.visits(gamma, self.inverse(coarse), Progress(0.0))
+            ending = yield from each(visits, course.coarse, self._coarse_is_enough())  # 10-13
             if ending is not None and ending.status == "unbounded":
                 return ending
             point = course.lifted  # 14
             if not self.keep_memory:
-                B = self._inverse(problem)
+                B = self.inverse(problem)
             course.round += 1
-        patch_up = self.descent(point, B, course.progress)
+        patch_up = descent.visits(point, B, course.progress)
         return (yield from each(patch_up, partial(course.fine, phase="patch-up")))  # 16-19
 
     def _aggregates(self, problem: Problem) -> bool:
@@ -207,8 +202,8 @@ class Clustered(OneSubgradientMethod):
 class Course:
     """Where a run of Figure 4 stands, and how its iterates are recorded."""
 
-    def __init__(self, solver: Clustered, problem: Problem) -> None:
-        self.solver, self.problem = solver, problem
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         self.progress = Progress(problem.penalty.ridge)
         self.round, self.iteration = 0, -1
         self.clusters: Clusters | None = None
@@ -219,7 +214,7 @@ class Course:
     def fine(self, visit: Visit, phase: str = "fine") -> Iterate:
         """Record an iterate of a fine phase."""
         self.visit = visit
-        return self.solver._record(visit, self._next(), **self._where(phase))
+        return visit.record(self._next(), **self._where(phase))
 
     def clustered(self, clusters: Clusters) -> Iterate:
         """Record a clustering at the point of the newest visit, which has not moved."""
@@ -235,7 +230,7 @@ class Course:
         self.visit = visit
         self.lifted = point = lifted(self.problem, self.clusters, visit.here.point)
         known = visit.known() | {"found": self._lifted_search(visit.found), "working_set": self.clusters.size}
-        known["dual_gap"] = self.progress.gap(point.objective, math.inf)
+        known["dual_gap"] = self.progress.update(point, math.inf)
         return Iterate.at(point, self._next(), **known, **self._where("coarse"))
 
     def _next(self) -> int:
@@ -245,7 +240,7 @@ class Course:
     def _where(self, phase: str) -> dict[str, Any]:
         where: dict[str, Any] = {"phase": phase, "epoch": self.round}
         if self.clusters is not None:
-            where |= {"clusters": self.clusters.count, "live": {"clusters": self.clusters}}
+            where |= {"clusters": self.clusters.count, "live": {"clustering": self.clusters}}
         return where
 
     def _crossovers(self, before: Clusters) -> int:
@@ -278,6 +273,7 @@ class ClusteredLBFGS(LimitedMemory, Clustered):
     summary = "limited-memory BFGS, in turns on weights and on clusters of them"
     paper = "Mathur and Chakrabarti 2006, sections III-E and IV"
     presets = as_printed(aggregate="false")
+    carries = ("clustering", "line", "memory")
 
     memory: int = param(5, "pairs (s, y) kept", low=1, high=1000, title="pairs kept m")
 
@@ -296,8 +292,12 @@ class ClusteredBFGS(FullMatrix, Clustered):
     presets = as_printed(
         rounds=1, cluster_factor=15, scale="none", delta=0.0, aggregate="false", scaled=False
     )
+    carries = ("clustering", "line")
     lighter = "clustered-lbfgs"
 
     fine_iterations: int = fine_iterations_param(5)
     clustering: str = clustering_param("kmeans")
-    scaled: bool = param(True, "scale B by sᵀy/yᵀy before its first update", title="scaled first B")
+    scaled: bool = scaled_param()
+
+    def inverse(self, problem: Problem) -> Inverse:
+        return DenseInverse(problem.size, scaled=self.scaled, pulse=problem.pulse)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from ..declare import Trait, as_printed, param
 from ..parts.epochs import Cooling
 from ..parts.linesearch import Found, Search, armijo
 from ..problems.point import REFRESH, Point
+from ..problems.problem import Problem
 from ..problems.scores import Scores
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver
 from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
-
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
 
 #: Least h, in units of s Σ x²: the paper's, for a feature that is one in one place.
 FLOOR = 1e-10
@@ -46,6 +44,8 @@ class CRFBlockCoordinateDescent(Solver):
     paper = "Sokolovska et al. 2010; Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.DIAGONAL_HESSIAN | Trait.SAMPLES | Trait.SEPARABLE
     presets = as_printed(shrinking=False, damping=True)
+    dense_vectors = 3
+    carries = ("active", "line")
 
     shrinking: bool = param(True, "leave out weights that stay at zero, in epochs", title="shrinking")
     damping: bool = param(
@@ -56,10 +56,6 @@ class CRFBlockCoordinateDescent(Solver):
     cooling_start: float = cooling_start_param()
     cooling: float = cooling_param()
     tol: float = tol_param()
-
-    @property
-    def dense_vectors(self) -> int:
-        return 3
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = _State(self, problem, problem.at(w0))
@@ -78,8 +74,8 @@ class CRFBlockCoordinateDescent(Solver):
                 state.recompute()
             slack = M_hat / N if self.shrinking else np.inf
             M = 0.0
-            for block in range(state.n_blocks):
-                M = max(M, state.update(block, slack))
+            for number in range(state.n_blocks):
+                M = max(M, self.update(state, number, slack))
                 problem.pulse()
                 if state.handled >= PART:
                     yield state.iterate(n, active=A, **known)
@@ -93,6 +89,77 @@ class CRFBlockCoordinateDescent(Solver):
                 events = ("epoch-start",)
                 state.active[:] = True
                 M_hat = np.inf
+
+    def update(self, state: _State, number: int, slack: float) -> float:
+        """Take one step in a block; return the largest violation of its active weights."""
+        problem, penalty, scale = state.problem, state.problem.penalty, state.problem.scale
+        at = state.place(number)
+        w, active = state.w[at], np.flatnonzero(state.active[at])
+        if not active.size:
+            return 0.0
+        block = state.block(number)
+        if not block.instances.size:  # only the penalty sees these weights
+            if penalty.l1 or penalty.ridge:
+                w[:] = 0.0
+            state.active[at] = not self.shrinking
+            return 0.0
+        g, h = state.derivatives(block)
+        g = scale * g + penalty.ridge * w
+        h = np.maximum(scale * h + penalty.ridge, FLOOR * scale * block.squares)
+        keep = active[(w[active] != 0.0) | (np.abs(g[active]) > penalty.l1 - slack)]
+        state.active[at] = False
+        state.active[at.start + keep] = True
+        w, g, h = w[keep], g[keep], h[keep]
+        violation = penalty.violation(w, g)
+        if violation > problem.noise:
+            step = self.step(w, g, h, penalty.l1, LONGEST / block.largest)
+            ray = _Ray(state, block, keep, step)
+            if self.damping:
+                ray.move(1.0, ray.f(1.0)[0])
+            else:
+                # g holds the ridge's part already, the ℓ1 part of the promise is added here
+                promised = float(g @ step) + penalty.l1 * float(np.abs(w + step).sum() - np.abs(w).sum())
+                self.search(state, ray, promised)
+        return violation
+
+    def step(self, w: np.ndarray, g: np.ndarray, h: np.ndarray, l1: float, longest: float) -> np.ndarray:
+        """Return S(h w - g, λ)/h - w, with curvature ``h`` damped if asked for, no entry beyond ±longest."""
+        if self.damping:
+            h = h * 1.5 * max(1.0, float(np.max(np.abs(g / h))))
+        new = w - g / h
+        new -= np.clip(new, -l1 / h, l1 / h)
+        return np.clip(new - w, -longest, longest)
+
+    def search(self, state: _State, ray: _Ray, promised: float) -> None:
+        """Go as far along a ray as Armijo's rule lets it."""
+        search = Search(ray.before, ray.step, block=ray.block.number)
+        values, t, _, trials, _ = armijo(ray.f, search, promised, beta=self.beta, sigma=self.sigma)
+        state.trials += trials
+        if state.longest is None or trials > len(state.longest.trials):
+            state.longest = search
+        if t > 0.0:
+            ray.move(t, values)
+
+
+class _Block(NamedTuple):
+    """A block of weights: its number, where it is in w, the instances that it scores, and whether it is the
+    tail; of a feature the rows of X that have it, and its entries there."""
+
+    number: int
+    at: slice
+    instances: np.ndarray
+    tail: bool
+    rows: np.ndarray
+    x: np.ndarray
+
+    @property
+    def squares(self) -> float:
+        """Return Σ x²; a weight of the tail counts as a feature that is 1 in each row, ``rows``."""
+        return float(self.rows.size) if self.tail else float(self.x @ self.x)
+
+    @property
+    def largest(self) -> float:
+        return 1.0 if self.tail else float(np.abs(self.x).max())
 
 
 class _State:
@@ -127,40 +194,32 @@ class _State:
         self.trials, self.longest, self.handled = 0, None, 0
         return Iterate.at(point, n, found=found, **known)
 
-    def update(self, block: int, slack: float) -> float:
-        """Take one step in a block; return the largest violation of its active weights."""
-        design, penalty, scale = self.problem.design, self.problem.penalty, self.problem.scale
-        m, tail = design.n_outputs, block == design.n_features
-        at = slice(block * m, block * m + (design.n_tail if tail else m))
-        active = np.flatnonzero(self.active[at])
-        if not active.size:
-            return 0.0
-        rows, x = (np.zeros(0, np.int64), np.zeros(0)) if tail else design.column(block)
-        if not (tail or rows.size):  # only the penalty sees these weights
-            if penalty.l1 or penalty.ridge:
-                self.w[at] = 0.0
-            self.active[at] = not self.solver.shrinking
-            return 0.0
-        instances = np.arange(self.values.size) if tail else self.problem.loss.instances_of(rows)
-        g, h = self._tail_derivatives() if tail else self._derivatives(instances, rows, x)
-        w = self.w[at]
-        squares, largest = (len(self.scores.Z), 1.0) if tail else (float(x @ x), float(np.abs(x).max()))
-        g = scale * g + penalty.ridge * w
-        h = np.maximum(scale * h + penalty.ridge, FLOOR * scale * squares)
-        keep = active[(w[active] != 0.0) | (np.abs(g[active]) > penalty.l1 - slack)]
-        self.active[at] = False
-        self.active[at.start + keep] = True
-        violation = penalty.violation(w[keep], g[keep])
-        if not violation > self.problem.noise:
-            return violation
-        if self.solver.damping:
-            h = h * 1.5 * max(1.0, float(np.max(np.abs(g[keep] / h[keep]))))
-        old = w[keep].copy()
-        new = old - g[keep] / h[keep]
-        new -= np.clip(new, -penalty.l1 / h[keep], penalty.l1 / h[keep])
-        step = np.clip(new - old, -LONGEST / largest, LONGEST / largest)
-        self._move(block, tail, keep, step, g[keep], rows, x, instances)
-        return violation
+    def place(self, number: int) -> slice:
+        """Return where the weights of a block are in w."""
+        design = self.problem.design
+        first, m = number * design.n_outputs, design.n_outputs
+        return slice(first, first + (design.n_tail if number == design.n_features else m))
+
+    def block(self, number: int) -> _Block:
+        """Return the block of a feature, or, after all of these, of the tail."""
+        design, at = self.problem.design, self.place(number)
+        if number == design.n_features:
+            every = np.arange(self.values.size), True, np.arange(design.n_rows), np.zeros(0)
+            return _Block(number, at, *every)
+        rows, x = design.column(number)
+        return _Block(number, at, self.problem.loss.instances_of(rows), False, rows, x)
+
+    def derivatives(self, block: _Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return g and h of the weights of a block, of the sum over instances."""
+        loss = self.problem.loss
+        if block.tail:
+            self.handled += self.scores.Z.size
+            self.residual, self.stale[:] = loss.residual(self.scores), False
+            return self.residual.tail, loss.tail_diagonal(self.scores)
+        self._refresh(block.instances)
+        self.problem.design.touched += block.rows.size
+        G, x = self.residual.Z[block.rows], block.x
+        return x @ G, (x * x) @ loss.diagonal(G, block.rows)
 
     def _refresh(self, instances: np.ndarray) -> None:
         """Compute the residuals of those instances whose scores have moved since."""
@@ -173,62 +232,44 @@ class _State:
         self.residual.Z[rows] = fresh.Z
         self.stale[stale] = False
 
-    def _tail_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return g and h of the tail, of the sum over instances."""
-        self.handled += self.scores.Z.size
-        self.residual, self.stale[:] = self.problem.loss.residual(self.scores), False
-        return self.residual.tail, self.problem.loss.tail_diagonal(self.scores)
 
-    def _derivatives(
-        self, instances: np.ndarray, rows: np.ndarray, x: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return g and h of the weights of one feature, of the sum over instances."""
-        self._refresh(instances)
-        self.problem.design.touched += rows.size
-        G = self.residual.Z[rows]
-        return x @ G, (x * x) @ self.problem.loss.diagonal(G, rows)
+class _Ray:
+    """The weights ``keep`` of a block plus t times a step, and f there, as far as it depends on them."""
 
-    def _move(self, block, tail, keep, step, g, rows, x, instances) -> None:
-        """Search along the step by Armijo's rule (or take all of it), then move weights, scores and
-        losses."""
-        problem, penalty = self.problem, self.problem.penalty
-        m = problem.design.n_outputs
-        old = self.w[block * m + keep]
-        loss, sub = (problem.loss, slice(None)) if tail else problem.loss.subset(instances)
-        here = Scores(self.scores.Z[sub], self.scores.tail)
-        delta = Scores(np.zeros_like(here.Z), np.zeros_like(here.tail))
-        if tail:
-            delta.tail[keep] = step
+    def __init__(self, state: _State, block: _Block, keep: np.ndarray, step: np.ndarray) -> None:
+        problem, scores = state.problem, state.scores
+        self.state, self.block, self.keep, self.step = state, block, keep, step
+        self.w = state.w[block.at][keep]
+        whole = problem.loss, slice(None)
+        self.loss, self.rows = whole if block.tail else problem.loss.subset(block.instances)
+        self.here = Scores(scores.Z[self.rows], scores.tail)
+        self.delta = Scores(np.zeros_like(self.here.Z), np.zeros_like(self.here.tail))
+        if block.tail:
+            self.delta.tail[keep] = step
         else:
-            change = np.zeros(m)
+            change = np.zeros(problem.design.n_outputs)
             change[keep] = step
-            delta.Z[np.searchsorted(sub, rows)] = x[:, None] * change
-        before = problem.scale * float(self.values[instances].sum()) + penalty.value(old)
+            self.delta.Z[np.searchsorted(self.rows, block.rows)] = block.x[:, None] * change
+        self.before = self._sum(state.values[block.instances], self.w)
 
-        def phi(t: float) -> tuple[np.ndarray, float]:
-            self.handled += here.Z.size
-            values = loss.values(here, delta, t)
-            return values, problem.scale * float(values.sum()) + penalty.value(old + t * step)
+    def _sum(self, values: np.ndarray, w: np.ndarray) -> float:
+        problem = self.state.problem
+        return problem.scale * float(values.sum()) + problem.penalty.value(w)
 
-        if self.solver.damping:
-            t, values = 1.0, phi(1.0)[0]
+    def f(self, t: float) -> tuple[np.ndarray, float]:
+        """Return the loss of each instance of the block at t, and f."""
+        self.state.handled += self.here.Z.size
+        values = self.loss.values(self.here, self.delta, t)
+        return values, self._sum(values, self.w + t * self.step)
+
+    def move(self, t: float, values: np.ndarray) -> None:
+        """Move weights, scores and losses (to ``values``) to t."""
+        state, block = self.state, self.block
+        state.w[block.at.start + self.keep] = self.w + t * self.step
+        if block.tail:
+            state.scores.tail += t * self.delta.tail
         else:
-            # g holds the ridge's part already, the ℓ1 part of the promise is added here
-            promised = float(g @ step) + penalty.l1 * float(np.abs(old + step).sum() - np.abs(old).sum())
-            search = Search(before, step, block=block)
-            values, t, _, trials, _ = armijo(
-                phi, search, promised, beta=self.solver.beta, sigma=self.solver.sigma
-            )
-            self.trials += trials
-            if self.longest is None or trials > len(self.longest.trials):
-                self.longest = search
-            if t == 0.0:
-                return
-        self.w[block * m + keep] = old + t * step
-        if tail:
-            self.scores.tail += t * delta.tail
-        else:
-            problem.design.touched += rows.size
-            self.scores.Z[sub] += t * delta.Z
-        self.values[instances] = values
-        self.stale[instances] = True
+            state.problem.design.touched += block.rows.size
+            state.scores.Z[self.rows] += t * self.delta.Z
+        state.values[block.instances] = values
+        state.stale[block.instances] = True

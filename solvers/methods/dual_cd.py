@@ -1,28 +1,29 @@
-"""Dual coordinate descent for hinge losses with ridge: Hsieh et al. 2008, Keerthi et al. 2008."""
+"""Dual coordinate descent with ridge: Hsieh et al. 2008, Keerthi et al. 2008."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param
-from ..problems.optimality import Knows
+from ..declare import Trait, as_printed, param, random_seed
+from ..problems.certificates.certificate import Dual
+from ..problems.certificates.optimality import Knows
+from ..problems.losses.margin import dual_values
+from ..problems.problem import Problem
 from ..problems.scores import Scores
-from .dual_kernels import binary_pass, multiclass_pass, shuffle
+from .dual_kernels import BinaryDual, binary_pass, multiclass_pass, shuffle
 from .iterate import Ending, Iterate
 from .solver import Solver
 from .usual import cooling_param, cooling_start_param
-
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
 
 #: Entries of X times outputs that one kernel call handles: 5 to 20 ms.
 CHUNK = 1_000_000
 #: Features up to which they are numbered by 16 bits: rows then take half the room in the cache.
 SHORT = 2**16
+#: Median s‖x_i‖²/λ, the curvature of the dual by one variable, from which passes are counted in thousands.
+LONG = 1e3
 #: Violation of the dual's conditions, in units of the margin, that is no more than rounding.
 ROUNDING = 1e-13
 
@@ -45,7 +46,8 @@ class DualCD(Solver):
     a label, and ``returned`` those that were left out when the epoch before ended, and are inside their
     bounds after the first pass over all. D is a lower bound of f*, so that every iterate has a proved gap.
 
-    A start ``w0`` gives β by its margins: 1 for samples that lack some, 0 for the others.
+    Other losses ℓ(y z) of a margin have D(β) = s Σ_i h(β_i) - ½λ‖w‖² with h(β) = -ℓ*(-β), see
+    :class:`.margin.MarginLoss`; for the hinge h(β) = β. A start ``w0`` gives β = -ℓ' at its margins.
     """
 
     id = "dual-cd"
@@ -55,6 +57,8 @@ class DualCD(Solver):
     needs = Trait.RIDGE | Trait.DUAL_COORDINATES
     knows = Knows(violation=False, dual_gap=True)
     presets = as_printed(slack=1.0)
+    dense_vectors = 3
+    carries = ("variables",)
 
     shrinking: bool = param(
         True, "leave out dual variables that stay at a bound, until the rest converged", title="shrinking"
@@ -68,16 +72,22 @@ class DualCD(Solver):
     )
     cooling_start: float = cooling_start_param()
     cooling: float = cooling_param()
-    seed: int = param(0, "seed of the random orders", low=0, title="random seed")
-
-    @property
-    def dense_vectors(self) -> int:
-        return 3
+    seed: int = random_seed("seed of the random orders")
 
     def refuses(self, problem: Problem) -> str | None:
         if getattr(problem.loss.declared, "rescale", "margin") != "margin":
             return f"{self.id} knows the dual of rescale=margin alone: choose that, or another solver"
         return super().refuses(problem)
+
+    def hint(self, problem: Problem) -> str | None:
+        curvature = problem.scale / problem.penalty.ridge
+        curvature *= float(np.median(problem.design.by_rows().squared_norms()))
+        if curvature < LONG:
+            return None
+        return (
+            f"samples are long beside λ (s‖x‖²/λ is {curvature:.2g} in the median), so that a step changes a "
+            f"dual variable by some {1.0 / curvature:.0e}: scale the features, or take a larger λ"
+        )
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = np.random.default_rng(self.seed).integers(1, 2**63, 1, dtype=np.uint64)
@@ -97,6 +107,7 @@ class DualCD(Solver):
                 return Ending("converged", f"no dual variable violated by more than {violation:.3g}")
             if violation <= max(target, ROUNDING):
                 target *= self.cooling
+                dual.refresh()
                 if not dual.keep.all():
                     epoch, missed = epoch + 1, ~dual.keep
                     dual.activate()
@@ -104,9 +115,9 @@ class DualCD(Solver):
 
 def _seen(dual: _Dual, n: int, visited: np.ndarray, **known: object) -> Iterate:
     """Return the iterate after a pass over the variables ``visited``; whoever records it computes the
-    objective, off the solver's clock, and with the bound the gap."""
+    objective, and D of the dual variables, off the solver's clock."""
     variables = DualVariables(visited, dual)
-    live = {"bound": dual.bound, "variables": variables}
+    live = {"dual": dual.point, "variables": variables}
     return Iterate(n, w=dual.w, ls_kind="none", working_set=len(variables), live=live, **known)
 
 
@@ -140,17 +151,26 @@ class DualVariables:
 class _Dual:
     """Weights, dual variables, and which of these are not left out (``keep``).
 
-    A subclass gives its dual ``variables``, a row a sample, ``active`` (which samples have one to visit),
-    ``visit`` (a part of a pass) and ``value`` (the linear part of D).
+    A subclass gives its dual ``variables``, a row a sample, and
+
+    * ``active(samples)``: tells for each of these samples whether it has a dual variable to visit;
+    * ``visit(order, bounds)``: takes the samples of ``order`` in turn; returns the least and the largest
+      gradient, and the entries of X touched;
+    * ``residual()``: returns G, with w = -(s/λ)XᵀG;
+    * ``value()``: returns -L*(G), which is Σ_i Δ_iᵀp_i of a hinge loss.
     """
 
     variables: np.ndarray
+    #: the upper bound of the dual variables
+    bound = 1.0
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.w = problem, np.zeros(problem.size)
         self.rows = problem.design.by_rows()
-        if problem.design.n_features <= SHORT:
-            self.rows = self.rows._replace(features=self.rows.features.astype(np.uint16))
+        # unsigned, as a negative index would count from the end, and looking for it takes as long as the sums
+        features, short = self.rows.features, problem.design.n_features <= SHORT
+        features = features.astype(np.uint16) if short else features.view(np.uint32)
+        self.rows = self.rows._replace(features=features)
         #: s/λ
         self.ratio = problem.scale / problem.penalty.ridge
         self.activate()
@@ -163,13 +183,16 @@ class _Dual:
         self.range = -np.inf, np.inf
 
     def inside(self) -> np.ndarray:
-        """Tell for each dual variable whether it is strictly inside its bounds, 0 and 1."""
-        return (self.variables > 0.0) & (self.variables < 1.0)
+        """Tell for each dual variable whether it is strictly inside its bounds."""
+        return (self.variables > 0.0) & (self.variables < self.bound)
 
-    @property
-    def bound(self) -> float:
-        """Return D, a lower bound of f*."""
-        return self.problem.scale * self.value() - 0.5 * self.problem.penalty.ridge * float(self.w @ self.w)
+    def point(self) -> Dual:
+        """Return the point of Fenchel's dual that the dual variables are."""
+        return Dual(Scores(self.residual(), np.zeros(0)), self.value())
+
+    def refresh(self) -> None:
+        """Compute w = -(s/λ)XᵀG from the dual variables: many steps have left their rounding in it."""
+        self.w[:] = self.problem.design.adjoint(Scores(-self.ratio * self.residual(), np.zeros(0)))
 
     def run(self, state: np.ndarray, slack: float) -> float:
         """Make a pass, and leave out what points outwards by more than the share ``slack`` of the pass
@@ -189,44 +212,33 @@ class _Dual:
         self.samples = order[self.active(order)]
         return most - least
 
-    def active(self, samples: np.ndarray) -> np.ndarray:
-        """Tell for each of these samples whether it has a dual variable to visit."""
-        raise TypeError(f"{type(self).__name__} does not define active")
-
-    def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
-        """Take the samples of ``order`` in turn; return the least and the largest gradient, and the entries
-        of X touched."""
-        raise TypeError(f"{type(self).__name__} does not define visit")
-
-    def value(self) -> float:
-        """Return Σ_i Δ_iᵀp_i."""
-        raise TypeError(f"{type(self).__name__} does not define value")
-
 
 class _Binary(_Dual):
     """One β_i a sample."""
 
     def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
-        self.y = problem.loss.labels.astype(np.float64)
+        loss = problem.loss
+        self.y, self.bound = loss.labels.astype(np.float64), loss.declared.dual_bound
         self.variables = self.beta = np.zeros(self.y.size)
         super().__init__(problem)
         with np.errstate(divide="ignore"):
-            self.newton = 1.0 / (self.ratio * self.rows.squared_norms())
+            newton = 1.0 / (self.ratio * self.rows.squared_norms() + loss.declared.dual(0.0)[2])
+        self.data = BinaryDual(loss.term, self.y, newton, self.bound, self.beta)
         if w0 is not None:
-            self.beta[self.y * problem.at(w0).scores.Z[:, 0] < 1.0] = 1.0
-            weights = (self.ratio * self.beta * self.y)[:, None]
-            self.w = problem.design.adjoint(Scores(weights, np.zeros(0)))
+            self.beta[:] = -self.y * loss.residual(problem.at(w0).scores).Z[:, 0]
+            self.refresh()
 
     def active(self, samples: np.ndarray) -> np.ndarray:
         return self.keep[samples]
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
-        return binary_pass(
-            self.rows, self.y, self.newton, self.beta, self.w, order, self.keep, self.ratio, bounds
-        )
+        return binary_pass(self.rows, self.data, self.w, order, self.keep, self.ratio, bounds)
+
+    def residual(self) -> np.ndarray:
+        return -(self.beta * self.y)[:, None]
 
     def value(self) -> float:
-        return float(self.beta.sum())
+        return float(dual_values(self.data.term, self.beta).sum())
 
 
 class _Multiclass(_Dual):
@@ -242,9 +254,7 @@ class _Multiclass(_Dual):
             worst = np.argmax(problem.at(w0).scores.Z + self.costs[self.y], axis=1)
         self.P[each, worst] = 1.0
         if w0 is not None:
-            moved = -self.ratio * self.P
-            moved[each, self.y] += self.ratio
-            self.w = problem.design.adjoint(Scores(moved, np.zeros(0)))
+            self.refresh()
 
     def active(self, samples: np.ndarray) -> np.ndarray:
         return self.keep[samples].sum(axis=1) > 1
@@ -254,6 +264,11 @@ class _Multiclass(_Dual):
         data = self.rows, self.y, self.costs, self.squares
         most, touched = multiclass_pass(*data, self.P, W, order, self.keep, self.ratio, bounds[1])
         return 0.0, most, touched
+
+    def residual(self) -> np.ndarray:
+        G = self.P.copy()
+        G[np.arange(self.y.size), self.y] -= 1.0
+        return G
 
     def value(self) -> float:
         return float(np.sum(self.P * self.costs[self.y]))

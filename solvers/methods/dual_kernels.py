@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..compute.jit import kernel
+from ..problems.losses.margin import dual as dual_of
+from ..problems.products.by_columns import gathered, scatter
+
+
+class BinaryDual(NamedTuple):
+    """The term of a loss of margins, labels -1 and +1, Newton steps per unit of the gradient, which are
+    1/(s/λ ‖x_i‖² - h''), the upper bound of β, and β."""
+
+    term: Any
+    y: np.ndarray
+    newton: np.ndarray
+    bound: float
+    beta: np.ndarray
 
 
 @kernel
@@ -24,28 +39,30 @@ def shuffle(order, state):
 
 
 @kernel
-def binary_pass(rows, y, newton, beta, w, order, keep, scale, slack):
+def binary_pass(rows, dual, w, order, keep, scale, slack):
     """Go once over the samples of ``order``; return the largest violation above and below 0, and the entries
     of X touched.
 
-    ``scale`` is s/λ, so that w = scale Σ_i β_i y_i x_i; ``newton`` has 1/(scale ‖x_i‖²), the step per unit
-    of the gradient (inf for a sample without features, whose loss is 1 whatever w is). A sample at a bound
-    whose gradient g = y_i x_iᵀw - 1 points outwards beyond ``slack`` (least, most) is left
-    out: ``keep`` is set to False.
+    ``scale`` is s/λ, so that w = scale Σ_i β_i y_i x_i. A step is Newton's along β_i, clipped to [0, bound]
+    (infinite for a sample without features under the hinge loss, which is 1 whatever w is). A sample at a
+    bound whose gradient g = y_i x_iᵀw - h'(β_i) points outwards beyond ``slack`` (least, most) is left out:
+    ``keep`` is set to False.
     """
     starts, features, values = rows
+    term, y, newton, bound, beta = dual
     least, most, touched = 0.0, 0.0, 0
     for visit in range(order.size):
         i = order[visit]
-        lo, hi = starts[i], starts[i + 1]
-        touched += hi - lo
-        g = y[i] * row_dot(features, values, w, lo, hi) - 1.0
+        row = slice(starts[i], starts[i + 1])
+        f, x = features[row], values[row]
+        touched += f.size
+        g = y[i] * gathered(f, x, w) - dual_of(term, beta[i])[1]
         if beta[i] == 0.0:
             if g > slack[1]:
                 keep[i] = False
                 continue
             g = min(g, 0.0)
-        elif beta[i] == 1.0:
+        elif beta[i] == bound:
             if g < slack[0]:
                 keep[i] = False
                 continue
@@ -53,52 +70,12 @@ def binary_pass(rows, y, newton, beta, w, order, keep, scale, slack):
         least, most = min(least, g), max(most, g)
         if g == 0.0:
             continue
-        new = min(max(beta[i] - g * newton[i], 0.0), 1.0)
+        new = min(max(beta[i] - g * newton[i], 0.0), bound)
         if new != beta[i]:
-            add_row(features, values, w, lo, hi, scale * (new - beta[i]) * y[i])
-            touched += hi - lo
+            scatter(f, x, scale * (new - beta[i]) * y[i], w)
+            touched += f.size
             beta[i] = new
     return least, most, touched
-
-
-@kernel
-def row_dot(features, values, w, lo, hi):
-    """Return x_iᵀw for the entries ``lo`` to ``hi``, by four sums: one alone waits for each addition."""
-    f, n = features[lo:hi], hi - lo
-    whole = n - n % 4
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    # unsigned indices: a negative one would count from the end, and looking for it takes as long as the sum
-    if values.size:
-        x = values[lo:hi]
-        for p in range(0, whole, 4):
-            a += x[p] * w[np.uint32(f[p])]
-            b += x[p + 1] * w[np.uint32(f[p + 1])]
-            c += x[p + 2] * w[np.uint32(f[p + 2])]
-            d += x[p + 3] * w[np.uint32(f[p + 3])]
-        for p in range(whole, n):
-            a += x[p] * w[np.uint32(f[p])]
-    else:
-        for p in range(0, whole, 4):
-            a += w[np.uint32(f[p])]
-            b += w[np.uint32(f[p + 1])]
-            c += w[np.uint32(f[p + 2])]
-            d += w[np.uint32(f[p + 3])]
-        for p in range(whole, n):
-            a += w[np.uint32(f[p])]
-    return (a + b) + (c + d)
-
-
-@kernel
-def add_row(features, values, w, lo, hi, step):
-    """Add ``step`` x_i, the entries ``lo`` to ``hi``, to w."""
-    f = features[lo:hi]
-    if values.size:
-        x = values[lo:hi]
-        for p in range(f.size):
-            w[np.uint32(f[p])] += step * x[p]
-    else:
-        for p in range(f.size):
-            w[np.uint32(f[p])] += step
 
 
 @kernel
@@ -163,17 +140,18 @@ def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, slack):
 @kernel
 def project(p, a, count, curvature, ordered, out):
     """Write the maximizer of aᵀq - ½ curvature ‖q - p‖² over q in the simplex to ``out``: the projection of
-    p + a/curvature, by sorting."""
+    p + a/curvature, by sorting. Only differences of the a count: from the largest they are taken before they
+    are divided, for next to a/curvature an entry of p may be less than rounding."""
+    best = 0
+    for k in range(count):
+        best = k if a[k] > a[best] else best
     if curvature == 0.0:  # no features: all on the largest
-        best = 0
-        for k in range(count):
-            best = k if a[k] > a[best] else best
         for k in range(count):
             out[k] = 1.0 if k == best else 0.0
         return
     top = -np.inf
     for k in range(count):
-        out[k] = p[k] + a[k] / curvature
+        out[k] = p[k] + (a[k] - a[best]) / curvature
         top = max(top, out[k])
     # only entries within 1 of the largest can be positive
     near = 0

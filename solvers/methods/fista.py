@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,16 +11,15 @@ from ..declare import Trait, as_printed, param
 from ..parts.linesearch import Found, unsearched
 from ..problems.lipschitz import constant_param, overall_constant
 from ..problems.penalties import sup_norm
-from ..problems.point import Point
+from ..problems.point import Drift, Point
+from ..problems.problem import Problem
 from .iterate import NAN, Ending, Iterate
 from .prox_gradient import first_step, proximal_search
 from .solver import Solver
 from .usual import step_factor_param, tol_param
 
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
 
-
+@dataclass(frozen=True)
 class FISTA(Solver):
     """x_k = prox_{λR/K}(y_k - ∇F(y_k)/K), y_{k+1} = x_k + ((t_k - 1)/t_{k+1})(x_k - x_{k-1}),
     t_{k+1} = (1 + √(1 + 4t_k²))/2; an iterate is x_k.
@@ -29,13 +27,20 @@ class FISTA(Solver):
     The scores of y are a combination of those of the last two x, so an iteration costs one gradient, and one
     product a trial. The violation at x_k costs another gradient: it is computed only where K(y_k - x_k),
     which tends to zero with it, has become as small as ``tol`` asks for.
+
+    A subclass defines ``_start(problem, x)``, the first step 1/K, and ``_step(problem, y, step)``, the step
+    taken from y after one of length ``step``.
     """
 
     paper = "Beck and Teboulle 2009; Blondel et al. 2013, section 5.2"
+    dense_vectors = 8
 
-    @property
-    def dense_vectors(self) -> int:
-        return 8
+    restart: bool = param(
+        False,
+        "forget the momentum when it points uphill (O'Donoghue and Candès)",
+        title="restart of the momentum",
+    )
+    tol: float = tol_param()
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         x = y = problem.at(w0)
@@ -58,21 +63,15 @@ class FISTA(Solver):
             y, t = ahead(problem, x, before, (t - 1.0) / t_next), t_next
         return Ending("converged", f"no weight violated by more than {violation:.3g}")
 
-    def _start(self, problem: Problem, x: Point) -> float:
-        """Return the first step 1/K."""
-        raise TypeError(f"{type(self).__name__} does not define _start")
-
-    def _step(self, problem: Problem, y: Point, step: float) -> Found[Point]:
-        """Return the step taken from y, after one of length ``step``."""
-        raise TypeError(f"{type(self).__name__} does not define _step")
-
 
 def ahead(problem: Problem, x: Point, before: Point, momentum: float) -> Point:
     """Return the point x + momentum (x - before); its scores cost no product."""
     if momentum == 0.0:
         return x
     scores = x.scores.plus(momentum, x.scores.plus(-1.0, before.scores))
-    return Point(problem, x.w + momentum * (x.w - before.w), scores, age=max(x.age, before.age))
+    rounding = (1.0 + momentum) * x.drift.rounding + momentum * before.drift.rounding
+    age = max(x.age, before.age)
+    return Point(problem, x.w + momentum * (x.w - before.w), scores, age=age, drift=Drift(rounding))
 
 
 @dataclass(frozen=True)
@@ -83,14 +82,9 @@ class FISTALS(FISTA):
     name = "FISTA (LS)"
     summary = "accelerated proximal gradient steps with backtracking"
     needs = Trait.SMOOTH | Trait.PROX
+    carries = ("line",)
 
     beta: float = step_factor_param()
-    restart: bool = param(
-        False,
-        "forget the momentum when it points uphill (O'Donoghue and Candès)",
-        title="restart of the momentum",
-    )
-    tol: float = tol_param()
 
     def _start(self, problem: Problem, x: Point) -> float:
         return first_step(problem, x)
@@ -108,14 +102,9 @@ class FISTACST(FISTA):
     summary = "accelerated proximal gradient steps of constant length"
     needs = Trait.SMOOTH | Trait.PROX | Trait.LIPSCHITZ
     presets = as_printed(constant="paper")
+    carries = ()
 
     constant: str = constant_param()
-    restart: bool = param(
-        False,
-        "forget the momentum when it points uphill (O'Donoghue and Candès)",
-        title="restart of the momentum",
-    )
-    tol: float = tol_param()
 
     def _start(self, problem: Problem, x: Point) -> float:
         return 1.0 / overall_constant(problem, self.constant)

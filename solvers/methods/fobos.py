@@ -5,20 +5,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..compute.jit import inlined, kernel
-from ..declare import Trait, param
-from ..problems.losses.samples import residual_of
-from ..problems.optimality import Knows
+from ..declare import Trait, param, random_seed
+from ..problems.certificates.optimality import Knows
+from ..problems.losses.instances import residual_of
+from ..problems.problem import Problem
 from ..problems.row_norms import row_prox
 from .iterate import Ending, Iterate
 from .solver import Solver
-
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
 
 #: Entries times outputs that one kernel call handles: 5 to 60 ms, by how much the loss computes.
 CHUNK = 1_000_000
@@ -47,13 +45,11 @@ class FOBOS(Solver):
     paper = "Duchi and Singer 2009; Blondel et al. 2013, section 5.2"
     needs = Trait.SAMPLES | Trait.GROUP_SEPARABLE
     knows = Knows(violation=False, dual_gap=False)
+    dense_vectors = 3
+    carries = ()
 
     eta0: float = param(0.0, "first step η0; 0 chooses it on held-out data", low=0.0, title="first step η₀")
-    seed: int = param(0, "seed of the permutations", low=0, title="random seed")
-
-    @property
-    def dense_vectors(self) -> int:
-        return 3
+    seed: int = random_seed("seed of the permutations")
 
     def prepare(self, problem: Problem) -> FOBOS:
         return self if self.eta0 > 0.0 else replace(self, eta0=choose(problem, self.seed))
@@ -131,7 +127,7 @@ def choose(problem: Problem, seed: int) -> float:
     with np.errstate(all="ignore"):
         best = min(GRID, key=objective)
         for end, step in ((GRID[0], -1), (GRID[-1], 1)):
-            while best == end and abs(end) < WIDEST:
+            while (best == end or objective(best) == np.inf) and abs(end) < WIDEST:
                 end += step
                 best = min(best, end, key=objective)
         return 10.0**best
@@ -175,7 +171,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
     """Take steps t + 1, t + 2, ... for the instances of ``order``; return the sum of all lengths, and the
     entries of X touched. ``place`` (all -1) is work space."""
     starts, features, values = rows
-    code, offsets, y, tree, margins = instances
+    term, offsets, y = instances
     m, width, touched = W.shape[1], y.size // offsets[-1], 0
     G_tail = np.zeros(tail.size)
     transitions = tail.reshape((-1, m))
@@ -193,7 +189,7 @@ def fobos_steps(rows, instances, W, tail, order, t, eta0, length, settled, place
                     settle_row(W, j, t, eta0, length, settled)
                 for c in range(m):
                     Z[row - lo, c] += x * W[j, c]
-        residual_of(code, Z, tail, y[lo * width : hi * width], tree, margins, G, G_tail)
+        residual_of(term, Z, tail, y[lo * width : hi * width], G, G_tail)
         t += 1
         eta = eta0 / np.sqrt(t)
         length += eta

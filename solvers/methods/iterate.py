@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .record import Field, count, declared, number, word, words
-
-if TYPE_CHECKING:
-    from ..parts.linesearch import Found
-    from ..parts.memory import PairMemory
-    from ..problems.point import Point
-    from ..problems.working_set import WorkingSet
+from ..parts.linesearch import Found
+from ..parts.memory import PairMemory
+from ..problems.point import Point
+from ..problems.products.working_set import WorkingSet
+from .iterate_record import Field, count, declared, number, word, words
 
 NAN = float("nan")
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -29,25 +27,45 @@ LIVE = {
     "memory": "PairMemory: the pairs (s, y)",
     "line": "Search that led here, or of many the longest",
     "cuts": "Cuts: the cutting planes, and the weights α of the last minimum of their model",
-    "bound": "lower bound of f*, from which a run that computes the objective has the dual gap",
+    "dual": "function that returns a point of Fenchel's dual, from which a run has a lower bound of f*",
     "direction": "Direction found here, along which the next step goes: the subgradients it was made of",
     "inverse": "Inverse: the estimate of the inverse Hessian, by its products",
-    "clusters": "Clusters of the weights that this phase goes by, or that were made last",
+    "clustering": "Clusters of the weights that this phase goes by, or that were made last",
     "shrinking": "ShrinkTest: which weights were tested, and the bound they were held against",
 }
 
 
 @dataclass(slots=True)
 class Iterate:
-    """One iterate: the record's fields, in their order, and live references into the solver's state.
+    """One iterate: the fields of its record, in the contract's order, and live references into the solver's
+    state.
 
-    A solver leaves out what it does not know for free. The :class:`Run` that advances it fills in times and
-    passes and, off the clock, an objective and a sparsity that are missing; other missing fields are null.
+    A solver leaves out what it does not know for free. The :class:`solvers.Run` that advances it adds times
+    and passes and, off the clock, an objective and a sparsity that are missing; other missing fields are
+    null.
 
-    ``w`` and the references in ``live``, by name (:data:`LIVE` lists the usual ones), are valid until the
-    generator is advanced again: an observer copies what it wants to keep, and never asks the point for a
-    quantity it has not computed yet, which would give it to the solver for nothing. A reference can be read
-    as an attribute as well: ``iterate.line`` is ``iterate.live.get("line")``.
+    Attributes
+    ----------
+    w : array of shape (d,) or None
+        The weights.
+    live : mapping
+        References by name, of which :data:`LIVE` lists the usual ones. ``iterate.line`` is short for
+        ``iterate.live.get("line")``.
+
+    Notes
+    -----
+    ``w`` and live references are valid until the generator is advanced again. An observer copies what it
+    keeps, and asks the point for nothing that is not computed yet: the solver would then have it for nothing.
+
+    Examples
+    --------
+    >>> import datasets, solvers
+    >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.1)
+    >>> for it in solvers.make_solver("prox-qn").iterate(problem):
+    ...     if it.iteration == 2:
+    ...         break
+    >>> it.w.shape, it.line.trials[0][0]
+    ((30,), 1.0)
     """
 
     iteration: int = count("iteration", "iterations", required=True)
@@ -63,8 +81,8 @@ class Iterate:
     violation: float = number("violation of optimality")
     nnz: int = count("non-zero weights", "non-zeros")
     nnz_rows: int = count("features with a non-zero weight", "rows")
-    working_set: int = count("weights the solver works on")
-    returned: int = count("variables back that shrinking had missed", "variables back")
+    working_set: int = count("size of the working set", "working set")
+    returned: int = count("weights returned that shrinking had missed", "weights returned")
     step: float = number("accepted step t", "step t")
     ls_trials: int = count("trials of the line search", "trials")
     ls_kind: str | None = word("kind of line search")
@@ -74,11 +92,16 @@ class Iterate:
     inner_iterations: int = count("inner iterations")
     clusters: int = count("clusters")
     crossovers: int = count("weights that changed cluster", "crossovers")
-    dual_gap: float = number("dual gap")
+    dual_gap: float = number("proved bound of f − f*", "proved bound")
     events: tuple[str, ...] = words("events")
 
     w: np.ndarray | None = field(default=None, repr=False)
     live: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        hidden = self.live.keys() & OWN
+        if hidden:
+            raise ValueError(f"the live reference {min(hidden)!r} has the name of a field: give it another")
 
     @classmethod
     def at(
@@ -93,11 +116,26 @@ class Iterate:
         live: Mapping[str, Any] = NONE,
         **known: Any,
     ) -> Iterate:
-        """Make the iterate at ``point``: objective, its two parts and sparsity are taken from there, the step
-        from what the search ``found``, the number of pairs from ``memory``.
+        """Make the iterate at a point.
 
-        ``active`` is the working set the weights were confined to (None: all of them). ``live`` are further
-        references, ``known`` further fields of the record, which go before what is taken from elsewhere.
+        Parameters
+        ----------
+        point : Point
+            Gives the objective, its two parts and the sparsity.
+        iteration : int
+            The iterate's number.
+        active : WorkingSet, optional
+            The weights that the step was confined to; by default all.
+        found : Found, optional
+            The outcome of the search that led here: gives the step.
+        memory : PairMemory, optional
+            The pairs (s, y): gives their number.
+        events : tuple of str
+            Short words for what happened.
+        live
+            Further live references by name.
+        known
+            Further fields of the record, which go before those taken from the other arguments.
         """
         nnz, nnz_rows = point.sparsity()
         record = {
@@ -130,11 +168,21 @@ class Iterate:
 
 #: The fields of the record, in the contract's order.
 FIELDS: dict[str, Field] = declared(Iterate)
+#: Names that an iterate has as attributes of its own.
+OWN = frozenset(field.name for field in fields(Iterate))
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Return value of a solver's generator: why it ended, with ``status`` one of the words of a result."""
+    """Return value of a solver's generator: why it ended.
+
+    Attributes
+    ----------
+    status : str
+        ``converged``, ``max-iter``, ``max-seconds``, ``stalled``, ``unbounded``, ``stopped`` or ``failed``.
+    message : str
+        The reason in words.
+    """
 
     status: str
     message: str = ""

@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param
+from ..declare import Trait, as_printed, param, random_seed
 from ..parts.direction import Direction, descent_direction
 from ..parts.linesearch import ROUNDING, Found, Search, Trial, backtrack, decreases
 from ..parts.memory import PairMemory
-from .estimates import LimitedMemory
+from ..problems.point import Point
+from ..problems.problem import Problem
+from .descent.estimates import LimitedMemory
+from .descent.progress import WINDOW, Progress
 from .iterate import NAN, Ending, Iterate
-from .quasi_newton import WINDOW, Progress, epsilon_param, kmax_param
+from .quasi_newton import epsilon_param, kmax_param
 from .solver import Solver
 from .usual import beta_param
-
-if TYPE_CHECKING:
-    from ..problems.point import Point
-    from ..problems.problem import Problem
 
 #: Units of rounding of f which a first step promises that is next to the minimum.
 NEAR = 1e4
@@ -55,6 +54,7 @@ class OWLQN(LimitedMemory, Solver):
     summary = "L-BFGS projected on orthants"
     paper = "Andrew and Gao 2007; Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.SEPARABLE
+    carries = ("line", "memory")
 
     memory: int = param(10, "pairs (s, y) kept", low=1, high=1000, title="pairs kept m")
     beta: float = beta_param()
@@ -74,14 +74,14 @@ class OWLQN(LimitedMemory, Solver):
         high=1.0,
         title="end at stagnation",
     )
-    seed: int = param(0, "seed of random subgradients", low=0, title="random seed")
+    seed: int = random_seed("seed of random subgradients")
 
     @property
     def dense_vectors(self) -> int:
         return 2 + super().dense_vectors
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        rng, memory, progress = np.random.default_rng(self.seed), self._inverse(problem), Progress(0.0)
+        rng, memory, progress = np.random.default_rng(self.seed), self.inverse(problem), Progress(0.0)
         point = problem.at(w0)
         found, known, n = None, {}, 0
         while True:
@@ -92,14 +92,14 @@ class OWLQN(LimitedMemory, Solver):
             if heading.found is not None:
                 known["inner_iterations"], live["direction"] = heading.found.steps, heading.found
             yield Iterate.at(point, n, violation=violation, found=found, memory=memory, live=live, **known)
-            progress.gap(point.objective, math.inf)
+            progress.update(point, math.inf)
             if ending := self._ending(point, violation, progress):
                 return ending
 
-            found, events = self._search(point, heading, memory), ()
+            found, events = self.search(point, heading, memory), ()
             if found.t == 0.0 and len(memory):
                 memory.clear()
-                failed, found = found, self._search(point, self._heading(point, v, memory), memory)
+                failed, found = found, self.search(point, self._heading(point, v, memory), memory)
                 found, events = found._replace(trials=failed.trials + found.trials), ("memory-cleared",)
             if found.t == 0.0:
                 return Ending("stalled", self._no_step())
@@ -139,7 +139,7 @@ class OWLQN(LimitedMemory, Solver):
         """Say why the run ends at this iterate; None if it does not."""
         if violation <= point.problem.noise:
             return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
-        if self.stagnation and progress.fell() <= self.stagnation * abs(point.objective):
+        if self.stagnation and progress.recent_decrease() <= self.stagnation * abs(point.objective):
             share = f"less than {self.stagnation:g} of itself in {WINDOW} iterations"
             return Ending("stalled", f"f fell by {share}")
         return None
@@ -151,7 +151,7 @@ class OWLQN(LimitedMemory, Solver):
             said += "; the orthant that a random subgradient points to need not have a point lower down"
         return said
 
-    def _search(self, point: Point, heading: Heading, memory: PairMemory) -> Found[Point]:
+    def search(self, point: Point, heading: Heading, memory: PairMemory) -> Found[Point]:
         """Backtrack along the projected path w(t) = P(w + t d)."""
         problem, (d, orthant, v, found) = point.problem, heading
         kinks = problem.penalty.l1 > 0.0

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..declare import Trait, param
 from ..parts.linesearch import ROUNDING, Found, Search, Trial, backtrack
+from ..problems.point import Point
+from ..problems.problem import Problem
 from .iterate import Ending, Iterate
 from .solver import Solver
 from .usual import step_factor_param
-
-if TYPE_CHECKING:
-    from ..problems.point import Point
-    from ..problems.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,7 @@ class ProxGD(Solver):
     summary = "proximal gradient steps with backtracking"
     paper = "Zhong et al. 2014, section 6"
     needs = Trait.SMOOTH | Trait.PROX
+    carries = ("line",)
 
     beta: float = step_factor_param()
     growth: float = param(

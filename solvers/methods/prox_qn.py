@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..compute.jit import kernel
-from ..declare import Trait, as_printed, param
+from ..declare import Trait, as_printed, param, random_seed
 from ..parts.epochs import Cooling
 from ..parts.linesearch import Found
 from ..parts.memory import PairMemory
 from ..problems.penalties import soft_threshold
-from ..problems.working_set import WorkingSet
+from ..problems.point import Point
+from ..problems.problem import Problem
+from ..problems.products.working_set import WorkingSet
 from .iterate import NAN, Ending, Iterate
 from .solver import Solver
 from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
-
-if TYPE_CHECKING:
-    from ..problems.point import Point
-    from ..problems.problem import Problem
 
 #: Decrease, in units of |f|, below which a direction counts as none.
 NO_DECREASE = 1e-22
@@ -67,6 +64,8 @@ class ProxQN(Solver):
         **{"memory": 10, "max_inner": 10, "balance": "size"},
         **{"gamma": "ys/ss", "gamma0": 1.0, "diagonal": "off", "shrink_first": "off"},
     )
+    dense_vectors = 4
+    carries = ("active", "line", "memory")
 
     memory: int | str = param(
         30, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",), title="pairs kept m"
@@ -119,11 +118,7 @@ class ProxQN(Solver):
     cooling_start: float = cooling_start_param()
     cooling: float = cooling_param()
     tol: float = tol_param()
-    seed: int = param(0, "seed of the random order", low=0, title="random seed")
-
-    @property
-    def dense_vectors(self) -> int:
-        return 4
+    seed: int = random_seed("seed of the random order")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         # line 10 on a part of the weights ends an epoch, line 11 on all of them ends the run

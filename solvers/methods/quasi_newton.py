@@ -1,41 +1,41 @@
 """Gradient and quasi-Newton methods along straight lines, for smooth losses and for losses with kinks.
 
 J. Yu, S. V. N. Vishwanathan, S. Günter, N. N. Schraudolph: A Quasi-Newton Approach to Nonsmooth Convex
-Optimization Problems in Machine Learning, JMLR 11, 2010. Equations, algorithms and letters are theirs: J is
-the objective f, and B estimates the *inverse* of its Hessian.
+Optimization Problems in Machine Learning, JMLR 11, 2010. Each method composes a descent of its own, one where
+f is smooth and another where it is not.
 """
 
 from __future__ import annotations
 
-import math
-from collections import deque
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Generator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param
-from ..parts.direction import Direction, descent_direction, quasi_newton
-from ..parts.inverse import Inverse
-from ..parts.linesearch import Found, unsearched
+from ..declare import Trait, as_printed, param, random_seed
+from ..parts.inverse import DenseInverse, Identity, Inverse
 from ..parts.memory import PairMemory
-from ..problems.subdifferential import Subdifferential
-from .estimates import FullMatrix, LengthenedPairs, LimitedMemory, NoMemory
-from .iterate import NAN, Ending, Iterate
+from ..problems.problem import Problem
+from .descent.estimates import FullMatrix, LimitedMemory
+from .descent.loop import Descent, each
+from .descent.progress import Progress
+from .descent.rules import (
+    Armijo,
+    DirectionFinding,
+    DirectionRule,
+    Exact,
+    NonsmoothStop,
+    SearchRule,
+    SmoothStop,
+    Subgradients,
+    Wolfe,
+    one_subgradient,
+)
+from .iterate import Ending, Iterate
 from .solver import Solver
 
-if TYPE_CHECKING:
-    from ..problems.line import Line
-    from ..problems.point import Point
-    from ..problems.problem import Problem
-
-#: Iterations over which the fall of f is looked at.
-WINDOW = 5
-#: Factor of kmax in the last attempt to find a direction, with B = I.
-LAST_ATTEMPT = 10
-#: Share of the length of a subgradient that is rounding.
-NO_LENGTH = 1e-12
+#: Factor of the steps of the inexact search of footnote 1.
+DECAY = 0.9
 
 SEARCHES = (
     "search along the direction: to the minimum (exact), by the Wolfe conditions, by the same from a long "
@@ -60,60 +60,22 @@ def smooth_search_param() -> str:
     return param("wolfe", SEARCHES, choices=("wolfe", "ils", "exact", "armijo"), title="line search")
 
 
-class Visit(NamedTuple):
-    """What :meth:`LineMethod.descent` knows at an iterate, ``t`` steps after its first: the subgradients
-    ``here``, the direction ``p`` found here, B, and how it came here: the search's outcome, the step ``s``
-    and the ``curvature`` sᵀy of the pair that it gave; none of them at the first. ``gap`` bounds f - f*."""
-
-    here: Subdifferential
-    p: Direction
-    B: Inverse
-    t: int
-    found: Found[Point] | None
-    s: np.ndarray | None
-    curvature: float
-    gap: float
-    events: tuple[str, ...]
-
-    def known(self) -> dict[str, Any]:
-        """Return what an iterate tells of the step and of B, by the names of :meth:`Iterate.at`."""
-        known = {"found": self.found, "curvature": self.curvature, "events": self.events}
-        if isinstance(self.B, PairMemory):
-            known |= {"memory": self.B, "gamma": self.B.scaling("yy/sy") if len(self.B) else NAN}
-        return known
+def h_param() -> float:
+    """Declare ``h`` of Algorithm 1."""
+    return param(1e-8, "the least sᵀy/yᵀy that a pair is given", low=0.0, title="least curvature h")
 
 
-def each(
-    descent: Generator[Visit, None, Ending],
-    record: Callable[[Visit], Iterate],
-    enough: Callable[[Visit], bool] = lambda visit: False,
-) -> Generator[Iterate, None, Ending | None]:
-    """Yield the ``record`` of each visit; return how the descent ends, None if ``enough`` ends it before."""
-    while True:
-        try:
-            visit = next(descent)
-        except StopIteration as end:
-            return end.value
-        yield record(visit)
-        if enough(visit):
-            return None
+def scaled_param() -> bool:
+    """Declare ``scaled`` of a full matrix."""
+    return param(True, "scale B by sᵀy/yᵀy before its first update", title="scaled first B")
 
 
 @dataclass(frozen=True)
-class LineMethod(Solver):
-    """Base of the family: the loop of Algorithm 1. A subclass says what B is (``_inverse``), and how a
-    direction is found (``_direction``)."""
+class Searching:
+    """Hyper-parameters of a line search: base of the methods that go along straight lines."""
 
-    paper = "Yu et al. 2010, section 2"
-    needs = Trait.SLOPES | Trait.NO_KINKS
     line_search: str = param(
         "exact", SEARCHES, choices=("exact", "wolfe", "ils", "armijo"), title="line search"
-    )
-    subgradient: str = param(
-        "sup",
-        "subgradient at a kink: the steepest along the step, or a random extreme one",
-        choices=("sup", "random"),
-        title="choice of subgradient",
     )
     c1: float = param(
         1e-4,
@@ -144,9 +106,38 @@ class LineMethod(Solver):
         high=0.5,
         title="decrease asked for σ",
     )
+
+    def search(self, unbounded: str = "ray") -> SearchRule:
+        """Return the search; ``unbounded`` is that of :class:`.rules.Exact`."""
+        match self.line_search:
+            case "exact":
+                return Exact(unbounded)
+            case "wolfe":
+                return Wolfe(self.c1, self.c2)
+            case "ils":
+                return Wolfe(self.c1, self.c2, DECAY)
+            case _:
+                return Armijo(self.beta, self.sigma)
+
+
+@dataclass(frozen=True)
+class LineMethod(Searching, Solver):
+    """Base of the family. A subclass says what B is (``inverse``) and how a direction is found
+    (``direction``)."""
+
+    paper = "Yu et al. 2010, section 2"
+    needs = Trait.SLOPES | Trait.NO_KINKS
+    dense_vectors = 8
+    subgradient: str = param(
+        "sup",
+        "subgradient at a kink: the steepest along the step, or a random extreme one",
+        choices=("sup", "random"),
+        title="choice of subgradient",
+    )
     stagnation: float = param(
         1e-8,
-        "end where f has kinks and fell by less than this share in 5 iterations",
+        "end where f has kinks and fell by less than this share of itself, or of a hundredth of the first f, "
+        "in 5 iterations",
         low=0.0,
         high=1.0,
         title="end at stagnation",
@@ -157,198 +148,36 @@ class LineMethod(Solver):
         choices=("end", "last-kink"),
         title="where f falls for ever",
     )
-    seed: int = param(0, "seed of random subgradients", low=0, title="random seed")
-
-    @property
-    def dense_vectors(self) -> int:
-        return 8
+    seed: int = random_seed("seed of random subgradients")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        descent = self.descent(problem.at(w0), self._inverse(problem), Progress(problem.penalty.ridge))
-        return (yield from each(descent, lambda visit: self._record(visit, visit.t)))
+        descent = self.smooth_descent() if problem.smooth else self.nonsmooth_descent()
+        visits = descent.visits(problem.at(w0), self.inverse(problem), Progress(problem.penalty.ridge))
+        return (yield from each(visits, lambda visit: visit.record(visit.t)))
 
-    def descent(self, point: Point, B: Inverse, progress: Progress) -> Generator[Visit, None, Ending]:
-        """Go down from ``point`` by Algorithm 1, whose lines are numbered here, from the ``B`` given; yield
-        what is known at each iterate, the first one included."""
-        problem, rng = point.problem, np.random.default_rng(self.seed)
-        pulse = problem.pulse
-        here, t = self._start(point, rng), 0  # 1-3
-        found, s, curvature, events = None, None, NAN, []
-        while True:
-            pulse()  # and between all that takes long for millions of weights
-            p = self._direction(here, B, events, start=t == 0)  # 5
-            pulse()
-            gap = progress.gap(here.point.objective, p.least)
-            yield Visit(here, p, B, t, found, s, curvature, gap, tuple(events))
-            if ending := self._ending(here, p, progress):
-                return ending  # 6, 7
+    def smooth_descent(self) -> Descent:
+        """Compose the descent of a smooth f."""
+        return Descent(self.direction(), self._search(), SmoothStop(), restarts=True)
 
-            events = []
-            line, found = self._step(here, p, B, found, events, start=t == 0)  # 9, 11
-            if not 0.0 < found.t < math.inf:
-                return self._no_step(here, p, line, found)
-            s, g = problem.vector(lambda d, t=found.t: t * d, line.d), here.g  # 10
-            here = self._subgradient(found.point, line, g, rng)  # 12
-            y = problem.vector(np.subtract, here.g, g)  # 13
-            pulse()
-            pushed = B.push(self._lengthened(s, y), y)  # 14, 15
-            events += ["curvature-skipped"] if pushed is None else []
-            events += [] if here.single else ["kink"]
-            curvature, t = NAN if pushed is None else pushed, t + 1  # 16
+    def nonsmooth_descent(self) -> Descent:
+        """Compose the descent of an f with kinks."""
+        stop = NonsmoothStop(self.stagnation)
+        return Descent(self.direction(), self._search(), stop, self.subgradients())
 
-    def _inverse(self, problem: Problem) -> Inverse:
-        """Return B₀ = I, which is then updated."""
-        raise TypeError(f"{type(self).__name__} does not define _inverse")
+    def subgradients(self) -> Subgradients:
+        """Return how a subgradient is chosen at a kink."""
+        return Subgradients(random=self.subgradient == "random", seed=self.seed)
 
-    def _start(self, point: Point, rng: np.random.Generator) -> Subdifferential:
-        """Choose a subgradient where the run starts: any one, or a random one."""
-        if self.subgradient == "random" and not point.problem.smooth:
-            return Subdifferential(point, point.problem.loss.random_subgradient(point.scores, rng))
-        return Subdifferential(point)
+    def _search(self) -> SearchRule:
+        return self.search("last-kink" if self.unbounded == "last-kink" else "ray")
 
-    def _subgradient(
-        self, point: Point, line: Line, before: np.ndarray, rng: np.random.Generator
-    ) -> Subdifferential:
-        """Choose a subgradient where a step has led, so that sᵀy > 0 if one has it: the steepest along the
-        step has the largest sᵀy."""
-        problem = point.problem
-        if self.subgradient == "random" and not problem.smooth:
-            here = Subdifferential(point, problem.loss.random_subgradient(point.scores, rng))
-            if float(line.d @ (here.g - before)) > 0.0:
-                return here
-        return Subdifferential(point)
+    def direction(self) -> DirectionRule:
+        """Return how a direction is found."""
+        raise TypeError(f"{type(self).__name__} does not define direction()")
 
-    def _direction(self, here: Subdifferential, B: Inverse, events: list[str], *, start: bool) -> Direction:
-        """Return the direction at a point; ``start`` tells the first from the others."""
-        raise TypeError(f"{type(self).__name__} does not define _direction")
-
-    def _starts_by_unit_step(self, point: Point) -> bool:
-        """Tell whether the first step has length 1 without a search."""
-        return False
-
-    def _step(
-        self,
-        here: Subdifferential,
-        p: Direction,
-        B: Inverse,
-        last: Found[Point] | None,
-        events: list[str],
-        *,
-        start: bool,
-    ) -> tuple[Line, Found[Point]]:
-        """Search along p, and move; return the line as well."""
-        point, problem = here.point, here.problem
-        line = problem.line(point, p.p)
-        if start and self._starts_by_unit_step(point):
-            return line, unsearched(line.move(1.0), 1.0)
-        found = self._search(line, p, B, last)
-        if found.t == 0.0 and problem.smooth and len(B):
-            B.clear()
-            events.append("memory-cleared")
-            p, failed = quasi_newton(here.g, B), found
-            line = problem.line(point, p.p)
-            found = self._search(line, p, B, last)
-            found = found._replace(trials=failed.trials + found.trials)
-        return line, found
-
-    def _search(self, line: Line, p: Direction, B: Inverse, last: Found[Point] | None) -> Found[Point]:
-        """Search along a line. With B = I the length of p means nothing: the first trial is then the last
-        accepted step, or of length 1 at most."""
-        first = 1.0
-        if not len(B):
-            first = last.t if last is not None else min(1.0, 1.0 / float(np.linalg.norm(p.p)))
-        if self.line_search == "exact":
-            found = line.exact(unbounded="last-kink" if self.unbounded == "last-kink" else "ray")
-        elif self.line_search == "wolfe":
-            found = line.wolfe(self.c1, self.c2, first=first)
-        elif self.line_search == "ils":
-            found = line.wolfe(self.c1, self.c2, first=first, decay=0.9)
-        else:
-            found = line.armijo(line.slope(), beta=self.beta, sigma=self.sigma)
-        found.search.model = -float(p.combination @ p.p)
-        return found
-
-    def _lengthened(self, s: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return s as it enters a pair."""
-        return s
-
-    def _record(self, visit: Visit, iteration: int, **known: Any) -> Iterate:
-        """Make the record of an iterate; what it carries of the direction is of the one found there."""
-        live = {"gradient": visit.here.g, "direction": visit.p, "inverse": visit.B}
-        point = visit.here.point
-        known = {"violation": point.violation(), "dual_gap": visit.gap, **visit.known(), **known}
-        return Iterate.at(point, iteration, live=live | known.pop("live", {}), **known)
-
-    def _ending(self, here: Subdifferential, p: Direction, progress: Progress) -> Ending | None:
-        """Say why the run ends at this iterate; None if it does not."""
-        problem, point = here.problem, here.point
-        if problem.smooth:
-            violation = point.violation()
-            if violation <= problem.noise:
-                return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
-            return None
-        if p.sup >= 0.0:
-            norm = math.sqrt(p.least)
-            if norm <= NO_LENGTH * float(np.linalg.norm(here.g)):
-                return Ending("converged", "0 is a subgradient up to rounding")
-            none = f"f falls along no direction found, and the shortest subgradient met has length {norm:.3g}"
-            return Ending("stalled", none + progress.sentence)
-        if self.stagnation and progress.fell() <= self.stagnation * abs(point.objective):
-            little = f"f fell by less than {self.stagnation:g} of itself in {WINDOW} iterations"
-            return Ending("stalled", little + progress.sentence)
-        return None
-
-    def _no_step(self, here: Subdifferential, p: Direction, line: Line, found: Found[Point]) -> Ending:
-        """Say why no step was taken."""
-        if math.isinf(found.t):
-            return Ending("unbounded", f"f falls for ever along {_words(line.d)} from {_words(here.point.w)}")
-        if here.problem.smooth:
-            return Ending("stalled", "no step along the negative gradient decreases f beyond rounding")
-        slope = found.search.slope
-        if slope >= 0.0:
-            upwards = f"-B g leads nowhere down from this kink: the slope of f along it is {slope:.3g}"
-            return Ending("stalled", f"{upwards}; subbfgs and sublbfgs would find a direction")
-        return Ending("stalled", f"no step along p, where f has slope {slope:.3g}, passes the line search")
-
-
-class Progress:
-    """What is proved of the minimum of a ``ridge``-strongly convex f, and how f fell of late.
-
-    For any subgradient g at w the minimum is at least f(w) - ‖g‖²/(2 ridge); the largest such bound is kept.
-    """
-
-    def __init__(self, ridge: float) -> None:
-        self.ridge, self._bound, self._gap = ridge, -math.inf, NAN
-        self._recent: deque[float] = deque(maxlen=WINDOW + 1)
-
-    def gap(self, f: float, squares: float) -> float:
-        """Take up an iterate: f there, and ‖g‖² of the shortest subgradient known. Return a bound of
-        f - min f; nan without a ridge."""
-        if self._recent and f > self._recent[-1]:  # by a step without a search, from which it has to recover
-            self._recent.clear()
-        self._recent.append(f)
-        if self.ridge > 0.0:
-            self._bound = max(self._bound, f - squares / (2.0 * self.ridge))
-            self._gap = max(f - self._bound, 0.0)
-        return self._gap
-
-    def fell(self) -> float:
-        """Return by how much f fell over the last iterations; inf while there are too few of them."""
-        return self._recent[0] - self._recent[-1] if len(self._recent) > WINDOW else math.inf
-
-    @property
-    def sentence(self) -> str:
-        """Return what is proved, to be added to a message."""
-        if math.isnan(self._gap):
-            return ""
-        return f"; f is proved to be above the minimum by {self._gap:.3g} at most"
-
-
-def _words(v: np.ndarray) -> str:
-    """Write a vector: its entries if they are few, else its length."""
-    if v.size <= 3:
-        return "(" + ", ".join(f"{x:.6g}" for x in v) + ")"
-    return f"a vector of {v.size} entries and length {np.linalg.norm(v):.3g}"
+    def inverse(self, problem: Problem) -> Inverse:
+        """Return B₀ = I, to be updated; here it never is."""
+        return Identity()
 
 
 @dataclass(frozen=True)
@@ -366,21 +195,22 @@ class OneSubgradientMethod(LineMethod):
         title="first step at w = 0",
     )
 
-    def _direction(self, here: Subdifferential, B: Inverse, events: list[str], *, start: bool) -> Direction:
-        return quasi_newton(here.g, B)
+    def direction(self) -> DirectionRule:
+        return one_subgradient
 
-    def _starts_by_unit_step(self, point: Point) -> bool:
-        return self.first_step == "unit" and not point.problem.smooth and not point.w.any()
+    def nonsmooth_descent(self) -> Descent:
+        return replace(super().nonsmooth_descent(), unit_first_step=self.first_step == "unit")
 
 
 @dataclass(frozen=True)
-class GradientDescent(NoMemory, OneSubgradientMethod):
+class GradientDescent(OneSubgradientMethod):
     """p = -g, g a random subgradient where f has a kink."""
 
     id = "gd"
     name = "GD"
     summary = "gradient descent, at kinks by a random subgradient"
     paper = "Yu et al. 2010, section 2.2"
+    carries = ("line",)
 
     subgradient: str = param(
         "random",
@@ -405,6 +235,7 @@ class LBFGS(LimitedMemory, OneSubgradientMethod):
     summary = "quasi-Newton steps by limited-memory BFGS"
     paper = "Yu et al. 2010, sections 1 and 2.1; Liu and Nocedal 1989"
     presets = as_printed(line_search="ils", c1=1e-3, c2=0.8, first_step="unit")
+    carries = ("line", "memory")
 
     line_search: str = smooth_search_param()
 
@@ -418,17 +249,22 @@ class BFGS(FullMatrix, OneSubgradientMethod):
     summary = "quasi-Newton steps with a full matrix"
     paper = "Yu et al. 2010, sections 1 and 2.1"
     presets = as_printed(line_search="ils", c1=1e-3, c2=0.8, scaled=False)
+    carries = ("line",)
     lighter = "lbfgs"
 
     line_search: str = smooth_search_param()
-    scaled: bool = param(True, "scale B by sᵀy/yᵀy before its first update", title="scaled first B")
+    scaled: bool = scaled_param()
+
+    def inverse(self, problem: Problem) -> Inverse:
+        return DenseInverse(problem.size, scaled=self.scaled, pulse=problem.pulse)
 
 
 @dataclass(frozen=True)
-class DescentMethod(LineMethod):
+class DirectionFindingMethod(LineMethod):
     """Base of the methods that find a direction by Algorithm 2, which descends at kinks too."""
 
     presets = as_printed(subgradient="random")
+    dense_vectors = 12
 
     epsilon: float = epsilon_param()
     epsilon_start: float = param(
@@ -439,60 +275,52 @@ class DescentMethod(LineMethod):
     )
     kmax: int = kmax_param()
 
-    @property
-    def dense_vectors(self) -> int:
-        return 12
+    def direction(self) -> DirectionRule:
+        return DirectionFinding(self.epsilon, self.epsilon_start, self.kmax)
 
-    def _start(self, point: Point, rng: np.random.Generator) -> Subdifferential:
-        """Choose a random subgradient at w = 0, where all labels of a sample may tie: the first label of each
-        would push all samples the same way."""
-        if not (point.w.any() or point.problem.smooth):
-            return Subdifferential(point, point.problem.loss.random_subgradient(point.scores, rng))
-        return super()._start(point, rng)
-
-    def _direction(self, here: Subdifferential, B: Inverse, events: list[str], *, start: bool) -> Direction:
-        """Run Algorithm 2; where it fails, once more with B = I and more patience."""
-        epsilon = self.epsilon_start if start and not here.point.w.any() else self.epsilon
-        p = descent_direction(here.g, B, here.sup, epsilon=epsilon, kmax=self.kmax)
-        if p.sup < 0.0:
-            return p
-        if len(B):
-            B.clear()
-            events.append("memory-cleared")
-        again = descent_direction(here.g, B, here.sup, epsilon=epsilon, kmax=LAST_ATTEMPT * self.kmax)
-        again.steps, again.least = p.steps + again.steps, min(p.least, again.least)
-        return again
-
-    def _record(self, visit: Visit, iteration: int, **known: Any) -> Iterate:
-        return super()._record(visit, iteration, inner_iterations=visit.p.steps, **known)
+    def subgradients(self) -> Subgradients:
+        return replace(super().subgradients(), random_at_zero=True)
 
 
 @dataclass(frozen=True)
-class SubGD(NoMemory, DescentMethod):
+class SubGD(DirectionFindingMethod):
     """Steepest descent at kinks too: Algorithm 2 with B = I."""
 
     id = "subgd"
     name = "subGD"
     summary = "steepest descent, at kinks by direction finding"
     paper = "Yu et al. 2010, section 2.2"
+    carries = ("line",)
 
 
 @dataclass(frozen=True)
-class SubBFGS(LengthenedPairs, FullMatrix, DescentMethod):
+class SubBFGS(FullMatrix, DirectionFindingMethod):
     """Algorithm 1: BFGS whose directions descend at kinks too."""
 
     id = "subbfgs"
     name = "subBFGS"
     summary = "BFGS with a full matrix for losses with kinks"
     paper = "Yu et al. 2010, Algorithm 1"
+    carries = ("line",)
     lighter = "sublbfgs"
+
+    h: float = h_param()
+
+    def inverse(self, problem: Problem) -> Inverse:
+        return DenseInverse(problem.size, least=self.h, pulse=problem.pulse)
 
 
 @dataclass(frozen=True)
-class SubLBFGS(LengthenedPairs, LimitedMemory, DescentMethod):
+class SubLBFGS(LimitedMemory, DirectionFindingMethod):
     """Algorithm 1 with B from the newest pairs, B₀ scaled by sᵀy/yᵀy of the newest."""
 
     id = "sublbfgs"
     name = "subL-BFGS"
     summary = "limited-memory BFGS for losses with kinks"
     paper = "Yu et al. 2010, section 3.5"
+    carries = ("line", "memory")
+
+    h: float = h_param()
+
+    def inverse(self, problem: Problem) -> Inverse:
+        return PairMemory(self.memory, problem.pulse, least=self.h)

@@ -9,28 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..compute.jit import kernel
 from ..declare import Trait, param
+from ..problems.design import Design
 from ..problems.point import REFRESH, Point
-from ..problems.products import scores_by_output
+from ..problems.problem import Problem
+from ..problems.products.by_columns import scores_by_output
+from ..problems.scores import Scores
+from .descent.progress import Progress
 from .iterate import Ending, Iterate
-from .quasi_newton import Progress
 from .solver import Solver
-
-if TYPE_CHECKING:
-    from ..problems.design import Design
-    from ..problems.problem import Problem
-    from ..problems.scores import Scores
 
 #: Entries of X that one kernel call handles, some 50 ms.
 CHUNK = 1_000_000
-#: The longest step of a weight: without a penalty, the bound of one that no positive sample has falls for
-#: ever.
-LONGEST = 10.0
+#: The most that a step of a weight may add to the log-odds of its rows in the mean: without a penalty, the
+#: bound of a weight that no positive sample has falls for ever.
+FARTHEST = 10.0
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,7 @@ class FIS(Solver):
     summary = "iterative scaling: all weights at once, each by a bound of its own"
     paper = "after Jin et al. 2003 and Berger et al. 1996; Mathur and Chakrabarti 2006, section II-A"
     needs = Trait.SMOOTH | Trait.LOG_LINEAR | Trait.NO_KINKS
+    carries = ()
 
     variant: str = param(
         "fis",
@@ -75,17 +73,23 @@ class FIS(Solver):
         iteration, moved = 0, True
         while True:
             g, violation = point.gradient(), point.violation()
-            gap = progress.gap(point.objective, float(g @ g))
+            gap = progress.update(point, float(g @ g))
             live = {"gradient": g}
             yield Iterate.at(point, iteration, violation=violation, dual_gap=gap, ls_kind="none", live=live)
             if violation <= problem.noise:
                 return Ending("converged", f"the violation, {violation:.3g}, is no more than rounding")
             if not moved:
                 return Ending("stalled", "no weight moves by more than rounding")
+            before = point.w.copy()
             moved = rounds.run(point.w, point.scores)
             iteration += 1
-            fresh = iteration % REFRESH == 0
-            point = problem.at(point.w) if fresh else Point(problem, point.w, point.scores)
+            drift = point.drift.after(problem, point.w, point.w - before)
+            fresh = point.age + 1 >= REFRESH or drift is None
+            point = (
+                problem.at(point.w)
+                if fresh
+                else Point(problem, point.w, point.scores, age=point.age + 1, drift=drift)
+            )
 
 
 class _Rounds:
@@ -153,9 +157,11 @@ def scaling_steps(columns, rows, w, ridge, iis, newton, lo, hi, delta, longest):
                 a[n], o[n], t[n] = sums[i], odds[i], truth[i]
                 n += 1
         column = x[:n], a[:n], o[:n], t[:n]
-        curvature = ridge
+        size = reach = 0.0
         for p in range(n):
-            curvature += 0.25 * abs(x[p]) * a[p]
+            size += abs(x[p])
+            reach += abs(x[p]) * a[p]
+        curvature, longest_step = ridge + 0.25 * reach, FARTHEST * size / reach if reach > 0.0 else 0.0
         slope, second = bound_slope(column, w[j], ridge, 0.0, iis)
         touched += n
         safe = -slope / curvature if curvature > 0.0 else 0.0
@@ -163,7 +169,7 @@ def scaling_steps(columns, rows, w, ridge, iis, newton, lo, hi, delta, longest):
         for _ in range(newton):
             if not second > 0.0:
                 break
-            step = min(max(step - slope / second, -LONGEST), LONGEST)
+            step = min(max(step - slope / second, -longest_step), longest_step)
             slope, second = bound_slope(column, w[j], ridge, step, iis)
             touched += n
         # the bound is convex: it is lower wherever its slope still leads away from 0

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..compute.jit import kernel
-from ..declare import Trait, as_printed, param
-from ..problems.by_rows import Rows
-from ..problems.losses.samples import residual_of
-from ..problems.optimality import Knows
+from ..compute.jit import inlined, kernel
+from ..declare import Trait, as_printed, param, random_seed
+from ..problems.certificates.optimality import Knows
+from ..problems.losses.instances import residual_of
+from ..problems.problem import Problem
+from ..problems.products.by_rows import Rows
 from .iterate import Ending, Iterate
 from .solver import Solver
-
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
 
 #: Entries times outputs that one kernel call handles: 5 to 60 ms, by how much the loss computes.
 CHUNK = 1_000_000
@@ -45,6 +43,8 @@ class SGDL1(Solver):
     needs = Trait.SAMPLES | Trait.SEPARABLE | Trait.NO_RIDGE
     knows = Knows(violation=False, dual_gap=False)
     presets = as_printed(schedule="exponential", stale=True)
+    dense_vectors = 4
+    carries = ()
 
     eta0: float = param(0.0, "first step η0; 0 tunes it on a subsample", low=0.0, title="first step η₀")
     schedule: str = param(
@@ -53,11 +53,7 @@ class SGDL1(Solver):
     stale: bool = param(
         False, "use weights that have not paid their penalty yet, as the paper does", title="stale weights"
     )
-    seed: int = param(0, "seed of the permutations", low=0, title="random seed")
-
-    @property
-    def dense_vectors(self) -> int:
-        return 4
+    seed: int = random_seed("seed of the permutations")
 
     def prepare(self, problem: Problem) -> SGDL1:
         if self.eta0 > 0.0:
@@ -99,8 +95,8 @@ class _State:
         self.q = np.zeros(problem.size)
         self.rows: Rows = design.by_rows()
         self.instances = loss.instances()
-        self.place = np.full(design.n_features, -1, dtype=np.int64)
-        self.seen = np.zeros(design.n_features, dtype=np.bool_)
+        places = np.full(design.n_features, -1, dtype=np.int64)
+        self.marks = Marks(places, np.zeros(design.n_features, dtype=np.bool_))
 
     def steps(self, solver: SGDL1, order: np.ndarray, eta0: float | None = None) -> None:
         """Take one step for each instance of ``order``, and set ``loss`` to the sum of their losses on the
@@ -108,16 +104,16 @@ class _State:
         design = self.problem.design
         weights, paid = Weights(*design.split(self.w)), Weights(*design.split(self.q))
         decay = 0.85 if solver.schedule == "exponential" else 0.0
-        schedule = Schedule(self.N, solver.eta0 if eta0 is None else eta0, decay, self.lam)
+        eta0 = solver.eta0 if eta0 is None else eta0
+        schedule = Schedule(self.N, eta0, decay, self.lam, solver.stale)
         per_instance = max(1, design.nnz * design.n_outputs // max(self.problem.loss.n_instances, 1))
         size = max(1, CHUNK // per_instance)
         self.loss = 0.0
         for lo in range(0, order.size, size):
             part = order[lo : lo + size]
             self.u, loss, touched = sgd_steps(
-                self.rows, self.instances, weights, paid, part, self.k, schedule, self.u, solver.stale,
-                self.place, self.seen,
-            )  # fmt: skip
+                self.rows, self.instances, weights, paid, part, self.k, self.u, schedule, self.marks
+            )
             self.k += part.size
             self.loss += loss
             design.touched += touched
@@ -126,7 +122,7 @@ class _State:
     def settle(self, w: np.ndarray, q: np.ndarray) -> None:
         """Let all weights of ``w`` pay the penalty they owe; ``q`` is what they have paid."""
         split = self.problem.design.split
-        settle(Weights(*split(w)), Weights(*split(q)), self.u, self.seen)
+        settle(Weights(*split(w)), Weights(*split(q)), self.u, self.marks.seen)
 
 
 def tune(solver: SGDL1, problem: Problem) -> float:
@@ -149,10 +145,11 @@ def tune(solver: SGDL1, problem: Problem) -> float:
             seen[eta0] = value if np.isfinite(value) else np.inf
         return seen[eta0]
 
-    norms = rows.squared_norms()
     offsets = problem.loss.instances().offsets
-    start = 1.0 / max(np.add.reduceat(norms, offsets[:-1])[chosen].max(), np.finfo(float).tiny)
-    eta0 = 2.0 ** np.floor(np.log2(start))
+    norms = np.add.reduceat(rows.squared_norms(), offsets[:-1])
+    if problem.design.n_tail:
+        norms += np.diff(offsets) - 1  # the transitions of a chain count as features that are one
+    eta0 = 2.0 ** -np.ceil(np.log2(norms[chosen].max() or 1.0))
     factor = 2.0 if objective(2.0 * eta0) <= objective(eta0) else 0.5
     for _ in range(30):
         if objective(factor * eta0) >= objective(eta0):
@@ -169,12 +166,22 @@ class Weights(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Instances a pass; step η0 / (1 + passes) or, with a ``decay``, η0 decay^passes; λ of a pass."""
+    """Instances a pass; step η0 / (1 + passes) or, with a ``decay``, η0 decay^passes; λ of a pass; whether
+    weights are used before they have paid."""
 
     N: int
     eta0: float
     decay: float
     lam: float
+    stale: bool
+
+
+class Marks(NamedTuple):
+    """Of each feature its place among those of the instance at hand, -1 for others, and whether any instance
+    so far had it."""
+
+    place: np.ndarray
+    seen: np.ndarray
 
 
 @kernel
@@ -190,41 +197,35 @@ def _pay(w, q, u):
 
 
 @kernel
-def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, place, seen):
+def sgd_steps(rows, instances, weights, paid, order, k, u, schedule, marks):
     """Take steps k, k + 1, ... for the instances of ``order``; return u, the sum of their losses, and the
-    entries of X touched. ``place`` (all -1) is work space, ``seen`` marks features met so far."""
+    entries of X touched."""
     starts, features, values = rows
-    code, offsets, y, tree, margins = instances
+    term, offsets, y = instances
     W, tail = weights
     Q, q_tail = paid
-    N, eta0, decay, lam = schedule
+    N, eta0, decay, lam, stale = schedule
     m, width = W.shape[1], y.size // offsets[-1]
     total, touched = 0.0, 0
     G_tail = np.zeros(tail.size)
     for i in order:
         lo, hi = offsets[i], offsets[i + 1]
-        Z, G = np.zeros((hi - lo, m)), np.empty((hi - lo, m))
         mine = np.empty(starts[hi] - starts[lo], np.int64)
-        n = 0
-        for t in range(lo, hi):
-            for p in range(starts[t], starts[t + 1]):
-                j = features[p]
-                if place[j] < 0:
-                    place[j], mine[n] = n, j
-                    n += 1
-                    seen[j] = True
-                    if not stale:
-                        for c in range(m):
-                            W[j, c], Q[j, c] = _pay(W[j, c], Q[j, c], u)
+        n = meet(starts, features, lo, hi, marks, mine)
         if not stale:
+            for q in range(n):
+                j = mine[q]
+                for c in range(m):
+                    W[j, c], Q[j, c] = _pay(W[j, c], Q[j, c], u)
             for c in range(tail.size):
                 tail[c], q_tail[c] = _pay(tail[c], q_tail[c], u)
+        Z, G = np.zeros((hi - lo, m)), np.empty((hi - lo, m))
         for t in range(lo, hi):
             for p in range(starts[t], starts[t + 1]):
                 x = values[p] if values.size else 1.0
                 for c in range(m):
                     Z[t - lo, c] += x * W[features[p], c]
-        total += residual_of(code, Z, tail, y[lo * width : hi * width], tree, margins, G, G_tail)
+        total += residual_of(term, Z, tail, y[lo * width : hi * width], G, G_tail)
         passes = k / N
         eta = eta0 * decay**passes if decay > 0.0 else eta0 / (1.0 + passes)
         u += eta * lam / N
@@ -234,10 +235,10 @@ def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, plac
             for p in range(starts[t], starts[t + 1]):
                 x = values[p] if values.size else 1.0
                 for c in range(m):
-                    g[place[features[p]], c] += x * G[t - lo, c]
+                    g[marks.place[features[p]], c] += x * G[t - lo, c]
         for q in range(n):
             j = mine[q]
-            place[j] = -1
+            marks.place[j] = -1
             for c in range(m):
                 W[j, c], Q[j, c] = _pay(W[j, c] - eta * g[q, c], Q[j, c], u)
         for c in range(tail.size):
@@ -245,6 +246,21 @@ def sgd_steps(rows, instances, weights, paid, order, k, schedule, u, stale, plac
         touched += 2 * (starts[hi] - starts[lo])
         k += 1
     return u, total, touched
+
+
+@inlined
+def meet(starts, features, lo, hi, marks, mine):
+    """Write the features that rows lo to hi of X have to ``mine``, each once, and mark them; return their
+    number."""
+    n = 0
+    for t in range(lo, hi):
+        for p in range(starts[t], starts[t + 1]):
+            j = features[p]
+            if marks.place[j] < 0:
+                marks.place[j], mine[n] = n, j
+                n += 1
+                marks.seen[j] = True
+    return n
 
 
 @kernel

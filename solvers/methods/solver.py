@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import psutil
 
 from ..compute.blas import advanced_on_one_thread
 from ..declare import Declared, Trait, parameters
-from ..problems.optimality import Knows
+from ..problems.certificates.optimality import Knows
+from ..problems.problem import Problem
 from .iterate import Ending, Iterate
-
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
 
 
 class Solver(Declared):
-    """Base of solvers: a frozen dataclass of hyper-parameters and one generator.
+    """Base of solvers: a frozen dataclass of hyper-parameters, with one generator :meth:`iterate`.
 
-    A subclass gives ``id``, ``name``, ``summary``, ``paper``, what it ``needs`` of a problem, and
-    ``iterate(problem, w0)``, which yields an :class:`Iterate` for the starting point and after every outer
-    iteration and returns an :class:`Ending` (why it ended), if it ends by itself.
+    Attributes
+    ----------
+    id, name, summary, paper : str
+        How the solver is called, and where it comes from.
+    needs : Trait
+        What a loss and a penalty must offer.
+    knows : Knows
+        Which measures of optimality its iterates carry, all or some; the run that advances the solver
+        measures now and then what they do not.
+    carries : tuple of str, or None
+        The live references (:data:`.iterate.LIVE`) of its iterates that a view may need: of "active",
+        "variables", "line", "memory", "cuts" and "clustering"; None where that is not told.
+    presets : mapping
+        Named sets of hyper-parameters: see :func:`.declare.as_printed`.
+    dense_vectors : int
+        How many vectors over all weights the solver holds at a time.
     """
 
     id: ClassVar[str]
@@ -31,11 +42,10 @@ class Solver(Declared):
     summary: ClassVar[str]
     paper: ClassVar[str] = ""
     needs: ClassVar[Trait] = Trait(0)
-    #: which measure of optimality iterates carry, all or some; what they do not is measured now and then by
-    #: the run that advances the solver
     knows: ClassVar[Knows] = Knows(violation=True, dual_gap=False)
-    #: named sets of hyper-parameters; see :func:`as_printed`
+    carries: ClassVar[tuple[str, ...] | None] = None
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    dense_vectors: ClassVar[int] = 6
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -43,27 +53,46 @@ class Solver(Declared):
             cls.iterate = advanced_on_one_thread(cls.iterate)
 
     @property
-    def dense_vectors(self) -> int:
-        """Return the number of vectors over all weights that the solver holds at a time."""
-        return 6
+    def random(self) -> bool:
+        """Tell whether it makes random choices, which its seed decides."""
+        ways = [getattr(self, name) for name in ("order", "subgradient") if hasattr(self, name)]
+        return hasattr(self, "seed") and (not ways or "random" in ways)
 
     def iterate(
         self, problem: Problem, w0: np.ndarray | None = None
     ) -> Generator[Iterate, None, Ending | None]:
+        """Solve a problem: yield an iterate for the starting point and after every outer iteration.
+
+        Parameters
+        ----------
+        problem : Problem
+            What to solve; ``problem.pulse()`` is called inside long loops.
+        w0 : array of shape (d,), optional
+            Where to start; by default ``problem.at()``.
+
+        Yields
+        ------
+        Iterate
+
+        Returns
+        -------
+        Ending or None
+            Why the solver ends by itself.
+        """
         raise TypeError(f"{type(self).__name__} does not define iterate(problem, w0)")
 
     def prepare(self, problem: Problem) -> Solver:
-        """Return this solver with hyper-parameters tuned on the problem; the time for it counts as set-up."""
+        """Return this solver with hyper-parameters tuned on the problem, in time that counts as set-up."""
         return self
 
     def rehearsal(self) -> Solver:
-        """Return this solver, or one like it that needs all kernels in its first few iterates: it is run on a
-        tiny problem beforehand, so that they are there."""
+        """Return a solver that uses all kernels of this one within its first four iterates: it is run on a
+        tiny problem to compile them."""
         return self
 
     def refuses(self, problem: Problem) -> str | None:
-        """Say in a sentence why this problem does not fit into memory with this solver; None if it does."""
-        needed, free = self.dense_vectors * 8 * problem.size, available_memory()
+        """Return in a sentence why a problem does not fit into memory with this solver; None if it does."""
+        needed, free = self.dense_vectors * 8 * problem.size, psutil.virtual_memory().available
         if needed <= free:
             return None
         size = f"{self.dense_vectors} vectors of {problem.size} weights"
@@ -72,21 +101,14 @@ class Solver(Declared):
             "take a smaller problem or a solver that needs fewer vectors"
         )
 
+    def hint(self, problem: Problem) -> str | None:
+        """Return what makes a run on the problem long, and what would help, to be said where a limit ends it;
+        None if that is not known."""
+        return None
+
     def towards(self, tol: float | None) -> Solver:
-        """Return this solver with its default ``tol`` replaced by the run's, if it has a ``tol`` at all."""
+        """Return this solver with its ``tol``, if it has one, set to the run's where it is the default."""
         declared = {p.name: p for p in parameters(type(self))}
         if tol and "tol" in declared and self.tol == declared["tol"].default:
             return replace(self, tol=tol)
         return self
-
-
-def available_memory() -> float:
-    """Return the bytes of memory that are free on this machine, infinite where the system does not tell."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return 1024.0 * int(line.split()[1])
-    except OSError:
-        pass
-    return math.inf

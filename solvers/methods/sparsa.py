@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..declare import Trait, param
 from ..parts.linesearch import Found, Search, Trial, backtrack, decreases
+from ..problems.point import Point
+from ..problems.problem import Problem
 from .iterate import Ending, Iterate
 from .prox_gradient import first_step
 from .solver import Solver
-
-if TYPE_CHECKING:
-    from ..problems.point import Point
-    from ..problems.problem import Problem
 
 #: Limits of α.
 SMALLEST, LARGEST = 1e-30, 1e30
@@ -37,6 +34,7 @@ class SpaRSA(Solver):
     summary = "proximal gradient steps of the length that the last step suggests"
     paper = "Wright et al. 2009; Blondel et al. 2013, section 5.2"
     needs = Trait.SMOOTH | Trait.PROX
+    carries = ("line",)
 
     M: int = param(
         5,

@@ -1,4 +1,4 @@
-"""Groups of weights that move alike, and the change of variables β = Cγ in which a group is one weight.
+"""Clusters of weights, and the change of variables β = Cγ in which each cluster is one weight.
 
 A. Mathur, S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy,
 ICDM 2006, section III-B. ``cmap`` is theirs: the index of each β_j in γ.
@@ -15,6 +15,7 @@ from typing import Self
 import numpy as np
 
 from ..compute.jit import kernel
+from ..compute.team import no_pulse
 
 #: Iterations of Lloyd's algorithm, at most.
 LLOYD = 20
@@ -25,10 +26,6 @@ CHUNK = 4_000_000
 
 #: What k-means divides columns by.
 SCALES = ("deviation", "none")
-
-
-def _no_pulse() -> None:
-    pass
 
 
 def chunked(values: np.ndarray, size: int, *, split_signs: bool = False) -> np.ndarray:
@@ -53,7 +50,7 @@ def kmeans(
     *,
     scale: str = "deviation",
     iterations: int = LLOYD,
-    pulse: Callable[[], None] = _no_pulse,
+    pulse: Callable[[], None] = no_pulse,
 ) -> np.ndarray:
     """Return the cluster of each point (a row), int32: Lloyd's algorithm from ``k`` points at quantiles of
     the first column. At most ``k`` clusters are left, numbered by their mean in the first column.
@@ -119,7 +116,7 @@ def within_error(values: np.ndarray, error: float, cluster: Callable[[int], np.n
 
 
 def crossed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Tell of each value whether it changed its cluster: whether most of those who share its cluster
+    """Return for each value whether it changed its cluster: whether most of those who share its cluster
     ``after`` were in another one ``before``. Numbers of clusters need not agree, and -1 stands for none."""
     moved = np.zeros(after.size, dtype=bool)
     both = np.flatnonzero((before >= 0) & (after >= 0))
@@ -145,7 +142,7 @@ class Clusters:
 
     labels: np.ndarray
     count: int
-    pulse: Callable[[], None] = _no_pulse
+    pulse: Callable[[], None] = no_pulse
 
     @classmethod
     def of_columns(
@@ -156,7 +153,7 @@ class Clusters:
         n_outputs: int = 1,
         *,
         still: np.ndarray | None = None,
-        pulse: Callable[[], None] = _no_pulse,
+        pulse: Callable[[], None] = no_pulse,
     ) -> Self:
         """Cluster the columns of W (n_features x n_outputs, row by row at the beginning of ``size`` weights)
         each by itself; weights after W stay by themselves.

@@ -1,36 +1,58 @@
-"""Cutting planes below a convex loss, and the minimum of the model that they make: bundle methods."""
+"""Cutting planes of a convex loss, and the minimum of their model: the inner problem of bundle methods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-import daqp
 import numpy as np
-import piqp
+from scipy.linalg.lapack import dposv
 
-#: Cuts up to which the active-set solver is the faster one.
-ACTIVE_SET = 200
-#: By how much an answer may miss a constraint: with the 1e-6 usual for daqp bounds stay far below f* where it
-#: is small.
-FEASIBLE = 1e-12
-#: Relative distance below which two cuts count as one.
-SAME = 1e-14
+EPS = float(np.finfo(float).eps)
+#: Relative distance below which two cuts count as one, and below which that is looked at entry by entry: Q
+#: tells distances apart down to some roundings of the squares.
+SAME, NEAR = 1e-14, 1e-12
+#: Share of |D| of a distance between the model and its bound that is no more than rounding.
+ROUNDING = 1e-14
+#: Steps of refinement of one minimum at most, and the factor on the proximal term after one that fails.
+REFINEMENTS, HEAVIER = 10, 10.0
 
 
 class Minimum(NamedTuple):
-    """Minimum of a model: the weights, and the value there, a lower bound of f*."""
+    """Minimum of a model: the weights, the value there that is proved, a lower bound of f*, and by how much
+    the model is above it at these weights."""
 
     w: np.ndarray
     bound: float
+    gap: float
+
+
+class Place(NamedTuple):
+    """A point of the dual: α, w = -Aα/λ, the value of each cut there, and D(α)."""
+
+    alpha: np.ndarray
+    w: np.ndarray
+    values: np.ndarray
+    bound: float
+
+    @property
+    def gap(self) -> float:
+        """Return the difference of the model at w and D(α)."""
+        return float(self.values.max() - self.values @ self.alpha)
 
 
 class Cuts:
     """Cuts a_iᵀw + b_i <= L(w), and the model ½λ‖w‖² + max_i(a_iᵀw + b_i) <= f(w) (Teo et al. 2010).
 
-    Its minimum is found by the dual, max D(α) = bᵀα - αᵀQα/(2λ) over the simplex, Q = AᵀA and w = -Aα/λ.
-    Whatever α the quadratic program returns, its D is computed from it here: each α of the simplex gives a
-    lower bound of f*, so that the bound holds even where the program was not solved exactly.
+    Its minimum is found by the dual, max D(α) = bᵀα - ½λ‖w‖² over the simplex, w = -Aα/λ, in steps δ from the
+    last α. A step maximizes vᵀδ - ½δᵀ(Q/λ + μI)δ, where v_i = a_iᵀw + b_i and Q = AᵀA; then D, w and v are
+    computed afresh from A. Rounding of Q/λ, whose entries are 1e12 and more for features of 1000, so spoils a
+    small δ only, not the sum of all: without that, no program in Q alone tells values of order 1 apart. The
+    proximal term μ, some units of that rounding, makes each step a strictly convex program, and changes
+    nothing where steps end.
+
+    Each α of the simplex gives a lower bound of f*, so that the bound holds even where the model was not
+    minimized exactly; max v - vᵀα is how far it can be from that.
 
     Beyond ``most`` cuts, those without weight for the last ``patience`` minima are dropped, and Aα, bᵀα of
     the last α is kept as a cut, so that the bound never falls. A vector in ``A`` is never changed.
@@ -49,6 +71,8 @@ class Cuts:
         self.b, self.Q = np.zeros(0), np.zeros((0, 0))
         #: α of the last minimum, and for how many minima each has been 0
         self.alpha, self.idle = np.zeros(0), np.zeros(0, dtype=np.int64)
+        #: w = -Aα/λ, the value of each cut there, and D(α), a lower bound of f*
+        self.w, self.values, self.bound = np.zeros(0), np.zeros(0), -np.inf
         #: The number of each cut, counted as they were made, and whether it combines others.
         self.numbers, self.combined = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         #: How many were made, and how many were left out because they were there already.
@@ -59,63 +83,92 @@ class Cuts:
 
     def add(self, a: np.ndarray, b: float) -> bool:
         """Add a cut; return False, and leave it out, where it is there already."""
-        products = np.empty(len(self) + 1)
-        for i, other in enumerate([*self.A, a]):
-            products[i] = other @ a
-            self.pulse()
-        own = products[-1]
-        squares = np.diag(self.Q)
-        apart = squares + own - 2.0 * products[:-1]
-        same = (apart <= SAME * (squares + own)) & (np.abs(self.b - b) <= SAME * (np.abs(self.b) + abs(b)))
-        if same.any():
+        products = self._products(a, [*self.A, a])
+        if self._has(a, b, products):
             self.refused += 1
             return False
         self.A.append(a)
         self.b = np.append(self.b, b)
         self.Q = np.pad(self.Q, (0, 1))
         self.Q[-1, :] = self.Q[:, -1] = products
-        # a first cut has all the weight: some α of the simplex is always at hand
-        self.alpha = np.append(self.alpha, 0.0 if len(self) > 1 else 1.0)
+        self.alpha = np.append(self.alpha, 0.0)
         self.idle = np.append(self.idle, 0)
         self.numbers = np.append(self.numbers, self.made)
         self.combined = np.append(self.combined, False)
         self.made += 1
+        if len(self) == 1:
+            self._take(self._at(np.ones(1)))
+        else:
+            self.values = np.append(self.values, a @ self.w + b)
         return True
 
-    def minimize(self) -> Minimum:
-        """Minimize the model."""
-        candidates = [self.alpha, *simplex_program(self.Q / self.ridge, self.b, self.alpha)]
-        self.alpha = max(candidates, key=self._dual)
+    def minimize(self, within: float = 0.0) -> Minimum:
+        """Minimize the model, until its value at the weights found is above the bound by ``within`` at most,
+        or by no more than rounding; where rounding forbids that, as far as it goes."""
+        H = self.Q / self.ridge
+        diagonal = np.einsum("ii->i", H)
+        # any weight would do for a model without slopes
+        prox = 2.0 * EPS * diagonal.max() or 1.0
+        for _ in range(REFINEMENTS):
+            rounding = ROUNDING * abs(self.bound)
+            if self.gap <= max(within, rounding):
+                break
+            diagonal += prox
+            found = simplex_step(H, self.values, self.alpha)
+            diagonal -= prox
+            there = None if found is None else self._at(found)
+            rise = -np.inf if there is None else there.bound - self.bound
+            if rise > rounding or (rise >= -rounding and there.gap < self.gap):
+                self._take(there)
+            elif rise < -rounding and prox < diagonal.max():
+                prox *= HEAVIER
+            else:
+                break
         self.idle = np.where(self.alpha > 0.0, 0, self.idle + 1)
-        found = Minimum(self._combined() / -self.ridge, self._dual(self.alpha))
+        found = Minimum(self.w, self.bound, self.gap)
         if len(self) > self.most:
             self._drop()
         return found
 
     @property
-    def bound(self) -> float:
-        """Return the value of the last minimum, a lower bound of f*."""
-        return self._dual(self.alpha)
+    def gap(self) -> float:
+        """Return by how much the model at w is above the bound."""
+        return Place(self.alpha, self.w, self.values, self.bound).gap
 
-    def _dual(self, alpha: np.ndarray) -> float:
-        return float(self.b @ alpha - 0.5 * (alpha @ self.Q @ alpha) / self.ridge)
+    def _has(self, a: np.ndarray, b: float, products: np.ndarray) -> bool:
+        """Tell whether a cut is there, given the products of ``a`` with all and with itself."""
+        squares, own = np.diag(self.Q), products[-1]
+        near = squares + own - 2.0 * products[:-1] <= NEAR * (squares + own)
+        near &= np.abs(self.b - b) <= SAME * (np.abs(self.b) + abs(b))
+        return any(np.linalg.norm(self.A[i] - a) <= SAME * np.sqrt(own) for i in np.flatnonzero(near))
 
-    def _combined(self) -> np.ndarray:
-        """Return Aα."""
-        out = np.zeros_like(self.A[0])
-        for i in np.flatnonzero(self.alpha):
-            out += self.alpha[i] * self.A[i]
+    def _products(self, w: np.ndarray, vectors: list[np.ndarray]) -> np.ndarray:
+        """Return the product of ``w`` with each vector."""
+        products = np.empty(len(vectors))
+        for i, a in enumerate(vectors):
+            products[i] = a @ w
             self.pulse()
-        return out
+        return products
+
+    def _at(self, alpha: np.ndarray) -> Place:
+        w = np.zeros_like(self.A[0])
+        for i in np.flatnonzero(alpha):
+            w -= (alpha[i] / self.ridge) * self.A[i]
+            self.pulse()
+        bound = float(self.b @ alpha - 0.5 * self.ridge * (w @ w))
+        return Place(alpha, w, self._products(w, self.A) + self.b, bound)
+
+    def _take(self, place: Place) -> None:
+        self.alpha, self.w, self.values, self.bound = place
 
     def _drop(self) -> None:
         """Forget cuts without weight for long; what the last α makes of the others becomes a cut."""
         kept = self.idle <= self.patience
         if kept.all():
             return
-        a, b = self._combined(), float(self.b @ self.alpha)
+        a, b = -self.ridge * self.w, float(self.b @ self.alpha)
         self.A = [cut for cut, stays in zip(self.A, kept, strict=True) if stays]
-        self.b, self.Q = self.b[kept], self.Q[np.ix_(kept, kept)]
+        self.b, self.Q, self.values = self.b[kept], self.Q[np.ix_(kept, kept)], self.values[kept]
         self.alpha, self.idle = self.alpha[kept], self.idle[kept]
         self.numbers, self.combined = self.numbers[kept], self.combined[kept]
         if self.add(a, b):
@@ -123,40 +176,47 @@ class Cuts:
             self.alpha[:], self.alpha[-1] = 0.0, 1.0
 
 
-def simplex_program(H: np.ndarray, b: np.ndarray, start: np.ndarray) -> list[np.ndarray]:
-    """Maximize bᵀα - ½ αᵀHα over α >= 0, Σα = 1, from ``start``; return the answers, none where no program
-    finds one.
+def simplex_step(H: np.ndarray, values: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
+    """Maximize vᵀδ - ½δᵀHδ over all δ that keep α + δ in the simplex, for a positive definite H, by an active
+    set (Nocedal and Wright 2006, Algorithm 16.3); return α + δ, None where H is not positive definite but
+    for rounding, or v is too large for it.
 
-    daqp is the faster one for few cuts, and not used for many; piqp takes over where it gives up.
+    ``free`` has the entries that may move: where the maximum over these leaves the simplex, the first entry
+    to become 0 goes, and at the maximum the one of the largest gradient comes.
     """
-    found = []
-    if b.size <= ACTIVE_SET:
-        found = _on_simplex(*_by_active_set(H, b, start))
-    return found or _on_simplex(*_by_interior_point(H, b))
-
-
-def _by_active_set(H: np.ndarray, b: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, bool]:
-    t = b.size
-    upper, lower = np.append(np.full(t, 1e30), 1.0), np.append(np.zeros(t), 1.0)
-    kinds = np.zeros(t + 1, dtype=np.int32)
-    kinds[t] = 5  # Σα = 1 is an equality
-    alpha, _, flag, _ = daqp.solve(
-        H, -b, np.ones((1, t)), upper, lower, kinds, primal_start=start.copy(), primal_tol=FEASIBLE
-    )
-    return np.asarray(alpha), flag == 1
-
-
-def _by_interior_point(H: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, bool]:
-    t = b.size
-    program = piqp.DenseSolver()
-    program.settings.eps_abs, program.settings.eps_rel = 1e-12, 1e-12
-    program.setup(np.asfortranarray(H), -b, np.ones((1, t)), np.ones(1), None, None, None, np.zeros(t))
-    status = program.solve()
-    return np.asarray(program.result.x), status == piqp.PIQP_SOLVED
-
-
-def _on_simplex(alpha: np.ndarray, solved: bool) -> list[np.ndarray]:
-    """Return α brought exactly onto the simplex; nothing where there is no answer."""
-    alpha = np.maximum(alpha, 0.0)
-    total = alpha.sum()
-    return [alpha / total] if solved and np.isfinite(total) and total > 0.5 else []
+    δ, g = np.zeros(alpha.size), values - values.max()
+    v, free = g, np.flatnonzero(alpha)
+    for _ in range(10 * alpha.size + 10):
+        sides = np.ones((free.size, 2), order="F")
+        sides[:, 0] = g[free]
+        _, solved, info = dposv(H[free[:, None], free].T, sides, overwrite_a=1, overwrite_b=1)
+        if info:
+            return None
+        # Hp = g - ν on the free entries, Σp = 0
+        p = solved[:, 0] - (solved[:, 0].sum() / solved[:, 1].sum()) * solved[:, 1]
+        left = alpha[free] + δ[free]
+        blocked = p < -left
+        if blocked.any():
+            ratios = np.divide(left, -p, out=np.full(p.size, np.inf), where=blocked)
+            first = int(ratios.argmin())
+            δ[free] += ratios[first] * p
+            δ[free[first]] = -alpha[free[first]]
+            free = np.delete(free, first)
+            if not free.size:  # by rounding alone: some entry is above 0
+                return None
+            g = v - H @ δ
+            continue
+        δ[free] += p
+        g = v - H @ δ
+        level = g[free].mean()
+        rise = g - level
+        unsolved = np.abs(rise[free]).max()
+        rise[free] = -np.inf
+        best = int(rise.argmax())
+        rounding = 4.0 * EPS * (abs(v[best]) + np.abs(H[best]) @ np.abs(δ))
+        if rise[best] <= 2.0 * unsolved + rounding:
+            break
+        free = np.append(free, best)
+    moved = np.maximum(alpha + δ, 0.0)
+    total = moved.sum()
+    return moved / total if 0.0 < total < np.inf else None

@@ -12,6 +12,8 @@ from .inverse import Inverse
 
 #: A duality gap below this share of the dual value is rounding: no further step can close it.
 CLOSED = 1e-14
+#: A combination whose squared norm is below this share of that of a subgradient in it is rounding of 0.
+VANISHED = float(np.finfo(float).eps) ** 2
 #: Numbers in the subgradients that are kept for observers, at most.
 KEPT = 100_000
 
@@ -22,7 +24,8 @@ class Direction:
 
     ``sup`` is the largest gᵀp over all subgradients g, negative where p goes down (nan: not asked for),
     ``model`` the value M(p) = ½pᵀB⁻¹p + sup of eq. (10), and ``gap`` a bound of M(p) - min M. ``least`` is
-    the smallest ‖ḡ‖² over all combinations looked at. ``met`` lists the subgradients in the order met, and
+    the smallest ‖ḡ‖² over all combinations looked at. ``steps`` counts those of Algorithm 2 (-1: it was not
+    run). ``met`` lists the subgradients in the order met, and
     ``weights`` their shares in ḡ; both are empty where they would take much room.
     """
 
@@ -31,7 +34,7 @@ class Direction:
     sup: float = math.nan
     model: float = math.nan
     gap: float = math.nan
-    steps: int = 0
+    steps: int = -1
     least: float = math.inf
     met: list[np.ndarray] = field(default_factory=list, repr=False)
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -65,7 +68,8 @@ def descent_direction(
     """
     g_bar, p = g, -B.inverse_product(g)  # 3
     met, weights, most = [g], np.ones(1), max(KEPT // g.size, 1)
-    least, lowest, best, i = float(g @ g), math.inf, None, 1
+    longest = least = float(g @ g)
+    lowest, best, i = math.inf, None, 1
     while True:
         g, top = sup(p)  # 4, 10
         half = 0.5 * float(p @ g_bar)
@@ -75,8 +79,10 @@ def descent_direction(
         if best is None or (top >= 0.0, model) < (best.sup >= 0.0, best.model):
             best = Direction(p, g_bar, top, model, weights=weights)
         gap = lowest - dual  # 5, 11
-        least = min(least, float(g_bar @ g_bar))
+        least, longest = min(least, float(g_bar @ g_bar)), max(longest, float(g @ g))
         if (top < 0.0 and gap <= epsilon) or gap <= CLOSED * abs(dual) or i >= kmax:  # 6
+            break
+        if least <= VANISHED * longest:  # 0 is a subgradient: no direction descends
             break
         Bg = B.inverse_product(g)
         change, B_change = g_bar - g, -p - Bg  # g̅ - g, B(g̅ - g)

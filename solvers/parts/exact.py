@@ -1,4 +1,4 @@
-"""Exact line searches: they see slopes and breakpoints only, and leave the problem untouched."""
+"""Exact line searches over slopes and breakpoints: they know nothing of a problem."""
 
 from __future__ import annotations
 
@@ -8,37 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .linesearch import ROUNDING
+from .linesearch import ROUNDING, Breakpoints
 
 #: Doublings of a step after which a slope that is still negative counts as negative for ever.
 DOUBLINGS = 100
+#: The least tolerances that Brent's method takes: it goes on to the last digit.
+TINY, EPS = np.finfo(float).tiny, np.finfo(float).eps
 #: Share of the slope at 0 that counts as no slope, of smooth functions.
 FLAT = 1e-12
-
-
-class Breakpoints(NamedTuple):
-    """A convex function of t >= 0 by its slopes: ``slope`` is the derivative at 0 from the right, ``t`` are
-    the steps > 0, ascending, at which it jumps, by ``jump`` >= 0 each (equal steps may stand side by side).
-
-    Where the function is piecewise quadratic, its derivative rises by ``curvature`` a unit of t in between;
-    where it is not, ``limit`` is what the derivative tends to, inf if that is not known.
-    """
-
-    slope: float
-    t: np.ndarray
-    jump: np.ndarray
-    curvature: float = 0.0
-    limit: float = math.inf
-
-    @property
-    def after(self) -> np.ndarray:
-        """Return the derivative from the right at each breakpoint, of a piecewise quadratic function."""
-        return self.slope + np.cumsum(self.jump) + self.curvature * self.t
-
-    @property
-    def before(self) -> np.ndarray:
-        """Return the derivative from the left at each breakpoint, of a piecewise quadratic function."""
-        return self.after - self.jump
 
 
 #: What a smooth function jumps by.
@@ -84,7 +61,7 @@ def zero_slope(
     ``b`` the slope at 0, the breakpoints and the limit count. A slope of ``flat`` times that at 0 counts as
     zero. The step is inf where the function falls for ever.
 
-    Halving among the breakpoints finds the target segment, and false position a zero of the slope in it;
+    Halving among the breakpoints finds the target segment, and Brent's method a zero of the slope in it;
     beyond the last breakpoint the segment is found by doubling a step of ``first``.
     """
     if b.slope >= 0.0:
@@ -121,21 +98,14 @@ def _zero(
     slope: Callable[[float, int], float], lo: float, at_lo: float, hi: float, at_hi: float, flat: float
 ) -> float:
     """Return where a slope that is negative at ``lo`` and not at ``hi``, and continuous, is zero or less than
-    ``flat``, by false position; an end that stays counts half (Illinois), and each fourth trial halves."""
-    last = 0
-    for n in range(1, 200):
-        if abs(at_hi) <= flat:
-            return hi
-        t = lo + (hi - lo) * (at_lo / (at_lo - at_hi)) if n % 4 else 0.5 * (lo + hi)
-        if not lo < t < hi:
-            t = 0.5 * (lo + hi)
-        if not lo < t < hi:
-            return hi
-        here = slope(t, 1)
-        if abs(here) <= flat:
-            return t
-        if here < 0.0:
-            lo, at_lo, at_hi, last = t, here, at_hi * (0.5 if last < 0 else 1.0), -1
-        else:
-            hi, at_hi, at_lo, last = t, here, at_lo * (0.5 if last > 0 else 1.0), 1
-    return hi
+    ``flat``, by Brent's method."""
+    from scipy.optimize import brentq  # here, since it is slow to import
+
+    known = {lo: at_lo, hi: at_hi}
+
+    def settled(t: float) -> float:
+        here = known[t] if t in known else slope(t, 1)
+        return 0.0 if abs(here) <= flat else here
+
+    # rounding may put the zero so near to a bound that halving does not come there: the last step will do
+    return brentq(settled, lo, hi, xtol=TINY, rtol=4.0 * EPS, full_output=True, disp=False)[0]

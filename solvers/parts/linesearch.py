@@ -1,4 +1,4 @@
-"""Line searches: they see numbers only, and leave the problem untouched."""
+"""Line searches over numbers φ(t): they know nothing of a problem."""
 
 from __future__ import annotations
 
@@ -6,35 +6,69 @@ import copy
 import math
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    from ..problems.working_set import WorkingSet
-    from .exact import Breakpoints
+from ..problems.products.working_set import WorkingSet
 
 #: Units of rounding of |f| by which a step may miss its decrease: near the optimum every step misses it.
 ROUNDING = 10 * sys.float_info.epsilon
-#: Where a step leads: a point, or what a solver needs to get there.
+#: The type of what a step leads to: a point, or what a solver needs to get there.
 Place = TypeVar("Place")
+
+
+class Breakpoints(NamedTuple):
+    """A convex function of t >= 0 by its slopes: ``slope`` is the derivative at 0 from the right, ``t`` are
+    the steps > 0, ascending, at which it jumps, by ``jump`` >= 0 each (equal steps may stand side by side).
+
+    Where the function is piecewise quadratic, its derivative rises by ``curvature`` a unit of t in between;
+    where it is not, ``limit`` is what the derivative tends to, inf if that is not known.
+    """
+
+    slope: float
+    t: np.ndarray
+    jump: np.ndarray
+    curvature: float = 0.0
+    limit: float = math.inf
+
+    @property
+    def after(self) -> np.ndarray:
+        """Return the derivative from the right at each breakpoint, of a piecewise quadratic function."""
+        return self.slope + np.cumsum(self.jump) + self.curvature * self.t
+
+    @property
+    def before(self) -> np.ndarray:
+        """Return the derivative from the left at each breakpoint, of a piecewise quadratic function."""
+        return self.after - self.jump
 
 
 class Search:
     """Log of a search along a path w(t) from w(0) = w, for views and records.
 
-    ``objective`` is f(w). ``trials`` lists what was tried, (t, f(w(t))), in order, and ``allowed`` the most
-    that the rule let f be there, which tends to ``reference`` with t: f(w) but for a search that may rise.
-    ``d`` is the direction where the path is w + t d, or its projection; the path is straight where ``active``
-    is given, the weights that d has entries of. A search in one block of the weights, number ``block``, sees
-    the part of f that depends on them.
-
-    ``promised`` is Δ of a rule f + tσΔ, the change that a step of 1 is promised to make to first order.
-    ``model`` is dᵀB d for the matrix B of the solver's own model of f, where the solver knows it for nothing.
-
-    Searches that look at slopes log them as well: ``slope`` is the derivative of f(w(t)) at t = 0 from the
-    right, and ``slopes`` lists that at each trial, nan where it was not computed. An exact search leaves the
-    ``breakpoints`` that it visited, and the ``segment`` between two of them that it ended in.
+    Attributes
+    ----------
+    objective : float
+        f(w).
+    trials, allowed, slopes : list
+        For each trial, in order: (t, f(w(t))); the largest f that the rule allowed there; the derivative of
+        f(w(t)) from the right, nan if not computed.
+    reference : float
+        What ``allowed`` tends to as t tends to 0: f(w), but for a search that lets f rise.
+    d, active
+        The direction if the path is w + t d or its projection, with an entry a member of ``active``; the path
+        is straight if ``active`` is given.
+    block : int
+        The number of the block of weights that is searched in, where f is the part that depends on them; -1
+        for all.
+    promised : float
+        Δ of Armijo's rule f + tσΔ.
+    model : float
+        dᵀB d for the matrix B of the solver's model of f, if known for free.
+    slope : float
+        The derivative of f(w(t)) at 0 from the right.
+    breakpoints, segment
+        Of an exact search: the breakpoints visited, and the interval between two of them that it ended in.
     """
 
     def __init__(
@@ -79,12 +113,21 @@ class Trial(NamedTuple, Generic[Place]):
 
 
 class Found(NamedTuple, Generic[Place]):
-    """Outcome of a search: the ``point`` that the accepted step ``t`` leads to, the log of the ``search``,
-    and the number of ``trials``, those of searches that failed before it included.
+    """Outcome of a search.
 
-    t is 0 where no step was accepted, and inf where f falls along the ray for ever; the point is then None,
-    or where the search began. A pass over blocks, with a search in each, has no t (nan): ``search`` is its
-    longest, and ``trials`` counts those of all. ``kind`` is the record's ``ls_kind``.
+    Attributes
+    ----------
+    point
+        What the accepted step leads to; None, or where the search began, if there is no such step.
+    t : float
+        The accepted step; 0 if none was accepted, inf if f falls along the ray for ever, nan for a pass with
+        a search in each block.
+    search : Search or None
+        The log; of a pass over blocks, that of the longest search.
+    trials : int
+        Trials in all, failed searches before this one included; -1 without a search.
+    kind : str
+        The record's ``ls_kind``.
     """
 
     point: Place | None
@@ -100,7 +143,7 @@ class Found(NamedTuple, Generic[Place]):
 
 
 def unsearched(point: Place, t: float = float("nan")) -> Found[Place]:
-    """Return the outcome of a step, or of a pass of steps, that was taken without a search."""
+    """Return the outcome of a step, or a pass of steps, without a search."""
     return Found(point, t, None, -1, "none")
 
 

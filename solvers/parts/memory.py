@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..compute.team import no_pulse
+
 #: A pair is kept if sᵀy > CURVATURE ‖s‖‖y‖: a test that does not depend on the scale of the problem.
 CURVATURE = 1e-10
 #: Pairs, and numbers in all of them, up to which their inner products are computed for an observer.
@@ -50,9 +52,12 @@ class PairMemory:
     rows would give another matrix and could lose sᵀy > 0.
     """
 
-    def __init__(self, size: int | None, pulse: Callable[[], None] = lambda: None) -> None:
-        """``pulse`` is called between the products with one pair and with the next."""
-        self.size, self.pulse = size, pulse
+    def __init__(
+        self, size: int | None, pulse: Callable[[], None] = lambda: None, *, least: float | None = None
+    ) -> None:
+        """``pulse`` is called between the products with one pair and with the next, ``least`` as in
+        :func:`lengthened`."""
+        self.size, self.pulse, self.least = size, pulse, least
         self.clear()
 
     def clear(self) -> None:
@@ -68,6 +73,7 @@ class PairMemory:
 
     def push(self, s: np.ndarray, y: np.ndarray) -> float | None:
         """Add a pair and return sᵀy; return None and add nothing where sᵀy is too small."""
+        s = lengthened(s, y, self.least)
         curvature = float(s @ y)
         if not curvature > CURVATURE * np.sqrt((s @ s) * (y @ y)):
             return None
@@ -146,7 +152,7 @@ class PairMemory:
 
     def _pulse_for(self, v: np.ndarray) -> Callable[[], None]:
         """Return what is called between products with vectors as long as ``v``: nothing if they are short."""
-        return self.pulse if v.size > SHORT else _no_pulse
+        return self.pulse if v.size > SHORT else no_pulse
 
     def matrices(self) -> dict[str, np.ndarray]:
         """Return SᵀS, SᵀY and the squared norms of y, by name."""
@@ -161,8 +167,14 @@ class PairMemory:
         return columns @ columns.T
 
 
-def _no_pulse() -> None:
-    pass
+def lengthened(s: np.ndarray, y: np.ndarray, least: float | None) -> np.ndarray:
+    """Return s plus the multiple of y with which sᵀy/yᵀy is at least ``least`` (None: s itself), as B ≻ 0
+    needs it on losses with kinks: Yu et al. 2010, Algorithm 1."""
+    if least is None:
+        return s
+    squares = float(y @ y)
+    short = least - float(s @ y) / squares if squares > 0.0 else 0.0
+    return s + short * y if short > 0.0 else s
 
 
 def _add(q: np.ndarray, a: float, v: np.ndarray, pulse: Callable[[], None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import numbers
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,12 +107,27 @@ def _features(X: Any) -> Any:
 
 
 def _labels(y: Any) -> np.ndarray:
-    y = y.toarray() if sp.issparse(y) else np.asarray(y)
+    try:
+        y = y.toarray() if sp.issparse(y) else np.asarray(y)
+    except ValueError:
+        raise ValueError("y has rows of different lengths: give (n,), or (n, L) of 0 and 1") from None
+    if y.dtype.kind == "O":
+        y = _of_one_kind(y)
     if y.ndim not in (1, 2):
         raise ValueError(f"y has the shape {y.shape}: give (n,), or (n, L) with 0 and 1 for each label")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y has entries that are NaN or infinite: all must be labels")
     return y
+
+
+def _of_one_kind(y: np.ndarray) -> np.ndarray:
+    """Return labels that are Python objects as an array of numbers, or of strings."""
+    entries = y.ravel().tolist()
+    for kind in (numbers.Real, str):
+        if all(isinstance(entry, kind) for entry in entries):
+            return np.array(y.tolist())
+    found = " and ".join(sorted({type(entry).__name__ for entry in entries}))
+    raise ValueError(f"y has labels of type {found}: give all numbers, or all strings")
 
 
 def _kind(y: np.ndarray, offsets: Any, parents: Any, kinds: tuple[str, ...]) -> str:
@@ -127,7 +143,8 @@ def _kind(y: np.ndarray, offsets: Any, parents: Any, kinds: tuple[str, ...]) -> 
 
 def _whole(name: str, values: Any) -> np.ndarray:
     given = np.asarray(values)
-    if given.ndim != 1 or given.size == 0 or not np.all(given == given.astype(np.int64)):
+    flat = given.ndim == 1 and given.size and given.dtype.kind in "iuf"
+    if not (flat and np.all(np.isfinite(given)) and np.all(given == np.trunc(given))):
         raise ValueError(f"{name} must be whole numbers in one dimension")
     return given.astype(np.int64)
 

@@ -15,8 +15,8 @@ from ..parts.clusters import Clusters
 from .design import CHUNK, Design
 from .point import Point
 from .problem import Problem
+from .products.working_set import Columns, WorkingSet
 from .scores import Scores
-from .working_set import Columns, WorkingSet
 
 Product = TypeVar("Product")
 
@@ -42,16 +42,24 @@ class Accumulated:
 
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
         """Return A C v, one value a member of ``active`` (None: all)."""
-        if active is not None and not active.full:
-            whole = np.zeros(self.size)
-            whole[active.coordinates] = v
-            v = whole
-        return self._scores(v)
+        return self._scores(self._whole(v, active))
 
     def adjoint(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
         """Return CᵀAᵀG for a residual G in score space, an entry a member of ``active`` (None: all)."""
         g = self._adjoint(residual)
         return g if active is None else active.take(g)
+
+    def reach(self, v: np.ndarray, active: WorkingSet | None = None) -> float:
+        """Return what :meth:`.design.Design.reach` does of C v."""
+        return self.fine.reach(self.clusters.up(self._whole(v, active)))
+
+    def _whole(self, v: np.ndarray, active: WorkingSet | None) -> np.ndarray:
+        """Return a vector over all of γ, zero outside of ``active``."""
+        if active is None or active.full:
+            return v
+        whole = np.zeros(self.size)
+        whole[active.coordinates] = v
+        return whole
 
     def _scores(self, gamma: np.ndarray) -> Scores:
         return self.fine.scores(self.clusters.up(gamma))
@@ -99,7 +107,9 @@ def coarse_problem(problem: Problem, clusters: Clusters, *, aggregated: bool) ->
 
 def lifted(problem: Problem, clusters: Clusters, point: Point) -> Point:
     """Return the point Cγ of the fine problem for a point γ of the coarse one, whose scores it shares."""
-    return Point(problem, clusters.up(point.w), point.scores, loss=point.loss, age=point.age)
+    return Point(
+        problem, clusters.up(point.w), point.scores, loss=point.loss, age=point.age, drift=point.drift
+    )
 
 
 def aggregate(fine: Design, clusters: Clusters) -> tuple[np.ndarray, Columns]:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..compute.team import Team
-from .by_rows import Rows, column_squares, transpose
+from ..compute.team import Team, no_pulse
 from .derived import Derived
-from .products import (
+from .products.by_columns import (
     adjoint_by_output,
     adjoint_by_rows,
     copy_columns,
     scores_by_output,
     scores_by_rows,
 )
+from .products.by_rows import Rows, column_squares, transpose, weighted_sum
+from .products.working_set import Columns, WorkingSet
 from .scores import Scores
-from .working_set import Columns, WorkingSet
 
 #: Bytes of scores of one block of rows: they should stay in the second-level cache.
 SLAB = 512 * 1024
@@ -30,18 +31,43 @@ CHUNK = 16_000_000
 GATHERED = 48 * 2**20
 #: Entries of a fresh array that are cleared between two pulses, some 20 ms.
 CLEARED = 4_000_000
+#: Weights looked at between two pulses.
+PIECE = 4_000_000
+#: No members.
+NOBODY = np.zeros(0, dtype=np.int64)
 
 
 class Design:
-    """X (n x d) cut into blocks of rows, each stored by columns with 16-bit local row numbers.
+    """The data matrix X, cut into blocks of rows, each stored by columns with 16-bit local row numbers.
 
+    Parameters
+    ----------
+    X : array or sparse array, (n, d)
+        Or anything with ``shape`` and ``csc_rows(lo, hi) -> (indptr, indices, values or None)``, so that a
+        huge matrix never exists twice.
+    n_outputs : int
+        Scores per row of X.
+    n_tail : int
+        Weights after the d · n_outputs of the body, which are passed through to the loss.
+    team : Team, optional
+        Threads that share the products. Default: one.
+
+    Notes
+    -----
     Between a column and the scores lies a gather over rows; with blocks that fit the cache it costs a
     fraction of what it costs over all rows. A matrix of ones stores no values. Columns of block b are
     ``rows[starts[b, j]:starts[b, j + 1]]`` and the same of ``values`` (empty when ``binary``).
 
-    ``X`` may be an array, a SciPy sparse matrix, or anything with ``shape`` and
-    ``csc_rows(lo, hi) -> (indptr, indices, values or None)``, so that a huge matrix never exists twice.
-    ``n_tail`` weights after the n_features * n_outputs of the body are passed through to the loss.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from solvers.problems.design import Design
+    >>> design = Design(np.array([[1.0, 0.0], [2.0, 3.0]]), n_outputs=1)
+    >>> scores = design.scores(np.array([1.0, -1.0]))
+    >>> scores.Z[:, 0]
+    array([ 1., -1.])
+    >>> design.adjoint(scores)
+    array([-1., -3.])
     """
 
     def __init__(self, X: Any, n_outputs: int, n_tail: int = 0, team: Team | None = None) -> None:
@@ -53,7 +79,7 @@ class Design:
         self.n_outputs, self.n_tail = n_outputs, n_tail
         self.size = self.n_features * n_outputs + n_tail
         self.team = team or Team()
-        self.pulse: Callable[[], None] = _no_pulse
+        self.pulse: Callable[[], None] = no_pulse
         #: entries of X touched by products so far
         self.touched = 0
 
@@ -204,6 +230,28 @@ class Design:
         """Return Σ_i x_ij² of each column, made at the first call."""
         return self.derived("column squares", lambda: column_squares(self.starts, self.values))
 
+    def longest_column(self) -> float:
+        """Return the largest length ‖x_j‖ of a column; weights of the tail have ones in each row."""
+        longest = math.sqrt(self.column_squares().max(initial=0.0))
+        return max(longest, math.sqrt(self.n_rows)) if self.n_tail else longest
+
+    def column_lengths(self) -> np.ndarray:
+        """Return ‖x_j‖ of each column, made at the first call."""
+        squares = self.column_squares()
+        return self.derived("column lengths", lambda: np.sqrt(squares))
+
+    def reach(self, v: np.ndarray, active: WorkingSet | None = None, first: int = 0) -> float:
+        """Return Σ_j ‖x_j‖ |v_j| over the weights v, an entry a member of ``active`` (None: those that follow
+        the ``first``). ‖A v‖ is not above it, nor is that of any sum on the way to A v."""
+        members = NOBODY if active is None or active.full else active.coordinates
+        lengths, total = self.column_lengths(), 0.0
+        for lo in range(0, v.size, PIECE):
+            part = slice(lo, lo + PIECE)
+            at = members[part], first + lo, lengths, self.n_outputs, math.sqrt(self.n_rows)
+            total += weighted_sum(v[part], *at)
+            self.pulse()
+        return total
+
     def squared(self) -> Design:
         """Return the design of the x_ij²; that of a matrix of ones is itself."""
         if self.binary:
@@ -211,6 +259,12 @@ class Design:
         other = copy.copy(self)
         other.values = self.values * self.values
         return other
+
+    def squared_sums(self, C: np.ndarray) -> np.ndarray:
+        """Return Σ_i x_ij² C_ik, shape (n_features, k)."""
+        out = np.empty((self.n_features, C.shape[1]))
+        self.squared()._adjoint_rows(C, np.arange(self.n_features), out)
+        return out
 
     def adjoint_of_squares(self, h: Scores, active: WorkingSet) -> np.ndarray:
         """Return Σ_i x_ij² h_ic for each weight (j, c) of ``active``."""
@@ -342,10 +396,6 @@ class Design:
                     self.pulse()
 
         self.team.each(block_task, blocks, self.pulse)
-
-
-def _no_pulse() -> None:
-    pass
 
 
 def _content(X: Any) -> tuple[int, bool]:

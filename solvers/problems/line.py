@@ -4,30 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from ..parts.exact import FLAT, Breakpoints, lowest, zero_slope
-from ..parts.linesearch import ROUNDING, Found, Search, armijo, wolfe
-from .point import REFRESH, Point
-
-if TYPE_CHECKING:
-    from .penalties import Penalty
-    from .scores import Scores
-    from .working_set import WorkingSet
+from ..parts.exact import FLAT, lowest, zero_slope
+from ..parts.linesearch import ROUNDING, Breakpoints, Found, Search, armijo, wolfe
+from .penalties import Penalty
+from .point import NONE, REFRESH, Point
+from .products.working_set import WorkingSet
+from .scores import Scores
 
 #: Weights written between two pulses: each may be the first on its page of a huge vector.
 SCATTERED = 50_000
 
 
 class Line:
-    """φ(t) = f(w + t d), d with an entry a member of ``active``. The scores of d are computed once; φ costs
-    one evaluation of the loss, and a slope one of its residual.
+    """φ(t) = f(w + t d); :meth:`Problem.line` makes one.
+
+    Parameters
+    ----------
+    point : Point
+        Where w is.
+    d : array, (members of ``active``,)
+        The direction: an entry for each member.
+    active : WorkingSet
+        The weights that move.
+
+    Notes
+    -----
+    The scores of d are computed once; φ costs one evaluation of the loss, and a slope one of its residual.
 
     Slopes, subgradients and the searches that use them are those of f where the loss has kinks as well, if it
     offers ``Trait.SLOPES``. Searches move: see :meth:`move`. Where f falls along the ray for ever, they stay
     where they are and find the step inf.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import solvers
+    >>> problem = solvers.make_problem(np.eye(2), [1, -1], loss="logistic", penalty="none")
+    >>> line = problem.line(problem.at(), np.array([1.0, -1.0]))
+    >>> round(line(0.0), 4), round(line(2.0), 4), line.slope()
+    (0.6931, 0.1269, -0.5)
     """
 
     def __init__(self, point: Point, d: np.ndarray, active: WorkingSet) -> None:
@@ -65,7 +84,7 @@ class Line:
             yield self.problem.penalty.on(part), self._w[part] + t * self.d[part], self.d[part]
 
     def subgradient(self) -> np.ndarray:
-        """Return the subgradient g of the loss and the ridge at w with the largest gᵀd (eq. (15) of Yu et al.
+        """Return the subgradient g of the loss and the ridge at w with the largest gᵀd (eq. (18) of Yu et al.
         2010), an entry a member of ``active``; of a smooth loss, the gradient."""
         return self.point.pulled_back(self._sup_at(0.0), self.active)
 
@@ -165,25 +184,27 @@ class Line:
         """Move to w + t d and return the point there; ``loss`` is its loss, if known. Weights and scores move
         in place, so the old point must not be used again."""
         residual = self._sup[1] if self._sup is not None and self._sup[0] == t else None
-        scores, age = self._step(t)
-        if age == 0:
+        scores, since = self._step(t)
+        if since["age"] == 0:
             return Point(self.problem, self.point.w, scores, active=self.active)
-        return Point(
-            self.problem, self.point.w, scores, loss=loss, residual=residual, active=self.active, age=age
-        )
+        return Point(self.problem, self.point.w, scores, loss=loss, residual=residual, **since)
 
     def _landed(self, t: float) -> Point:
         """Move to w + t d as :meth:`move` does, with the scores on a kink set exactly onto it."""
         if self.problem.smooth:
             return self.move(t)
-        scores, age = self._step(t)
-        self.problem.loss.settle(scores)
-        sup = self.problem.loss.subgradient_sup(scores, self.delta)
-        return Point(self.problem, self.point.w, scores, residual=sup, active=self.active, age=age)
+        scores, since = self._step(t)
+        loss = self.problem.loss
+        drift = since["drift"].settling(loss.settle(scores))
+        if drift is None:
+            scores = self.problem.design.scores(self._w, self.active)
+            since["age"], drift = 0, NONE._replace(settled=loss.settle(scores))
+        sup = loss.subgradient_sup(scores, self.delta)
+        return Point(self.problem, self.point.w, scores, residual=sup, **since | {"drift": drift})
 
-    def _step(self, t: float) -> tuple[Scores, int]:
-        """Move weights and scores; return the scores, and the number of updates they are away from computed
-        ones."""
+    def _step(self, t: float) -> tuple[Scores, dict[str, Any]]:
+        """Move weights and scores; return the scores, and what a point says of them: since when they were
+        updated only."""
         old = self.point
         if self.active.full:  # then these are the point's weights themselves
             for part in self.problem.pieces():
@@ -194,7 +215,9 @@ class Line:
                 part = slice(lo, lo + SCATTERED)
                 old.w[self.active.coordinates[part]] = self._w[part]
                 self.problem.pulse()
-        if old.age + 1 >= REFRESH:
-            return self.problem.design.scores(self._w, self.active), 0
+        design, active = self.problem.design, self.active
+        drift = old.drift.after(self.problem, self._w, self.d, active, times=t)
+        if old.age + 1 >= REFRESH or drift is None:
+            return design.scores(self._w, active), {"active": active, "age": 0, "drift": NONE}
         old.scores.move(t, self.delta)
-        return old.scores, old.age + 1
+        return old.scores, {"active": active, "age": old.age + 1, "drift": drift}

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ..compute.jit import kernel
 from ..declare import param
+from .problem import Problem
 from .scores import Scores
-
-if TYPE_CHECKING:
-    from .problem import Problem
 
 #: Accuracy of the largest eigenvalue, and the factor by which it is raised: it is approached from below.
 TOL, MARGIN = 1e-4, 1.01
@@ -33,7 +28,7 @@ def block_constants(problem: Problem, constant: str) -> np.ndarray:
     Blondel et al. 2013, appendix A, for ``constant="paper"``; the factor of Σ_i x_ij² there is the loss's
     ``curvature``.
     """
-    bounds = problem.loss.block_curvature(lambda C: squared_sums(problem, C), constant == "tight")
+    bounds = problem.loss.block_curvature(problem.design.squared_sums, constant == "tight")
     return problem.scale * bounds + problem.penalty.ridge
 
 
@@ -59,22 +54,3 @@ def overall_constant(problem: Problem, constant: str) -> float:
         matrix, start = LinearOperator((d, d), product, dtype=float), np.random.default_rng(0).normal(size=d)
         largest = float(eigsh(matrix, 1, which="LA", v0=start, tol=TOL, return_eigenvectors=False)[0])
     return problem.scale * MARGIN * largest + ridge
-
-
-def squared_sums(problem: Problem, C: np.ndarray) -> np.ndarray:
-    """Return Σ_i x_ij² C_ik, shape (n_features, k)."""
-    design = problem.design
-    out = np.zeros((design.n_features, C.shape[1]))
-    for b in range(design.n_blocks):
-        _squared_sums(design.starts[b], design.rows, design.values, C[design.edges[b] :], out)
-        problem.pulse()
-    return out
-
-
-@kernel
-def _squared_sums(starts, rows, values, C, out):
-    for j in range(starts.size - 1):
-        for p in range(starts[j], starts[j + 1]):
-            x2 = values[p] * values[p] if values.size else 1.0
-            for k in range(C.shape[1]):
-                out[j, k] += x2 * C[rows[p], k]

@@ -21,12 +21,33 @@ from .row_norms import (
 
 @dataclass(frozen=True)
 class Penalty(Declared):
-    """λR(w), of strength ``lam``: a part with kinks, and a smooth part ½ ridge ‖w‖².
+    """Base of penalties λR(w): a part with kinks, and a smooth part ½ ridge ‖w‖².
 
+    A subclass is a frozen dataclass with ``id``, ``name`` and ``summary``; its hyper-parameters are declared
+    by :func:`param`. It defines ``l1`` and ``ridge``, the strengths of ‖w‖₁ and ½‖w‖².
+
+    Parameters
+    ----------
+    lam : float
+        λ, the strength. :func:`make_problem` sets it.
+
+    Notes
+    -----
     Solvers add the ridge to the smooth loss and meet the kinks with ``prox`` and ``subgradient``, whose ``g``
     is always the gradient of loss plus ridge. For penalties that separate into single weights the kinks are
     ``l1`` ‖w‖₁ (possibly zero), and all methods take any subset of the weights. Those that separate into rows
-    of W (:class:`RowPenalty`) add a norm of each row, and their methods take whole rows.
+    of W (:class:`RowPenalty`) add a norm of each row, and their methods take whole rows. Weights ``w`` and
+    gradients ``g`` are flat arrays of as many entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import solvers
+    >>> penalty = solvers.PENALTIES["elastic-net"](lam=0.1, rho=0.5)
+    >>> penalty.l1, penalty.ridge
+    (0.05, 0.05)
+    >>> round(penalty.value(np.array([1.0, -2.0])), 3)
+    0.275
     """
 
     id: ClassVar[str]
@@ -36,6 +57,9 @@ class Penalty(Declared):
     traits: ClassVar[Trait] = Trait.SEPARABLE | Trait.GROUP_SEPARABLE | Trait.PROX
     sparse: ClassVar[bool]
     takes_lam: ClassVar[bool] = True
+    #: strengths of ‖w‖₁ and ½‖w‖²
+    l1: ClassVar[float] = 0.0
+    ridge: ClassVar[float] = 0.0
     #: how formulas write ``l1``
     l1_symbol: ClassVar[str] = "λ"
 
@@ -44,16 +68,6 @@ class Penalty(Declared):
     width: ClassVar[int] = 1
     #: how many weights each stands for, set by :meth:`repeated`; None: one each
     times: ClassVar[np.ndarray | None] = None
-
-    @property
-    def l1(self) -> float:
-        """Return the strength of ‖w‖₁."""
-        return 0.0
-
-    @property
-    def ridge(self) -> float:
-        """Return the strength of ½‖w‖²."""
-        return 0.0
 
     @property
     def row_norms(self) -> tuple[float, float, float]:
@@ -210,7 +224,8 @@ class ElasticNet(Penalty):
 
 @dataclass(frozen=True)
 class RowPenalty(Penalty):
-    """Base of penalties with a norm of each row of W; the tail of a chain is m rows of m, one a label left.
+    """Base of penalties with a norm of each row of W; the tail of a chain is m rows of m, one for each
+    source label.
 
     ``w`` and ``g`` are flat, and hold whole rows.
     """

@@ -3,32 +3,108 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import sys
+from typing import NamedTuple
 
 import numpy as np
 
+from .losses.maxima import TIE
+from .objective import Objective
+from .products.working_set import WorkingSet
 from .scores import Scores
-
-if TYPE_CHECKING:
-    from .problem import Problem
-    from .working_set import WorkingSet
 
 #: Incremental updates of the scores after which they are computed afresh, against drift.
 REFRESH = 50
+#: Units of rounding of the scores of w from which on the drift of updated ones counts: scores that come back
+#: from far away bring along the rounding they had there.
+DRIFTED = 100.0
+
+
+class Drift(NamedTuple):
+    """How far updated scores Z may be from A w since they were last computed from w: ``rounding`` bounds the
+    norm of the error that rounding may have made, as :func:`rounding_of_sums` counts it; ``settled`` is the
+    most by which scores have been moved onto kinks."""
+
+    rounding: float = 0.0
+    settled: float = 0.0
+
+    def after(
+        self,
+        problem: Objective,
+        w: np.ndarray,
+        step: np.ndarray,
+        active: WorkingSet | None = None,
+        *,
+        moved: WorkingSet | None = None,
+        times: float = 1.0,
+    ) -> Drift | None:
+        """Return the drift once scores are updated by those of a ``step``, ``times`` as long, to ``w``; None
+        where it is time to compute them afresh. The weights are members of ``active``, those of the step of
+        ``moved``, if others."""
+        unit = rounding_of_sums(problem)
+        there = unit * problem.design.reach(w, active)
+        travelled = unit * abs(times) * problem.design.reach(step, active if moved is None else moved)
+        rounding = self.rounding + there + travelled
+        return None if rounding > DRIFTED * there else self._replace(rounding=rounding)
+
+    def settling(self, by: float) -> Drift | None:
+        """Return the drift once scores are moved ``by`` so much onto kinks; None where that would be more
+        than what makes them tie, and it is time to compute them afresh."""
+        settled = self.settled + by
+        return None if settled > TIE else self._replace(settled=settled)
+
+
+#: Of scores just computed.
+NONE = Drift()
+
+
+def rounding_of_sums(problem: Objective) -> float:
+    """Return the share of sums over instances, entries of a column or of a row that rounding may make: some
+    √n units."""
+    n = max(problem.design.n_rows, problem.design.n_features, 1)
+    return sys.float_info.epsilon * (4.0 + math.sqrt(n))
 
 
 class Point:
-    """What is known at one w, each quantity computed at most once.
+    """What is known at one w, each quantity computed at most once; :meth:`Problem.at` makes one.
 
+    Parameters
+    ----------
+    problem : Objective
+        The objective.
+    w : array, (weights,)
+        The weights, flat: W row by row, then the tail.
+    scores : Scores
+        A w.
+    loss : float, optional
+        s L(A w), where it is known.
+    residual : Scores, optional
+        ∂L/∂(A w), where it is known.
+    active : WorkingSet, optional
+        A working set outside which w is zero; None where nothing is known.
+    age : int
+        Updates since the scores were computed from w.
+    drift : Drift
+        What these updates may have added to the scores by rounding.
+
+    Notes
+    -----
     A point is valid until its solver takes the next step: :meth:`Line.move` and the solvers that go block by
-    block change ``w`` and ``scores`` in place. A copy of w is what an observer may keep.
+    block change ``w`` and ``scores`` in place. Observers keep a copy of w.
 
-    ``active`` is a working set outside which w is known to be zero (None: nothing is known).
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import solvers
+    >>> problem = solvers.make_problem(np.eye(2), [1, -1], loss="logistic", penalty="l1", lam=0.1)
+    >>> point = problem.at()
+    >>> point.gradient(), round(point.violation(), 3)
+    (array([-0.25,  0.25]), 0.15)
     """
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Objective,
         w: np.ndarray,
         scores: Scores,
         *,
@@ -36,8 +112,10 @@ class Point:
         residual: Scores | None = None,
         active: WorkingSet | None = None,
         age: int = 0,
+        drift: Drift = NONE,
     ) -> None:
-        self.problem, self.w, self.scores, self.active, self.age = problem, w, scores, active, age
+        self.problem, self.w, self.scores, self.active = problem, w, scores, active
+        self.age, self.drift = age, drift
         self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
         penalty = problem.penalty
         if self._dense:
@@ -94,6 +172,17 @@ class Point:
         elif penalty.ridge:
             g += penalty.on(part.coordinates).ridge_gradient(part.take(self.w))
         return g
+
+    def rounding(self) -> float:
+        """Return by how much the objective may be off at most: by rounding, and as the scores are not those
+        of w exactly. The residual is used."""
+        problem, n, m = self.problem, self.problem.loss.n_instances, self.problem.design.n_outputs
+        unit = rounding_of_sums(problem)
+        reach = problem.design.reach(self.w)
+        off = self.drift.rounding + unit * reach + math.sqrt(n * m) * self.drift.settled
+        # where the loss has kinks, its slope next to here may be that of other pieces
+        length = math.sqrt(self.residual.dot(self.residual) if problem.smooth else 2.0 * n)
+        return unit * abs(self.objective) + problem.scale * off * (length + 2.0 * m * off)
 
     def hessian_diagonal(self, active: WorkingSet) -> np.ndarray:
         """Return ∂²/∂w_j² of the smooth part, an entry a member of ``active``; with

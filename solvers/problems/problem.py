@@ -9,41 +9,72 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compute.jit import compile_clock
 from ..compute.team import Team
-from ..declare import Trait, parameters
+from ..declare import parameters
 from .design import Design
-from .examples import Examples
 from .line import Line
-from .losses.base import BoundLoss
-from .names import Names
-from .penalties import Penalty, sup_norm
+from .losses.loss import BoundLoss
+from .metrics.followed import Examples
+from .objective import Objective
+from .penalties import Penalty
 from .point import REFRESH, Point
+from .products.working_set import WorkingSet
 from .scores import Scores
 from .sources import source_digest
-from .working_set import WorkingSet
+from .weight_names import Names
 
-#: Weights that follow each other worked on between two pulses.
-PIECE = 200_000
 #: Instances of a tiny problem.
 FEW = 16
-#: Units of rounding of the largest gradient at zero below which a violation says nothing.
+#: Units of rounding of the terms of the gradient at zero below which a violation says nothing.
 NOISE = 100 * sys.float_info.epsilon
 #: Weights up to which the gradient at zero is kept, for other penalties and other λ.
 KEPT = 10_000_000
 
 
-class Problem:
-    """Design, loss and penalty together; ``scale`` is 1 (sum over instances) or 1/n (average).
+class Problem(Objective):
+    """An objective f(w) = s L(A w) + λR(w) with all that is known of it; :func:`make_problem` makes one.
 
+    Parameters
+    ----------
+    design : Design
+        X, and the number of scores per row.
+    loss : BoundLoss
+        L, with its labels.
+    penalty : Penalty
+        R; :meth:`at_lam` sets λ.
+    average : bool
+        Whether s is 1/n, n the number of instances, or 1.
+    about : dict, optional
+        Where the data are from: ``dataset``, ``options``, ``seed``, ``digest`` and ``source``.
+    names : Names, optional
+        Names of features and outputs, for views.
+    test : callable, optional
+        Makes design and loss of the held-out data when they are first asked for.
+    start : array, (weights,), optional
+        Where solvers start. Default: w = 0.
+
+    Notes
+    -----
     A run gives its solver a copy with a pulse of its own (``with_pulse``): the products and the inference
-    call it every 50 ms or so, and it may block (pause) or raise (stop). ``passes`` counts this
-    copy's products with X and Xᵀ, half a pass each. Solvers start at w = 0, unless there is a ``start``.
+    call it every 50 ms or so, and it may block (pause) or raise (stop). ``passes`` counts this copy's
+    products with X and Xᵀ, half a pass each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import solvers
+    >>> problem = solvers.make_problem(np.eye(2), [1, -1], loss="logistic", penalty="l1", lam=0.1)
+    >>> problem.size, round(problem.lam_max, 3)
+    (2, 0.25)
+    >>> point = problem.at(np.array([1.0, -1.0]))
+    >>> round(point.objective, 4)
+    0.5133
     """
 
     def __init__(
@@ -58,22 +89,14 @@ class Problem:
         test: Callable[[], tuple[Design, BoundLoss]] | None = None,
         start: np.ndarray | None = None,
     ) -> None:
-        self.design, self.loss = design, loss
-        self.average = average
-        self.scale = 1.0 / loss.n_instances if average else 1.0
+        super().__init__(design, loss, penalty, average=average)
         self._setup_seconds = 0.0
         self._about = about or {}
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
         self._examples = _Once(self._few)
-        self.penalty = penalty.over(design.n_outputs)
         self.start = start
         self._gradient, self._zero = _Shared(), _Shared()
-
-    @property
-    def smooth(self) -> bool:
-        """Tell whether the loss has a gradient; else its residual is that of one subgradient."""
-        return Trait.SMOOTH in self.loss.traits
 
     @property
     def lam_max(self) -> float | None:
@@ -83,7 +106,8 @@ class Problem:
 
     @property
     def noise(self) -> float:
-        """Return the violation that rounding alone may make; 0 where the loss has no gradient."""
+        """Return the violation that rounding alone may make: units of rounding of the sum of |x_ij G_ic| over
+        rows, G the residual at w = 0, by its bound ‖x_j‖‖G‖. The sum of x_ij G_ic may cancel to nothing."""
         return self._here.noise
 
     @property
@@ -94,24 +118,22 @@ class Problem:
         return self._zero.value
 
     def _look_at_zero(self) -> _Zero:
-        if not self.smooth:
-            return _Zero(math.nan, 0.0, None)
-        g0 = self._gradient.value
-        if g0 is None:
+        if self._gradient.value is None:
             began, touched = (time.thread_time(), compile_clock.spent()[1]), self.design.touched
-            g0 = self.at().gradient()  # ridges have no part in it
+            point = self.at()
+            length = math.sqrt(point.residual.dot(point.residual))
+            noise = NOISE * self.scale * length * self.design.longest_column()
+            g0 = point.gradient() if self.smooth else None  # ridges have no part in it
             self.design.touched = touched
             self._gradient.seconds += time.thread_time() - began[0] - (compile_clock.spent()[1] - began[1])
             if self.size <= KEPT:
-                self._gradient.value = g0
+                self._gradient.value = g0, noise
+        else:
+            g0, noise = self._gradient.value
+        if g0 is None:
+            return _Zero(math.nan, noise, None)
         at_zero = (self.penalty.violation(np.zeros(g0[part].size), g0[part]) for part in self.pieces())
-        noise = NOISE * max(sup_norm(g0[part]) for part in self.pieces())
         return _Zero(max(at_zero), noise, self.dual_norm(g0))
-
-    @property
-    def size(self) -> int:
-        """Return the number of weights d."""
-        return self.design.size
 
     @property
     def setup_seconds(self) -> float:
@@ -193,10 +215,6 @@ class Problem:
         other.loss = self.loss.attached(other.team, pulse)
         return other
 
-    def pulse(self) -> None:
-        """Let the run pause or stop here: solvers call it between chunks of their own long loops."""
-        self.design.pulse()
-
     def at_lam(self, lam: float) -> Problem:
         """Return a copy of the problem at another λ (data and products shared)."""
         return self.with_penalty(self.penalty.at_lam(lam))
@@ -266,31 +284,11 @@ class Problem:
         changed, nonzero = self.where(np.not_equal, w, point.w), self.support(w)
         if point.age < REFRESH and self.design.cost(changed) < self.design.cost(nonzero):
             change = changed.take(w) - changed.take(point.w)
-            scores = point.scores.plus(1.0, self.design.scores(change, changed))
-            return Point(self, w, scores, age=point.age + 1)
+            drift = point.drift.after(self, nonzero.take(w), change, nonzero, moved=changed)
+            if drift is not None:
+                scores = point.scores.plus(1.0, self.design.scores(change, changed))
+                return Point(self, w, scores, age=point.age + 1, drift=drift)
         return Point(self, w, self.design.scores(nonzero.take(w), nonzero))
-
-    def pieces(self) -> Iterator[slice]:
-        """Cut all weights into slices of whole rows, with a pulse between one and the next: so a run can
-        pause or stop within a long vector, and temporaries stay in the cache."""
-        width = self.design.n_outputs
-        length = max(PIECE // width, 1) * width
-        for lo in range(0, self.size, length):
-            if lo:
-                self.pulse()
-            yield slice(lo, min(lo + length, self.size))
-
-    def vector(self, entries: Callable[..., np.ndarray], *of: np.ndarray) -> np.ndarray:
-        """Apply ``entries`` to vectors over all weights, a piece at a time, and return the resulting
-        vector."""
-        out = np.empty(self.size)
-        for part in self.pieces():
-            out[part] = entries(*(v[part] for v in of))
-        return out
-
-    def total(self, term: Callable[..., float], *of: np.ndarray) -> float:
-        """Apply ``term`` to vectors over all weights, a piece at a time, and return the sum."""
-        return float(sum(term(*(v[part] for v in of)) for part in self.pieces()))
 
     def where(self, holds: Callable[..., np.ndarray], *of: np.ndarray) -> WorkingSet:
         """Apply ``holds`` to vectors over all weights, a piece at a time, and return the weights where it is

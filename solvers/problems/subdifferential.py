@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 
-from .by_rows import SomeRows
+from .point import Point
 from .scores import Scores
-
-if TYPE_CHECKING:
-    from .point import Point
 
 #: Entries of tied rows, times outputs, up to which products with them are done in one go.
 AT_ONCE = 1_000_000
@@ -49,29 +46,30 @@ class Subdifferential:
         any loss."""
         if self.single:
             return self.g, float(self.g @ p)
-        loss, rows, X = self._tied
-        if X is None:
+        loss, rows, products = self._tied
+        if products is None:
             delta = self.problem.design.scores(p)
             residual = loss.subgradient_sup(self.point.scores, delta)
             ridge = self.problem.penalty.ridge_product(self.point.w, p)
             slope = self.problem.scale * residual.dot(delta) + ridge
             return self.point.pulled_back(residual), slope
-        tail = self.point.scores.tail
-        here, ahead = Scores(self.point.scores.Z[rows], tail), Scores(X.scores(p), np.zeros_like(tail))
+        (X, transposed), tail = products, self.point.scores.tail
+        here = Scores(self.point.scores.Z[rows], tail)
+        ahead = Scores(X @ p.reshape(X.shape[1], -1), np.zeros_like(tail))
         change = self.problem.scale * (loss.subgradient_sup(here, ahead).Z - self.residual.Z[rows])
         self.problem.design.touched += 2 * X.nnz
         self.problem.pulse()
-        return self.g + X.adjoint(change), float(self.g @ p) + float(np.vdot(change, ahead.Z))
+        return self.g + (transposed @ change).ravel(), float(self.g @ p) + float(np.vdot(change, ahead.Z))
 
     @cached_property
-    def _tied(self) -> tuple[object, np.ndarray | slice, SomeRows | None]:
-        """Return the loss of the tied instances, the rows of X they take, and these rows; all of the loss and
-        None where they are so many that products with X are as fast, or are not at hand."""
+    def _tied(self) -> tuple[object, np.ndarray | slice, tuple[sp.csr_array, sp.csr_array] | None]:
+        """Return the loss of the tied instances, the rows of X they take, and these, also transposed; all
+        of the loss and None where they are so many that products with X are as fast, or not at hand."""
         problem, whole = self.problem, (self.problem.loss, slice(None), None)
         if not self.point.scores.at_hand or 4 * self.ties.size > problem.loss.n_instances:
             return whole
         loss, rows = problem.loss.subset(self.ties)
-        X = problem.design.by_rows().some(rows, problem.design.n_features, problem.design.n_outputs)
+        X = problem.design.by_rows().some(rows, problem.design.n_features)
         if X.nnz > MOST * problem.design.nnz or X.nnz * problem.design.n_outputs > AT_ONCE:
             return whole
-        return loss, rows, X
+        return loss, rows, (X, X.T.tocsr())

@@ -1,9 +1,8 @@
-"""Branches: a run that goes on from an iterate of another one, which is computed anew up to there.
+"""Branches: runs that go on from an iterate of another run, which is replayed up to there.
 
-Iterates are reproducible, so nothing of a solver's state has to be kept: the old run is replayed with the
-seed and the hyper-parameters that it had. With the same solver its generator then simply goes on, and gives
-bit for bit the iterates of the old run. Any other solver starts from the weights there and has no state, and
-so does the same one where λ is another.
+Iterates are reproducible, so that no state of a solver has to be stored: the old run is replayed with its
+seed and hyper-parameters. With the same solver and λ the generator then goes on, and yields the iterates of
+the old run bit for bit. Another solver, or the same one at another λ, starts from the weights there.
 """
 
 from __future__ import annotations
@@ -13,32 +12,42 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..methods.iterate import Ending, Iterate
+from ..methods.solver import Solver
+from ..problems.problem import Problem
 from .segments import mark, segments
+from .trace import Trace
 
-if TYPE_CHECKING:
-    from ..methods.solver import Solver
-    from ..problems.problem import Problem
-    from .trace import Trace
-
-#: What a solver's generator is.
+#: The type of a solver's generator.
 Iterates = Generator[Iterate, None, Ending | None]
 
 
 class Diverged(Exception):
-    """A replay is not the run that it should be; the message says in a sentence where they part."""
+    """Raised where a replay does not reproduce the run: the message says in a sentence at which iterate."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The iterate of a run at which a branch leaves it.
+    """The iterate of a run at which a branch leaves it, made by :func:`solvers.origin_of`.
 
-    ``solver`` has the hyper-parameters that it ran with. ``objectives`` are those recorded up to the iterate,
-    by iteration: the replay must meet every one of them. ``seconds`` are the run's clocks there, CPU and
-    wall. ``before`` is the origin of the run, where that is a branch itself, or where its λ was changed on
-    the way: up to there it ran at another ``lam`` (None: that of the problem that the branch is on).
+    Attributes
+    ----------
+    label : str
+        The run's label.
+    solver : Solver
+        The solver, with the hyper-parameters that the run had.
+    iteration : int
+        The iterate's number.
+    seconds : (float, float)
+        The run's CPU and wall seconds there.
+    objectives : mapping
+        f by iteration, as recorded up to there: the replay must reproduce each of them.
+    before : Origin or None
+        The run's own origin, if it is a branch, or if its λ was changed on the way.
+    lam : float or None
+        λ of the run from ``before`` on; None for that of the branch's problem.
     """
 
     label: str
@@ -53,8 +62,8 @@ class Origin:
     def of(cls, trace: Trace, iteration: int, make: Callable[..., Solver]) -> Origin:
         """Return the origin at a recorded iterate of a run; ``make(id, **params)`` makes solvers. ValueError,
         one sentence, where the run cannot be replayed to it."""
-        label = trace.info["label"]
-        if trace.info.get("warm"):
+        label = trace.info.label
+        if trace.info.warm:
             raise ValueError(f"{label} did not start where its problem does: a run like that is not replayed")
         rows, _, _ = trace.since(None)
         known = rows["iteration"]
@@ -69,7 +78,8 @@ class Origin:
         row = int((known == iteration).argmax())
         if not math.isfinite(rows["objective"][row]):
             raise ValueError(f"f of {label} is not finite at iteration {iteration}: choose an earlier one")
-        solver, before = _solver(trace.info, make), cls._parsed(trace.info.get("from"), make)
+        solver = _solver(trace.info.solver, trace.info.params, make)
+        before = cls._parsed(trace.info.origin, make)
         recorded = list(zip(known[: row + 1].tolist(), rows["objective"][: row + 1].tolist(), strict=True))
         passed = [segment for segment in segments(trace) if segment.first <= iteration]
         for old, new in pairwise(passed):
@@ -87,7 +97,8 @@ class Origin:
             n, seconds = about["iteration"], (about["cpu_seconds"], about["wall_seconds"])
             f, before = about["objective"], cls._parsed(about.get("from"), make)
             objectives, lam = {} if f is None else {n: float(f)}, about.get("lam")
-            return cls(about["label"], _solver(about, make), n, seconds, objectives, before, lam)
+            solver = _solver(about["solver"], about["params"], make)
+            return cls(about["label"], solver, n, seconds, objectives, before, lam)
         except (KeyError, TypeError):
             raise ValueError(
                 "a branch is replayed where it says what it comes from, and this is not that"
@@ -108,7 +119,7 @@ class Origin:
         return about if self.before is None else about | {"from": self.before.describe()}
 
     def sentence(self, solver: Solver) -> str:
-        """Say what a branch with this solver does, and about how long its replay takes."""
+        """Return in a sentence what a branch with this solver does, and how long its replay takes."""
         then = "goes on" if solver == self.solver else f"{solver.id} starts from the weights there"
         return (
             f"{self.label} is replayed up to iteration {self.iteration}, some {self.seconds[0]:.2g} CPU s, "
@@ -126,21 +137,18 @@ class Origin:
             )
 
 
-def _solver(about: Mapping[str, Any], make: Callable[..., Solver]) -> Solver:
+def _solver(id: str, params: Mapping[str, Any], make: Callable[..., Solver]) -> Solver:
     try:
-        return make(about["solver"], **about["params"])
-    except (KeyError, TypeError):
+        return make(id, **params)
+    except TypeError:
         raise ValueError(
             "a run is replayed with its solver and hyper-parameters, which it does not tell"
         ) from None
 
 
 def branch(problem: Problem, solver: Solver, origin: Origin) -> Generator[Iterate, None, Iterates]:
-    """Replay the old run, yielding its iterates up to the origin's; return the generator of the branch, which
-    begins with that one again.
-
-    Raises Diverged where the replay does not meet what was recorded.
-    """
+    """Replay the old run: yield its iterates up to the origin's, and return the generator of the branch,
+    which begins with that iterate again. Raises Diverged if f differs from what was recorded."""
     there = problem if origin.lam in (None, problem.lam) else problem.at_lam(origin.lam)
     if origin.before is None:
         old, reached = origin.solver.iterate(there), "before its first iterate"
@@ -165,10 +173,10 @@ def _further(iterate: Iterate, old: Iterates) -> Iterates:
 
 
 def taken_over(iterate: Iterate, solver: Solver, problem: Problem, *, turned: bool) -> Iterates:
-    """Yield an iterate, and those of a solver that starts from its weights, numbered on, as its epochs are.
+    """Yield an iterate, then those of a solver that starts from its weights; numbers and epochs go on.
 
-    Where the problem has been ``turned`` to another λ the weights themselves come again, as an iterate of
-    their own: f is another one there, and the working set is whole.
+    If the problem has been ``turned`` to another λ, the first of these, at the same weights, is yielded as
+    well: f is different, and the working set is full.
     """
     n, w, epochs = iterate.iteration, iterate.w, iterate.epoch + 1
     yield iterate

@@ -46,10 +46,19 @@ COMPARISONS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition over the record: names of fields, ``prev.FIELD`` of the iterate before, numbers, + - * /,
-    comparisons, and, or, not, and ``"word" in events``.
+    """A condition over the record of an iterate, made by :meth:`parse` from a text.
 
-    What is not known compares false, and so does 1/0. It never raises.
+    The text has names of fields, ``prev.FIELD`` of the iterate before, numbers, + - * /, comparisons, and,
+    or, not, and ``"word" in events``. A comparison with a value that is not known, or with 1/0, is false.
+
+    Examples
+    --------
+    >>> import solvers
+    >>> rises = solvers.Condition.parse("objective > prev.objective")
+    >>> rises.holds({"objective": 2.0}, {"objective": 1.0})
+    True
+    >>> rises.holds({"objective": 2.0}, {})
+    False
     """
 
     text: str
@@ -59,7 +68,13 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Read a condition; ValueError, one sentence, for anything that is none."""
+        """Read a condition from its text.
+
+        Raises
+        ------
+        ValueError
+            If the text is no condition: one sentence.
+        """
         text = text.strip()
         try:
             tree = _tree(text)
@@ -72,14 +87,25 @@ class Condition:
         return cls(text, frozenset(names & FIELDS.keys()), value)
 
     def holds(self, values: Values, before: Values) -> bool:
-        """Tell whether it holds at an iterate with these ``values``, by field; ``before`` are those of the
-        iterate before, empty at the first."""
+        """Tell whether the condition holds at an iterate; it never raises.
+
+        Parameters
+        ----------
+        values, before : mapping
+            Values by field, None where not known, of this iterate and of the one before (empty at the first).
+        """
         return self._value(values, before)
 
 
 class Watch:
-    """Conditions looked at iterate by iterate. Each is hit where it begins to hold: a run that was held there
-    and goes on is not held again before it has not held for once."""
+    """Tests conditions at one iterate after another. A condition is hit where it begins to hold, and is
+    re-armed after it is false once.
+
+    Parameters
+    ----------
+    conditions : iterable of Condition
+        In the order in which they are tested.
+    """
 
     def __init__(self, conditions: Iterable[Condition]) -> None:
         self.conditions = tuple(conditions)
@@ -88,7 +114,7 @@ class Watch:
         self._before: Values = {}
 
     def hit(self, iterate: Iterate) -> Condition | None:
-        """Return the first condition that begins to hold at an iterate; None if none does."""
+        """Return the first condition that begins to hold at this iterate, None if none does."""
         if not self.conditions:
             return None
         values, before = {name: known(name, getattr(iterate, name)) for name in self._fields}, self._before

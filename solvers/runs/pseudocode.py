@@ -1,6 +1,7 @@
 """Algorithms as text beside a run: which step an iterate tells about, with its numbers in place.
 
-The text of a solver is the file ``<id>.txt`` in the folder of its module, for a plug-in as well:
+The text of a solver is the file ``<id>.txt``, beside its module or in a folder ``pseudocode`` there, for a
+plug-in as well:
 
     Zhong et al. 2014, Algorithm 2                    the source, in the first line
     repeat:                                           a step a line, indented as wanted
@@ -31,8 +32,8 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Step:
-    """A line of an algorithm: its ``text``; ``when`` an iterate tells about it (None: it never does), and
-    what it then says, with names of fields in braces."""
+    """A line of an algorithm: its ``text``; the condition under which an iterate tells about it, ``when``
+    (None: none ever does); and what is then said, with names of fields in braces."""
 
     text: str
     when: Condition | None = None
@@ -43,12 +44,12 @@ class Step:
         """List the fields of the record that it says."""
         return PLACE.findall(self.says)
 
-    def told(self, values: Values, before: Values) -> bool:
+    def matches(self, values: Values, before: Values) -> bool:
         """Tell whether the iterate with these values, by field, tells about it; ``before`` are those of the
         iterate before."""
         return self.when is not None and self.when.holds(values, before)
 
-    def said(self, values: Values, write: Callable[[Any], str] = str) -> str:
+    def filled(self, values: Values, write: Callable[[Any], str] = str) -> str:
         """Return what it says of an iterate with these values, each written by ``write``; nothing where one
         is not known."""
         if any(values[name] is None for name in self.fields):
@@ -87,13 +88,34 @@ class Pseudocode:
 
 @cache
 def pseudocode(solver: type[Solver]) -> Pseudocode | None:
-    """Return the algorithm of a solver; None if nobody has written it down. ValueError if it is wrong."""
-    path = Path(inspect.getfile(solver)).with_name(f"{solver.id}.txt")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
+    """Return the algorithm of a solver as text.
+
+    Parameters
+    ----------
+    solver : type
+        A solver's class.
+
+    Returns
+    -------
+    Pseudocode or None
+        None if there is no file ``<id>.txt`` for it.
+
+    Raises
+    ------
+    ValueError
+        If a line of the file is wrong.
+
+    Examples
+    --------
+    >>> import solvers
+    >>> solvers.pseudocode(solvers.SOLVERS["lbfgs"]).steps[0].text
+    'repeat:'
+    """
+    name, folder = f"{solver.id}.txt", Path(inspect.getfile(solver)).parent
+    path = next((path for path in (folder / name, folder / "pseudocode" / name) if path.is_file()), None)
+    if path is None:
         return None
     try:
-        return Pseudocode.parse(text)
+        return Pseudocode.parse(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from None
+        raise ValueError(f"{name}: {error}") from None

@@ -1,23 +1,57 @@
-"""Reading the files that runs were saved to: what :func:`.trace.save` has written, and ``--json`` printed."""
+"""Read files of runs, as :func:`.trace.save` writes them and ``--json`` prints them."""
 
 from __future__ import annotations
 
 import json
+import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..methods.iterate import FIELDS
+from .records import (
+    COUNT,
+    INFO,
+    NAMED,
+    NUMBER,
+    PROBLEM,
+    REFERENCE,
+    RESULT,
+    TEXT,
+    WORDS,
+    Kind,
+    Unfit,
+    checked,
+    printable,
+)
 from .segments import segments
 from .trace import Trace
 
 #: Bytes of a file of runs, and of what it unpacks to, at most.
 LARGEST = 1 << 30
-#: What a run whose file has no result is called: it was cut short.
+#: Status of a run whose file has no result.
 CUT_SHORT = "interrupted"
+#: Fields of a line of type "run", and of a line of type "iterate".
+RUN = {name: INFO[name] for name in ("label", "solver", "params", "from", "lams")}
+ITERATE = {name: {int: COUNT, float: NUMBER, str: TEXT, tuple: WORDS}[f.type] for name, f in FIELDS.items()}
+#: Errors of a file of arrays that holds something else, or was forged.
+_BROKEN = (
+    *(
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        MemoryError,
+        RuntimeError,
+    ),
+    *(struct.error, zipfile.BadZipFile, zlib.error),
+)
 
 
 def read(path: str | Path) -> list[Trace]:
@@ -58,19 +92,19 @@ def _lines(path: Path) -> list[Trace]:
         try:
             match record.get("type"):
                 case "problem":
-                    about = {"problem": _with(record, "key", "dataset", "loss", "penalty")}
+                    about = {"problem": checked(record, PROBLEM, NAMED)}
                 case "reference":
-                    about |= {"reference": record, "f_star": record.get("f_star")}
+                    known = checked(record, REFERENCE)
+                    about |= {"reference": known, "f_star": known.get("f_star")}
                 case "run" if about:
-                    _with(record, "label", "solver")["params"].items()
-                    given = {name: value for name, value in record.items() if name != "type"}
-                    traces.append(Trace({"f_star": None, **about, **given}))
+                    said = checked(_only(record, RUN), RUN, ("label", "solver", "params"))
+                    traces.append(Trace({"f_star": None, **about, **said}))
                     segments(traces[-1])
                 case "iterate" if traces:
-                    traces[-1].append(_row(record))
+                    traces[-1].append(checked(_only(record, ITERATE), ITERATE, ("iteration",)))
                 case "result" if traces:
-                    traces[-1].result = record
-        except _Wrong as error:
+                    traces[-1].result = checked(record, RESULT)
+        except Unfit as error:
             raise _Wrong(f"line {number} {error}") from None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise _Wrong(f"line {number} is no record of a run, as `solverscope run` writes them") from None
@@ -89,36 +123,19 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, record
     except UnicodeDecodeError:
         raise _Wrong("it is not text in UTF-8") from None
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # also a number of thousands of digits
         raise _Wrong(f"line {number} is not JSON: the file may have been cut") from None
 
 
-def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an iterate that are known, each of its type."""
-    row = {}
-    for name, field in FIELDS.items():
-        value = record.get(name)
-        if value is None:
-            continue
-        kinds = {tuple: list, float: (int, float)}.get(field.type, field.type)
-        if not isinstance(value, kinds) or isinstance(value, bool):
-            raise _Wrong(f"has {value!r:.40} for {name}")
-        row[name] = field.type(value)
-    if row.get("iteration", -1) < 0:
-        raise _Wrong("has no iteration")
-    return row
-
-
-def _with(record: dict[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        if not isinstance(record.get(name), str):
-            raise _Wrong(f"has no {name}")
-    return record
+def _only(record: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return the fields of a record that are read here, without those that are null."""
+    return {name: record[name] for name in kinds if record.get(name) is not None}
 
 
 def _finish(trace: Trace) -> None:
-    result = trace.result
-    trace.finish(str(result.get("status", CUT_SHORT)), str(result.get("message", "")))
+    if (np.diff(trace.iteration) <= 0).any():
+        raise _Wrong(f"the iterations of {trace.info.label} do not come one after the other")
+    trace.finish(trace.result.get("status", CUT_SHORT), trace.result.get("message", ""))
 
 
 def _arrays(path: Path) -> list[Trace]:
@@ -127,24 +144,22 @@ def _arrays(path: Path) -> list[Trace]:
             if sum(part.file_size for part in archive.infolist()) > LARGEST:
                 raise _Wrong(f"it unpacks to more than {LARGEST >> 30} GiB")
         with np.load(path, allow_pickle=False) as arrays:
-            problem = _with(json.loads(str(arrays["problem"])), "key", "dataset", "loss", "penalty")
+            problem = checked(json.loads(str(arrays["problem"])), PROBLEM, NAMED)
             labels = [name.removesuffix("/info") for name in arrays.files if name.endswith("/info")]
             return [_from_arrays(label, arrays, problem) for label in labels]
-    except _Wrong:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, EOFError, zipfile.BadZipFile):
+    except Unfit as error:
+        raise _Wrong(f"a record of it {error}") from None
+    except _BROKEN:
         raise _Wrong("it does not hold runs, as `solverscope run --out FILE.npz` writes them") from None
 
 
 def _from_arrays(label: str, arrays: Mapping[str, np.ndarray], problem: dict[str, Any]) -> Trace:
-    info = json.loads(str(arrays[f"{label}/info"]))
-    result = info.pop("result")
-    columns = {name: arrays[f"{label}/{name}"] for name in FIELDS if f"{label}/{name}" in arrays}
-    for name, column in columns.items():
-        if FIELDS[name].type is tuple:
-            columns[name] = [tuple(text.split()) for text in column.tolist()]
-        elif FIELDS[name].type is str:
-            columns[name] = [text or None for text in column.tolist()]
+    said = json.loads(str(arrays[f"{label}/info"]))
+    result = checked(said.pop("result"), RESULT)
+    info = checked(said, INFO, ("label", "solver", "params"))
+    columns = {
+        name: _column(name, arrays[f"{label}/{name}"]) for name in FIELDS if f"{label}/{name}" in arrays
+    }
     trace = Trace.from_columns(columns, {"problem": problem, **info})
     segments(trace)
     if f"{label}/w_size" in arrays:
@@ -156,6 +171,21 @@ def _from_arrays(label: str, arrays: Mapping[str, np.ndarray], problem: dict[str
     trace.result = result
     _finish(trace)
     return trace
+
+
+def _column(name: str, column: np.ndarray) -> Sequence[Any]:
+    """Return a column as a trace takes it. ValueError where it is none of that field."""
+    field = FIELDS[name]
+    if column.ndim != 1 or column.dtype.kind not in {int: "iu", float: "fiu"}.get(field.type, "U"):
+        raise Unfit(f"has {column.dtype} for {name}")
+    if name == "iteration" and (column < 0).any():
+        raise Unfit("has iterations below 0")
+    if field.numeric:
+        return column
+    texts = [printable(text) for text in column.tolist()]
+    return (
+        [tuple(text.split()) for text in texts] if field.type is tuple else [text or None for text in texts]
+    )
 
 
 _READERS = {".jsonl": _lines, ".npz": _arrays}

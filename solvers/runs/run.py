@@ -9,27 +9,29 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..compute.blas import one_blas_thread
 from ..compute.jit import compile_clock
+from ..declare import number
 from ..methods.iterate import Ending, Iterate
-from ..problems import optimality
-from ..problems.certificate import duality_gap
-from ..problems.crew import ShardLost
+from ..methods.solver import Solver
+from ..probes.probe import Probe, ProbeStore
+from ..problems.certificates import optimality
+from ..problems.certificates.certificate import Known, dual_bound, duality_gap
 from ..problems.point import Point
-from .branch import Diverged, Iterates, Origin, branch, taken_over
+from ..problems.problem import Problem
+from .allowance import Allowance
+from .branch import Iterates, Origin, branch, taken_over
 from .breakpoints import Watch
-from .probes import Probe, ProbeStore
+from .endings import described, failure, returned
+from .gate import Gate, Interrupted
+from .run_info import RunInfo
 from .segments import change
 from .stopping import Stopping
 from .trace import Trace, plain
-
-if TYPE_CHECKING:
-    from ..methods.solver import Solver
-    from ..problems.problem import Problem
 
 #: Weights up to this length are copied at every iterate: what a stopped run leaves is a whole iterate.
 COPIED = 2_000_000
@@ -37,69 +39,65 @@ COPIED = 2_000_000
 #: not know.
 METRIC_SHARE = 0.02
 OPTIMALITY_SHARE = 0.03
+#: Share of f by which the f that a solver knows may be below f at its weights.
+WRONG = 1e-9
 #: Test metrics kept of a run, at most.
 MEASURED = 2_000
-
-
-class Interrupted(Exception):
-    """Raised by the pulse inside a long computation when the run is to end now."""
-
-
-class Gate(Protocol):
-    """Who decides when a run may go on. Both calls may block, or raise :class:`Interrupted`; neither touches
-    the run's clock."""
-
-    def pulse(self) -> None:
-        """Pause or interrupt: called every 50 ms or so from inside long computations."""
-
-    def step(self, run: Run, iterate: Iterate) -> None:
-        """Pause or interrupt: called after each recorded iterate, with all that the run knows of it: the
-        fields of its record, also those that the solver does not know, and its live references."""
-
-
-class Allowance:
-    """Work beside the solver's, off its clock: at most a share of what the solver computes."""
-
-    def __init__(self, share: float) -> None:
-        self._share = share
-        self.spent = self._last = 0.0
-
-    def allows(self, cpu: float) -> bool:
-        """Tell whether, after so many CPU seconds of the solver, the work may be done once more."""
-        return self.spent + self._last <= self._share * cpu
-
-    @contextlib.contextmanager
-    def booked(self) -> Iterator[None]:
-        """Count the CPU seconds that the block takes."""
-        began = time.thread_time()
-        try:
-            yield
-        finally:
-            self._last = time.thread_time() - began
-            self.spent += self._last
 
 
 class Run:
     """One solver on one problem, advanced in the calling thread.
 
-    ``trace`` fills while ``execute`` (to the end) or ``steps`` (a generator) is at work; other threads may
-    read it. ``interrupt`` may be called from any thread and is felt within a pulse. Nothing the solver does
-    raises out of a run: a failure is the trace's status and message. The clock is CPU seconds of the
-    calling thread inside the solver, plus those of the problem's own helper threads; compiling, recording,
-    probing, metrics and waiting at the gate are left out, and so is what is derived from the data once (rows
-    of X), which is set-up of every run that uses it. A violation, or a gap that can be proved, is measured
-    now and then, off the clock, where the solver does not know it.
+    ``execute`` advances it to the end, ``steps`` iterate by iterate; other threads may read ``trace``
+    meanwhile. A solver's failure never leaves a run as an exception: it is the trace's status and message.
 
-    With an ``origin`` the run is a branch: the old run is replayed up to there, off the clock, which goes on
-    from the old run's as iterations, passes and limits do. ``replayed`` is the iteration that the replay has
-    come to.
+    The clock counts CPU seconds of the calling thread inside the solver, and those of the problem's helper
+    threads; not compiling, recording, probing, metrics, waiting at the gate, or what is derived from the data
+    once (rows of X), which is set-up. Where the solver does not know its violation or dual gap, these are
+    measured now and then, off the clock.
 
-    ``ready()`` is called, off the clock, when all is compiled and set up: it may block, or raise
-    :class:`Interrupted`.
+    Parameters
+    ----------
+    problem, solver
+        What is solved, and by what.
+    label : str, optional
+        Name of the run; by default the solver's id.
+    stopping : Stopping, optional
+        Limits; by default none.
+    probes : sequence of Probe
+        What is recorded besides the fields of the record.
+    gate : Gate, optional
+        May pause or interrupt the run, at every pulse and after every iterate.
+    w0 : array of shape (d,), optional
+        Where to start; by default where the problem says, which is w = 0 as a rule.
+    origin : Origin, optional
+        Makes the run a branch: the old run is replayed up to there, off the clock, and iterations, passes,
+        clocks and limits go on from there. ``replayed`` is the iteration that the replay has reached.
+    ready : callable
+        Called, off the clock, once all is compiled and set up: may block, or raise Interrupted.
 
-    ``set_lam`` changes λ while the run is at work: at the next iterate the same solver starts from the
-    weights there, as one that takes over a branch does, and iterations, epochs, passes and clocks go on.
-    ``here`` is the problem at the λ of now, without what belongs to the run.
+    Attributes
+    ----------
+    trace : Trace
+        The record of the run, which grows while it is advanced.
+    here : Problem
+        The problem at the present λ, without what belongs to the run: see :meth:`set_lam`.
+
+    Raises
+    ------
+    ValueError
+        If both ``w0`` and ``origin`` are given, or the problem does not have the origin's λ.
+
+    Examples
+    --------
+    >>> import datasets, solvers
+    >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
+    >>> run = solvers.Run(problem, solvers.make_solver("lbfgs"), stopping=solvers.Stopping(tol=1e-6))
+    >>> for trace in run.steps():
+    ...     if trace.last["objective"] < 0.3:
+    ...         run.interrupt()
+    >>> run.trace.status
+    'stopped'
     """
 
     def __init__(
@@ -110,7 +108,7 @@ class Run:
         label: str | None = None,
         stopping: Stopping | None = None,
         probes: Sequence[Probe] = (),
-        gate: Gate | None = None,
+        gate: Gate[Run] | None = None,
         w0: np.ndarray | None = None,
         origin: Origin | None = None,
         ready: Callable[[], None] = lambda: None,
@@ -130,23 +128,22 @@ class Run:
         self.gate, self._ready = gate, ready
         self.w0, self.origin, self.replayed = w0, origin, -1
         self.trace = Trace(
-            {
-                "label": self.label,
-                "solver": solver.id,
-                "params": asdict(solver),
-                "problem": problem.describe(),
-                "f_star": self.stopping.f_star,
-            }
+            RunInfo(
+                label=self.label,
+                solver=solver.id,
+                params=asdict(solver),
+                problem=problem.describe(),
+                f_star=self.stopping.f_star,
+                origin=None if origin is None else origin.describe(),
+                warm=w0 is not None,
+            )
         )
-        if w0 is not None:
-            self.trace.info["warm"] = True
-        if origin is not None:
-            self.trace.info["from"] = origin.describe()
         self.trace.names, self.trace.problem = problem.names, self.here
         self.trace.probes = ProbeStore(probes, problem)
         self.compile_seconds = 0.0
         self._cpu = self._wall = self._waited = 0.0
         self._setup = self._replay_seconds = 0.0
+        self._known = Known(math.inf)
         self._metrics = Allowance(METRIC_SHARE)
         self._optimality = Allowance(OPTIMALITY_SHARE)
         self._met = partial(optimality.met, self.problem)
@@ -155,17 +152,29 @@ class Run:
         self._support: tuple[np.ndarray, np.ndarray] | None = None
 
     def interrupt(self) -> None:
-        """End the run at the next pulse; the trace keeps the last whole iterate."""
+        """End the run at the next pulse, some 50 ms; callable from any thread. The trace keeps the last whole
+        iterate."""
         self._interrupted = True
 
     def set_lam(self, lam: float, stopping: Callable[[Problem], Stopping] | None = None) -> None:
-        """Go on at another λ from the next iterate on; may be called from any thread. ``stopping(problem)``
-        gives the limits there (None: the same, and an f* that is not known). ValueError, one sentence, where
-        λ cannot be changed."""
+        """Change λ from the next iterate on; callable from any thread. The solver starts anew from the
+        weights there, as one that takes over a branch does; iterations, epochs, passes and clocks go on.
+
+        Parameters
+        ----------
+        lam : float
+            The new λ, above 0.
+        stopping : callable, optional
+            Given the problem at the new λ, returns its limits; by default the same, with f* not known.
+
+        Raises
+        ------
+        ValueError
+            If λ cannot be changed: one sentence.
+        """
         if not self.problem.penalty.takes_lam:
             raise ValueError(f"the penalty {self.problem.penalty.id} has no λ to change")
-        if not (math.isfinite(lam) and lam > 0.0):
-            raise ValueError(f"λ is {lam}: give a number above 0")
+        lam = number("lam", lam, open_low=True)
         if stopping is None and self.stopping.gap is not None:
             raise ValueError("a gap is measured against f* of one λ: give the limits at the new one too")
         if len(self.trace) and self.trace.w is None:
@@ -185,13 +194,14 @@ class Run:
                 raise Interrupted
 
     def execute(self) -> Trace:
-        """Run to the end."""
+        """Advance the run to its end and return its trace."""
         for _ in self.steps():
             pass
         return self.trace
 
     def steps(self) -> Iterator[Trace]:
-        """Advance by one iterate at a time, yielding the trace after each; closing it stops the run."""
+        """Advance by one iterate at a time and yield the trace after each; closing the generator stops the
+        run."""
         ending, breaks = Ending("stopped", "stopped by the user"), Watch(self.stopping.breaks)
         try:
             with one_blas_thread():
@@ -205,14 +215,14 @@ class Run:
                     try:
                         iterate = next(iterates)
                     except StopIteration as stop:
-                        ending = self._ending_of(stop.value)
+                        ending = returned(stop.value)
                         break
                     self._record(iterate)
                     yield self.trace
                     hit = breaks.hit(iterate)
-                    limit = self.stopping.ending(self.trace.last, self._met)
+                    limit = self._limit(iterate)
                     if limit and not (limit.status == "converged" and self._wanted):
-                        ending = limit
+                        ending = self._with_hint(limit)
                         break
                     if hit is not None and not self.begins_at(iterate):
                         ending = Ending("stopped", f"{hit.text} at iteration {iterate.iteration}")
@@ -226,15 +236,31 @@ class Run:
         except KeyboardInterrupt:
             self._finish(ending)
             raise
-        except (Diverged, ShardLost) as error:
-            ending = Ending("failed", str(error))
-        except MemoryError:
-            ending = Ending("failed", "out of memory: take a smaller problem or fewer pairs")
         except Exception as error:
-            ending = Ending("failed", f"{type(error).__name__}: {error}{_where(error)}")
+            ending = failure(error)
         finally:
             if not self.trace.result:
                 self._finish(ending)
+
+    def _with_hint(self, limit: Ending) -> Ending:
+        """Return an ending with what the solver says of the problem, where it did not converge."""
+        hint = self.solver.hint(self.problem) if limit.status in ("max-iter", "max-seconds") else None
+        return replace(limit, message=f"{limit.message}; {hint}") if hint else limit
+
+    def _limit(self, iterate: Iterate) -> Ending | None:
+        """Say why the run ends at this iterate, or None. What seems to have converged is looked at once more
+        with scores computed from w."""
+        record = self.trace.last
+        limit = self.stopping.ending(record, self._met)
+        point = iterate.live.get("point")
+        if limit is None or limit.status != "converged" or point is None or point.age == 0:
+            return limit
+        with self._optimality.booked():
+            seen = self._observe(iterate.w)
+            more = max(seen.objective - record["objective"], 0.0)
+            gap = self._known.claimed(seen.objective, record["dual_gap"] + more)
+            found = {"objective": seen.objective, "violation": seen.violation(), "dual_gap": gap}
+        return self.stopping.ending(record | found, self._met)
 
     def begins_at(self, iterate: Iterate) -> bool:
         """Tell whether a branch begins at this iterate, at which the old run was before."""
@@ -274,12 +300,13 @@ class Run:
         old.close()
         self.problem = self.problem.at_lam(lam)
         self.problem.violation_at_zero()  # as where a run begins: never on the solver's clock
+        self._known = Known(self.problem.at().objective)
         self._met = partial(optimality.met, self.problem)
         self.here = self.problem.with_pulse(self._pulse_of_given)
         self.stopping = stopping(self.here)
         seconds = self._cpu, self._wall
         said = change(self.problem, iterate.iteration + 1, self.stopping.f_star, seconds)
-        self.trace.info["lams"] = [*self.trace.info.get("lams", ()), said]
+        self.trace.change(lambda info: replace(info, lams=(*info.lams, said)))
         self.trace.problem = self.here
         iterates = taken_over(iterate, self.solver, self.problem, turned=True)
         next(iterates)  # the iterate itself, which is recorded already
@@ -324,13 +351,16 @@ class Run:
             iterate.live = {**iterate.live, "point": seen}
             iterate.objective, iterate.loss, iterate.penalty = seen.objective, seen.loss, seen.penalty
             iterate.nnz, iterate.nnz_rows = seen.sparsity()
-            if "bound" in iterate.live:
-                iterate.dual_gap = max(seen.objective - iterate.live["bound"], 0.0)
+            if "dual" in iterate.live:
+                bound = dual_bound(seen.problem, iterate.live["dual"]())
+                iterate.dual_gap = max(seen.objective - bound + seen.rounding(), 0.0)
         measure = optimality.missing(self.problem, self.solver.knows)
         unknown = measure is not None and np.isnan(getattr(iterate, measure))
         if unknown and iterate.w is not None and self._optimality.allows(self._cpu):
             with self._optimality.booked():
                 setattr(iterate, measure, optimality.measured(measure, self._observe(iterate.w)))
+        believed = self._known.checked if unknown and measure == "dual_gap" else self._known.claimed
+        iterate.dual_gap = believed(iterate.objective, iterate.dual_gap)
         if self.begins_at(iterate):
             self.origin.check(iterate)
         if iterate.w is not None:
@@ -384,17 +414,13 @@ class Run:
     def _prepare(self) -> None:
         """Let the solver tune itself; its time is set-up, not solving."""
         self.problem.violation_at_zero()  # accounted for by the problem, and never on the solver's clock
+        self._known = Known(self.problem.at().objective)
         began, compiled = time.thread_time(), compile_clock.spent()[1]
         self.solver = self.solver.prepare(self.problem)
         derived = self.problem.design.derived.spent[1]
         self._setup = time.thread_time() - began - (compile_clock.spent()[1] - compiled) - derived
         self.problem.design.touched = 0
-        self.trace.info["params"] = asdict(self.solver)
-
-    def _ending_of(self, value: object) -> Ending:
-        if isinstance(value, Ending):
-            return value
-        return Ending("stalled", str(value) if value else "the solver ended by itself")
+        self.trace.tell(params=asdict(self.solver))
 
     def _finish(self, ending: Ending) -> None:
         trace = self.trace
@@ -433,11 +459,23 @@ class Run:
             except Interrupted:  # a run that is stopped here ends without these
                 pass
             except Exception as error:
-                failure = f"no metrics, {type(error).__name__}: {error}{_where(error)}"
-                ending = Ending(ending.status, f"{ending.message}; {failure}" if ending.message else failure)
-                result["message"] = ending.message
+                unjudged = f"no metrics, {described(error)}"
+                said = [ending.message] if ending.message else []
+                ending = Ending(ending.status, "; ".join([*said, unjudged]))
+            ending = self._admitted(ending, last["objective"], result["objective"])
+            result |= {"status": ending.status, "message": ending.message}
         trace.result = plain(result)
         trace.finish(ending.status, ending.message)
+
+    def _admitted(self, ending: Ending, recorded: float, objective: float) -> Ending:
+        """Return the ending with what proved false of what the solver said; then it has not converged."""
+        false = []
+        if self._known.refuted:
+            false.append("its bound of f* is above f elsewhere, hence false and left out")
+        if objective - recorded > WRONG * abs(objective):
+            false.append(f"f at its weights is {objective:.9g}, not {recorded:.9g}")
+        status = "stalled" if false and ending.status == "converged" else ending.status
+        return Ending(status, "; ".join([*filter(None, [ending.message]), *false]))
 
     def _judge(self, w: np.ndarray, result: dict[str, Any]) -> None:
         """Add violation, proved gap and metrics of the last weights to ``result``, off the clock."""
@@ -445,40 +483,12 @@ class Run:
         point = self._observe(w)
         result["violation"] = point.violation()
         result["train_metric"] = self.problem.train_metric(point)
-        bounds = [result["dual_gap"], duality_gap(point.problem, point)]
-        known = [bound for bound in bounds if bound is not None and np.isfinite(bound)]
-        result["dual_gap"] = min(known, default=None)
+        f, gap = point.objective, duality_gap(point.problem, point)
+        # what is claimed is the gap of the f that the solver knew
+        gaps = [self._known.claimed(f, result["dual_gap"] + max(f - result["objective"], 0.0))]
+        gaps += [] if gap is None else [self._known.checked(f, gap)]
+        result["objective"] = f
+        result["dual_gap"] = min((gap for gap in gaps if np.isfinite(gap)), default=None)
         if self.problem.has_test:
             result["test_metric"] = self.problem.test_metric(w)
         result["compile_seconds"] += compile_clock.spent()[0] - compiled
-
-
-def _where(error: Exception) -> str:
-    """Return the file and line an error came from, which a solver's author needs."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    if frame is None:
-        return ""
-    name = frame.tb_frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
-    return f" ({name}, line {frame.tb_lineno})"
-
-
-def solve(
-    problem: Problem,
-    solver: Solver,
-    *,
-    tol: float | None = None,
-    gap: float | None = None,
-    f_star: float | None = None,
-    max_iter: int | None = None,
-    max_seconds: float | None = None,
-    probes: Sequence[Probe] = (),
-    w0: np.ndarray | None = None,
-) -> Trace:
-    """Run ``solver`` on ``problem`` to the end and return its trace; ``trace.w`` are the weights.
-
-    The limits are those of :class:`Stopping`; with none given, ``tol=1e-6`` and ``max_seconds=600``.
-    """
-    stopping = Stopping(tol, gap, f_star, max_iter, max_seconds).or_usual()
-    return Run(problem, solver.towards(stopping.tol), stopping=stopping, probes=probes, w0=w0).execute()

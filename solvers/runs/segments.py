@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
-    from .trace import Trace
+from ..problems.problem import Problem
+from .run_info import RunInfo
+from .trace import Trace
 
 #: What the first iterate at another λ is marked with among its events; the new λ follows.
 MARK = "lam="
@@ -18,8 +18,17 @@ MARK = "lam="
 
 @dataclass(frozen=True)
 class Segment:
-    """Iterates of a run at one λ, from number ``first`` on: λ, the ``key`` of their problem, the minimum of
-    that if it is known, and the run's clocks, CPU and wall, where they begin."""
+    """Iterates of a run at one λ.
+
+    Attributes
+    ----------
+    first : int
+        The number of the first of them.
+    lam, key, f_star
+        λ, the key of their problem, and its minimum, None where not known.
+    seconds : (float, float)
+        The run's CPU and wall seconds where they begin.
+    """
 
     first: int
     lam: float | None
@@ -41,18 +50,33 @@ def marked(event: str) -> str | None:
 def change(
     problem: Problem, first: int, f_star: float | None, seconds: tuple[float, float]
 ) -> dict[str, Any]:
-    """Return what a trace says, in the list ``info["lams"]``, of a change of λ: ``first`` is the number of
+    """Return what a trace says, in ``info.lams``, of a change of λ: ``first`` is the number of
     the first iterate on ``problem``."""
     clocks = {"cpu_seconds": seconds[0], "wall_seconds": seconds[1]}
     return {"iteration": first, "lam": problem.lam, "key": problem.key, "f_star": f_star, **clocks}
 
 
 def segments(trace: Trace) -> list[Segment]:
-    """Return the segments of a run, one if its λ was never changed. ValueError, KeyError or TypeError for one
-    from a file that says something else."""
-    problem = trace.info.get("problem", {})
-    found = [Segment(0, problem.get("lam"), problem.get("key"), trace.info.get("f_star"))]
-    for said in trace.info.get("lams", ()):
+    """Return the stretches of a run at one λ each.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+
+    Returns
+    -------
+    list of Segment
+        In their order; one if λ was never changed.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        For a trace from a file whose account of its λ cannot be read.
+    """
+    info = trace.info
+    found = [Segment(0, info.problem.get("lam"), info.problem.get("key"), info.f_star)]
+    for said in info.lams:
         seconds = float(said["cpu_seconds"]), float(said["wall_seconds"])
         found.append(
             Segment(int(said["iteration"]), float(said["lam"]), said["key"], said["f_star"], seconds)
@@ -70,7 +94,7 @@ def segment_at(trace: Trace, iteration: int) -> Segment:
 def about_at(trace: Trace, iteration: int) -> dict[str, Any]:
     """Return the record of the problem that an iterate belongs to."""
     here = segment_at(trace, iteration)
-    return {**trace.info["problem"], "lam": here.lam, "key": here.key}
+    return {**trace.info.problem, "lam": here.lam, "key": here.key}
 
 
 def problem_at(trace: Trace, iteration: int) -> Problem | None:
@@ -93,10 +117,12 @@ def f_star_along(trace: Trace, iterations: np.ndarray) -> np.ndarray:
 
 
 def learn(trace: Trace, f_stars: Mapping[str, float | None]) -> None:
-    """Let a run know the minima of problems, by their keys; None takes one back."""
-    info = trace.info
-    if (key := info.get("problem", {}).get("key")) in f_stars and info.get("f_star") != f_stars[key]:
-        info["f_star"] = f_stars[key]
-    for said in info.get("lams", ()):
-        if said["key"] in f_stars:
-            said["f_star"] = f_stars[said["key"]]
+    """Set the minima that a trace knows, by the keys of the problems; None removes one."""
+
+    def learned(info: RunInfo) -> RunInfo:
+        lams = (
+            {**said, "f_star": f_stars[said["key"]]} if said["key"] in f_stars else said for said in info.lams
+        )
+        return replace(info, f_star=f_stars.get(info.problem.get("key"), info.f_star), lams=tuple(lams))
+
+    trace.change(learned)

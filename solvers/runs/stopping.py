@@ -6,31 +6,77 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from ..declare import number
 from ..methods.iterate import Ending
 from .breakpoints import Condition
 
+#: Where a run ends that is given no limit: the relative violation, and CPU seconds.
+USUAL_TOL, USUAL_SECONDS = 1e-6, 600.0
 #: f* is solved for, and printed, to about this relative accuracy.
 F_STAR_ACCURACY = 1e-9
 
 
 def relative_gap(objective: float, f_star: float) -> float:
-    """Return (f - f*)/|f*|, or f - f* where |f*| < 1e-12."""
+    """Return (f - f*)/|f*|, or f - f* where |f*| < 1e-12.
+
+    Parameters
+    ----------
+    objective, f_star : float
+        f, and its minimum f*.
+
+    Returns
+    -------
+    float
+    """
     return (objective - f_star) / (abs(f_star) if abs(f_star) >= 1e-12 else 1.0)
 
 
 def undercuts(objective: float, f_star: float) -> bool:
-    """Tell whether an objective is so far below f* that this cannot be the minimum."""
+    """Tell whether an objective is so far below f* that f* cannot be the minimum: by more than 1e-9,
+    relatively.
+
+    Parameters
+    ----------
+    objective, f_star : float
+        f, and what is taken for its minimum f*.
+
+    Returns
+    -------
+    bool
+    """
     return relative_gap(objective, f_star) < -F_STAR_ACCURACY
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """Limits of a run; None means no such limit.
+    """Limits of a run, of which the first that is met ends it; None means no such limit.
 
-    ``tol``: violation relative to its value at w = 0, or proved gap relative to f where the loss has no
-    gradient (see :mod:`solvers.problems.optimality`). ``gap``: relative distance to ``f_star``, which ends
-    nothing once an iterate is below that. ``max_seconds``: CPU seconds of the solver. ``breaks``: conditions,
-    the first iterate at which one holds is the last.
+    Parameters
+    ----------
+    tol : float, optional
+        Violation of optimality relative to its value at w = 0; where the loss has no gradient, proved gap
+        relative to f (see :mod:`solvers.problems.certificates`).
+    gap : float, optional
+        Relative distance to ``f_star``; ends nothing once an iterate is below that.
+    f_star : float, optional
+        The minimum of f.
+    max_iter : int, optional
+        Iterations.
+    max_seconds : float, optional
+        CPU seconds of the solver.
+    breaks : tuple of Condition
+        The first iterate at which one of them holds is the last.
+
+    Raises
+    ------
+    ValueError
+        For a limit that is negative or not finite, or a ``gap`` without ``f_star``.
+
+    Examples
+    --------
+    >>> import solvers
+    >>> solvers.Stopping(tol=1e-6, max_seconds=10, breaks=(solvers.Condition.parse("nnz > 100"),)).tol
+    1e-06
     """
 
     tol: float | None = None
@@ -42,26 +88,22 @@ class Stopping:
 
     def __post_init__(self) -> None:
         for name in ("tol", "gap", "max_iter", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name} is {value}: give a finite number that is not negative")
+            number(name, getattr(self, name))
         if self.gap is not None and self.f_star is None:
             raise ValueError("a gap can only be measured against f*: give f_star as well")
 
     def or_usual(self) -> Stopping:
-        """Return these limits; where there is none, a violation of 1e-6 relative and 600 CPU seconds.
-
-        A gap alone gets the seconds as well: with a wrong f* it may never be reached.
-        """
+        """Return these limits, or ``tol=1e-6`` and ``max_seconds=600`` where there are none. A gap alone gets
+        the seconds as well: with a wrong f* it may never be reached."""
         if self.tol is self.max_iter is self.max_seconds is None:
-            return replace(self, tol=1e-6 if self.gap is None else None, max_seconds=600.0)
+            return replace(self, tol=USUAL_TOL if self.gap is None else None, max_seconds=USUAL_SECONDS)
         return self
 
     def ending(
         self, record: Mapping[str, object], met: Callable[[Mapping[str, object], float], str | None]
     ) -> Ending | None:
-        """Say why the run ends at this record, or None. Convergence is looked at before the limits;
-        ``met(record, tol)`` says why the iterate is optimal to ``tol``, if it is."""
+        """Return why the run ends at this record, or None. Convergence is tested before the other limits:
+        ``met(record, tol)`` returns in a sentence why the iterate is optimal to ``tol``, or None."""
         objective = record["objective"]
         if not math.isfinite(objective):
             return Ending("failed", f"the objective became {objective} at iteration {record['iteration']}")

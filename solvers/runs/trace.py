@@ -8,19 +8,20 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from ..methods.iterate import FIELDS
-from ..problems.names import Names
-from .files import replacing
-from .probes import ProbeStore
-
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
+from ..probes.probe import ProbeStore
+from ..problems.problem import Problem
+from ..problems.weight_names import Names
+from .atomic_files import replacing
+from .records import for_spreadsheet
+from .run_info import RunInfo
 
 #: Iterates kept before the trace halves its density.
 CAPACITY = 10_000
@@ -62,17 +63,43 @@ class _Columns:
 
 
 class Trace:
-    """Record of a run: its setting (``info``), what rows and columns of W are called (``names``), one
-    row an iterate, how it ended, the last weights.
+    """Record of a run: a row an iterate, how it ended, and the last weights.
 
-    One writer, any number of readers. Up to 10,000 iterates are all kept; then every second row is dropped
-    and only every second iterate recorded from there on, and so on (the first, the last and rows with events
-    stay). A reader keeps the cursor that ``since`` gave it: (generation, rows seen); after a thinning the
-    generation changes and ``since`` returns all rows again.
+    Each field of the record is an attribute, a NumPy array over the rows: ``trace.objective[-1]``. One thread
+    writes, any number read. Up to 10,000 iterates are all kept; then every second row is dropped, and only
+    every second iterate recorded from there on, and so on. The first, the last and rows with events stay.
+
+    Parameters
+    ----------
+    info : RunInfo or mapping, optional
+        What the run is set to, or its record.
+
+    Attributes
+    ----------
+    status, message : str
+        How the run is doing, or why it ended.
+    w : array of shape (d,) or None
+        The last weights.
+    result : dict
+        The line of type "result", once the run has ended.
+    names : Names
+        What rows and columns of W are called.
+    probes : ProbeStore
+        What probes have observed.
+
+    Examples
+    --------
+    >>> import datasets, solvers
+    >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
+    >>> trace = solvers.solve(problem, solvers.make_solver("lbfgs"), max_iter=3)
+    >>> trace.iteration.tolist(), trace.status
+    ([0, 1, 2, 3], 'max-iter')
+    >>> bool((trace.objective[1:] < trace.objective[:-1]).all())
+    True
     """
 
-    def __init__(self, info: Mapping[str, Any] | None = None) -> None:
-        self.info: dict[str, Any] = dict(info or {})
+    def __init__(self, info: RunInfo | Mapping[str, Any] | None = None) -> None:
+        self.info = info if isinstance(info, RunInfo) else RunInfo.of(info or {})
         self.status = "queued"
         self.message = ""
         self.w: np.ndarray | None = None
@@ -110,6 +137,15 @@ class Trace:
             return pending
         return {name: column[newest] for name, column in data.items()} if newest >= 0 else {}
 
+    def tell(self, **changes: Any) -> None:
+        """Change fields of ``info``."""
+        self.change(lambda info: replace(info, **changes))
+
+    def change(self, how: Callable[[RunInfo], RunInfo]) -> None:
+        """Replace ``info`` by ``how(info)``; no other change comes in between."""
+        with self._lock:
+            self.info = how(self.info)
+
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one record; fields it does not have are filled with "not known"."""
         row = {name: record.get(name, field.unknown) for name, field in FIELDS.items()}
@@ -129,14 +165,14 @@ class Trace:
         self._pending = None
 
     def restart(self) -> None:
-        """Drop all rows: the run begins anew, or what is known of it is about to be written again."""
+        """Drop all rows, result and message: the run begins anew, or is about to be written again."""
         with self._lock:
             self._generation += 1
             self._columns, self._pending, self.cadence = _Columns(64), None, 1
             self.result, self.message = {}, ""
 
     def finish(self, status: str, message: str = "") -> None:
-        """Write how the run ended; the last iterate gets its row if it was left out."""
+        """Set how the run ended, and add the row of the last iterate if it was left out."""
         with self._lock:
             if self._pending is not None:
                 self._append(self._pending)
@@ -144,8 +180,22 @@ class Trace:
             self.status = status
 
     def since(self, cursor: tuple[int, int] | None) -> tuple[dict[str, np.ndarray], tuple[int, int], bool]:
-        """Return new rows, the cursor for the next call, and whether the rows replace all those given
-        before."""
+        """Return the rows that are new to a reader.
+
+        Parameters
+        ----------
+        cursor : (int, int) or None
+            What the last call returned; None at the first.
+
+        Returns
+        -------
+        rows : dict of arrays
+            The new rows, by field.
+        cursor : (int, int)
+            For the next call.
+        replaced : bool
+            Whether the rows replace all those returned before, since the trace was thinned or restarted.
+        """
         with self._lock:
             columns, generation = self._columns, self._generation
             n, data = columns.n, columns.data
@@ -154,7 +204,7 @@ class Trace:
         return rows, (generation, n), cursor is None or cursor[0] != generation
 
     def column(self, name: str) -> np.ndarray:
-        """Return one field over all rows kept; -1, nan or None where it was not known."""
+        """Return one field over all rows kept, shape (n_rows,); -1, nan or None where it was not known."""
         if name not in FIELDS:
             raise AttributeError(f"a trace has no field {name!r}; its fields are {', '.join(FIELDS)}")
         with self._lock:
@@ -175,11 +225,20 @@ class Trace:
             yield plain({name: column[k] for name, column in rows.items()})
 
     def save(self, path: str | Path) -> None:
-        """Write to ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and weights)."""
+        """Write the run to a file: ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and
+        weights); the last two have λ as a column, too.
+
+        Raises
+        ------
+        ValueError
+            If the name has another ending, or no file may be written there.
+        NotWritten
+            If the disk refuses it; whatever was there before is then kept.
+        """
         save([self], path)
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, Sequence[Any]], info: Mapping[str, Any]) -> Trace:
+    def from_columns(cls, columns: Mapping[str, Sequence[Any]], info: RunInfo | Mapping[str, Any]) -> Trace:
         """Return a trace of whole columns, all of one length, as they were kept. Fields that are left out are
         not known; ValueError where the lengths differ, or there are no iterations."""
         trace = cls(info)
@@ -227,7 +286,8 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
 def save(traces: list[Trace], path: str | Path) -> None:
     """Write runs to one file; the ending of its name says how (``.jsonl``, ``.csv`` or ``.npz``).
 
-    The file is there as a whole or, if it cannot be written, as it was before: see :func:`.files.replacing`.
+    The file is there as a whole or, if it cannot be written, as it was before
+    (:func:`.atomic_files.replacing`).
     """
     path = checked_path(path)
     _WRITERS[path.suffix](traces, path)
@@ -261,20 +321,23 @@ def _write_jsonl(traces: list[Trace], path: Path) -> None:
 def _write_csv(traces: list[Trace], path: Path) -> None:
     with replacing(path, encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["label", "solver", *FIELDS])
+        writer.writerow(["label", "solver", *FIELDS, "lam"])
         for trace in traces:
-            for record in trace.records():
+            records = list(trace.records())
+            lams = trace.info.lam_along(np.array([record["iteration"] for record in records]))
+            for record, lam in zip(records, lams.tolist(), strict=True):
                 values = [" ".join(v) if isinstance(v, list) else v for v in record.values()]
-                writer.writerow([trace.info.get("label"), trace.info.get("solver"), *values])
+                line = [trace.info.label, trace.info.solver, *values, None if math.isnan(lam) else lam]
+                writer.writerow([for_spreadsheet(value) for value in line])
 
 
 def _write_npz(traces: list[Trace], path: Path) -> None:
     arrays: dict[str, np.ndarray] = {}
-    first = traces[0].info.get("problem", {}) if traces else {}
+    first = traces[0].info.problem if traces else {}
     for trace in traces:
-        label, n = trace.info.get("label", "run"), 2
+        label, n = trace.info.label, 2
         while f"{label}/info" in arrays:  # two runs may have one label
-            label, n = f"{trace.info['label']} ({n})", n + 1
+            label, n = f"{trace.info.label} ({n})", n + 1
         rows, _, _ = trace.since(None)  # at one moment: a run may go on meanwhile
         for name, field in FIELDS.items():
             column = rows[name]
@@ -283,11 +346,12 @@ def _write_npz(traces: list[Trace], path: Path) -> None:
             elif field.type is str:
                 column = np.array([v or "" for v in column], dtype=np.str_)
             arrays[f"{label}/{name}"] = column
+        arrays[f"{label}/lam"] = trace.info.lam_along(rows["iteration"])
         if trace.w is not None:
             support = np.flatnonzero(trace.w)
             arrays[f"{label}/w_indices"], arrays[f"{label}/w_values"] = support, trace.w[support]
             arrays[f"{label}/w_size"] = np.array(trace.w.size)
-        header = {k: v for k, v in trace.info.items() if k != "problem" or v != first}
+        header = {k: v for k, v in trace.info.record().items() if k != "problem" or v != first}
         arrays[f"{label}/info"] = np.array(json.dumps(header | {"result": trace.result}))
     if traces:
         arrays["problem"] = np.array(json.dumps(first))
@@ -303,7 +367,7 @@ def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:
     that problem, with f* where it is known."""
     before = None
     for trace in traces:
-        about = trace.info.get("problem"), _reference(trace.info)
+        about = trace.info.problem, _reference(trace.info)
         if about != before:
             yield from (line for line in about if line)
             before = about
@@ -314,22 +378,21 @@ def lines(traces: list[Trace]) -> Iterator[dict[str, Any]]:
             yield trace.result
 
 
-def _reference(info: Mapping[str, Any]) -> dict[str, Any] | None:
+def _reference(info: RunInfo) -> Mapping[str, Any] | None:
     """Return the line that tells f*; None where it is not known."""
-    f_star = info.get("f_star")
-    if "reference" in info or f_star is None:
-        return info.get("reference")
-    return {"type": "reference", "f_star": f_star, "violation": None, "solver": None, "cached": True}
+    if info.reference is not None or info.f_star is None:
+        return info.reference
+    return {"type": "reference", "f_star": info.f_star, "violation": None, "solver": None, "cached": True}
 
 
 def run_line(trace: Trace) -> dict[str, Any]:
     """Return the line that opens a run; that of a branch says where it comes ``from``, and that of a run
     whose λ was changed on the way the ``lams`` it went on at, from which iteration on."""
-    info = trace.info
-    line = {"type": "run", "label": info["label"], "solver": info["solver"], "params": info["params"]}
-    return line | {name: info[name] for name in ("from", "lams") if name in info}
+    record = trace.info.record()
+    said = ("label", "solver", "params", "from", "lams")
+    return {"type": "run", **{name: record[name] for name in said if name in record}}
 
 
 def iterate_line(trace: Trace, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the line of one iterate."""
-    return {"type": "iterate", "label": trace.info["label"], "solver": trace.info["solver"], **plain(record)}
+    return {"type": "iterate", "label": trace.info.label, "solver": trace.info.solver, **plain(record)}

@@ -10,46 +10,39 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .base import Loss
 from .duals import over_rows
+from .margin import BoundMargin, MarginLoss
 from .maxima import MaximumLoss, ties
-from .rows import HINGE, residuals_of, values_of
-from .two_labels import TwoLabels
 
 
 @dataclass(frozen=True)
-class BinaryHinge(Loss):
+class BinaryHinge(MarginLoss):
     """Σ_i max(0, 1 - y_i z_i), y_i in {-1, +1}."""
 
     id = "binary-hinge"
     name = "Binary hinge"
     summary = "the lack of a margin of 1, with a kink where it is just reached"
     paper = "Yu et al. 2010, eq. (31)"
-    kinds = ("binary",)
     traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
     traits |= Trait.DUAL_COORDINATES | Trait.ONE_SCORE
-    sample_code = HINGE
-    average = True
+    dual_bound = 1.0
+
+    def derivatives(self, margin: float) -> tuple[float, float, float]:
+        return max(1.0 - margin, 0.0), -(1.0 if margin < 1.0 else 0.0), 0.0
+
+    def dual(self, beta: float) -> tuple[float, float, float]:
+        return beta, 1.0, 0.0
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundBinaryHinge:
         return BoundBinaryHinge(self, 1, np.ascontiguousarray(part.y, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
-class BoundBinaryHinge(MaximumLoss, TwoLabels):
+class BoundBinaryHinge(BoundMargin, MaximumLoss):
     """The hinge loss for labels ``y`` of -1 and +1."""
 
     least = 0.0
-
-    @property
-    def most_breakpoints(self) -> int:
-        return 1
-
-    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        values_of(HINGE, Z, y, out)
-
-    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        residuals_of(HINGE, Z, y, G)
+    most_breakpoints = 1
 
     def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         steepest(Z.reshape(-1), D.reshape(-1), y, G.reshape(-1))
@@ -62,8 +55,8 @@ class BoundBinaryHinge(MaximumLoss, TwoLabels):
     ) -> tuple[float, int]:
         return breakpoints(Z.reshape(-1), D.reshape(-1), y, t, jump)
 
-    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> None:
-        settle(Z.reshape(-1), y)
+    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> float:
+        return settle(Z.reshape(-1), y)
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return Σ αβ_i, where the residual is -β_i y_i."""
@@ -111,7 +104,10 @@ def breakpoints(z, d, y, t, jump):
 
 @kernel
 def settle(z, y):
-    """Set scores next to the margin exactly onto it."""
+    """Set scores next to the margin exactly onto it; return the most by which one moves."""
+    most = 0.0
     for i in range(z.size):
         if lack(z[i], y[i]) == 0.0:
+            most = max(most, abs(z[i] - y[i]))
             z[i] = y[i]
+    return most

@@ -15,12 +15,12 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .base import BoundLoss, Loss
-from .chain_log import add_log_marginals, log_chain, log_partition, log_true_pairs
-from .chain_packed import Block, Messages, Transitions, pack
+from .chains.chain_log import add_log_marginals, log_chain, log_partition, log_true_pairs
+from .chains.chain_packed import Block, Messages, Transitions, pack
+from .chains.chain_single import ChainTerm
 from .duals import entropies, entropy, over_rows
 from .instances import Instances
-from .rows import CHAIN
+from .loss import BoundLoss, Loss
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ class ChainCRF(Loss):
     paper = "Zhong et al. 2014, sections 4 and 6.1"
     kinds = ("sequences",)
     traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.CONJUGATE
-    sample_code = CHAIN
     average = False
     metric_name = "per-token accuracy"
 
@@ -83,8 +82,10 @@ class BoundChains(BoundLoss):
         rows = np.repeat(self.offsets[:-1][instances] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return self._of(self.y[rows], offsets), rows
 
+    term = ChainTerm()
+
     def instances(self) -> Instances:
-        return super().instances()._replace(code=None, offsets=self.offsets)
+        return super().instances()._replace(offsets=self.offsets)
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         tail = scores.tail if delta is None else scores.tail + t * delta.tail

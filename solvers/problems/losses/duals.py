@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.special import entr
 
-from .base import BoundLoss
 from .chunks import row_chunks
+from .loss import BoundLoss
 
 
 def entropy(P: np.ndarray) -> np.ndarray:
     """Return -p log p of each entry; rounding may have left some just below zero."""
-    positive = P > 0.0
-    return -np.where(positive, P, 0.0) * np.log(P, out=np.zeros_like(P), where=positive)
+    return entr(np.maximum(P, 0.0))
 
 
 def entropies(P: np.ndarray) -> float:

@@ -1,29 +1,26 @@
-"""What kernels that take one instance at a time read of a loss."""
+"""What kernels that take one instance at a time read of a loss: a row of scores, or the rows of a chain."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-
-class Tree(NamedTuple):
-    """The tree of classes: the parent of each node, and the nodes that are leaves."""
-
-    parents: np.ndarray
-    leaves: np.ndarray
+from ...compute.dispatch import by_class
+from .score_rows import row_derivatives
 
 
 class Instances(NamedTuple):
-    """Which loss of a row (its ``sample_code``; None for chains), the rows of X of instance i, ``offsets[i]``
-    to ``offsets[i + 1]``, all labels, the same number a row, and, where the loss has them, the tree of
-    classes, and Δ and ρ of label losses.
+    """The term of a loss, the rows of X of instance i, ``offsets[i]`` to ``offsets[i + 1]``, and all labels,
+    the same number a row."""
 
-    What is None is left out of the kernels that Numba compiles.
-    """
-
-    code: int | None
+    term: Any
     offsets: np.ndarray
     y: np.ndarray
-    tree: Tree | None
-    margins: np.ndarray | None
+
+
+@by_class
+def residual_of(term, Z, tail, y, G, G_tail):
+    """Return the loss of one instance with scores Z (tokens, outputs) and labels y (one or more a token);
+    write its derivatives by Z and by the tail to G and G_tail. Z may be overwritten."""
+    return row_derivatives(term, Z[0], y, G[0], None)

@@ -13,7 +13,6 @@ from ...compute.jit import kernel
 from ...declare import Form, param
 from ..scores import Scores
 from .duals import over_rows
-from .instances import Instances
 from .maxima import MaximumLoss
 
 
@@ -84,7 +83,7 @@ class LabelKernels(NamedTuple):
     sup: Callable[..., None]
     random: Callable[..., None]
     breakpoints: Callable[..., tuple[float, int]]
-    settle: Callable[..., None]
+    settle: Callable[..., float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +98,6 @@ class LabelMaximum(MaximumLoss):
     @property
     def kernels(self) -> LabelKernels:
         raise TypeError(f"{type(self).__name__} does not define kernels")
-
-    def instances(self) -> Instances:
-        return super().instances()._replace(margins=self.margins)
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         self.kernels.values(Z, y, self.margins, out)
@@ -120,8 +116,8 @@ class LabelMaximum(MaximumLoss):
     ) -> tuple[float, int]:
         return self.kernels.breakpoints(Z, D, y, self.margins, t, jump)
 
-    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> None:
-        self.kernels.settle(Z, y, self.margins)
+    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> float:
+        return self.kernels.settle(Z, y, self.margins)
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return αΣ_i Δ(z'_i, z_i), where the residual is that of one worst pair (z_i, z'_i) a row."""

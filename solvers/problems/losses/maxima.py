@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ...compute.jit import kernel
-from ...parts.exact import Breakpoints
+from ...parts.linesearch import Breakpoints
 from ..scores import Scores
 from .chunks import scratch
 from .row_loss import RowLoss
@@ -29,17 +30,13 @@ class MaximumLoss(RowLoss):
 
     A subclass defines, for chunks of rows with scores Z, directions D and labels y: ``chunk_values`` and
     ``chunk_residual`` as :class:`RowLoss` does, ``chunk_sup``, ``chunk_random``, ``chunk_breakpoints`` and
-    ``chunk_settle``. Functions that tie with the maximum of their row count as equal to it.
+    ``chunk_settle``, and gives ``most_breakpoints``. Functions that tie with the maximum of their row count
+    as equal to it.
     """
 
-    @property
-    def piecewise_linear(self) -> bool:
-        return True
-
-    @property
-    def most_breakpoints(self) -> int:
-        """Return the largest number of breakpoints that a row may have along a line."""
-        raise TypeError(f"{type(self).__name__} does not define most_breakpoints")
+    piecewise_linear = True
+    #: the largest number of breakpoints that a row may have along a line
+    most_breakpoints: ClassVar[int]
 
     def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         """Write the subgradient of each row with the largest slope along D to G."""
@@ -57,8 +54,9 @@ class MaximumLoss(RowLoss):
         slope at 0 from the right, and their number."""
         raise TypeError(f"{type(self).__name__} does not define chunk_breakpoints")
 
-    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> None:
-        """Set scores of functions that tie with the maximum so that they are equal to it."""
+    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> float:
+        """Set scores of functions that tie with the maximum so that they are equal to it; return the most by
+        which one moves."""
         raise TypeError(f"{type(self).__name__} does not define chunk_settle")
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
@@ -94,5 +92,7 @@ class MaximumLoss(RowLoss):
         self.pulse()
         return Breakpoints(float(np.sum(slopes)), all_t[order], np.concatenate(jump)[order])
 
-    def settle(self, scores: Scores) -> None:
-        self._each_chunk(lambda lo, hi: self.chunk_settle(scores.Z[lo:hi], self.y[lo:hi]))
+    def settle(self, scores: Scores) -> float:
+        moved: list[float] = [0.0]
+        self._each_chunk(lambda lo, hi: moved.append(self.chunk_settle(scores.Z[lo:hi], self.y[lo:hi])))
+        return max(moved)

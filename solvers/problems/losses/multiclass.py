@@ -11,10 +11,10 @@ from ...compute.exponential import exp_in_place
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .base import Loss
 from .duals import entropies, over_rows
+from .loss import Loss
 from .row_loss import RowLoss
-from .rows import SOFTMAX
+from .score_rows import SoftmaxTerm
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,6 @@ class MulticlassLogistic(Loss):
     traits = (
         Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE
     ) | Trait.LOG_LINEAR
-    sample_code = SOFTMAX
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundSoftmax:
@@ -40,11 +39,13 @@ class MulticlassLogistic(Loss):
 class BoundSoftmax(RowLoss):
     """The softmax loss for labels ``y`` from 0 to m - 1.
 
-    Values and residual are written out for whole chunks beside :func:`.rows.softmax_row`, for which
+    Values and residual are written out for whole chunks beside :func:`.score_rows.softmax_row`, for which
     exponentials are faster than for one row.
     """
 
     least = 0.0
+
+    term = SoftmaxTerm()
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         shift_rows(Z, y, out)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait, param
 from ..scores import Scores
-from .base import Loss
 from .envelope import envelope
 from .label_loss import LabelKernels, LabelMaximum, label_loss_param, margin, margins
+from .loss import Loss
 from .maxima import ties
-from .rows import MULTICLASS_MAX
+from .score_rows import row_derivatives
+
+
+class MulticlassMaxTerm(NamedTuple):
+    """The multiclass hinge loss, with Δ and ρ of its lines."""
+
+    margins: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,6 @@ class MulticlassHinge(Loss):
     paper = "Yu et al. 2010, eq. (42)"
     kinds = ("multiclass",)
     traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE | Trait.DUAL_COORDINATES
-    sample_code = MULTICLASS_MAX
     average = True
 
     label_loss: str = label_loss_param()
@@ -56,6 +61,10 @@ class BoundMulticlassMax(LabelMaximum):
     @property
     def most_breakpoints(self) -> int:
         return self.n_outputs
+
+    @property
+    def term(self) -> MulticlassMaxTerm:
+        return MulticlassMaxTerm(self.margins)
 
     @property
     def kernels(self) -> LabelKernels:
@@ -94,11 +103,11 @@ def write(g, y, c, margins):
         g[c], g[y] = rho, -rho
 
 
-@kernel
-def multiclass_max_row(z, y, margins, g):
+@row_derivatives.register(MulticlassMaxTerm)
+def row_subgradient(term, z, y, g, h):
     """Return the loss of a row of scores, and write one subgradient to g."""
-    loss, c = worst(z, y, margins)
-    write(g, y, c, margins)
+    loss, c = worst(z, y[0], term.margins)
+    write(g, y[0], c, term.margins)
     return loss
 
 
@@ -113,7 +122,7 @@ def losses(Z, y, margins, out):
 def gradients(Z, y, margins, G):
     """Write one subgradient of each row."""
     for i in range(y.size):
-        multiclass_max_row(Z[i], y[i], margins, G[i])
+        write(G[i], y[i], worst(Z[i], y[i], margins)[1], margins)
 
 
 @kernel
@@ -173,7 +182,8 @@ def breakpoints(Z, D, y, margins, t, jump):
 @kernel
 def settle(Z, y, margins):
     """Set the scores of labels that tie with the maximum so that their lines are equal to it, or to 0 where
-    the true label ties as well."""
+    the true label ties as well; return the most by which one moves."""
+    most = 0.0
     for i in range(y.size):
         z, label = Z[i], y[i]
         top, _ = worst(z, label, margins)
@@ -181,4 +191,6 @@ def settle(Z, y, margins):
         for c in range(z.size):
             height, rho = line_at(z, label, c, margins)
             if rho > 0.0 and height != level and ties(top - height, top):
+                most = max(most, abs(level - height) / rho)
                 z[c] += (level - height) / rho
+    return most

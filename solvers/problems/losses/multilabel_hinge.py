@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait
-from .base import Loss
 from .envelope import envelope
 from .label_loss import LabelKernels, LabelMaximum, label_loss_param, margin, margins
+from .loss import Loss
 from .maxima import ties
 from .row_loss import Ranking
-from .rows import MULTILABEL_MAX
+from .score_rows import row_derivatives
 from .squared_hinge import indicators
+
+
+class MultilabelMaxTerm(NamedTuple):
+    """The multilabel hinge loss, with Δ and ρ of its lines."""
+
+    margins: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,6 @@ class MultilabelHinge(Loss):
     traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
     average = True
     metric_name = "pairs ranked right"
-    sample_code = MULTILABEL_MAX
 
     label_loss: str = label_loss_param()
 
@@ -57,6 +62,10 @@ class BoundMultilabelMax(Ranking, LabelMaximum):
         return self.n_outputs + 1 if self.uniform else most_pairs(self.n_outputs) + 1
 
     @property
+    def term(self) -> MultilabelMaxTerm:
+        return MultilabelMaxTerm(self.margins)
+
+    @property
     def kernels(self) -> LabelKernels:
         return LabelKernels(losses, gradients, steepest, drawn, breakpoints, settle)
 
@@ -68,17 +77,25 @@ def most_pairs(m: int) -> int:
 
 
 @kernel
+def ends(z, y):
+    """Return the other label with the highest score, and the label with the lowest; -1 where there is
+    none."""
+    high, low = -1, -1
+    for c in range(z.size):
+        if y[c]:
+            if low < 0 or z[c] < z[low]:
+                low = c
+        elif high < 0 or z[c] > z[high]:
+            high = c
+    return high, low
+
+
+@kernel
 def worst(z, y, margins):
     """Return the loss of a row and the pair (other label, label) that attains it, -1 where it is 0."""
     top, other, label = 0.0, -1, -1
     if margins.shape[1] == 1:
-        high, low = -1, -1
-        for c in range(z.size):
-            if y[c]:
-                if low < 0 or z[c] < z[low]:
-                    low = c
-            elif high < 0 or z[c] > z[high]:
-                high = c
+        high, low = ends(z, y)
         if high >= 0 and low >= 0:
             height = margins[0, 0, 0] + (z[high] - z[low])
             if height > 0.0:
@@ -102,10 +119,10 @@ def write(g, other, label):
         g[other], g[label] = 1.0, -1.0
 
 
-@kernel
-def multilabel_max_row(z, y, margins, g):
+@row_derivatives.register(MultilabelMaxTerm)
+def row_subgradient(term, z, y, g, h):
     """Return the loss of a row of scores, and write one subgradient to g."""
-    loss, other, label = worst(z, y, margins)
+    loss, other, label = worst(z, y, term.margins)
     write(g, other, label)
     return loss
 
@@ -121,7 +138,8 @@ def losses(Z, Y, margins, out):
 def gradients(Z, Y, margins, G):
     """Write one subgradient of each row."""
     for i in range(Z.shape[0]):
-        multilabel_max_row(Z[i], Y[i], margins, G[i])
+        _, other, label = worst(Z[i], Y[i], margins)
+        write(G[i], other, label)
 
 
 @kernel
@@ -180,40 +198,17 @@ def steepest(Z, D, Y, margins, G):
         other, label, fastest = -1, -1, -np.inf
         if ties(top, top):
             fastest = 0.0
-        if margins.shape[1] == 1:
-            high, low = tied_ends(z, d, y)
-            if high >= 0 and low >= 0:
-                height = margins[0, 0, 0] + (z[high] - z[low])
-                if ties(top - height, top) and d[high] - d[low] > fastest:
-                    other, label = high, low
-        else:
+        high, _ = ends(z, y)
+        for q in range(m):
+            # with a uniform Δ the pairs of q can only tie if it does with the highest
+            if y[q] or (margins.shape[1] == 1 and not ties(z[high] - z[q], top)):
+                continue
             for r in range(m):
-                if y[r]:
-                    for q in range(m):
-                        height, rise = margins[0, q, r] + (z[q] - z[r]), d[q] - d[r]
-                        if not y[q] and ties(top - height, top) and rise > fastest:
-                            other, label, fastest = q, r, rise
+                if y[r] and d[q] - d[r] > fastest:
+                    delta, _ = margin(margins, q, r)
+                    if ties(top - (delta + (z[q] - z[r])), top):
+                        other, label, fastest = q, r, d[q] - d[r]
         write(G[i], other, label)
-
-
-@kernel
-def tied_ends(z, d, y):
-    """Return the fastest along d of the other labels with the highest score, and the slowest of the labels
-    with the lowest; -1 where there are none."""
-    highest, lowest = -np.inf, np.inf
-    for c in range(z.size):
-        if y[c]:
-            lowest = min(lowest, z[c])
-        else:
-            highest = max(highest, z[c])
-    high, low = -1, -1
-    for c in range(z.size):
-        if y[c]:
-            if ties(z[c] - lowest, lowest) and (low < 0 or d[c] < d[low]):
-                low = c
-        elif ties(highest - z[c], highest) and (high < 0 or d[c] > d[high]):
-            high = c
-    return high, low
 
 
 @kernel
@@ -265,22 +260,27 @@ def breakpoints(Z, D, Y, margins, t, jump):
 @kernel
 def settle(Z, Y, margins):
     """Set other labels that tie with the highest of them equal to it, and labels that tie with the lowest of
-    them; then, if the loss ties with 0, these so that it is 0. Any Δ that is not uniform is left alone."""
+    them; then, if the loss ties with 0, these so that it is 0; return the most by which one moves. Any Δ that
+    is not uniform is left alone."""
+    most = 0.0
     if margins.shape[1] > 1:
-        return
+        return most
     for i in range(Z.shape[0]):
         z, y = Z[i], Y[i]
-        high, low = tied_ends(z, z, y)
+        high, low = ends(z, y)
         if high < 0 or low < 0:
             continue
         highest, lowest = z[high], z[low]
-        level = lowest
-        loss = margins[0, 0, 0] + (highest - lowest)
+        level, loss = lowest, margins[0, 0, 0] + (highest - lowest)
+        top = max(loss, 0.0)
         if ties(abs(loss), 0.0):
             level = highest + margins[0, 0, 0]
         for c in range(z.size):
             if y[c]:
-                if ties(z[c] - lowest, lowest):
+                if ties(z[c] - lowest, top):
+                    most = max(most, abs(level - z[c]))
                     z[c] = level
-            elif ties(highest - z[c], highest):
+            elif ties(highest - z[c], top):
+                most = max(most, highest - z[c])
                 z[c] = highest
+    return most

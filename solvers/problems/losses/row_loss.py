@@ -9,11 +9,11 @@ from typing import Self
 import numpy as np
 
 from ...declare import Trait
-from ..multilabel import ranking_loss
+from ..metrics.multilabel import ranking_loss
 from ..scores import Scores
-from .base import BoundLoss
 from .chunks import moved_rows, row_chunks
-from .rows import residuals_of, values_of
+from .loss import BoundLoss
+from .score_rows import residuals_of, values_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +79,16 @@ class RowLoss(BoundLoss):
 
 
 @dataclass(frozen=True, eq=False)
-class CodedRowLoss(RowLoss):
-    """Base of the losses that have a formula in :mod:`.rows`: values and residual come from there."""
+class KernelRowLoss(RowLoss):
+    """Base of the losses whose values and residual come from :mod:`.score_rows`."""
 
     least = 0.0
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        values_of(self.sample_code, Z, y.reshape(-1), out)
+        values_of(self.term, Z, y.reshape(len(y), -1), out)
 
     def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        residuals_of(self.sample_code, Z, y.reshape(-1), G)
+        residuals_of(self.term, Z, y.reshape(len(y), -1), G)
 
 
 class Ranking:

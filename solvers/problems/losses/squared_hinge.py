@@ -11,17 +11,17 @@ import scipy.sparse as sp
 
 from ...declare import Trait
 from ..scores import Scores
-from .base import Loss
 from .duals import over_rows
-from .row_loss import CodedRowLoss, Ranking
-from .rows import MULTICLASS_HINGE, MULTILABEL_HINGE, MULTITASK_HINGE
+from .loss import Loss
+from .row_loss import KernelRowLoss, Ranking
+from .score_rows import MulticlassHingeTerm, MultilabelHingeTerm, MultitaskHingeTerm
 
 #: What all squared hinges offer.
 TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE
 
 
 @dataclass(frozen=True, eq=False)
-class BoundSquaredHinge(CodedRowLoss):
+class BoundSquaredHinge(KernelRowLoss):
     """Base: a sum of max(a, 0)² over margins a, each a difference of two scores or a single one."""
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
@@ -45,7 +45,6 @@ class MulticlassSquaredHinge(Loss):
     kinds = ("multiclass",)
     traits = TRAITS | Trait.DIAGONAL_HESSIAN
     average = True
-    sample_code = MULTICLASS_HINGE
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMulticlassHinge:
         return BoundMulticlassHinge(self, n_classes, np.ascontiguousarray(part.y, dtype=np.int64))
@@ -54,6 +53,8 @@ class MulticlassSquaredHinge(Loss):
 @dataclass(frozen=True, eq=False)
 class BoundMulticlassHinge(BoundSquaredHinge):
     """The multiclass squared hinge for labels ``y`` from 0 to m - 1."""
+
+    term = MulticlassHingeTerm()
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return 2 for each active other class, and their sum for the true one (eq. (6))."""
@@ -91,7 +92,6 @@ class MultitaskSquaredHinge(Loss):
     kinds = ("multiclass", "multilabel")
     traits = TRAITS | Trait.DIAGONAL_HESSIAN
     average = True
-    sample_code = MULTITASK_HINGE
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMultitaskHinge:
         return BoundMultitaskHinge(self, n_classes, indicators(part.y, n_classes), not sp.issparse(part.y))
@@ -103,6 +103,8 @@ class BoundMultitaskHinge(BoundSquaredHinge):
 
     #: whether each sample has exactly one label
     single: bool
+
+    term = MultitaskHingeTerm()
 
     def _twice_active(self, residual: Scores) -> float:
         return over_rows(self, residual.Z, lambda G, part: float(np.abs(G).sum()))
@@ -138,7 +140,6 @@ class MultilabelSquaredHinge(Loss):
     traits = TRAITS
     average = True
     metric_name = "pairs ranked right"
-    sample_code = MULTILABEL_HINGE
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMultilabelHinge:
         return BoundMultilabelHinge(self, n_classes, indicators(part.y, n_classes))
@@ -147,6 +148,8 @@ class MultilabelSquaredHinge(Loss):
 @dataclass(frozen=True, eq=False)
 class BoundMultilabelHinge(Ranking, BoundSquaredHinge):
     """The multilabel squared hinge for labels ``y`` of 0 and 1, (n, m)."""
+
+    term = MultilabelHingeTerm()
 
     def curvature(self, tight: bool) -> np.ndarray:
         """Return 2m where there are labels of both sorts (a complete bipartite graph), or 4|Y_i|(m - |Y_i|),

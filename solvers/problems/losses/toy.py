@@ -10,12 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...declare import Trait
-from ...parts.exact import Breakpoints
+from ...parts.linesearch import Breakpoints
 from ..scores import Scores
-from .base import BoundLoss, Loss
 from .envelope import envelope
-from .maxima import ties
+from .loss import BoundLoss, Loss
+from .maxima import TIE
 
+#: Rounding of variables of the order of 1, which a step to a kink near 0 comes from.
+ROUNDED = 1e-15
 #: Share of 1 + the largest slope of a piece by which the slope has to jump at a breakpoint.
 STEP = 1e-9
 
@@ -44,17 +46,11 @@ class BoundToy(BoundLoss):
     equal to it."""
 
     labelled: ClassVar[bool] = False
+    n_instances: ClassVar[int] = 1
+    #: a function has none
+    labels: ClassVar[np.ndarray] = np.zeros(0, dtype=np.int64)
 
     pieces: np.ndarray
-
-    @property
-    def n_instances(self) -> int:
-        return 1
-
-    @property
-    def labels(self) -> np.ndarray:
-        """Return no labels: a function has none."""
-        return np.zeros(0, dtype=np.int64)
 
     def first(self, n: int, most: int) -> tuple[Self, int]:
         return self, 2
@@ -98,14 +94,26 @@ class BoundToy(BoundLoss):
         """Return the pieces that attain the maximum at w and have a gradient there, and the gradients of all,
         (r, 2). At the apex of a cone a root has that of the points ahead along ``d``, if d is in the cone."""
         heights, place = self.heights(w), d if d is not None and not w.any() else w
-        top = heights.max()
         within = place.any() and place[0] >= abs(place[1])
-        tied = [ties(top - height, top) for height in heights] & (within | ~self._cone)
+        tied = self._tied(heights, w) & (within | ~self._cone)
         xx, xy, yy = self.pieces[:, 4:].T
         Hw, Hp = (np.stack([xx * v[0] + xy * v[1], xy * v[0] + yy * v[1]], axis=1) for v in (w, place))
         root = np.sqrt(np.maximum(self._forms(place, place), 0.0))[:, None]
         sloped = np.divide(Hp, root, out=np.zeros_like(Hp), where=root > 0.0)
         return np.flatnonzero(tied), np.where(self._cone[:, None], sloped, self.pieces[:, 2:4] + Hw)
+
+    def _sizes(self, v: np.ndarray) -> np.ndarray:
+        """Return a bound of what the variables, with absolute values ``v``, contribute to each piece."""
+        xx, xy, yy = abs(self.pieces[:, 4:]).T
+        bends = xx * v[0] ** 2 + 2.0 * xy * v[0] * v[1] + yy * v[1] ** 2
+        return np.where(self._cone, np.sqrt(bends), abs(self.pieces[:, 2:4]) @ v + 0.5 * bends)
+
+    def _tied(self, heights: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Tell which pieces count as equal to the maximum. Rounding of the terms that a piece is the sum of
+        must not tell them apart, and what is allowed shrinks with these terms as w goes to 0."""
+        terms = abs(self.pieces[:, 1]) + self._sizes(abs(w))
+        allowed, top = TIE * terms + ROUNDED * self._sizes(np.ones(2)), heights.argmax()
+        return heights[top] - heights <= np.maximum(allowed, allowed[top])
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         return np.array([self.heights(_moved(scores, delta, t)).max()])
@@ -144,9 +152,12 @@ class BoundToy(BoundLoss):
 
     def _segments(self, w: np.ndarray, d: np.ndarray) -> Breakpoints:
         a, b, r = self.pieces[:, 2:4] @ d, self.heights(w), len(self.pieces)
+        gaps = np.where(self._tied(b, w), 0.0, b.max() - b)
+        unit = gaps.min(where=gaps > 0.0, initial=np.inf)  # so near 0 as well no others count as equal
+        unit = unit if unit < np.inf else 1.0
         t, line = np.empty(r), np.empty(r, dtype=np.int64)
-        n = envelope(a, b, r, np.empty(r, dtype=np.int64), t, line)
-        return Breakpoints(float(a[line[0]]), t[1:n], np.diff(a[line[:n]]))
+        n = envelope(a, -gaps / unit, r, np.empty(r, dtype=np.int64), t, line)
+        return Breakpoints(float(a[line[0]]), unit * t[1:n], np.diff(a[line[:n]]))
 
     def _crossings(self, w: np.ndarray, d: np.ndarray) -> list[float]:
         """Return the steps t > 0, ascending, at which two pieces that are no roots cross; where these tie at

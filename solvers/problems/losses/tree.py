@@ -6,7 +6,7 @@ Zhong et al. 2014, section 6.2 and appendix D.2. The messages up and down the tr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,19 @@ from ...compute.exponential import exp_in_place
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .base import Loss
 from .chunks import moved_rows, row_chunks, scratch
 from .duals import entropies, over_rows
-from .instances import Instances, Tree
+from .instances import residual_of
+from .loss import Loss
 from .row_loss import RowLoss
-from .rows import TREE
+from .score_rows import SoftmaxTerm, row_derivatives
+
+
+class TreeTerm(NamedTuple):
+    """The softmax over the leaves of a tree: the parent of each node, and the nodes that are leaves."""
+
+    parents: np.ndarray
+    leaves: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,6 @@ class TreeSoftmax(Loss):
     paper = "Zhong et al. 2014, section 6.2 and appendix D.2"
     kinds = ("tree",)
     traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.LIPSCHITZ | Trait.CONJUGATE
-    sample_code = TREE
     average = False
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundTree:
@@ -59,8 +65,9 @@ class BoundTree(RowLoss):
     parents: np.ndarray
     leaves: np.ndarray
 
-    def instances(self) -> Instances:
-        return super().instances()._replace(tree=Tree(self.parents, self.leaves))
+    @property
+    def term(self) -> TreeTerm:
+        return TreeTerm(self.parents, self.leaves)
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         P = self._leaf_scores(Z)
@@ -164,3 +171,16 @@ def upward(P, leaves, parents, G):
             g[leaves[q]] = P[i, q]
         for k in range(g.size - 1, 0, -1):
             g[parents[k]] += g[k]
+
+
+@residual_of.register(TreeTerm)
+def tree_residual(term, Z, tail, y, G, G_tail):
+    parents, leaves = term.parents, term.leaves
+    α, P, truth = np.empty((1, leaves.size)), np.empty((1, leaves.size)), np.zeros(1, np.int64)
+    downward(Z, parents, leaves, α)
+    for q in range(leaves.size):
+        if leaves[q] == y[0]:
+            truth[0] = q
+    loss = row_derivatives(SoftmaxTerm(), α[0], truth, P[0], None)
+    upward(P, leaves, parents, G)
+    return loss

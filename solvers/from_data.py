@@ -1,0 +1,208 @@
+"""Losses and problems made from data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .compute.jit import compile_clock
+from .compute.team import Team
+from .declare import number
+from .problems.arrays import from_arrays
+from .problems.design import Design
+from .problems.losses.loss import BoundLoss, Loss
+from .problems.penalties import Penalty
+from .problems.problem import Problem
+from .problems.room import check_room
+from .problems.shards.crew import Crew
+from .problems.shards.sharded import split
+from .problems.weight_names import Names
+from .registry import LOSSES, PENALTIES, lookup, losses_for, make, why_not_loss
+
+#: λ where none is given, relative to λ_max for sparse penalties, absolute for ``l2`` with an average loss.
+DEFAULT_RATIO = 0.05
+DEFAULT_RIDGE = 1e-4
+
+
+def make_loss(data: Any, loss: str | None, loss_params: Mapping[str, Any]) -> Loss:
+    """Make a loss for data.
+
+    Parameters
+    ----------
+    data
+        A data set.
+    loss : str or None
+        The loss's id; None for the data set's own.
+    loss_params : mapping
+        Its hyper-parameters by name.
+
+    Returns
+    -------
+    Loss
+        Not yet bound to the labels.
+
+    Raises
+    ------
+    ValueError
+        If there is no such loss or hyper-parameter, or it does not take the data's kind of labels.
+    """
+    loss_class = lookup(LOSSES, "loss", loss or data.loss)
+    if reason := why_not_loss(loss_class.id, data.kind):
+        raise ValueError(f"loss {loss_class.id} {reason}: choose one of {', '.join(losses_for(data.kind))}")
+    return make(loss_class, "loss", loss_params)
+
+
+def make_problem(
+    data: Any,
+    y: Any = None,
+    *,
+    loss: str | None = None,
+    penalty: str | None = None,
+    offsets: Any = None,
+    parents: Any = None,
+    lam: float | str | None = None,
+    lam_ratio: float | str | None = None,
+    average: bool | None = None,
+    loss_params: Mapping[str, Any] | None = None,
+    penalty_params: Mapping[str, Any] | None = None,
+    threads: int = 1,
+    crew: Crew | None = None,
+    pulse: Callable[[], None] = lambda: None,
+) -> Problem:
+    """Make the problem min_w s Σ_i loss_i(w) + λR(w) on data.
+
+    Parameters
+    ----------
+    data
+        A data set as ``datasets.load`` returns it, whose training part counts; or features of shape (n, d),
+        NumPy or SciPy sparse, with labels ``y``.
+    y, offsets, parents
+        Labels, starts of sequences and parents of tree nodes, for features given as an array: see
+        :func:`.arrays.from_arrays`.
+    loss, penalty : str, optional
+        Their ids; by default the data set's own.
+    lam, lam_ratio : float, optional
+        λ, or λ/λ_max. With neither, the data set's own λ for its own loss and penalty if it has one (times s
+        over the loss's usual s, which leaves the solution as it is), else ratio 0.05 for sparse penalties and
+        1e-4 (average) for ``l2``.
+    average : bool, optional
+        Whether s is 1/n or 1; by default as in the loss's paper.
+    loss_params, penalty_params : mapping, optional
+        Hyper-parameters by name.
+    threads : int
+        Threads over which rows are split.
+    crew : Crew, optional
+        Shards of these data that do the work, with threads of their own: see :mod:`.problems.shards.sharded`.
+    pulse : callable
+        Called while the problem is made; may raise.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    ValueError
+        For ids, values or labels that do not fit, and data that do not fit into memory: one sentence.
+
+    Examples
+    --------
+    >>> import numpy as np, solvers
+    >>> X, y = np.eye(3), np.array([1, -1, 1])
+    >>> problem = solvers.make_problem(X, y, loss="logistic", penalty="l1", lam=0.1)
+    >>> round(problem.at().objective, 4)
+    0.6931
+    """
+    began, compiled = time.thread_time(), compile_clock.spent()[1]
+    data = _with_labels(data, y, loss, offsets, parents)
+    chosen = make_loss(data, loss, loss_params or {})
+    penalty_class = lookup(PENALTIES, "penalty", penalty or data.penalty)
+    strength = make(penalty_class, "penalty", penalty_params or {})
+    lam, lam_ratio = _checked_lam(strength, lam, lam_ratio)
+    average = chosen.average if average is None else average
+    problem = _assembled(data, chosen, strength, average, threads, crew).with_pulse(pulse)
+    if strength.takes_lam:
+        # λ_max is computed only where there is one: it costs a gradient
+        relative = strength.sparse and problem.smooth and problem.lam_max is not None
+        problem = problem.at_lam(_usual_lam(problem, data, lam_ratio, relative) if lam is None else lam)
+    problem = problem.with_pulse(lambda: None)
+    problem.took(time.thread_time() - began - (compile_clock.spent()[1] - compiled))
+    return problem
+
+
+def _with_labels(data: Any, y: Any, loss: str | None, offsets: Any, parents: Any) -> Any:
+    """Return a data set: ``data``, or one made of features and labels."""
+    if y is not None:
+        kinds = lookup(LOSSES, "loss", loss).kinds if loss is not None else ()
+        return from_arrays(data, y, offsets, parents, kinds)
+    if not hasattr(data, "train"):
+        raise ValueError("there are no labels: give them as y, or a data set as datasets.load makes it")
+    return data
+
+
+def _checked_lam(
+    penalty: Penalty, lam: float | str | None, lam_ratio: float | str | None
+) -> tuple[float | None, float | None]:
+    """Return λ and λ/λ_max as numbers; at most one may be given, and none where the penalty has no λ."""
+    lam, lam_ratio = number("lam", lam, open_low=True), number("lam_ratio", lam_ratio, open_low=True)
+    if lam is not None and lam_ratio is not None:
+        raise ValueError("both lam and lam_ratio are given: give one of them")
+    if (lam is not None or lam_ratio is not None) and not penalty.takes_lam:
+        raise ValueError(f"penalty {penalty.id} has no λ: leave lam out, or choose another penalty")
+    return lam, lam_ratio
+
+
+def _assembled(
+    data: Any, loss: Loss, penalty: Penalty, average: bool, threads: int, crew: Crew | None
+) -> Problem:
+    """Bind the loss to the labels, and put the parts of the problem together, without λ."""
+    measure = getattr(data, "metric", None) or ""
+    if crew is None:
+        check_room(data)
+    team = Team(threads)
+    bound = loss.bind(data.train, data.n_classes, data.parents).measured_by(measure)
+    if crew is None:
+        bound = bound.attached(team, lambda: None)
+        design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)
+    else:
+        design, bound = split(data.train.X, bound, crew)
+
+    def test() -> tuple[Design, BoundLoss]:
+        held_out = loss.bind(data.test, data.n_classes, data.parents).measured_by(measure)
+        return Design(data.test.X, held_out.n_outputs, held_out.n_tail), held_out
+
+    about = {"dataset": data.id, "options": data.options, "seed": data.seed, "digest": data.digest}
+    return Problem(
+        design,
+        bound,
+        penalty,
+        average=average,
+        about=about | {"source": data.source},
+        names=Names.of(data, bound.n_outputs),
+        test=None if data.test is None else test,
+        start=None if getattr(data, "start", None) is None else np.array(data.start, dtype=np.float64),
+    )
+
+
+def _usual_lam(problem: Problem, data: Any, lam_ratio: float | None, relative: bool) -> float:
+    """Return λ where none is given; ``relative`` tells whether there is a λ_max."""
+    penalty, n = problem.penalty, problem.loss.n_instances
+    own = problem.loss.id == data.loss and penalty.id == data.penalty
+    if lam_ratio is None and own and data.lam is not None:
+        return data.lam * (problem.scale / (1.0 / n if LOSSES[problem.loss.id].average else 1.0))
+    if not relative:
+        if lam_ratio is not None:
+            raise ValueError(f"{_without_lam_max(problem)} has no λ_max: give lam instead of lam_ratio")
+        return DEFAULT_RIDGE * (1.0 if problem.average else n)
+    if problem.lam_max <= problem.noise:
+        raise ValueError("λ_max is 0, since w = 0 is optimal at any λ on these data: give lam")
+    return (lam_ratio or DEFAULT_RATIO) * problem.lam_max
+
+
+def _without_lam_max(problem: Problem) -> str:
+    if problem.smooth:
+        return f"penalty {problem.penalty.id}"
+    return f"loss {problem.loss.id} has no gradient and so"

@@ -1,0 +1,1 @@
+"""Descent along straight lines, made of a direction, a search and a stop."""

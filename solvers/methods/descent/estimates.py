@@ -1,0 +1,48 @@
+"""What quasi-Newton methods keep of the inverse Hessian, as far as it concerns their hyper-parameters and
+their memory: bases that come before the one with the loop, ``class LBFGS(LimitedMemory, LineMethod)``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import psutil
+
+from ...declare import param
+from ...parts.inverse import Inverse
+from ...parts.memory import PairMemory
+from ...problems.problem import Problem
+
+#: Share of the free memory that a full matrix may take.
+MOST_OF_MEMORY = 0.5
+
+
+@dataclass(frozen=True)
+class LimitedMemory:
+    """B from the newest pairs (s, y), B₀ scaled by sᵀy/yᵀy of the newest."""
+
+    memory: int = param(15, "pairs (s, y) kept", low=1, high=1000, title="pairs kept m")
+
+    @property
+    def dense_vectors(self) -> int:
+        return 2 * self.memory + super().dense_vectors
+
+    def inverse(self, problem: Problem) -> Inverse:
+        """Return B₀ = I, to be updated."""
+        return PairMemory(self.memory, problem.pulse)
+
+
+class FullMatrix:
+    """B with all its d x d entries."""
+
+    #: id of a solver that needs no matrix
+    lighter: ClassVar[str]
+
+    def refuses(self, problem: Problem) -> str | None:
+        needed, free = 8 * problem.size**2, psutil.virtual_memory().available
+        if needed <= MOST_OF_MEMORY * free:
+            return super().refuses(problem)
+        return (
+            f"{self.id} keeps a matrix of {problem.size} x {problem.size} entries, {needed / 2**30:.1f} GiB, "
+            f"and {free / 2**30:.1f} GiB are free: take {self.lighter}, or a smaller problem"
+        )

@@ -1,0 +1,1 @@
+"""Probes: what is kept of an iterate beside its record, for views and files."""

@@ -1,0 +1,34 @@
+"""Iterates of two weights as a probe records them: the point, and the direction taken from there."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from ..methods.iterate import Iterate
+
+
+def plane(it: Iterate) -> dict[str, np.ndarray] | None:
+    """Copy the two weights and f; return None unless there are exactly two weights.
+
+    Of a solver with directions, copy p as well, and the subgradients ``met``, each once, with their
+    ``shares`` in the convex combination ḡ; of a solver with a gradient alone, the gradient as the only one.
+    ``B`` is the estimate of the inverse Hessian, where there is one.
+    """
+    if it.w is None or it.w.size != 2:
+        return None
+    seen = {"w": it.w.copy(), "f": np.array(it.objective)}
+    direction, gradient, inverse = (it.live.get(name) for name in ("direction", "gradient", "inverse"))
+    if direction is not None:
+        met, place = np.unique(np.array(direction.met).reshape(-1, 2), axis=0, return_inverse=True)
+        shares = np.bincount(place.ravel(), direction.weights, len(met))
+        seen |= {"met": met, "shares": shares}
+        seen |= {"p": direction.p.copy(), "combination": direction.combination.copy()}
+    elif gradient is not None and np.shape(gradient) == (2,):
+        seen |= {"met": gradient[None].copy(), "shares": np.ones(1)}
+    if inverse is not None:
+        quiet = copy.copy(inverse)  # an observation is no work of the solver, and waits for nothing
+        quiet.pulse = lambda: None
+        seen["B"] = np.stack([quiet.inverse_product(unit) for unit in np.eye(2)], axis=1)
+    return seen

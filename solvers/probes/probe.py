@@ -1,0 +1,343 @@
+"""Probes: observations that are copied from the live references of a run's iterates."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from ..methods.iterate import Iterate
+from ..problems.problem import Problem
+from .common import Holders
+from .cut_models import cuts
+from .learned import Learner
+from .plane import plane
+from .search_lines import kept
+from .subsets import packed, sampled
+from .trajectories import Follower
+
+#: Bytes of observations kept per run and per process.
+RUN_LIMIT = 64 * 2**20
+PROCESS_LIMIT = 512 * 2**20
+#: Bytes that a run may keep however full the process is.
+RUN_SHARE = 4 * 2**20
+#: Gradients of an iterate that are kept of a shrinking test, at most.
+SAMPLED = 32_768
+#: Scores of an iterate that are kept, at most.
+MOST_SCORES = 20_000
+#: Rows of W that are kept by number and norm, at most.
+MOST_ROWS = 10_000
+#: Weights of a W whose rows are looked at, at most.
+MOST_WEIGHTS = 10_000_000
+#: Rows and columns of the pattern of W, at most.
+PATTERN = 256, 128
+
+#: Bytes that an array, or an entry, takes besides its data: most of it where the problem is small.
+OVERHEAD = 250
+
+_in_use = 0
+#: Of the same thread too: a store may be freed by the collector at any moment.
+_lock = threading.RLock()
+
+
+#: Copies arrays, by name, from an iterate, or returns None where there are none.
+Take = Callable[[Iterate], dict[str, np.ndarray] | None]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An observation of iterates.
+
+    Parameters
+    ----------
+    name : str
+        Its name in a store.
+    take : callable, optional
+        Copies arrays by name from an iterate, or returns None where there is nothing to observe. Vectors that
+        nobody changes may be kept uncopied, as one :class:`.common.Common`.
+    begin : callable, optional
+        In place of ``take``: given a run's problem, returns a ``take`` for that run, which may remember what
+        it has taken.
+
+    Examples
+    --------
+    >>> import datasets, numpy as np, solvers
+    >>> largest = solvers.Probe("largest", lambda it: {"weight": np.array(np.abs(it.w).max())})
+    >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
+    >>> trace = solvers.solve(problem, solvers.make_solver("lbfgs"), max_iter=5, probes=[largest])
+    >>> [iteration for iteration, seen in trace.probes.entries("largest")]
+    [0, 1, 2, 3, 4, 5]
+    """
+
+    name: str
+    take: Take | None = None
+    begin: Callable[[Problem], Take] | None = None
+
+
+def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
+    if it.w is None:
+        return None
+    support = np.flatnonzero(it.w)
+    return {"indices": support, "values": it.w[support], "size": np.array(it.w.size)}
+
+
+def _active(it: Iterate) -> dict[str, np.ndarray] | None:
+    active = it.live.get("variables", it.live.get("active"))
+    if active is None or it.w is None:
+        return None
+    sets = {"inside": None if active.full else active.coordinates, "support": active.support(it.w)}
+    found = {
+        f"{name}_{part}": kept
+        for name, one in sets.items()
+        for part, kept in packed(one, active.size).items()
+    }
+    return found | {"size": np.array(active.size), "of": np.array(active.of)}
+
+
+def _line(it: Iterate) -> dict[str, np.ndarray] | None:
+    line = it.live.get("line")
+    if line is None:
+        return None
+    trials = np.array(line.trials, dtype=float).reshape(-1, 2)
+    seen = {
+        "t": trials[:, 0],
+        "phi": trials[:, 1],
+        "allowed": np.array(line.allowed, dtype=float),
+        "start": np.array([line.objective, line.reference]),
+        "block": np.array(line.block),
+        "step": np.array(it.step),
+        "straight": np.array(line.active is not None),
+        "promised": np.array(line.promised),
+        "model": np.array(line.model),
+    }
+    if line.segment is not None:
+        seen["segment"] = np.array(line.segment)
+        seen["visited"] = np.array(0 if line.breakpoints is None else line.breakpoints.t.size)
+    return seen if it.w is None else seen | kept(line, it.w, it.step)
+
+
+def _memory(it: Iterate) -> dict[str, np.ndarray] | None:
+    memory = it.live.get("memory")
+    if memory is None:
+        return None
+    seen = {name: np.array(value) for name, value in memory.matrices().items()}
+    # a trace may thin out the row of this iterate: what belongs to these pairs is kept with them
+    seen |= {name: np.array(getattr(it, name)) for name in ("gamma", "working_set", "inner_iterations")}
+    gram = memory.gram()
+    return seen if gram is None else seen | {"gram": gram}
+
+
+def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
+    test, active = it.live.get("shrinking"), it.live.get("active")
+    if test is None:
+        return None
+    tested, full = test.tested, test.tested.full
+    if full:
+        stride = -(-tested.size // SAMPLED)
+        members, share = np.arange(0, tested.size, stride), 1.0 / stride
+    else:
+        members, share = sampled(tested.coordinates, SAMPLED)
+    stayed = np.empty(0, dtype=np.int64)
+    if share < 1.0 and active is not None and not active.full:
+        stayed, _ = sampled(active.coordinates, SAMPLED)
+
+    def gradient(weights: np.ndarray) -> np.ndarray:
+        return test.gradient[weights if full else np.searchsorted(tested.coordinates, weights)]
+
+    return {
+        "members": members.astype(np.int32),
+        "gradient": gradient(members),
+        "share": np.array(share),
+        "tested": np.array(len(tested)),
+        "stayed": stayed.astype(np.int32),
+        "stayed_gradient": gradient(stayed),
+        "l1": np.array(test.l1),
+        "bound": np.array(test.bound),
+        "largest": np.array(test.largest),
+        "target": np.array(test.target),
+        "returned": test.returned.astype(np.int32),
+    }
+
+
+def _scores(it: Iterate) -> dict[str, np.ndarray] | None:
+    point = it.live.get("point")
+    if point is None or not point.scores.at_hand or point.scores.Z.size > MOST_SCORES:
+        return None
+    scores = point.scores
+    return {"z": np.concatenate([scores.Z.ravel(), scores.tail])}
+
+
+def _rows(it: Iterate) -> dict[str, np.ndarray] | None:
+    point, active = it.live.get("point"), it.live.get("active")
+    if point is None or it.w is None or it.w.size > MOST_WEIGHTS:
+        return None
+    W, _ = point.problem.unpack(it.w)
+    features = None
+    if active is not None and not active.full:  # the others are zero
+        features = np.unique(active.coordinates[: active.n_body] // W.shape[1])
+        W = W[features]
+    norms = np.sqrt(np.einsum("jc,jc->j", W, W))
+    order = np.argsort(-norms, kind="stable")[: np.count_nonzero(norms)]
+    rows = order if features is None else features[order]
+    support = np.zeros(point.problem.design.n_features, dtype=bool)
+    support[rows] = True
+    return {
+        "support": np.packbits(support),
+        "rows": rows[:MOST_ROWS].astype(np.int32),
+        "norms": norms[order[:MOST_ROWS]].astype(np.float32),
+        "pattern": binned(W[order]).astype(np.float32),
+        "count": np.array(rows.size),
+        "size": np.array(support.size),
+    }
+
+
+def binned(W: np.ndarray) -> np.ndarray:
+    """Return a matrix of at most ``PATTERN`` bins: means of |W| under the sign of the mean of W."""
+    if 0 in W.shape or all(n <= most for n, most in zip(W.shape, PATTERN, strict=True)):
+        return W
+    edges = [
+        np.linspace(0, n, min(n, most) + 1).astype(int) for n, most in zip(W.shape, PATTERN, strict=True)
+    ]
+    members = np.outer(*map(np.diff, edges))
+    sums, sizes = (
+        np.add.reduceat(np.add.reduceat(values, edges[0][:-1], axis=0), edges[1][:-1], axis=1)
+        for values in (W, np.abs(W))
+    )
+    return np.copysign(sizes / members, sums)
+
+
+WEIGHTS = Probe("weights", _weights)
+#: Which variables are in the working set, and which are not zero (of dual variables: at no bound).
+ACTIVE = Probe("active", _active)
+#: The line search that led to an iterate: its trials, f there, what the rule allowed, and a straight line's
+#: w and d.
+LINE = Probe("line", _line)
+MEMORY = Probe("memory", _memory)
+#: The shrinking test: |g| of the weights tested, or of a share and, as ``stayed``, of those that stayed.
+SHRINKING = Probe("shrinking", _shrinking)
+#: Which rows of W are not zero, their norms in falling order, and a picture of them; not of a huge W.
+ROWS = Probe("rows", _rows)
+#: A w and the tail of w, of small problems.
+SCORES = Probe("scores", _scores)
+#: Iterates of two weights: where they are, and the direction, subgradients and B that the solver has there.
+PLANE = Probe("plane", plane)
+#: Weights of a sample that stays the same, with the largest, and their clusters.
+TRAJECTORIES = Probe("trajectories", begin=lambda problem: Follower())
+#: The model that the weights make: the largest, those of pixels and transitions, predictions for examples.
+LEARNED = Probe("learned", begin=Learner)
+#: The cutting planes of a bundle method: the weight of each, the lower bound, and of small problems the cuts.
+CUTS = Probe("cuts", cuts)
+
+
+def _size(seen: dict[str, Any]) -> int:
+    """Return the bytes of what the probes saw of one iterate."""
+    return OVERHEAD + sum(OVERHEAD + array.nbytes for found in seen.values() for array in found.values())
+
+
+def in_use() -> int:
+    """Return the bytes that the probe stores of this process hold together."""
+    return _in_use
+
+
+class ProbeStore:
+    """Observations of one run within a limit of memory: at the limit every second entry is dropped, and from
+    there on only every second iterate is kept. The first entry of each probe and the newest stay, so that a
+    probe which has seen something always has an entry, until all are discarded."""
+
+    def __init__(self, probes: Sequence[Probe] = (), problem: Problem | None = None) -> None:
+        self.probes = tuple(probes)
+        self._takes = {p.name: p.take if p.begin is None else p.begin(problem) for p in self.probes}
+        self.cadence = 1
+        self.bytes = 0
+        self._entries: list[tuple[int, int, dict[str, Any]]] = []  # iteration, bytes, what was seen
+        self._firsts: dict[str, int] = {}  # iteration at which each probe saw something first
+        self._common = Holders()
+
+    def __del__(self) -> None:
+        if _lock is not None:  # it is at the interpreter's end, when nothing is counted any more
+            self._account(-self.bytes)
+
+    def discard(self) -> None:
+        """Drop all entries, and observe no more."""
+        self.probes, self._takes, self._entries, self._common = (), {}, [], Holders()
+        self._account(-self.bytes)
+
+    def _account(self, change: int) -> None:
+        global _in_use
+        with _lock:
+            _in_use += change
+        self.bytes += change
+
+    def observe(self, iterate: Iterate) -> None:
+        """Record what the probes take from an iterate; out of turn, it stays only until the next one."""
+        if not self.probes:
+            return
+        # changed in place by the one writer, and read through copies: to copy it here at every iterate would
+        # cost more memory, in fragments, than what is kept
+        entries = self._entries
+        takes = self._takes.items()
+        seen = {name: found for name, take in takes if (found := take(iterate)) is not None}
+        size = _size(seen)
+        entry = iterate.iteration, size, seen
+        self._account(size + self._common.enter(seen))
+        if entries and not self._stays(entries[-1]):
+            self._give_up(entries[-1:])  # the newest was kept out of turn
+            entries[-1] = entry
+        else:
+            entries.append(entry)
+        for name in seen:
+            self._firsts.setdefault(name, iterate.iteration)
+        limit = RUN_LIMIT if _in_use <= PROCESS_LIMIT else RUN_SHARE
+        while self.bytes > limit and len(entries) > len({0, *self._firsts.values()}) + 1:
+            self.cadence *= 2
+            self._give_up([e for e in entries[:-1] if not self._stays(e)])
+            self._entries = entries = [e for e in entries[:-1] if self._stays(e)] + entries[-1:]
+
+    def _give_up(self, entries: list[tuple[int, int, dict[str, Any]]]) -> None:
+        """Count these entries no longer."""
+        self._account(-sum(size + self._common.leave(seen) for _, size, seen in entries))
+
+    def _stays(self, entry: tuple[int, int, dict[str, Any]]) -> bool:
+        """Tell whether an entry is kept: it is its turn, or a probe's first."""
+        return entry[0] % self.cadence == 0 or entry[0] in self._firsts.values()
+
+    def last(self, name: str, iteration: int) -> tuple[int, dict[str, np.ndarray]] | None:
+        """Return the last entry of a probe up to an iteration: the iteration it is of, and what was seen.
+
+        If there is none that early it is the probe's first entry; None if it has no entry.
+        """
+        entries = self._entries[:]
+        k = bisect_right(entries, iteration, key=lambda entry: entry[0])
+        for at, _, seen in itertools.chain(reversed(entries[:k]), entries[k:]):
+            if name in seen:
+                return at, seen[name]
+        return None
+
+    def entries(self, name: str) -> list[tuple[int, dict[str, np.ndarray]]]:
+        """Return all entries of a probe in their order: the iteration of each, and what was seen."""
+        return [(e[0], e[2][name]) for e in self._entries[:] if name in e[2]]
+
+    def everything(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return all entries of all probes by iteration, in their order."""
+        return [(iteration, seen) for iteration, _, seen in self._entries[:]]
+
+    @classmethod
+    def of(cls, everything: Sequence[tuple[int, dict[str, Any]]]) -> Self:
+        """Return a store with the entries of another one, which observes no more."""
+        store = cls()
+        for iteration, seen in everything:
+            size = _size(seen)
+            store._account(size + store._common.enter(seen))
+            store._entries.append((iteration, size, seen))
+            for name in seen:
+                store._firsts.setdefault(name, iteration)
+        return store
+
+    def iterations(self, name: str) -> list[int]:
+        """Return the iterations at which a probe has entries."""
+        return [e[0] for e in self._entries[:] if name in e[2]]

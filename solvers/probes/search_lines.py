@@ -1,0 +1,37 @@
+"""The line of a search as a probe records it, and the same line rebuilt from the record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..parts.linesearch import Search
+from ..problems.line import Line
+from ..problems.problem import Problem
+from .common import Seen
+
+#: Weights of a problem up to which lines are recorded: rebuilding one takes vectors over all weights.
+MOST_WEIGHTS = 2_000_000
+#: Nonzero entries of w and d together up to which a line is recorded.
+MOST_ENTRIES = 100_000
+
+
+def kept(search: Search, w: np.ndarray, step: float) -> dict[str, np.ndarray]:
+    """Copy the line w_k + t d that led to ``w`` with ``step``: the nonzero entries of d and of
+    w_k = w - step d, and their indices. Return nothing for a path that is not straight, a huge problem, or a
+    line with very many entries."""
+    active, d = search.active, search.d
+    if active is None or d is None or not np.isfinite(step) or w.size > MOST_WEIGHTS:
+        return {}
+    found: dict[str, np.ndarray] = {}
+    for name, entries in (("d", d), ("w", active.take(w) - step * d)):
+        places = np.flatnonzero(entries)
+        found[name] = entries[places]
+        found[f"{name}_at"] = (places if active.full else active.coordinates[places]).astype(np.int32)
+    return found if found["d"].size + found["w"].size <= MOST_ENTRIES else {}
+
+
+def rebuild(problem: Problem, seen: Seen) -> Line:
+    """Return the line that :func:`kept` has recorded, on the same problem."""
+    w, d = np.zeros(problem.size), np.zeros(problem.size)
+    w[seen["w_at"]], d[seen["d_at"]] = seen["w"], seen["d"]
+    return problem.line(problem.at(w), d)

@@ -1,0 +1,107 @@
+"""Weight trajectories: the values of the same weights at every iterate, the largest among them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..methods.iterate import Iterate
+from ..problems.products.working_set import WorkingSet
+
+#: Weights that are followed, at most; of a smaller problem all.
+MOST = 4096
+#: Weights of these that are drawn at random in a larger problem; the others are the largest.
+RANDOM = 1024
+#: Largest weights of one iterate that are searched for.
+LARGEST = 512
+#: Weights up to which a w without a working set is searched for its largest.
+SEARCHED = 10_000_000
+#: Weights from which the threshold of the largest is estimated, and how many are then sorted, in multiples of
+#: those searched for.
+GUESSED_BY, SORTED = 16_384, 3
+#: Factor from one iteration at which the largest are searched for to the next.
+AGAIN = 2.0
+
+
+class Follower:
+    """Records the weights that it follows, in single precision, and the cluster of each in clustered solvers.
+
+    ``members`` are their indices in w. A small problem is followed as a whole; of a larger one, a random
+    sample that is the same for all runs with as many weights, and then the largest weights, in the order in
+    which they are found: at growing distances the largest of an iterate are searched for, and may take half
+    of the room left. A weight once followed is followed to the end.
+    """
+
+    def __init__(self) -> None:
+        self._members: np.ndarray | None = None
+        self._next = 0
+        self._labels: tuple[object, np.ndarray | None, np.ndarray | None] = (None, None, None)
+
+    def __call__(self, it: Iterate) -> dict[str, np.ndarray] | None:
+        w = it.w
+        if w is None:
+            return None
+        if self._members is None:
+            self._members = first(w.size)
+        if self._members.size < min(MOST, w.size) and it.iteration >= self._next:
+            self._join(w, it.live.get("active"), it.iteration)
+        found = {
+            "members": self._members,
+            "values": w[self._members].astype(np.float32),
+            "size": np.array(w.size),
+            "epoch": np.array(it.epoch),
+            "phase": np.array(it.phase or ""),
+        }
+        labels = self._labels_of(it.live.get("clustering"))
+        return found if labels is None else found | {"labels": labels}
+
+    def _join(self, w: np.ndarray, active: WorkingSet | None, iteration: int) -> None:
+        found = largest(w, active, LARGEST)
+        if found.size:
+            self._next = max(iteration + 1, int(AGAIN * iteration))
+        new = found[~np.isin(found, self._members)][: (MOST - self._members.size + 1) // 2]
+        if new.size:
+            self._members = np.append(self._members, new.astype(np.int32))
+
+    def _labels_of(self, clusters: object) -> np.ndarray | None:
+        """Return the cluster of each weight followed, -1 for none; computed once for all iterates that have
+        the same clusters."""
+        if clusters is None:
+            return None
+        known, members, labels = self._labels
+        if known is not clusters or members is not self._members:
+            labels = np.full(self._members.size, -1, dtype=np.int32)
+            body = self._members < clusters.labels.size
+            labels[body] = clusters.labels[self._members[body]]
+            self._labels = clusters, self._members, labels
+        return labels
+
+
+def first(size: int) -> np.ndarray:
+    """Return the indices of the weights followed from the start, ascending: all, or a random sample."""
+    if size <= MOST:
+        return np.arange(size, dtype=np.int32)
+    return np.unique(np.random.default_rng(0).integers(size, size=RANDOM)).astype(np.int32)
+
+
+def largest(w: np.ndarray, active: WorkingSet | None, most: int) -> np.ndarray:
+    """Return the indices of the largest nonzero weights, in descending order; none for a huge w whose working
+    set is full."""
+    inside = None
+    if active is not None and not active.full:
+        inside = active.coordinates
+    elif w.size > SEARCHED:
+        return np.empty(0, dtype=np.int64)
+    size = np.abs(w if inside is None else w[inside])
+    top = np.flatnonzero(size >= _guess(size, most))
+    if top.size < most:  # the guess was too high
+        top = np.flatnonzero(size)
+    top = top[np.argsort(-size[top], kind="stable")[:most]]
+    return top if inside is None else inside[top]
+
+
+def _guess(size: np.ndarray, most: int) -> float:
+    """Estimate, from a sample, a threshold above which there are a few more than ``most`` of these sizes."""
+    sample = size[:: max(size.size // GUESSED_BY, 1)]
+    wanted = SORTED * most * sample.size // size.size + 1
+    least = np.finfo(float).tiny  # those that are zero are never meant
+    return max(np.partition(sample, -wanted)[-wanted], least) if wanted < sample.size else least

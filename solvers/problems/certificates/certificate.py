@@ -1,0 +1,155 @@
+"""How far an objective can be from the optimum at most, proved by duality or strong convexity.
+
+Bounds count what rounding may have done to them, as :func:`.point.rounding_of_sums` takes it: a bound that
+is printed is one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...declare import Trait
+from ..losses.maxima import TIE
+from ..point import Point, rounding_of_sums
+from ..problem import Problem
+from ..scores import Scores
+
+#: Weights of a piece of which several copies are made.
+SHORT = 20_000
+#: Share of f and f* by which a lower bound may be above f* for rounding's sake; one that is further above is
+#: false.
+ROUNDING = 1e-12
+
+
+class Dual(NamedTuple):
+    """A point of Fenchel's dual: a residual G of the loss where its conjugate L* is finite, and -L*(G)."""
+
+    residual: Scores
+    value: float
+
+
+def duality_gap(problem: Problem, point: Point) -> float | None:
+    """Return an upper bound of f(w) - f* at a point.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    point : Point
+        A point of it. A full gradient is computed if it has none yet.
+
+    Returns
+    -------
+    float or None
+        The bound, in units of f; None where none is known.
+
+    Notes
+    -----
+    The residual G of the loss at w is a point of Fenchel's dual: f* >= -s L*(G) - (λR)*(-s AᵀG). For a norm
+    λR, whose conjugate is 0 or infinite, G is scaled by α = min(1, λ/Ω°(s AᵀG)). Where L* is not known, a
+    ridge μ makes f μ-strongly convex: f(w) - f* <= ‖v‖²/(2μ), v the minimum-norm subgradient, or any other
+    where the loss has kinks. Costs a full gradient, if the point has none yet, one pass over the scores, and
+    no other vector over all weights.
+    """
+    penalty, loss = problem.penalty, problem.loss
+    if Trait.CONJUGATE not in loss.traits:
+        if penalty.ridge == 0.0:
+            return None
+
+        def squares(w: np.ndarray, g: np.ndarray) -> float:
+            v = penalty.subgradient(w, g)
+            return float(v @ v)
+
+        bound = bound_by_convexity(point, problem.total(squares, point.w, point.gradient()))
+    elif penalty.ridge > 0.0:
+        value = loss.dual_value(point.scores, point.residual, 1.0)
+        bound = dual_bound(problem, Dual(point.residual, value), at=point)
+    else:
+        polar = problem.dual_norm(point.gradient())
+        if polar is None:
+            return None
+        off = problem.scale * _off(problem, point.residual) * problem.design.longest_column()
+        polar += off * problem.penalty.lam_max(np.ones(problem.design.n_outputs))
+        alpha = 1.0 if polar <= penalty.lam else penalty.lam / polar
+        value = problem.scale * loss.dual_value(point.scores, point.residual, alpha)
+        bound = value - rounding_of_sums(problem) * abs(value)
+    # once for f, and once for the bound, which is made of what f is
+    return max(point.objective - bound + 2.0 * point.rounding(), 0.0)
+
+
+def dual_bound(problem: Problem, dual: Dual, *, at: Point | None = None) -> float:
+    """Return -s L*(G) - (λR)*(-s AᵀG), a lower bound of f*, for a point of the dual and a penalty with a
+    ridge μ: (λR)*(-g) = ‖S(g)‖²/(2μ), S(g) the minimum-norm subgradient at w = 0. The gradient of the point
+    ``at`` saves a product, if G is the residual there."""
+    penalty, design = problem.penalty, problem.design
+    g = problem.scale * design.adjoint(dual.residual) if at is None else at.gradient()
+    unit, off = rounding_of_sums(problem), problem.scale * _off(problem, dual.residual)
+    squares = noise = 0.0
+    for part in problem.pieces(SHORT):
+        own = g[part]
+        ridge = np.zeros_like(own) if at is None else penalty.ridge_gradient(at.w[part])
+        v = penalty.subgradient(np.zeros_like(own), own - ridge)
+        squares += float(v @ v)
+        noise += off * design.reach(v, first=part.start) + unit * float(np.abs(v) @ np.abs(ridge))
+    noise += 0.5 * design.n_outputs * (off * _length(design.column_lengths())) ** 2
+    value = problem.scale * dual.value
+    return value - (0.5 * squares + noise) / penalty.ridge - unit * (abs(value) + squares / penalty.ridge)
+
+
+def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> float:
+    """Return f(w) - ‖g‖²/(2μ), a lower bound of f*, for ``squares`` = ‖g‖² of a subgradient at a point and a
+    penalty with a ridge μ; -inf where ‖g‖² is infinite. ``tied`` tells that it may be made of functions that
+    tie with the maximum, and are below it by the tolerance."""
+    if squares == math.inf:
+        return -math.inf
+    problem = point.problem
+    off = problem.scale * _off(problem, point.residual) * _length(problem.design.column_lengths())
+    off += rounding_of_sums(problem) * problem.penalty.ridge * _length(point.w)
+    longest = math.sqrt(squares) + off
+    below = TIE * (point.loss + problem.scale * problem.loss.n_instances) if tied else 0.0
+    return point.objective - point.rounding() - below - 0.5 * longest * longest / problem.penalty.ridge
+
+
+def _off(problem: Problem, residual: Scores) -> float:
+    """Return what rounding may do to a product of this residual with a column of X of length 1."""
+    return rounding_of_sums(problem) * math.sqrt(residual.dot(residual))
+
+
+def _length(v: np.ndarray) -> float:
+    return float(np.linalg.norm(v))
+
+
+class Known:
+    """What a run knows of f* beside what its solver claims: it is not above f at w = 0, nor above any f seen.
+
+    ``most`` is the least of these. A lower bound above it is false, and what proved it is not believed again
+    (``refuted``).
+    """
+
+    def __init__(self, most: float) -> None:
+        self.most, self.refuted = most, False
+
+    def claimed(self, objective: float, gap: float) -> float:
+        """Return :meth:`checked` of what the solver claims; once that is false, nan for ever."""
+        found = self.checked(objective, gap)
+        self.refuted = self.refuted or (math.isnan(found) and not math.isnan(gap))
+        return math.nan if self.refuted else found
+
+    def checked(self, objective: float, gap: float) -> float:
+        """Return a bound ``gap`` of f - f* of an iterate with this objective, and as much more as the lower
+        bound is above what is known for rounding's sake; nan where it is false."""
+        if math.isfinite(objective):
+            self.most = min(self.most, objective)
+        above = (objective - gap) - self.most
+        false = above > ROUNDING * (abs(objective) + abs(self.most))
+        return math.nan if false or math.isnan(gap) else max(gap, objective - self.most)
+
+
+def can_be_certified(problem: Problem) -> bool:
+    """Tell whether :func:`duality_gap` knows a bound for this loss and penalty."""
+    penalty = problem.penalty
+    by_dual = penalty.sparse and problem.smooth and Trait.CONJUGATE in problem.loss.traits
+    return penalty.ridge > 0.0 or by_dual

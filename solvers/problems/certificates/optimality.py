@@ -1,0 +1,82 @@
+"""How far an iterate is from optimal: by the violation of the optimality conditions, or by a proved gap.
+
+A smooth loss has a gradient, hence a violation: the largest entry (or block norm) of the minimum-norm
+subgradient. Where the loss has kinks one subgradient says nothing about optimality, and what counts is a
+bound of f(w) - f*: the solver's own, or that of strong convexity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..point import Point
+from ..problem import Problem
+from .certificate import can_be_certified, duality_gap
+
+
+class Knows(NamedTuple):
+    """Tells which of the two measures a solver computes itself on every problem that it takes, for all or
+    some of its iterates."""
+
+    violation: bool
+    dual_gap: bool
+
+
+def met(problem: Problem, record: Mapping[str, object], tol: float) -> str | None:
+    """Say in a sentence why the iterate of a record is optimal to ``tol``; None if that is not known.
+
+    A violation is compared with that at w = 0 and with rounding, a gap with |f|.
+    """
+    if problem.smooth:
+        violation = record["violation"]
+        # not (violation > ...) would be true for nan: a violation that is not known says nothing
+        if violation <= tol * problem.violation_at_zero():
+            return f"violation {violation:.3g} is at most {tol:g} times that at w = 0"
+        if violation <= problem.noise:
+            return f"violation {violation:.3g} is no more than rounding"
+        return None
+    gap, objective = record["dual_gap"], record["objective"]
+    if gap <= tol * abs(objective):
+        return f"f is proved to be above the minimum by {gap:.3g} at most, {tol:g} of f or less"
+    return None
+
+
+def missing(problem: Problem, knows: Knows) -> str | None:
+    """Name the field of the record to measure for a solver that does not know it; None if there is none."""
+    if problem.smooth:
+        return None if knows.violation else "violation"
+    return None if knows.dual_gap or not can_be_certified(problem) else "dual_gap"
+
+
+def measured(field: str, point: Point) -> float:
+    """Compute the violation or the proved gap at a point; nan where there is no way to."""
+    if field == "violation":
+        return point.violation()
+    gap = duality_gap(point.problem, point)
+    return math.nan if gap is None else gap
+
+
+def why_not_tolerance(problem: Problem, knows: Knows) -> str | None:
+    """Return why a tolerance could never end a run of a solver on a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    knows : Knows
+        The solver's ``knows``.
+
+    Returns
+    -------
+    str or None
+        The end of a sentence that begins with the tolerance; None if it can.
+    """
+    if problem.smooth or knows.dual_gap or can_be_certified(problem):
+        return None
+    return (
+        f"needs a smooth loss, a penalty with ridge or a solver that proves its gap to compare tol with, and "
+        f"{problem.loss.id} with {problem.penalty.id} has none of them: give max_iter, max_seconds or gap "
+        "instead"
+    )

@@ -1,0 +1,1 @@
+"""Forward-backward on chains: packed, one by one, and in log space."""

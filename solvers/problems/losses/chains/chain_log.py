@@ -1,0 +1,146 @@
+"""Forward-backward of one chain in log space: right for any finite scores, and many times slower.
+
+Messages are shifted at every token: sums over a long sequence would leave no digits for the marginals, which
+are differences. The work comes in runs of tokens, so that a long sequence can be stopped in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from solvers.compute.jit import inlined, kernel
+
+#: Label pairs that one kernel call visits, some 20 ms.
+CHUNK = 2_000_000
+
+
+def log_partition(Z: np.ndarray, transitions: np.ndarray, pulse: Callable[[], None]) -> float:
+    """Return log Z(x) for scores Z (tokens, labels)."""
+    return _messages(Z, transitions, pulse)[0]
+
+
+def add_log_marginals(
+    Z: np.ndarray, transitions: np.ndarray, G: np.ndarray, pairs: np.ndarray, pulse: Callable[[], None]
+) -> None:
+    """Add node marginals to G, and the sum of the pair marginals to ``pairs``."""
+    _backward(Z, transitions, G, pairs, None, None, pulse)
+
+
+def log_true_pairs(
+    Z: np.ndarray, transitions: np.ndarray, y: np.ndarray, pulse: Callable[[], None]
+) -> np.ndarray:
+    """Return the marginals of the pairs (y_i-1, y_i), of all tokens but the first."""
+    own = np.zeros(Z.shape[0])
+    _backward(Z, transitions, np.zeros(Z.shape), np.zeros(transitions.shape), y, own, pulse)
+    return own[1:]
+
+
+def _backward(
+    Z: np.ndarray,
+    transitions: np.ndarray,
+    G: np.ndarray,
+    pairs: np.ndarray,
+    y: np.ndarray | None,
+    own: np.ndarray | None,
+    pulse: Callable[[], None],
+) -> None:
+    _, alpha = _messages(Z, transitions, pulse)
+    beta = np.zeros(Z.shape[1])
+    for lo, hi in reversed(_runs(Z)):
+        log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own)
+        pulse()
+
+
+def _messages(Z: np.ndarray, transitions: np.ndarray, pulse: Callable[[], None]) -> tuple[float, np.ndarray]:
+    alpha, into, log_z = np.empty(Z.shape), np.ascontiguousarray(transitions.T), 0.0
+    for lo, hi in _runs(Z):
+        log_z += log_forward_run(Z, into, alpha, lo, hi)
+        pulse()
+    return log_z + float(np.log(np.exp(alpha[-1]).sum())), alpha
+
+
+def _runs(Z: np.ndarray) -> list[tuple[int, int]]:
+    size = max(1, CHUNK // Z.shape[1] ** 2)
+    return [(lo, min(lo + size, Z.shape[0])) for lo in range(0, Z.shape[0], size)]
+
+
+@kernel
+def log_dot(a, b):
+    """Return log Σ_k exp(a[k] + b[k]), for any finite entries."""
+    high = a[0] + b[0]
+    for k in range(1, a.size):
+        high = max(high, a[k] + b[k])
+    total = 0.0
+    for k in range(a.size):
+        total += np.exp(a[k] + b[k] - high)
+    return high + np.log(total)
+
+
+@kernel
+def log_forward_run(Z, into, alpha, lo, hi):
+    """Write the messages of tokens lo to hi, each shifted to a maximum of zero; return the sum of the shifts.
+    ``into`` holds the transitions by the label they lead to."""
+    m = Z.shape[1]
+    shifts = 0.0
+    for i in range(lo, hi):
+        for c in range(m):
+            alpha[i, c] = Z[i, c] + (log_dot(alpha[i - 1], into[c]) if i > 0 else 0.0)
+        high = alpha[i, 0]
+        for c in range(1, m):
+            high = max(high, alpha[i, c])
+        shifts += high
+        for c in range(m):
+            alpha[i, c] -= high
+    return shifts
+
+
+@inlined
+def log_forward(Z, transitions, alpha):
+    """Write all forward messages to alpha; return log Z(x)."""
+    n, m = Z.shape
+    log_z = log_forward_run(Z, np.ascontiguousarray(transitions.T), alpha, 0, n)
+    total = 0.0
+    for c in range(m):
+        total += np.exp(alpha[n - 1, c])
+    return log_z + np.log(total)
+
+
+@kernel
+def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
+    """Add marginals of tokens hi - 1 down to lo to G and ``pairs``; ``beta`` is the message that comes in
+    and, then, the one that goes out. With labels ``y``, ``own[i]`` takes the marginal of the pair of labels
+    that ends at i."""
+    m = Z.shape[1]
+    ahead = np.empty(m)
+    for i in range(hi - 1, lo - 1, -1):
+        log_z = log_dot(alpha[i], beta)
+        for c in range(m):
+            G[i, c] += np.exp(alpha[i, c] + beta[c] - log_z)
+        if i == 0:
+            break
+        for c in range(m):
+            ahead[c] = Z[i, c] + beta[c]
+        high = -np.inf
+        for k in range(m):
+            beta[k] = log_dot(transitions[k], ahead)
+            high = max(high, beta[k])
+        log_z = log_dot(alpha[i - 1], beta)
+        for k in range(m):
+            for c in range(m):
+                pairs[k, c] += np.exp(alpha[i - 1, k] + transitions[k, c] + ahead[c] - log_z)
+        if own is not None:
+            k, c = y[i - 1], y[i]
+            own[i] = np.exp(alpha[i - 1, k] + transitions[k, c] + ahead[c] - log_z)
+        for k in range(m):
+            beta[k] -= high
+
+
+@kernel
+def log_chain(Z, transitions, G, pairs):
+    """Add node marginals to G and pair marginals to ``pairs``; return log Z(x)."""
+    alpha = np.empty(Z.shape)
+    log_z = log_forward(Z, transitions, alpha)
+    log_backward(Z, transitions, alpha, np.zeros(Z.shape[1]), 0, Z.shape[0], G, pairs, None, None)
+    return log_z

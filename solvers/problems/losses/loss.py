@@ -1,0 +1,272 @@
+"""Base classes of losses: functions of the scores alone, chosen by name, then bound to labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ...compute.team import Team
+from ...declare import Declared, Trait
+from ...parts.exact import NONE
+from ...parts.linesearch import Breakpoints
+from ..scores import Scores
+from .instances import Instances
+
+
+class Loss(Declared):
+    """Base of losses as they are chosen: names, traits and hyper-parameters, without data.
+
+    A subclass is a frozen dataclass. It declares ``id``, ``name``, ``summary`` and ``paper``, the ``kinds``
+    of labels it takes, what it offers (``traits``), its paper's convention (``average``: mean or sum over
+    instances) and hyper-parameters (by :func:`param`), and defines ``bind``. A binary loss of a margin is
+    shorter as a :class:`.margin.MarginLoss`.
+
+    Notes
+    -----
+    ``bind`` gives a :class:`BoundLoss`, or a :class:`RowLoss` where each row of scores has a loss of
+    its own, with ``values``, ``residual`` and ``predict``. Each trait promises more:
+
+    * ``SMOOTH``: ``residual`` is the gradient, which opens every solver that goes by gradients. Without it
+      ``residual`` is any one subgradient.
+    * ``SLOPES``, of a loss with kinks: ``subgradient_sup``, ``random_subgradient`` and ``breakpoints``, for
+      searches from kink to kink.
+    * ``DIAGONAL_HESSIAN``: ``diagonal``.
+    * ``LIPSCHITZ``: ``curvature``.
+    * ``CONJUGATE``: ``dual_value``.
+    * ``LOG_LINEAR``: ``log_odds`` and ``truths``.
+    * ``SAMPLES`` and ``ROWS``: ``term``, a formula that compiled kernels call on single instances or along
+      columns of X. Only losses of margins and those of this package have one.
+
+    Examples
+    --------
+    >>> import solvers
+    >>> solvers.LOSSES["logistic"].kinds
+    ('binary',)
+    >>> solvers.Trait.SMOOTH in solvers.LOSSES["binary-hinge"].traits
+    False
+    """
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str] = ""
+    kinds: ClassVar[tuple[str, ...]]
+    traits: ClassVar[Trait]
+    average: ClassVar[bool]
+    metric_name: ClassVar[str] = "accuracy"
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundLoss:
+        """Return the loss for the labels of ``part`` (with ``y`` and ``offsets``); ``parents`` is the tree of
+        classes, where there is one."""
+        raise TypeError(f"{type(self).__name__} does not define bind")
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLoss:
+    """Base of losses with their labels: L(Z, tail), summed over instances.
+
+    ``declared`` is the loss it was made by, with the hyper-parameters. Two are equal if they are of one class
+    and their declared loss and data are equal; with arrays inside they cannot be hashed. A subclass is a
+    frozen dataclass (``eq=False``: arrays have no equality that a dataclass could use) with its labels as
+    fields, and defines ``n_instances``, ``first``, ``subset``, ``values``, ``residual`` and ``predict``. All
+    products of one evaluation are in score space; no loss sees X or w.
+    """
+
+    declared: Loss
+    n_outputs: int
+    team: Team = field(default_factory=Team, compare=False, repr=False, kw_only=True)
+    pulse: Callable[[], None] = field(default=lambda: None, compare=False, repr=False, kw_only=True)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [f.name for f in fields(self) if f.compare]
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None
+
+    #: whether instances have labels, which the model can predict
+    labelled: ClassVar[bool] = True
+    #: whether the model predicts the ranks of labels, 0 for the first, in place of labels
+    ranks: ClassVar[bool] = False
+    #: a lower bound of the loss of an instance
+    least: ClassVar[float] = -math.inf
+    #: weights of the tail, which are passed through beside the scores
+    n_tail: ClassVar[int] = 0
+    #: 1 for the labels that an instance has and 0 for the others, (n, m); None where each has one
+    label_sets: ClassVar[np.ndarray | None] = None
+    #: whether the metric is a mean over rows
+    averages: ClassVar[bool] = True
+    #: whether the loss is linear between its breakpoints, along every line
+    piecewise_linear: ClassVar[bool] = False
+
+    @property
+    def id(self) -> str:
+        return self.declared.id
+
+    @property
+    def traits(self) -> Trait:
+        return self.declared.traits
+
+    @property
+    def metric_name(self) -> str:
+        return self.declared.metric_name
+
+    @property
+    def formula(self) -> type:
+        """Return the class that computes the loss."""
+        return type(self)
+
+    @property
+    def term(self) -> Any:
+        """Return what kernels read of the loss, a NamedTuple; with ``Trait.SAMPLES`` or ``Trait.ROWS``."""
+        raise TypeError(f"{type(self).__name__} does not define term")
+
+    @property
+    def n_instances(self) -> int:
+        """Count the instances: samples, or sequences."""
+        raise TypeError(f"{type(self).__name__} does not define n_instances")
+
+    def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
+        """Return a copy of the loss that works with this team and pulse."""
+        return replace(self, team=team, pulse=pulse)
+
+    def first(self, n: int, most: int) -> tuple[Self, int]:
+        """Return the loss of the first ``n`` instances, cut off after ``most`` rows of X, and the rows they
+        take."""
+        raise TypeError(f"{type(self).__name__} does not define first")
+
+    def instances_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the instances that these rows of X (ascending) belong to, ascending."""
+        return rows
+
+    def subset(self, instances: np.ndarray) -> tuple[Self, np.ndarray]:
+        """Return the loss of these instances (ascending), and the rows of X they take."""
+        raise TypeError(f"{type(self).__name__} does not define subset")
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Return all labels in one int64 array, the same number of them for each row of scores."""
+        return np.ascontiguousarray(self.y, dtype=np.int64).reshape(-1)
+
+    def instances(self) -> Instances:
+        """Return what kernels read that take one instance at a time; with ``Trait.SAMPLES``."""
+        return Instances(self.term, np.arange(self.n_instances + 1), self.labels)
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        """Return the loss of each instance at ``scores + t delta``, shape (n_instances,)."""
+        raise TypeError(f"{type(self).__name__} does not define values")
+
+    def residual(self, scores: Scores) -> Scores:
+        """Return ∂L/∂Z and ∂L/∂tail at ``scores``, of the sum over instances; any one subgradient at a
+        kink."""
+        raise TypeError(f"{type(self).__name__} does not define residual")
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        """Return the labels that the model gives, in the coding of the data set."""
+        raise TypeError(f"{type(self).__name__} does not define predict")
+
+    def value(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> float:
+        """Sum the loss over instances, pairwise in a fixed order whatever the number of threads."""
+        return float(np.sum(self.values(scores, delta, t)))
+
+    def measured_by(self, measure: str) -> Self:
+        """Return the loss with another measure of predictions as its metric, if it has one of this name."""
+        return self
+
+    def metric(self, scores: Scores) -> float:
+        """Return the share of labels predicted right."""
+        return float(np.mean(self.predict(scores) == self.y))
+
+    def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
+        """Return the subgradient G at ``scores`` with the largest ‹G, delta› (Yu et al. 2010, eq. (18)); of a
+        smooth loss, the residual."""
+        self._check_smooth("subgradient_sup")
+        return self.residual(scores)
+
+    def slope(self, scores: Scores, delta: Scores, t: float = 0.0, side: int = 1) -> float:
+        """Return the derivative of t -> L(scores + t delta) from the right (``side`` 1) or from the left
+        (-1); a smooth loss has one for both. It is the sup of ‹G, ±delta› over subgradients G."""
+        ahead = delta if side > 0 else -delta
+        return side * self.subgradient_sup(scores.plus(t, delta), ahead).dot(ahead)
+
+    def ties(self, scores: Scores) -> np.ndarray:
+        """Return the instances with more than one subgradient at ``scores``, ascending; none of a smooth
+        loss."""
+        self._check_smooth("ties")
+        return np.zeros(0, dtype=np.int64)
+
+    def count_ties(self, scores: Scores) -> int:
+        """Count the instances with more than one subgradient at ``scores``."""
+        return self.ties(scores).size
+
+    def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
+        """Return a random extreme point of the subdifferential at ``scores``; of a smooth loss, the
+        residual."""
+        self._check_smooth("random_subgradient")
+        return self.residual(scores)
+
+    def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
+        """Return the slope at t = 0 along ``scores + t delta``, from the right, and the steps t > 0 at which
+        it jumps; there are none where the loss is smooth."""
+        self._check_smooth("breakpoints")
+        return Breakpoints(self.slope(scores, delta), NONE, NONE)
+
+    def breakpoints_near_turn(self, scores: Scores, delta: Scores, tilt: tuple[float, float]) -> Breakpoints:
+        """Return the breakpoints that tell where the slope, with a + ct added for ``tilt`` (a, c), turns from
+        negative. Those far from there may be left out, if the jumps of those before stand as one."""
+        return self.breakpoints(scores, delta)
+
+    def settle(self, scores: Scores) -> float:
+        """Set scores that are on a kink but for rounding exactly onto it, in place; return the most by which
+        one moves."""
+        return 0.0
+
+    def _check_smooth(self, method: str) -> None:
+        if Trait.SMOOTH not in self.traits:
+            raise TypeError(f"{self.id} has kinks: {type(self).__name__} must define {method} to be used so")
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Return -L*(αG) for the ``residual`` G at ``scores`` and 0 < α <= 1, L* the convex conjugate: the
+        minimum of L(Z) - α‹G, Z› over all Z, or a lower bound of it, tight at α = 1; with
+        ``Trait.CONJUGATE``."""
+        raise TypeError(f"{type(self).__name__} does not define dual_value")
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return ∂²L/∂z² of single scores at the rows whose residual is ``G``; with
+        ``Trait.DIAGONAL_HESSIAN``."""
+        raise TypeError(f"{type(self).__name__} does not define diagonal")
+
+    def tail_diagonal(self, scores: Scores) -> np.ndarray:
+        """Return ∂²L/∂tail² of single entries of the tail; with ``Trait.DIAGONAL_HESSIAN``."""
+        return np.zeros(0)
+
+    def second_derivatives(self, scores: Scores, residual: Scores) -> Scores:
+        """Return ∂²L/∂z² of single scores and of single entries of the tail; with
+        ``Trait.DIAGONAL_HESSIAN``."""
+        rows = np.arange(len(residual.Z))
+        return Scores(self.diagonal(residual.Z, rows), self.tail_diagonal(scores))
+
+    def log_odds(self, scores: Scores, output: int) -> np.ndarray:
+        """Return log p/(1 - p) of each row, p the probability of the label with this number; with
+        ``Trait.LOG_LINEAR``."""
+        raise TypeError(f"{type(self).__name__} does not define log_odds")
+
+    def truths(self, output: int) -> np.ndarray:
+        """Return 1.0 for the rows that have the label with this number, 0.0 for the others; with
+        ``Trait.LOG_LINEAR``."""
+        raise TypeError(f"{type(self).__name__} does not define truths")
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        """Return upper bounds of the largest eigenvalue of ∂²L/∂z∂z of each row: as low as is known if
+        ``tight``, else the paper's; with ``Trait.LIPSCHITZ``."""
+        raise TypeError(f"{type(self).__name__} does not define curvature")
+
+    def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
+        """Return upper bounds of the largest eigenvalue of the Hessian by the weights of each feature j;
+        ``sums(C)`` gives Σ_i x_ij² C_ik for any C (rows, k)."""
+        return sums(self.curvature(tight)[:, None])[:, 0]

@@ -1,0 +1,184 @@
+"""Binary losses ℓ(y z) of a margin: the base of one that is given by its scalar functions."""
+
+from __future__ import annotations
+
+import functools
+import math
+import uuid
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...compute.dispatch import by_class
+from ...compute.jit import kernel
+from ...declare import Trait, parameters
+from ..scores import Scores
+from ..sources import source_digest
+from .loss import Loss
+from .score_rows import margin_derivatives
+from .two_labels import TwoLabels
+
+#: The classes of terms, by name: where Numba's cache finds them again.
+_terms: dict[str, type] = {}
+
+
+class MarginLoss(Loss):
+    """Base of binary losses L(z) = Σ_i ℓ(y_i z_i), y_i in {-1, +1}, given by their scalar functions.
+
+    A subclass defines ``derivatives``, which every solver for smooth losses runs on, those with the loss
+    inside a compiled kernel too (``sgd-l1``, ``fobos``, ``bcd-ls``). It may promise more:
+
+    * ``Trait.LIPSCHITZ``, with ``smoothness``, for steps of constant length (``bcd-cst``, ``fista-cst``);
+    * ``Trait.CONJUGATE`` and ``Trait.DUAL_COORDINATES``, with ``dual`` and ``dual_bound``, for proved gaps
+      and ``dual-cd``.
+
+    Numba compiles ``derivatives`` and ``dual``: they are plain functions of numbers, which read
+    hyper-parameters that are numbers from ``self``, and nothing else of it.
+
+    Examples
+    --------
+    To be chosen by its id the class also needs ``@solvers.register`` above it.
+
+    >>> from dataclasses import dataclass
+    >>> import solvers
+    >>> @dataclass(frozen=True)
+    ... class SmoothHinge(solvers.MarginLoss):
+    ...     id, name, summary = "smooth-hinge", "Smooth hinge", "a hinge with a parabola for its kink"
+    ...     traits = solvers.MarginLoss.traits | solvers.Trait.CONJUGATE | solvers.Trait.DUAL_COORDINATES
+    ...     dual_bound = 1.0
+    ...     delta: float = solvers.param(0.5, "width δ of the parabola", low=0.01)
+    ...
+    ...     def derivatives(self, margin):
+    ...         beta = min(max((1.0 - margin) / self.delta, 0.0), 1.0)
+    ...         curvature = 1.0 / self.delta if beta > 0.0 else 0.0
+    ...         return beta * (1.0 - margin - 0.5 * self.delta * beta), -beta, curvature
+    ...
+    ...     def dual(self, beta):
+    ...         return beta - 0.5 * self.delta * beta * beta, 1.0 - self.delta * beta, self.delta
+    >>> SmoothHinge(delta=0.5).derivatives(0.75)
+    (0.0625, -0.5, 2.0)
+    """
+
+    kinds = ("binary",)
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.ONE_SCORE
+    average = True
+    #: the largest -ℓ', the upper end of the dual variables
+    dual_bound: ClassVar[float] = math.inf
+
+    def derivatives(self, margin: float) -> tuple[float, float, float]:
+        """Compute the loss of one sample.
+
+        Parameters
+        ----------
+        margin : float
+            y z, the label times the score.
+
+        Returns
+        -------
+        tuple of three floats
+            ℓ, ℓ' (one subgradient at a kink), and ℓ'', by which ``bcd-ls`` measures its first step: where ℓ
+            is linear, and ℓ'' = 0 would make it infinitely long, an upper bound of ℓ'' nearby.
+        """
+        raise TypeError(f"{type(self).__name__} does not define derivatives")
+
+    def dual(self, beta: float) -> tuple[float, float, float]:
+        """Compute the dual of the loss of one sample, h(β) = -ℓ*(-β), ℓ* the convex conjugate.
+
+        Parameters
+        ----------
+        beta : float
+            The dual variable, -ℓ' at the margin that it belongs to, from 0 to ``dual_bound``.
+
+        Returns
+        -------
+        tuple of three floats
+            h, h' and -h''. For ``dual-cd`` h has to be quadratic: its Newton steps are exact then.
+        """
+        raise TypeError(f"{type(self).__name__} does not define dual")
+
+    @property
+    def smoothness(self) -> float:
+        """Return an upper bound of ℓ''."""
+        raise TypeError(f"{type(self).__name__} does not define smoothness")
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMargin:
+        return BoundMargin(self, 1, np.ascontiguousarray(part.y, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundMargin(TwoLabels):
+    """A loss of margins for labels ``y`` of -1 and +1."""
+
+    @property
+    def term(self) -> Any:
+        return margin_term(self.declared)
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        margin_values(self.term, Z.reshape(-1), y, out)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        margin_residuals(self.term, Z.reshape(-1), y, G.reshape(-1))
+
+    def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
+        """Return Σ h(αβ_i), where the residual is -β_i y_i."""
+        return float(np.sum(dual_values(self.term, -alpha * self.y * residual.Z[:, 0])))
+
+    def curvature(self, tight: bool) -> np.ndarray:
+        return np.full(self.n_instances, self.declared.smoothness)
+
+
+def margin_term(loss: MarginLoss) -> Any:
+    """Return the term of a loss: its hyper-parameters that are numbers, in a class of its own."""
+    cls = _term_class(type(loss))
+    return cls(*(getattr(loss, name) for name in cls._fields))
+
+
+@functools.cache
+def _term_class(loss: type[MarginLoss]) -> type:
+    """Make the class of a loss's terms. Compiled kernels are cached under its name, which therefore holds a
+    digest of the loss's source; without a source they are compiled anew in every process."""
+    inside = loss.__module__.startswith(f"{__name__.partition('.')[0]}.")
+    digest = "" if inside else (source_digest(loss) or uuid.uuid4().hex)[:16]
+    numbers = [p.name for p in parameters(loss) if isinstance(p.default, int | float)]
+    cls = namedtuple(f"{loss.__name__}Term{digest}", numbers, module=__name__)
+    margin_derivatives.register(cls, loss.derivatives)
+    dual.register(cls, loss.dual)
+    return _terms.setdefault(cls.__name__, cls)
+
+
+def __getattr__(name: str) -> Any:
+    """Return the class of a term, for Numba's cache."""
+    if name in _terms:
+        return _terms[name]
+    raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+@by_class
+def dual(term, beta):
+    """Return h(β) = -ℓ*(-β), its slope, and minus its second derivative."""
+    raise TypeError(f"{type(term).__name__} has no dual")
+
+
+@kernel
+def margin_values(term, z, y, out):
+    """Write the loss of each row to ``out``."""
+    for i in range(z.size):
+        out[i] = margin_derivatives(term, y[i] * z[i])[0]
+
+
+@kernel
+def margin_residuals(term, z, y, g):
+    """Write the derivative of each row's loss by its score to g."""
+    for i in range(z.size):
+        g[i] = y[i] * margin_derivatives(term, y[i] * z[i])[1]
+
+
+@kernel
+def dual_values(term, beta):
+    """Return h(β_i) of each dual variable."""
+    out = np.empty_like(beta)
+    for i in range(beta.size):
+        out[i] = dual(term, beta[i])[0]
+    return out

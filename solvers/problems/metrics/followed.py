@@ -1,0 +1,51 @@
+"""A few instances whose predictions are followed while a solver learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..design import Design
+from ..losses.loss import BoundLoss
+from ..scores import Scores
+
+#: Instances, at most.
+MOST = 6
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The first instances of a part of the data: their rows of X, (rows, d), and the loss that holds their
+    labels. ``held_out`` tells whether no solver has seen them."""
+
+    rows: sp.csr_array
+    loss: BoundLoss
+    held_out: bool
+
+    @classmethod
+    def of(cls, design: Design, loss: BoundLoss, *, held_out: bool) -> Self:
+        few, rows = loss.first(MOST, int(design.edges[1]))
+        return cls(design.first_rows(rows), few, held_out)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Return how many rows each instance has."""
+        offsets = getattr(self.loss, "offsets", None)
+        return np.ones(self.loss.n_instances, dtype=np.int64) if offsets is None else np.diff(offsets)
+
+    @property
+    def truth(self) -> np.ndarray:
+        """Return the labels: -1 and 1, numbers (-1 of one that is not known), or 0 and 1 for each label."""
+        y = self.loss.y
+        return y.argmax(axis=1) if y.ndim > 1 and self.loss.label_sets is None else y
+
+    def predict(self, W: np.ndarray, tail: np.ndarray) -> np.ndarray:
+        """Return the labels that the model gives, coded as ``truth``. Of a model that ranks labels, those
+        that come first, as many as an instance has."""
+        found = self.loss.predict(Scores(np.ascontiguousarray(self.rows @ W), tail.copy()))
+        if self.loss.ranks:
+            found = found < self.truth.sum(axis=1, keepdims=True)
+        return np.asarray(found).astype(np.int32)

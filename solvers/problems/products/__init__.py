@@ -1,0 +1,1 @@
+"""Products of the data with weights and residuals, by columns and by rows."""

@@ -1,0 +1,1 @@
+"""Problems whose rows are split over shards, here or on other machines."""

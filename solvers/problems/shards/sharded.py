@@ -1,0 +1,288 @@
+"""Design and loss whose rows are split over shards: solvers see no difference (Yu et al. 2010, section 9).
+
+Weights go out, and sums over rows come back: a product with A sends the entries of a working set, one with
+Aᵀ brings as many, a value or a slope is one number. Z, and what is as large as Z, stays where its rows are;
+:class:`ShardedScores` stands for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from operator import attrgetter
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ...compute.team import Team
+from ...declare import Trait
+from ...parts.exact import NONE
+from ...parts.linesearch import ROUNDING, Breakpoints
+from ..derived import Derived
+from ..design import Design
+from ..losses.loss import BoundLoss
+from ..products.working_set import Lineage, WorkingSet
+from .crew import Answer, Crew
+from .shard import Order
+
+#: What a loss of which only sums over rows are known offers still.
+OFFERED = Trait.SMOOTH | Trait.SLOPES | Trait.DIAGONAL_HESSIAN
+#: Breakpoints that are fetched once so few are left between two steps.
+FEW = 64
+#: Rows that are kept at hand.
+HEAD = 1 << 12
+NOBODY = np.zeros(0, dtype=np.int64)
+
+
+class OrderQueue:
+    """Orders to the shards whose answers nobody waits for: they are sent along with the next one that has an
+    answer."""
+
+    def __init__(self, crew: Crew) -> None:
+        self.crew = crew
+        self._waiting: deque[Order] = deque()
+        self._places, self._lock = count(), Lock()
+        #: working sets that the shards know, and the members of the last one of each lineage
+        self.sets: WeakKeyDictionary[WorkingSet, Held] = WeakKeyDictionary()
+        self.latest: WeakKeyDictionary[Lineage, tuple[np.ndarray, Held]] = WeakKeyDictionary()
+
+    def new_place(self) -> int:
+        """Return the number of something that the shards will hold."""
+        return next(self._places)
+
+    def add(self, *order: Any) -> None:
+        """Add an order without an answer."""
+        self._waiting.append(order)
+
+    def send(self, order: Order, pulse: Callable[[], None]) -> Answer:
+        """Send an order, after those that wait, and return the combined answer of the shards."""
+        with self._lock:
+            waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            return self.crew.ask([*waiting, order], pulse)
+
+
+class Held:
+    """Something that every shard holds its part of, under the number ``place``, for as long as this lives."""
+
+    def __init__(self, queue: OrderQueue) -> None:
+        self.queue, self.place = queue, queue.new_place()
+
+    def __del__(self) -> None:
+        self.queue.add("forget", self.place)
+
+
+class ShardClient:
+    """Base of design and loss: sends orders to the shards by their common queue, and adds the CPU time of the
+    shards to that of the team."""
+
+    queue: OrderQueue
+    team: Team
+    pulse: Callable[[], None]
+
+    def ask(self, *order: Any) -> Any:
+        answer = self.queue.send(order, self.pulse)
+        self.team.cpu_seconds += answer.seconds
+        return answer.value
+
+    def made(self, name: str, *arguments: Any) -> ShardedScores:
+        """Return scores that the shards compute before the next answer."""
+        scores = ShardedScores(self)
+        self.queue.add(name, scores.place, *arguments)
+        return scores
+
+
+class ShardedScores(Held):
+    """Stands for scores, or a residual, whose rows are on shards. The tail of scores is the same on each,
+    that of a residual is the sum over all: a product is one of a residual and scores."""
+
+    #: whether Z can be looked at
+    at_hand = False
+
+    def __init__(self, owner: ShardClient) -> None:
+        super().__init__(owner.queue)
+        self._owner = owner
+
+    def plus(self, t: float, delta: ShardedScores) -> ShardedScores:
+        return self._owner.made("plus", self.place, float(t), delta.place)
+
+    def dot(self, other: ShardedScores) -> float:
+        return self._owner.ask("dot", self.place, other.place)
+
+    def __neg__(self) -> ShardedScores:
+        return self._owner.made("negate", self.place)
+
+    def move(self, t: float, delta: ShardedScores) -> None:
+        self.queue.add("move", self.place, float(t), delta.place)
+
+    def largest(self) -> float:
+        return self._owner.ask("largest", self.place)
+
+
+class ShardedDesign(ShardClient, Design):
+    """A design whose rows are on shards, but for copies of the first ones in ``head``."""
+
+    def __init__(self, queue: OrderQueue, shape: tuple[int, int], head: Design) -> None:
+        self._describe(shape, head.n_outputs, head.n_tail, Team())
+        self.queue, self._head = queue, head
+        self.derived, self.edges = Derived(), head.edges[:2]
+        rows, self.nnz, self.column_nnz = self.ask("about")
+        if rows != self.n_rows:
+            raise ValueError(f"the shards have {rows} rows and the data {self.n_rows}: split these data")
+
+    def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> ShardedScores:
+        nonzero = np.flatnonzero(v)
+        whole = active is None or active.full
+        members = self.working_set(nonzero if whole else active.coordinates[nonzero])
+        self.touched += self.cost(members)
+        if nonzero.size * (8 + self._index.itemsize) < 8 * v.size:  # fewer bytes than zeros take
+            v, active = v[nonzero], members
+        return self.made("scores", np.array(v, dtype=np.float64), self._place(active))
+
+    def adjoint(self, residual: ShardedScores, active: WorkingSet | None = None) -> np.ndarray:
+        self.touched += self.cost(active)
+        return self.ask("adjoint", residual.place, self._place(active))
+
+    def adjoint_of_squares(self, h: ShardedScores, active: WorkingSet) -> np.ndarray:
+        self.touched += self.cost(active)
+        return self.ask("adjoint_of_squares", h.place, self._place(active))
+
+    def column_squares(self) -> np.ndarray:
+        return self.derived("column squares", lambda: self.ask("column_squares"))
+
+    def first_rows(self, n: int) -> Any:
+        return self._head.first_rows(n)
+
+    @property
+    def _index(self) -> np.dtype:
+        """Return the type in which numbers of weights travel."""
+        return np.dtype(np.int32 if self.size < 2**31 else np.int64)
+
+    def _place(self, active: WorkingSet | None) -> int | None:
+        """Return the number of a working set, which goes to the shards once: its members, or a bit for each
+        member of a wider set, of whose columns the shards have copies; None for all weights."""
+        if active is None or active.full:
+            return None
+        queue = self.queue
+        if active not in queue.sets:
+            held, (wide, parent) = Held(queue), queue.latest.get(active.lineage, (NOBODY, None))
+            bits = _bits(active.coordinates, wide)
+            if bits is None:
+                queue.add("enlist", held.place, active.coordinates.astype(self._index))
+            else:
+                queue.add("narrow", held.place, parent.place, bits)
+            queue.sets[active], queue.latest[active.lineage] = held, (active.coordinates, held)
+        return queue.sets[active].place
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedLoss(ShardClient, BoundLoss):
+    """The loss ``whole`` as a sum over shards; of ``whole`` itself labels alone are looked at."""
+
+    whole: BoundLoss
+    queue: OrderQueue
+
+    formula = property(attrgetter("whole.formula"))
+    metric_name = property(attrgetter("whole.metric_name"))
+    least = property(attrgetter("whole.least"))
+    labelled = property(attrgetter("whole.labelled"))
+    n_instances = property(attrgetter("whole.n_instances"))
+    n_tail = property(attrgetter("whole.n_tail"))
+    piecewise_linear = property(attrgetter("whole.piecewise_linear"))
+
+    @property
+    def traits(self) -> Trait:
+        return self.whole.traits & OFFERED
+
+    def first(self, n: int, most: int) -> tuple[BoundLoss, int]:
+        return self.whole.first(n, most)
+
+    def value(self, scores: ShardedScores, delta: ShardedScores | None = None, t: float = 0.0) -> float:
+        return self.ask("value", scores.place, None if delta is None else delta.place, float(t))
+
+    def residual(self, scores: ShardedScores) -> ShardedScores:
+        return self.made("residual", scores.place)
+
+    def subgradient_sup(self, scores: ShardedScores, delta: ShardedScores) -> ShardedScores:
+        return self.made("sup", scores.place, delta.place)
+
+    def second_derivatives(self, scores: ShardedScores, residual: ShardedScores) -> ShardedScores:
+        return self.made("second", scores.place, residual.place)
+
+    def count_ties(self, scores: ShardedScores) -> int:
+        return self.ask("count_ties", scores.place)
+
+    def random_subgradient(self, scores: ShardedScores, rng: np.random.Generator) -> ShardedScores:
+        return self.made("random", scores.place, int(rng.integers(2**62)))
+
+    def slope(self, scores: ShardedScores, delta: ShardedScores, t: float = 0.0, side: int = 1) -> float:
+        return self.ask("slope", scores.place, delta.place, float(t), side)
+
+    def settle(self, scores: ShardedScores) -> float:
+        return self.ask("settle", scores.place)
+
+    def metric(self, scores: ShardedScores) -> float:
+        """Return the mean over rows of what the shards say; nan of a measure that is no such mean."""
+        if not self.whole.averages:
+            return math.nan
+        total, rows = self.ask("metric", scores.place)
+        return total / rows
+
+    def breakpoints_near_turn(
+        self, scores: ShardedScores, delta: ShardedScores, tilt: tuple[float, float]
+    ) -> Breakpoints:
+        """Return the slope at 0 and, of the breakpoints, those next to where the slope turns: the ones
+        before, with a slope below zero, are one, and those behind are left out. Halving finds them, in
+        rounds of a few numbers from each shard."""
+        if Trait.SMOOTH in self.traits:
+            return Breakpoints(self.slope(scores, delta), NONE, NONE)
+        kinks = Held(self.queue)
+        slope = self.ask("kinks", kinks.place, scores.place, delta.place)
+        begin = slope + tilt[0]
+        lo, hi, before, left = 0.0, math.inf, 0.0, math.inf
+        while begin < 0.0:
+            sizes, middles = self.ask("middle", kinks.place, lo, hi)
+            if sizes.sum() <= FEW or sizes.sum() == left:
+                break
+            left = sizes.sum()
+            trial = _weighted_median(middles, sizes)
+            risen = self.ask("rise", kinks.place, trial)
+            rounding = ROUNDING * (risen - begin)
+            if begin + risen + tilt[1] * trial >= -rounding:
+                hi = trial
+            else:
+                lo, before = trial, risen
+        t, jump = self.ask("points", kinks.place, lo, hi)
+        order = np.argsort(t, kind="stable")
+        if before:
+            return Breakpoints(slope, np.append(lo, t[order]), np.append(before, jump[order]))
+        return Breakpoints(slope, t[order], jump[order])
+
+
+def split(X: Any, loss: BoundLoss, crew: Crew) -> tuple[ShardedDesign, ShardedLoss]:
+    """Return the design and the loss whose rows the shards of ``crew`` have; of X the first rows are
+    copied."""
+    few = np.arange(min(X.shape[0], HEAD))
+    head = Design(X.take(few) if hasattr(X, "csc_rows") else X[few], loss.n_outputs, loss.n_tail)
+    design = ShardedDesign(OrderQueue(crew), X.shape, head)
+    return design, ShardedLoss(loss.declared, loss.n_outputs, loss, design.queue, team=design.team)
+
+
+def _bits(members: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
+    """Return a bit for each entry of ``wide``, set for the ``members``; None if there are others."""
+    places = np.searchsorted(wide, members)
+    if places.size == 0 or places[-1] == wide.size or not np.array_equal(wide[places], members):
+        return None
+    kept = np.zeros(wide.size, dtype=bool)
+    kept[places] = True
+    return np.packbits(kept)
+
+
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    order = np.argsort(values, kind="stable")
+    half = np.searchsorted(np.cumsum(weights[order]), 0.5 * weights.sum())
+    return float(values[order][min(half, values.size - 1)])

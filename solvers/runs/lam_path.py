@@ -1,0 +1,195 @@
+"""One problem at many λ: each solved from where the one before ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..methods.solver import Solver
+from ..probes.probe import Probe
+from ..problems.metrics.multilabel import micro_f1, ranking_loss
+from ..problems.problem import Problem
+from .run import Gate, Run
+from .stopping import Stopping, relative_gap, undercuts
+from .trace import Trace, plain
+
+#: Number of λ by default.
+N_LAMS = 10
+#: Number of λ that the command line takes, as many as a sweep has runs.
+MOST_LAMS = 10_000
+#: Factor of λ_max that makes up for rounding: all weights are zero there.
+ROUNDED_UP = 1.0 + 1e-12
+
+
+def log_spaced(
+    problem: Problem, n: int = N_LAMS, first: float = 1.0, last: float = 0.01, *, relative: bool = True
+) -> list[float]:
+    """Return values of λ, log-spaced.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem whose λ_max counts.
+    n : int
+        Number of values.
+    first, last : float
+        The first and the last value.
+    relative : bool
+        Whether these are multiples of λ_max, or λ themselves.
+
+    Returns
+    -------
+    list of float
+
+    Raises
+    ------
+    ValueError
+        If the penalty has no λ, or no λ_max to be relative to, or a bound is not above 0.
+    """
+    check_takes_lam(problem)
+    if relative and not problem.lam_max:
+        raise ValueError(f"penalty {problem.penalty.id} has no λ_max: give the λ themselves")
+    if not (n >= 1 and first > 0 and last > 0):
+        raise ValueError(f"{n} values of λ from {first} to {last}: give at least one value, above 0")
+    unit = problem.lam_max * ROUNDED_UP if relative else 1.0
+    return [float(lam) for lam in unit * np.geomspace(first, last, n)]
+
+
+def path_runs(
+    problem: Problem,
+    solver: Solver,
+    lams: Sequence[float],
+    *,
+    label: str | None = None,
+    stopping: Callable[[Problem], Stopping] = lambda problem: Stopping().or_usual(),
+    probes: Sequence[Probe] = (),
+    gate: Gate[Run] | None = None,
+) -> Iterator[Run]:
+    """Yield a run for each λ, which the caller executes before it takes the next.
+
+    Runs share data and products; each starts from the weights that the one before it left, unless that
+    failed.
+
+    Parameters
+    ----------
+    problem, solver
+        What is solved, and by what.
+    lams : sequence of float
+        The values of λ, in their order.
+    stopping : callable
+        Given the problem at one λ, returns the limits there.
+    label, probes, gate
+        As for :class:`solvers.Run`.
+
+    Raises
+    ------
+    ValueError
+        If the penalty has no λ.
+    """
+    check_takes_lam(problem)
+    w: np.ndarray | None = None
+    for lam in lams:
+        at = problem.at_lam(lam)
+        limits = stopping(at)
+        run = Run(
+            at, solver.towards(limits.tol), label=label, stopping=limits, probes=probes, gate=gate, w0=w
+        )
+        yield run
+        if run.trace.status != "failed" and run.trace.w is not None:
+            w = run.trace.w
+
+
+def solve_path(
+    problem: Problem,
+    solver: Solver,
+    lams: Sequence[float] | None = None,
+    *,
+    label: str | None = None,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    max_seconds: float | None = None,
+    probes: Sequence[Probe] = (),
+    gate: Gate[Run] | None = None,
+) -> Iterator[Trace]:
+    """Solve a problem at many λ, each from where the one before ended.
+
+    Parameters
+    ----------
+    problem, solver
+        What is solved, and by what.
+    lams : sequence of float, optional
+        The values of λ, in their order; by default those of :func:`log_spaced`.
+    tol, max_iter, max_seconds
+        Limits at each λ, those of :func:`solvers.solve`.
+    label, probes, gate
+        As for :class:`solvers.Run`. Where the gate stops a run, the path ends after it.
+
+    Yields
+    ------
+    Trace
+        The finished run at each λ: ``trace.w`` are the weights, and ``trace.result`` has the fields of
+        :func:`measured` as well.
+
+    Raises
+    ------
+    ValueError
+        If the penalty has no λ, or no λ_max for the default values.
+
+    Examples
+    --------
+    >>> import datasets, solvers
+    >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam_ratio=0.1)
+    >>> lams = solvers.log_spaced(problem, 3, last=0.1)
+    >>> path = solvers.solve_path(problem, solvers.make_solver("prox-qn"), lams)
+    >>> [trace.result["nnz"] for trace in path]
+    [0, 3, 7]
+    """
+    limits = Stopping(tol=tol, max_iter=max_iter, max_seconds=max_seconds).or_usual()
+    lams = log_spaced(problem) if lams is None else lams
+    runs = path_runs(problem, solver, lams, label=label, stopping=lambda at: limits, probes=probes, gate=gate)
+    for run in runs:
+        trace = run.execute()
+        trace.result |= measured(run)
+        yield trace
+        if trace.status == "stopped":
+            return
+
+
+def measured(run: Run) -> dict[str, Any]:
+    """Compute what a run on a path adds to its result, as plain values (None: not known).
+
+    ``loss``, ``penalty``, ``lam``, ``lam_max``; ``gap``: (f - f*)/|f*| unless f is below f*, or where that is
+    not known the most it can be, proved by duality; for test instances with sets of labels
+    ``test_ranking_loss`` and ``test_micro_f1`` (see :mod:`.metrics.multilabel`).
+    """
+    problem, trace = run.problem, run.trace
+    about = problem.describe()
+    found = {name: about[name] for name in ("loss", "penalty", "lam", "lam_max")}
+    found |= {"gap": None, "test_ranking_loss": None, "test_micro_f1": None}
+    if trace.status in ("stopped", "failed") or trace.w is None:
+        return found
+    found["gap"] = _gap(run)
+    if problem.has_test:
+        loss, scores = problem.test_scores(trace.w)
+        if (Y := loss.label_sets) is not None:
+            found["test_ranking_loss"] = ranking_loss(scores.Z, Y)
+            found["test_micro_f1"] = micro_f1(scores.Z, Y)
+    return plain(found)
+
+
+def _gap(run: Run) -> float | None:
+    objective, f_star = run.trace.result["objective"], run.stopping.f_star
+    if f_star is None:
+        bound = run.trace.result["dual_gap"]
+        f_star = None if bound is None else objective - bound
+        if f_star is None or f_star <= 0.0:  # all losses are positive: so far below, it says nothing
+            return None
+    return None if undercuts(objective, f_star) else relative_gap(objective, f_star)
+
+
+def check_takes_lam(problem: Problem) -> None:
+    """Raise ValueError if the problem has no λ."""
+    if not problem.penalty.takes_lam:
+        raise ValueError(f"penalty {problem.penalty.id} has no λ: choose another penalty for a path")

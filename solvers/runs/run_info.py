@@ -1,0 +1,66 @@
+"""The settings of a run that its trace carries, and their record in files and in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+
+#: The keys of the record that are no names for a field.
+KEYS = {"origin": "from"}
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """Label and settings of a run.
+
+    Attributes
+    ----------
+    label, solver : str
+        The run's label, and the solver's id.
+    params, problem : mapping
+        The solver's hyper-parameters, and the record of the problem, empty if not known.
+    f_star : float or None
+        The problem's minimum, if known.
+    reference : mapping or None
+        The record of where f* comes from.
+    origin : mapping or None
+        The record of the iterate that a branch begins at.
+    lams : tuple of mappings
+        A record of each change of λ during the run.
+    warm : bool
+        Whether the run started elsewhere than its problem does.
+    """
+
+    label: str = "run"
+    solver: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    problem: Mapping[str, Any] = field(default_factory=dict)
+    f_star: float | None = None
+    reference: Mapping[str, Any] | None = None
+    origin: Mapping[str, Any] | None = None
+    lams: tuple[Mapping[str, Any], ...] = ()
+    warm: bool = False
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        """Return the settings in a record, whose other fields are ignored."""
+        known = {f.name: record[key] for f in fields(cls) if (key := KEYS.get(f.name, f.name)) in record}
+        return cls(**{**known, "lams": tuple(known.get("lams", ()))})
+
+    def record(self) -> dict[str, Any]:
+        """Return the record that files and the history hold; optional fields are in it if they are set."""
+        values = {KEYS.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+        values["lams"] = list(self.lams)
+        always = ("label", "solver", "params", "f_star")
+        return {key: value for key, value in values.items() if value or key in always}
+
+    def lam_along(self, iterations: np.ndarray) -> np.ndarray:
+        """Return λ at each of these iterates; nan where the problem has none."""
+        lam = self.problem.get("lam")
+        found = np.full(len(iterations), np.nan if lam is None else lam)
+        for change in self.lams:
+            found[iterations >= change["iteration"]] = change["lam"]
+        return found

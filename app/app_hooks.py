@@ -7,18 +7,18 @@ ROOT = str(Path(__file__).resolve().parents[1])
 if sys.path[0] != ROOT:
     sys.path.insert(0, ROOT)
 
-from app.page.theme_toggle import wanted  # noqa: E402
-from app.serving import early_head, endings, guard, heap  # noqa: E402
-from app.serving.options import Serving  # noqa: E402
+from app import dropped  # noqa: E402
+from app.serving import endings, guard, heap  # noqa: E402
+from app.serving.serve_options import Serving  # noqa: E402
 
-serving = Serving.from_arguments()  # what cannot be read ends the server before it has begun
+# what cannot be read ends the server before it has begun; and the server is made after this
+guard.stand(Serving.from_arguments())
 
 
 def on_server_loaded(server_context):
-    """Stand before every answer, send heads early, and keep the heap in few parts."""
-    guard.install(server_context.application_context, serving)
-    early_head.install(server_context.application_context, wanted)
+    """Keep the heap in few parts, and clear up after servers that were killed."""
     heap.few_arenas()
+    dropped.remove_lost()
 
 
 def on_session_destroyed(session_context):

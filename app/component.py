@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
-from bokeh.document import Document
-from panel.custom import JSComponent
+from app.compat.panel_plain_script import PlainScript
 
 
-class Component(JSComponent):
-    """A component whose script is JavaScript as browsers read it. Panel has the browser translate scripts
-    from TypeScript, which takes longer than running them, but for those that are said to be bundles."""
+class Component(PlainScript):
+    """A component whose script is JavaScript as browsers read it, and which exchanges messages with it."""
 
     __abstract = True
 
-    def _get_properties(self, doc: Document | None) -> dict[str, Any]:
-        properties = super()._get_properties(doc)
-        return properties | {"bundle": hashlib.sha256(properties["esm"].encode()).hexdigest()}
+    def receive(self, data: Any) -> None:
+        """Do what a message asks for that the script has sent."""
+
+    def answer(self, data: Any) -> None:
+        """Send the script a message."""
+        self._send_msg(data)
+
+    def _handle_msg(self, data: Any) -> None:
+        self.receive(data)

@@ -1,8 +1,8 @@
 // When the page is ready, when its connection to the server is lost, and when it is there again.
 // cb_data is the event. What is drawn stays; what needs the server (.needs-server) waits.
 const FORGOTTEN = "solverscope-forgotten"
-const LOST = "The server is gone, and its runs with it. What is drawn stays, and this page comes back as soon as the server does."
-const BACK = "The server was started anew, or had forgotten this page: the set-up is as before, the runs are lost."
+const LOST = "The server is gone, and its runs with it. The plots stay, and this page reconnects when the server is back."
+const BACK = "The server was restarted or dropped this page: the settings are as before, the runs are lost."
 
 function* inside(root) {
   for (const element of root.querySelectorAll("*")) {
@@ -54,20 +54,9 @@ async function comeBack(event) {
   for (;;) {
     const connection = event.connection.deref()
     const answer = connection ? await known(connection) : "no"
-    if (answer === "yes") {
-      // Bokeh would go on reading the message that was cut, and take nothing of the new connection for one
-      connection._receiver = new connection._receiver.constructor()
-      // and it would build the page again without the arrays that come beside its models
-      const page = connection.session.document
-      const pull = connection._pull_doc_json.bind(connection)
-      connection._pull_doc_json = async () => {
-        const pulled = await pull()
-        page.replace_with_json = (json) => page.constructor.from_json(json, [], pulled.buffers).destructively_move(page)
-        return pulled
-      }
-      return event.reconnect() // what fails is lost anew, and told by another event
-    }
-    if (answer === "no") {
+    // a page that cannot take its connection up again (compat/bokeh_reconnect.js) is loaded anew
+    if (answer === "yes" && window.reconnects) { return event.reconnect() } // what fails is lost anew, and told by another event
+    if (answer) {
       sessionStorage.setItem(FORGOTTEN, "yes")
       return location.reload() // the address has the set-up
     }

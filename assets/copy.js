@@ -24,7 +24,7 @@ export function render({model}) {
       try {
         await copy(model.texts[name])
         button.textContent = "Copied"
-      } catch { button.textContent = "Not copied: the browser does not allow it" }
+      } catch { button.textContent = "Not copied: the browser refused" }
       setTimeout(() => { button.textContent = `Copy as ${name}` }, SAID)
     })
     return button

@@ -14,7 +14,7 @@ export function render({model}) {
   const who = element("span", {class: "who"}), what = element("span", {class: "what"})
   const follow = element("button", {type: "button", title: "Keep the cursor at the newest iterate"}, "follow")
   const goOn = element("button", {type: "button", class: "go"}, "Go on from here")
-  const choice = element("select", {"aria-label": "With which solver"})
+  const choice = element("select", {"aria-label": "Solver to continue with"})
   const branch = element("span", {class: "branch"}, goOn, choice)
   goOn.addEventListener("click", () => send({action: "branch", name: choice.value}))
   const root = element("div", {class: "bar", role: "group", "aria-label": "Cursor"},
@@ -65,7 +65,7 @@ export function render({model}) {
     fillTrack()
     slider.setAttribute("aria-valuetext", state.text ?? "no run")
     who.replaceChildren(...(state.label ? [element("span", {class: "dot"}), state.label] : []))
-    what.textContent = state.text ?? "Once a run is there, this bar moves through its iterations."
+    what.textContent = state.text ?? "Press Run, then move through its iterations with this bar."
     follow.setAttribute("aria-pressed", String(Boolean(state.follow)))
     if (state.head !== head) { head = state.head; place() }
   }

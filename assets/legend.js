@@ -72,7 +72,7 @@ function fill(parts, data) {
   const alive = ALIVE.includes(data.state), paused = data.state === "paused"
   act(buttons.pause, paused ? "resume" : "pause", `${paused ? "Resume" : "Pause"} ${data.label}`, !alive)
   act(buttons.step, "step", `One iteration of ${data.label}`, !alive)
-  act(buttons.pin, data.pinned ? "unpin" : "pin", data.pinned ? `Do not keep ${data.label}` : `Keep ${data.label} beside the next run`, alive || data.past)
+  act(buttons.pin, data.pinned ? "unpin" : "pin", data.pinned ? `Unpin ${data.label}` : `Pin ${data.label}: keep it beside the next runs`, alive || data.past)
   buttons.pin.setAttribute("aria-pressed", String(data.pinned))
   act(buttons.stop, alive ? "stop" : "remove", `${alive ? "Stop" : "Remove"} ${data.label}`, false)
   set(message, TOLD.includes(data.state) ? data.message : "")

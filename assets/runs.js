@@ -5,7 +5,7 @@ const ICONS = {
   delete: "M6 19a2 2 0 0 0 2 2h8a2 2 0 0 0 2-2V7H6v12zM19 4h-3.5l-1-1h-5l-1 1H5v2h14V4z",
 }
 const HEADS = [["when", "When"], ["title", "Run"], ["data", "Data"], ["lam", "λ"], ["solver", "Solver"],
-  ["options", "Options"], ["iterations", "Iterations"], ["objective", "Objective"], ["state", "State"]]
+  ["iterations", "Iterations"], ["objective", "Objective"], ["state", "State"], ["options", "Options"]]
 const NUMBERS = ["lam", "iterations", "objective"]
 
 function when(seconds) {
@@ -55,20 +55,20 @@ export function render({model}) {
     if (!run.kept) { return element("tr", {}, element("td"), ...Object.values(cells), element("td")) }
     cells.when.title = new Date(1000 * run.started).toLocaleString()
     if (naming === run.id) { cells.title.replaceChildren(field(run)) }
-    const box = element("input", {type: "checkbox", "aria-label": `Choose ${run.title}`})
+    const box = element("input", {type: "checkbox", "aria-label": `Select ${run.title}`})
     box.checked = model.chosen.includes(run.id)
     box.addEventListener("change", () => send({action: "choose", ids: [run.id], value: box.checked}))
-    const show = element("button", {type: "button", class: "show", "aria-pressed": String(run.shown)}, run.shown ? "Put away" : "Show")
-    show.setAttribute("aria-label", `${run.shown ? "Put away" : "Show"} ${run.title}`)
+    const show = element("button", {type: "button", class: "show", "aria-pressed": String(run.shown)}, run.shown ? "Remove" : "Show")
+    show.setAttribute("aria-label", run.shown ? `Remove ${run.title} from the plots` : `Show ${run.title}`)
     show.addEventListener("click", () => send({action: run.shown ? "put-away" : "show", ids: [run.id]}))
-    const pin = button("pin", run.pinned ? `Let ${run.title} go in time` : `Keep ${run.title} for ever`, run,
+    const pin = button("pin", run.pinned ? `Unpin ${run.title}` : `Pin ${run.title}: never delete it`, run,
       () => send({action: "pin", ids: [run.id], value: !run.pinned}))
     pin.setAttribute("aria-pressed", String(run.pinned))
     const rename = button("rename", `Rename ${run.title}`, run, () => { naming = run.id; draw() })
     const remove = button("delete", `Delete ${run.title}`, run)
     const acts = element("td", {class: "acts"}, show, pin, rename, remove)
     if (run.setting) {
-      acts.prepend(element("a", {href: `?${run.setting}`, title: `Set the page up as for ${run.title}`}, "Set up"))
+      acts.prepend(element("a", {href: `?${run.setting}`, title: `Load the settings of ${run.title}`}, "Load settings"))
     }
     const row = element("tr", {"data-id": run.id, class: run.alive ? "alive" : ""},
       element("td", {class: "box"}, box), ...Object.values(cells), acts)
@@ -79,9 +79,9 @@ export function render({model}) {
   const notice = element("span", {role: "status"})
   const undo = element("button", {type: "button", class: "wide"}, "Undo")
   undo.addEventListener("click", () => send({action: "undo"}))
-  const showAll = element("button", {type: "button", class: "wide"}, "Show the chosen ones")
+  const showAll = element("button", {type: "button", class: "wide"}, "Show selected")
   showAll.addEventListener("click", () => send({action: "show", ids: model.chosen}))
-  const deleteAll = element("button", {type: "button", class: "wide"}, "Delete the chosen ones")
+  const deleteAll = element("button", {type: "button", class: "wide"}, "Delete selected")
   deleteAll.addEventListener("click", () => send({action: "delete", ids: model.chosen}))
   const bar = element("div", {class: "bar"}, showAll, deleteAll, notice, undo)
   const head = element("tr", {}, element("td"), ...HEADS.map(([name, text]) =>

@@ -53,7 +53,17 @@ export function render({model}) {
     return parts
   }
 
-  function draw() { redraw(root, model.entries.flatMap(line)) }
+  const fitting = element("div"), others = element("div"), count = element("summary")
+  const folded = element("details", {}, count, others)
+  root.append(fitting, folded)
+
+  function draw() {
+    const unfit = model.entries.filter((entry) => entry.reason)
+    redraw(fitting, model.entries.filter((entry) => !entry.reason).flatMap(line))
+    redraw(others, unfit.flatMap(line))
+    count.textContent = unfit.length === 1 ? "1 solver does not fit: why" : `${unfit.length} solvers do not fit: why`
+    folded.hidden = !unfit.length
+  }
   model.on("entries", draw)
   draw()
   return root

@@ -13,12 +13,12 @@ export function render({model}) {
   const card = element("details", {open: !model.changed}, element("summary", {}, "What to look for"), question, points)
   const guide = button("Guide me through it", "Go through the story step by step", () => go(0))
   const change = element("p", {class: "changed", role: "status"}, "story, changed",
-    button("back to its settings", "Set everything as the story has it", () => model.send_msg({action: "back"})))
+    button("back to its settings", "Restore the settings of the story", () => model.send_msg({action: "back"})))
   const place = element("b"), said = element("p", {"aria-live": "polite"}), note = element("p", {class: "note", role: "status"})
   const before = button("Back", "The step before", () => go(model.step.at - 1))
   const next = button("Next", "The next step", () => go(model.step.at + 1))
   next.className = "next"
-  const end = button("End", "Leave the guided story, and keep everything as it is", () => go(null))
+  const end = button("End", "Leave the guide and keep everything as it is", () => go(null))
   const steps = element("div", {class: "steps", role: "group", "aria-label": "Guided story"},
     place, said, note, element("div", {class: "acts"}, before, next, end))
 

@@ -8,8 +8,9 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,9 +18,6 @@ from .. import plugins
 from ..settings import arguments
 from . import printing, signals, streams
 from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED, NOT_WRITTEN
-
-if TYPE_CHECKING:
-    from . import headless
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,6 +93,10 @@ def run(
     lam_ratio: Annotated[
         str | None, _option("--lam-ratio", "R", "λ as a share of λ_max, where all is zero.")
     ] = None,
+    lam_at: Annotated[
+        list[str],
+        _option("--lam-at", "ITERATION=X", "λ from this iterate on, as changed on the page during a run."),
+    ] = [],  # noqa: B006
     average: Average = None,
     set_: Settings = [],  # noqa: B006
     loss_set: LossSettings = [],  # noqa: B006
@@ -137,8 +139,8 @@ def run(
     plugin: Plugins = [],  # noqa: B006
 ) -> int:
     """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
+    from ..settings.experiment import Experiment
     from . import headless
-    from .resume import Resumed
     from .shards import checked
 
     plugins.load_all(plugin)
@@ -149,23 +151,16 @@ def run(
     if from_ is None and (dataset is None or not solver):
         missing = "argument 'DATASET'" if dataset is None else "option '--solver'"
         raise ValueError(f"Missing {missing}. See solverscope --help.")
-    problem = {
-        **_problem(average, loss_set, penalty_set, threads),
-        "loss": loss,
-        "penalty": penalty,
-        "lam": arguments.number("--lam", lam, above=0),
-        "lam_ratio": arguments.number("--lam-ratio", lam_ratio, above=0),
-    }
-    limits = _limits(tol, gap, max_iter, max_seconds, break_)
-    if from_ is None:
-        common = _task(dataset, solver, set_, option, seed or "0", out) | {"problems": [problem]}
-    else:
-        resumed = Resumed.parse(from_)
-        entrants = resumed.entrants(solver, set_, limits["tol"])
-        given = arguments.assignments("--option", option)
-        common = resumed.task(dataset, given, _seed(seed), problem) | {"entrants": entrants, "out": _out(out)}
-    task = headless.Task(**common, limits=limits, f_star=_f_star(gap, f_star), shards=split)
-    return _do(headless.execute, task, as_json, printing.Results(printing.RUN_COLUMNS))
+    experiment = Experiment.from_arguments(
+        dataset,
+        solver,
+        **{"set_": set_, "option": option, "loss_set": loss_set, "penalty_set": penalty_set},
+        **{"loss": loss, "penalty": penalty, "lam": lam, "lam_ratio": lam_ratio, "average": average},
+        **{"tol": tol, "gap": gap, "f_star": f_star, "max_iter": max_iter, "max_seconds": max_seconds},
+        **{"seed": seed, "threads": threads, "break_": break_, "from_": from_, "lam_at": lam_at},
+    )
+    execute = partial(headless.execute, experiment, out=_out(out), shards=split)
+    return _do(execute, as_json, printing.Results(printing.RUN_COLUMNS))
 
 
 @app.command()
@@ -210,42 +205,24 @@ def path(
     plugin: Plugins = [],  # noqa: B006
 ) -> int:
     """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
+    from ..settings.experiment import Experiment
     from . import path as paths
 
     plugins.load_all(plugin)
     if f_star not in (None, "auto"):
         raise ValueError(f"--f-star {f_star} is not possible: every λ has its own, write --f-star auto")
-    common = _problem(average, loss_set, penalty_set, threads)
-    task = paths.PathTask(
-        **_task(dataset, solver, set_, option, seed, out),
-        limits=_limits(tol, gap, max_iter, max_seconds),
-        f_star=_f_star(gap, f_star),
-        problems=[
-            {**common, "loss": one, "penalty": other}
-            for one, other in itertools.product(loss or [None], penalty or [None])
-        ],
-        lams=arguments.lam_values(lams, lam_from, lam_to, ratio_from, ratio_to, n_lams),
-        iterates=iterates,
-    )
-    return _do(paths.execute, task, as_json, printing.Results(printing.PATH_COLUMNS))
-
-
-def _task(
-    dataset: str, solver: list[str], set_: list[str], option: list[str], seed: str, out: str | None
-) -> dict[str, Any]:
-    """Return what tasks of all kinds have."""
-    chosen_seed = _seed(seed)
-    return {
-        "dataset": dataset,
-        "entrants": arguments.make_solvers(arguments.choices(solver), set_, chosen_seed),
-        "options": arguments.assignments("--option", option),
-        "seed": chosen_seed,
-        "out": _out(out),
+    common = {
+        **{"set_": set_, "option": option, "loss_set": loss_set, "penalty_set": penalty_set},
+        **{"tol": tol, "gap": gap, "f_star": f_star, "max_iter": max_iter, "max_seconds": max_seconds},
+        **{"seed": seed, "threads": threads, "average": average},
     }
-
-
-def _seed(seed: str | None) -> int | None:
-    return arguments.number("--seed", seed, low=0, kind=int)
+    experiments = [
+        Experiment.from_arguments(dataset, solver, loss=one, penalty=other, **common)
+        for one, other in itertools.product(loss or [None], penalty or [None])
+    ]
+    values = arguments.lam_values(lams, lam_from, lam_to, ratio_from, ratio_to, n_lams)
+    execute = partial(paths.execute, experiments, lams=values, iterates=iterates, out=_out(out))
+    return _do(execute, as_json, printing.Results(printing.PATH_COLUMNS))
 
 
 def _out(out: str | None) -> Path | None:
@@ -259,51 +236,16 @@ def _resolved(files: Sequence[str]) -> list[str]:
     return [str(Path(file).expanduser().resolve()) for file in files]
 
 
-def _problem(
-    average: bool | None, loss_set: list[str], penalty_set: list[str], threads: str
-) -> dict[str, Any]:
-    return {
-        "average": average,
-        "loss_params": arguments.assignments("--loss-set", loss_set),
-        "penalty_params": arguments.assignments("--penalty-set", penalty_set),
-        "threads": arguments.number("--threads", threads, low=1, kind=int),
-    }
-
-
-def _limits(
-    tol: str | None,
-    gap: str | None,
-    max_iter: str | None,
-    max_seconds: str | None,
-    breaks: Sequence[str] = (),
-) -> dict[str, Any]:
-    from solvers import Condition
-
-    return {
-        "tol": arguments.number("--tol", tol, low=0),
-        "gap": arguments.number("--gap", gap, low=0),
-        "max_iter": arguments.number("--max-iter", max_iter, low=0, kind=int),
-        "max_seconds": arguments.number("--max-seconds", max_seconds, low=0),
-        "breaks": tuple(Condition.parse(text) for text in breaks),
-    }
-
-
-def _f_star(gap: str | None, f_star: str | None) -> float | str | None:
-    if f_star == "auto" or (gap is not None and f_star is None):
-        return "auto"
-    return arguments.number("--f-star", f_star)
-
-
-def _do(execute: Callable[..., int], task: headless.Task, as_json: bool, results: printing.Results) -> int:
-    """Execute a task with its records as JSON lines, or as a table at the end."""
+def _do(execute: Callable[..., int], as_json: bool, results: printing.Results) -> int:
+    """Call ``execute(emit=..., progress=...)`` with its records as JSON lines, or as a table at the end."""
     from .headless import print_json
-    from .progress import Progress
+    from .progress_bar import Progress
 
     progress = Progress(moving=not (as_json and sys.stdout.isatty()))
     if as_json:
-        return execute(task, print_json, progress)
+        return execute(emit=print_json, progress=progress)
     try:
-        return execute(task, results.take, progress)
+        return execute(emit=results.take, progress=progress)
     finally:
         results.show()
 
@@ -340,7 +282,7 @@ def sweep(
     from ..sweep.cluster import Place, why_not
     from . import headless
     from . import sweep as sweeps
-    from .progress import Progress
+    from .progress_bar import Progress
 
     plugins.load_all(plugin)
     if reason := why_not():
@@ -420,10 +362,7 @@ def export(
 def serve(
     context: typer.Context,
     memory: Annotated[
-        str | None,
-        _option(
-            "--memory", "SIZE", "Memory the server may use, such as 8G; by default half of it, at most 8G."
-        ),
+        str | None, _option("--memory", "SIZE", "Memory to use, such as 8G; by default half, at most 8G.")
     ] = None,
     data: Annotated[
         list[str],
@@ -436,22 +375,26 @@ def serve(
     host: Annotated[
         list[str], _option("--host", "NAME", "A name the server answers to besides localhost and 127.0.0.1.")
     ] = [],  # noqa: B006
+    scheduler: Annotated[
+        list[str],
+        _option("--scheduler", "ADDRESS", "A Dask scheduler for sweeps of the page, as tcp://host:port."),
+    ] = [],  # noqa: B006
     plugin: Plugins = [],  # noqa: B006
 ) -> int:
     """Serve the page to this machine: `panel serve app`, with further options passed on."""
-    from ..serving import options as serving
-    from ..settings import own_files
+    from ..serving import serve_options as serving
+    from ..settings import own_file_names
 
     files = _resolved(plugin)
     plugins.load_all(files)
-    announced = [own_files.announced(file) for file in data]  # read here: what is wrong is said at once
+    announced = [own_file_names.announced(file) for file in data]  # read here: what is wrong is said at once
     listed = [*filter(None, [os.environ.get(plugins.VARIABLE)]), *files]
     environment = {**os.environ, plugins.VARIABLE: os.pathsep.join(listed)}
     # -P: the folder of a script would be looked at first for every module that is imported
     script = str(Path(__file__).with_name("server.py"))
     command = [sys.executable, "-P", script, "serve", str(ROOT / "app"), "--address", "localhost"]
-    options = [word for name in host for word in (serving.HOST, name)]
-    options += [word for file in announced for word in (serving.DATA, file)]
+    named = [(serving.HOST, name) for name in host] + [(serving.DATA, file) for file in announced]
+    options = [*sum([*named, *((serving.SCHEDULER, serving.address(one)) for one in scheduler)], ())]
     if memory is not None:
         options += [serving.MEMORY, str(serving.size(memory))]
     marker = [] if "--args" in context.args or not options else ["--args"]  # after it all is for the page
@@ -477,11 +420,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         message = str(error)
     except OSError as error:
-        from solvers.runs.files import NotWritten, why
+        from solvers.runs.atomic_files import NotWritten, why_not_written
 
         # whatever is wrong with a file that is read is a ValueError
         status = NOT_WRITTEN
-        reason, advice = why(error)
+        reason, advice = why_not_written(error)
         message = str(error) if isinstance(error, NotWritten) else f"not written, for {reason}: {advice}"
     streams.Listener(sys.stderr).write("solverscope: " + " ".join(message.split()) + "\n")
     return status

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,35 +13,14 @@ import solvers
 from solvers.runs.trace import iterate_line, plain, run_line, save
 
 from ..runs.reference import Reference, distrust, reference
+from ..settings.experiment import Experiment
+from ..settings.recipe import Limits
 from . import signals, streams
 from .exit_status import FAILED, FINISHED, INTERRUPTED
-from .progress import Progress
-from .resume import Resumed
+from .progress_bar import Progress
 from .shards import Shards, traffic
 
 Emit = Callable[[dict[str, Any]], None]
-
-
-@dataclass(frozen=True)
-class Task:
-    """What one call of ``solverscope run`` asks for.
-
-    ``entrants``: labels and solvers; ``limits``: those of :class:`solvers.Stopping`; ``f_star``: a number,
-    "auto" (look it up, or solve for it) or None; ``options``: those of the data set; ``problems``: for each,
-    the keywords of :func:`solvers.make_problem`; ``resumed``: the iterate from which all runs go on;
-    ``shards``: those that the rows are split over, if any.
-    """
-
-    dataset: str
-    entrants: Sequence[tuple[str, solvers.Solver]]
-    limits: dict[str, Any] = field(default_factory=dict)
-    f_star: float | str | None = None
-    options: dict[str, str] = field(default_factory=dict)
-    problems: Sequence[dict[str, Any]] = ({},)
-    seed: int = 0
-    out: Path | None = None
-    resumed: Resumed | None = None
-    shards: Shards | None = None
 
 
 class Interrupts:
@@ -75,44 +53,52 @@ def print_json(record: dict[str, Any]) -> None:
     streams.put(json.dumps(plain(record)) + "\n")
 
 
-def execute(task: Task, emit: Emit, progress: Progress) -> int:
+def execute(
+    experiment: Experiment,
+    emit: Emit,
+    progress: Progress,
+    *,
+    out: Path | None = None,
+    shards: Shards | None = None,
+) -> int:
     """Make the problem, run the solvers, hand every record to ``emit``; returns the exit status.
 
-    ``task.out`` is written whatever happens once a run has begun. Raises ValueError for bad input, before
-    anything is computed or printed.
+    ``out`` is written whatever happens once a run has begun; rows are split over the ``shards``, if any.
+    Raises ValueError for bad input, before anything is computed or printed.
     """
-    data = load(task, progress)
-    with nullcontext() if task.shards is None else task.shards.hired(task, data, progress) as crew:
-        (problem,) = problems(task, data, progress, crew)
-        return _execute(task, problem, emit, progress, crew)
+    data = load([experiment], progress, sharded=shards is not None)
+    with nullcontext() if shards is None else shards.hired(experiment.problem, data, progress) as crew:
+        (problem,) = problems([experiment], data, progress, crew)
+        return _execute(experiment, problem, emit, progress, out, crew)
 
 
 def _execute(
-    task: Task, problem: solvers.Problem, emit: Emit, progress: Progress, crew: solvers.Crew | None
+    experiment: Experiment,
+    problem: solvers.Problem,
+    emit: Emit,
+    progress: Progress,
+    out: Path | None,
+    crew: solvers.Crew | None,
 ) -> int:
-    origin = None
-    if task.resumed is not None:
-        task.resumed.check(problem)
-        origin = task.resumed.origin
     progress.say(sentence(problem))
     emit(problem.describe())
     traces: list[solvers.Trace] = []
 
     def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
         known, wanted = None, True
-        for label, solver in task.entrants:
+
+        def reference() -> Mapping[str, Any] | None:
+            nonlocal known, wanted
             if wanted:
-                known, wanted = find_reference(task, problem, interrupts, progress), False
+                known, wanted = find_reference(experiment.limits, problem, interrupts, progress), False
                 if known is not None:
                     emit(known.describe())
-            stopping = limits(task, known)
-            solver = solver.towards(stopping.tol)
-            run = solvers.Run(problem, solver, label=label, stopping=stopping, gate=interrupts, origin=origin)
-            if known is not None:
-                run.trace.info["reference"] = known.describe()
+            return None if known is None else known.describe()
+
+        for run in experiment.runs(problem, interrupts, reference):
             traces.append(run.trace)
-            if origin is not None:
-                progress.say(f"{label}: {origin.sentence(solver)}")
+            if run.origin is not None:
+                progress.say(f"{run.label}: {run.origin.sentence(run.solver)}")
             yield run
             if known is not None and below_f_star(run):
                 # solving anew helps where it came from the disk; what was given, or just solved for, stays
@@ -122,7 +108,7 @@ def _execute(
         emit(run.trace.result)
         if crew is not None:
             progress.say(f"{run.label}: {traffic(crew, len(run.trace))}")
-        if task.f_star == "auto" and below_f_star(run):
+        if experiment.limits.f_star == "auto" and below_f_star(run):
             distrust(problem)
 
     # a second Ctrl-C ends a run at once, but not the writing of its file
@@ -130,8 +116,8 @@ def _execute(
         try:
             return follow_all(runs, emit, progress, finish)
         finally:
-            if task.out is not None and traces:
-                save(traces, task.out)
+            if out is not None and traces:
+                save(traces, out)
 
 
 def follow_all(
@@ -162,52 +148,52 @@ def follow_all(
     return status
 
 
-def load(task: Task, progress: Progress) -> datasets.Dataset:
-    """Load the task's data. ValueError if that is not possible, or one of the solvers does not take the
-    losses and penalties on them: that is known before a problem is made, or a worker asked for shards."""
-    datasets.describe(task.dataset).parse(task.options)  # before they become keywords of load
-    with progress.working(f"loading {task.dataset}") as show:
-        data = datasets.load(task.dataset, seed=task.seed, progress=show, **task.options)
-    for keywords in task.problems:
-        loss = solvers.make_loss(data, keywords.get("loss"), keywords.get("loss_params", {})).id
-        for _, solver in task.entrants:
-            _check(solver, loss, keywords.get("penalty") or data.penalty, sharded=task.shards is not None)
+def load(experiments: Sequence[Experiment], progress: Progress, *, sharded: bool = False) -> datasets.Dataset:
+    """Load the data that experiments share. ValueError if that is not possible, or one of the solvers does
+    not take the losses and penalties on them: that is known before a problem is made, or a worker asked for
+    shards."""
+    recipe = experiments[0].problem
+    with progress.working(f"loading {recipe.data}") as show:
+        data = recipe.load(show)
+    for experiment in experiments:
+        loss = experiment.problem.make_loss(data).id
+        for entrant in experiment.entrants:
+            _check(entrant.id, loss, experiment.problem.penalty or data.penalty, sharded=sharded)
     return data
 
 
-def _check(solver: solvers.Solver, loss: str, penalty: str, *, sharded: bool) -> None:
-    reason = solvers.why_not_solver(solver.id, loss, penalty, sharded=sharded)
+def _check(solver: str, loss: str, penalty: str, *, sharded: bool) -> None:
+    reason = solvers.why_not_solver(solver, loss, penalty, sharded=sharded)
     if reason is not None:
         fitting = solvers.compatible(loss, penalty, sharded=sharded)
         advice = f"choose one of {', '.join(fitting)}" if fitting else "choose another loss or penalty"
         given = f"{loss} with penalty {penalty}" + (" on shards" if sharded else "")
-        raise ValueError(f"solver {solver.id} {reason}, unlike {given}: {advice}")
+        raise ValueError(f"solver {solver} {reason}, unlike {given}: {advice}")
 
 
 def problems(
-    task: Task, data: datasets.Dataset, progress: Progress, crew: solvers.Crew | None = None
+    experiments: Sequence[Experiment],
+    data: datasets.Dataset,
+    progress: Progress,
+    crew: solvers.Crew | None = None,
 ) -> list[solvers.Problem]:
-    """Make the task's problems, on the same data. ValueError if they are not possible, or too large for one
-    of the solvers."""
+    """Make the problems of experiments, on the same data. ValueError if they are not possible, or too large
+    for one of the solvers."""
     with progress.working("preparing the problem"):
-        made = [solvers.make_problem(data, crew=crew, **keywords) for keywords in task.problems]
-    for problem in made:
-        for _, solver in task.entrants:
-            if reason := solver.refuses(problem):
-                raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
-            if task.limits.get("tol") is not None and (reason := solvers.why_no_tol(problem, solver.knows)):
-                raise ValueError(f"--tol {task.limits['tol']:g} {reason}")
+        made = [experiment.problem.make(data, crew=crew) for experiment in experiments]
+    for experiment, problem in zip(experiments, made, strict=True):
+        experiment.check(problem)
     return made
 
 
 def find_reference(
-    task: Task, problem: solvers.Problem, interrupts: Interrupts, progress: Progress
+    limits: Limits, problem: solvers.Problem, interrupts: Interrupts, progress: Progress
 ) -> Reference | None:
-    """Return f* as the task wants it; None if it wants none."""
-    if task.f_star is None:
+    """Return f* as the limits want it; None if they want none."""
+    if limits.f_star is None:
         return None
-    if task.f_star != "auto":
-        return Reference(float(task.f_star), violation=None, gap=None, solver=None, cached=False)
+    if limits.f_star != "auto":
+        return Reference(float(limits.f_star), violation=None, gap=None, solver=None, cached=False)
     with progress.working("solving for f*"):
         try:
             known = reference(problem, interrupts.pulse)
@@ -221,13 +207,6 @@ def find_reference(
         said.append(f"above the minimum by {known.gap:.1e} at most")
     progress.say(", ".join(said))
     return known
-
-
-def limits(task: Task, known: Reference | None) -> solvers.Stopping:
-    """Return the limits of a run of the task; there is no gap without f*."""
-    if known is None:
-        return solvers.Stopping(**{**task.limits, "gap": None}).or_usual()
-    return solvers.Stopping(f_star=known.f_star, **task.limits).or_usual()
 
 
 def below_f_star(run: solvers.Run) -> bool:

@@ -41,7 +41,7 @@ def _classes(table: str) -> Iterator[dict[str, Any]]:
 
 
 def _stories() -> Iterator[dict[str, Any]]:
-    from ..settings.setting import why_not_data
+    from ..settings.recipe import why_not_data
     from ..stories import stories
 
     for story in stories().values():

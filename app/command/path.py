@@ -4,81 +4,80 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import solvers
-from solvers.runs.files import NotWritten, replacing
-from solvers.runs.path import measured, path_runs
+from solvers.runs.atomic_files import NotWritten, replacing
+from solvers.runs.lam_path import measured, path_runs
+from solvers.runs.records import for_spreadsheet
 from solvers.runs.trace import plain
 
 from ..runs.reference import distrust
+from ..settings.experiment import Experiment
+from ..settings.recipe import Limits
 from .headless import (
     Emit,
     Interrupts,
-    Task,
     below_f_star,
     find_reference,
     follow_all,
-    limits,
     load,
     problems,
     sentence,
 )
-from .progress import Progress
+from .progress_bar import Progress
 
 #: Takes a record, and with a result the weights.
 Keep = Callable[[dict[str, Any], np.ndarray | None], None]
 
 
-@dataclass(frozen=True)
-class PathTask(Task):
-    """What one call of ``solverscope path`` asks for.
-
-    ``lams(problem)``: the λ of an objective, in order; ``iterates``: whether their records are wanted.
-    """
-
-    lams: Callable[[solvers.Problem], list[float]] = solvers.log_spaced
-    iterates: bool = True
-
-
-def execute(task: PathTask, emit: Emit, progress: Progress) -> int:
+def execute(
+    experiments: Sequence[Experiment],
+    emit: Emit,
+    progress: Progress,
+    *,
+    lams: Callable[[solvers.Problem], list[float]] = solvers.log_spaced,
+    iterates: bool = True,
+    out: Path | None = None,
+) -> int:
     """Follow the path of every solver on every objective; returns the exit status.
 
-    At each λ come the records of a run of that problem: ``problem``, ``reference`` if f* is wanted, ``run``,
-    ``iterate`` where wanted, and ``result`` with the fields of
-    :func:`solvers.runs.path.measured`. ``task.out``
-    gets the same records (``.jsonl``), or one row a λ (``.csv``; ``.npz``, with the weights). Raises
-    ValueError for bad input, before anything is computed or printed.
+    The ``experiments`` differ in loss and penalty; ``lams(problem)`` gives the λ of each, in order. At each λ
+    come the records of a run of that problem: ``problem``, ``reference`` if f* is wanted, ``run``,
+    ``iterate`` where ``iterates`` are wanted, and ``result`` with the fields of
+    :func:`solvers.runs.lam_path.measured`. ``out`` gets the same records (``.jsonl``), or one row a λ
+    (``.csv``; ``.npz``, with the weights). Raises ValueError for bad input, before anything is computed or
+    printed.
     """
-    objectives = [(problem, task.lams(problem)) for problem in problems(task, load(task, progress), progress)]
+    made = problems(experiments, load(experiments, progress), progress)
+    objectives = [(*one, lams(one[1])) for one in zip(experiments, made, strict=True)]
     # a second Ctrl-C ends a run at once, but not the writing of its file
-    with Interrupts().listening(), _file(task.out) as keep:
+    with Interrupts().listening(), _file(out) as keep:
 
         def tell(record: dict[str, Any], w: np.ndarray | None = None) -> None:
-            if record["type"] != "iterate" or task.iterates:
+            if record["type"] != "iterate" or iterates:
                 emit(record)
                 keep(record, w)
 
         def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
-            def stopping(problem: solvers.Problem) -> solvers.Stopping:
+            def stopping(limits: Limits, problem: solvers.Problem) -> solvers.Stopping:
                 progress.say(sentence(problem))
                 tell(problem.describe())
-                known = find_reference(task, problem, interrupts, progress)
+                known = find_reference(limits, problem, interrupts, progress)
                 if known is not None:
                     tell(known.describe())
-                return limits(task, known)
+                return limits.stopping(None if known is None else known.f_star)
 
-            for problem, lams in objectives:
-                for label, solver in task.entrants:
-                    yield from path_runs(
-                        problem, solver, lams, label=label, stopping=stopping, gate=interrupts
-                    )
+            for experiment, problem, values in objectives:
+                how = {"stopping": partial(stopping, experiment.limits), "gate": interrupts}
+                for entrant in experiment.entrants:
+                    yield from path_runs(problem, entrant.make(), values, label=entrant.label, **how)
 
         def finish(run: solvers.Run) -> None:
             tell(run.trace.result | measured(run), run.trace.w)
@@ -141,7 +140,7 @@ def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
     with replacing(path, encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: for_spreadsheet(value) for name, value in row.items()} for row in rows)
 
 
 def _write_npz(rows: list[dict[str, Any]], weights: list[np.ndarray], path: Path) -> None:

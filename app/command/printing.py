@@ -74,6 +74,7 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
         texts = [str(e["id"]), e["started"], e["run"], e["solver"], given, str(e["dataset"])]
         rows.append((*texts, f"{e['loss']} with {e['penalty']}", *numbers, e["state"]))
     _print(headings, rows, numbers=("λ", "f", "iterations"))
+    put("".join(f"{e['damage']}\n" for e in entries if "damage" in e))
 
 
 #: Columns of a table of results: heading, field of the record, format.
@@ -82,7 +83,7 @@ RUN_COLUMNS = (
     ("status", "status", ""),
     ("objective", "objective", ".10g"),
     ("gap", "gap", ".2e"),
-    ("proved gap", "dual_gap", ".2e"),
+    ("proved bound", "dual_gap", ".2e"),
     ("violation", "violation", ".2e"),
     ("non-zeros", "nnz", ","),
     ("iterations", "iterations", ","),

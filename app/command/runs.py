@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from solvers.runs.files import NotWritten
+from solvers.runs.atomic_files import NotWritten
 from solvers.runs.reading import read
 from solvers.runs.trace import checked_path, plain, save
 
@@ -59,7 +59,7 @@ def _entry(kept: Kept) -> dict[str, Any]:
         **{name: problem.get(name) for name in ("dataset", "loss", "penalty", "lam")},
         **{name: getattr(kept, name) for name in ("iterations", "objective", "state", "pinned")},
     }
-    return plain(record)
+    return plain(record | ({"damage": kept.damage} if kept.damage else {}))
 
 
 def add(paths: Sequence[str]) -> list[int]:

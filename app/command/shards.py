@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from solvers.problems.shard import check_count
+from solvers.problems.shards.shard import check_count
 
+from ..settings.recipe import Recipe
 from ..sweep.cluster import Place, why_not
-from ..sweep.crew import DaskCrew, hired
-from .progress import Progress
-
-if TYPE_CHECKING:
-    from .headless import Task
+from ..sweep.shard_crew import DaskCrew, hired
+from .progress_bar import Progress
 
 
 @dataclass(frozen=True)
@@ -27,20 +25,14 @@ class Shards:
     files: Sequence[str] = ()
 
     @contextmanager
-    def hired(self, task: Task, data: Any, progress: Progress) -> Iterator[DaskCrew]:
-        """Give the crew for the data of a task, as a context. ValueError, before any worker is asked, for
+    def hired(self, recipe: Recipe, data: Any, progress: Progress) -> Iterator[DaskCrew]:
+        """Give the crew for the data of a recipe, as a context. ValueError, before any worker is asked, for
         what is not possible."""
-        (problem,) = task.problems
         check_count(self.count, data.n_samples)
-        recipe = {
-            **{"dataset": task.dataset, "options": task.options, "seed": task.seed},
-            **{"loss": problem.get("loss"), "loss_params": problem.get("loss_params", {})},
-            **{"threads": problem.get("threads", 1), "files": list(self.files)},
-        }
         place = Place(self.scheduler, workers=self.count)
         with ExitStack() as stack:
-            with progress.working(f"loading {task.dataset} on {place.name}, in {self.count} shards"):
-                crew = stack.enter_context(hired(place, recipe, self.count))
+            with progress.working(f"loading {recipe.data} on {place.name}, in {self.count} shards"):
+                crew = stack.enter_context(hired(place, recipe, self.count, self.files))
             yield crew
 
 

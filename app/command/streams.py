@@ -32,9 +32,9 @@ def put(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        from solvers.runs.files import NotWritten, why
+        from solvers.runs.atomic_files import NotWritten, why_not_written
 
-        reason, advice = why(error)
+        reason, advice = why_not_written(error)
         raise NotWritten(f"standard output was not written, for {reason}: {advice}") from error
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..sweep.cell_store import Store
 from ..sweep.cluster import Place
 from ..sweep.driver import SchedulerGone, Sweep, counts
 from ..sweep.spec import Spec
-from ..sweep.store import Store
 from ..sweep.watched import Watched
 from . import signals
 from .exit_status import FAILED, FINISHED, INTERRUPTED
-from .progress import Progress
+from .progress_bar import Progress
 
 Emit = Callable[[dict[str, Any]], None]
 
@@ -81,16 +81,25 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
 
 def _sentence(watched: Watched) -> str:
     record, message = watched.record, f" ({watched.message})" if watched.message else ""
-    where = f"{watched.cell.data_text}, λ = {record['lam']:.4g}" if record["lam"] else watched.cell.data_text
+    label = watched.cell.entrant.label
+    where = (
+        f"{watched.cell.problem.data_text}, λ = {record['lam']:.4g}"
+        if record["lam"]
+        else watched.cell.problem.data_text
+    )
     if watched.state == "failed":
-        return f"{where}, {watched.cell.label}: failed{message}"
+        return f"{where}, {label}: failed{message}"
     return (
-        f"{where}, {watched.cell.label}: {watched.word} after {record['iterations'] or 0} iterations and "
+        f"{where}, {label}: {watched.word} after {record['iterations'] or 0} iterations and "
         f"{record['cpu_seconds'] or 0.0:.3g} CPU s{message}"
     )
 
 
 def _standing(sweep: Sweep) -> str:
+    if sweep.silent:
+        return f"{sweep.place.name} does not answer: wait for it, or give it up with Ctrl-C"
+    if sweep.workers is None and sweep.place.scheduler is not None:
+        return f"asking {sweep.place.name}"
     if sweep.workers == 0:
         return f"{sweep.place.name} has no workers yet: start some with `dask worker`"
     said = ", ".join(f"{n} {state}" for state, n in counts(sweep.cells).items())

@@ -25,7 +25,7 @@ TEXT, LABEL = 90, 24
 
 
 def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
-    """Return the HTML of the card."""
+    """Return the HTML of the card: a line, and size and examples to be unfolded."""
     n_train, rows = data.n_samples, data.train.X.shape[0]
     size = (
         f"{number(n_train)} sequences, {number(rows)} tokens"
@@ -39,27 +39,27 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
         ("density", f"{number(100 * density(data, problem), 3)} %"),
     ]
     if data.kind == "function":
-        facts = [("d", f"{number(problem.size)} weights, of which it is a function")]
-    if known := opening(data, problem):
-        facts.append(("opens", known))
+        facts = [("d", f"a function of {number(problem.size)} weights")]
+    if known := suggested(data, problem):
+        facts.append(("λ", f"suggested {known}"))
     table = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in facts)
     shown = "".join(_example(example, data.texts is None) for example in data.examples(EXAMPLES))
     return (
         f'<div title="{html.escape(data.description)} Source: {html.escape(data.source)}">'
-        f'<p>{html.escape(capital(data.summary))}</p><div class="examples">{shown}</div>'
-        f"<dl>{table}</dl></div>"
+        f"<details><summary>{html.escape(capital(data.summary))}</summary>"
+        f'<div class="examples">{shown}</div><dl>{table}</dl></details></div>'
     )
 
 
-def opening(data: datasets.Dataset, problem: solvers.Problem) -> str:
-    """Say what a run shows at the λ that the set opens at; "" where its entry does not say, or where loss or
-    penalty are not its own."""
+def suggested(data: datasets.Dataset, problem: solvers.Problem) -> str:
+    """Describe the solution at the suggested λ of a set; "" where its entry has none, or loss or penalty are
+    not its own."""
     own = (problem.loss.id, problem.penalty.id) == (data.loss, data.penalty)
     lam = datasets.describe(data.id).lam_for(data.options) if own else None
     if lam is None:
         return ""
-    used = f"{number(lam.nonzeros)} of {number(lam.weights)} weights"
-    return f"at λ = {number(lam.value)}: {used}, {problem.loss.metric_name} {number(lam.metric, 3)}"
+    used = f"{number(lam.nonzeros)} non-zeros"
+    return f"λ = {number(lam.value)}: {used}, {problem.loss.metric_name} {number(lam.metric, 3)}"
 
 
 def density(data: datasets.Dataset, problem: solvers.Problem) -> float:

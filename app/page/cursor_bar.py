@@ -10,11 +10,12 @@ import param
 
 from app import theme
 from app.component import Component
-from app.page.branches import Branches
 from app.page.session import Session
+from app.page.tabs.branches import Branches
 from app.serving.batch import batch
-from app.views.drawn import Drawn
-from app.views.happenings import happenings, in_words
+from app.views.base import looks
+from app.views.base.drawn import Drawn
+from app.views.base.run_events import in_words, run_events
 from solvers import FIELDS
 
 MOST_MARKS = 200
@@ -52,10 +53,9 @@ class CursorBar(Component):
         state = {"head": head, "iteration": min(cursor.iteration, head), "follow": cursor.follow}
         rows, until, _ = trace.since(None) if trace is not None else ({"iteration": ()}, None, False)
         if (row := cursor.row(rows)) is not None:
-            place = trace.info.get("style", 0)
             state |= {
-                "label": trace.info["label"],
-                "color": theme.style(trace, place)[0],
+                "label": trace.info.label,
+                "color": looks.style(trace)[0],
                 "text": said(rows, row),
             }
         if state != self.state:
@@ -69,7 +69,7 @@ class CursorBar(Component):
                 self.marks = found
 
     @batch()
-    def _handle_msg(self, data: dict[str, Any]) -> None:
+    def receive(self, data: dict[str, Any]) -> None:
         cursor = self._session.cursor
         match data.get("action"):
             case "space":
@@ -119,7 +119,7 @@ def said(rows: Mapping[str, np.ndarray], row: int) -> str:
 
 def marks(rows: Mapping[str, np.ndarray]) -> list[list[Any]]:
     """Collect changes of λ, epoch starts, returned variables and failed steps of a run."""
-    found = [list(happening) for happening in happenings(rows) if happening.kind != "note"]
+    found = [list(event) for event in run_events(rows) if event.kind != "note"]
     if len(found) > MOST_MARKS:
         epochs = [mark for mark in found if mark[1] in ("turn", "epoch")][:MOST_MARKS]
         rest = [mark for mark in found if mark[1] not in ("turn", "epoch")]

@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import panel as pn
 import panel_material_ui as pmui
-import param
-from panel.util import edit_readonly
 
 from app import theme
+from app.compat import panel_busy
+from app.component import Component
 
 #: Styles of the frame's own parts: the header is one line, however long the question in it.
 FRAME = {
     "& .MuiAppBar-root .MuiToolbar-root > .MuiBox-root:last-of-type": {"minWidth": 0, "marginLeft": "16px"},
     "& .MuiAppBar-root .title": {"fontSize": "1.25rem"},
+    "@media (max-width: 599.95px)": {  # a phone: room for the menu of stories
+        "& .MuiAppBar-root .title": {"position": "absolute", "clipPath": "inset(50%)"},
+    },
 }
 
 
-class Quiet(param.Parameterized):
-    """Stands in for Panel's own busy state, which is one for all visitors: it makes Panel go through all of
-    every page at each event of anybody, and keeps the pages of those who have left."""
+class Fit(Component):
+    """Suits the page to the browser before it is drawn: its theme, and whether the sidebar is open."""
 
-    busy = param.Boolean(default=False)
+    _esm = theme.asset("fit.js")
 
 
 def frame(title: str, header: Any, sidebar: Sequence[Any], main: Sequence[Any], width: int) -> pmui.Page:
@@ -40,14 +41,8 @@ def frame(title: str, header: Any, sidebar: Sequence[Any], main: Sequence[Any], 
         busy_indicator=None,
         template=theme.ASSETS / "page.html",
         theme_toggle=False,
-        header=[header],
+        header=[header, Fit(margin=0)],
         sx=FRAME,
     )
-    with edit_readonly(page):
-        page.busy = Quiet().param.busy
+    panel_busy.apply(page)
     return page
-
-
-def material() -> str:
-    """Return the address of the script that draws all of Material's components."""
-    return pmui.Page._render_esm(not pn.config.autoreload, server=True)

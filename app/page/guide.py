@@ -1,4 +1,4 @@
-"""A guided story: steps that set controls, start the runs, put the cursor somewhere and point at a view."""
+"""A guided story: steps that set controls, start runs, place the cursor and highlight a view."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from app.page.session import Session
-from app.runs.live import LiveRun
-from app.runs.past import PastRun
-from app.settings.setting import Setting
+from app.runs.shown import Shown
+from app.settings.experiment import Experiment
 from app.stories import LAST, Step, Story
 from app.views import View
 from solvers import Trace
@@ -24,18 +23,18 @@ class Stage(Protocol):
     session: Session
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> Experiment:
         """Return what the next Run would run."""
 
     @property
-    def running(self) -> Setting | None:
+    def running(self) -> Experiment | None:
         """Return what was run last."""
 
     @property
     def loading(self) -> bool:
         """Tell whether data are on their way."""
 
-    def take(self, setting: Setting, look: Mapping[str, str]) -> None:
+    def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
         """Set controls, as far as they are not so already, and axes, tab and speed."""
 
     def start(self, step: bool) -> None:
@@ -63,15 +62,17 @@ class Guide:
         return None if self.at is None else self._stage.story.steps[self.at]
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> Experiment:
         """Return the settings that the story has at this step."""
         return self._until(-1 if self.at is None else self.at)
 
-    def _until(self, k: int) -> Setting:
+    def _until(self, k: int) -> Experiment:
         """Return the story's settings with what its steps up to number ``k`` set."""
         setting = self._stage.story.setting
         given = {name: value for step in self._stage.story.steps[: k + 1] for name, value in step.set.items()}
-        return setting.updated(given)[0] if given.keys() & setting.query().keys() else setting
+        if not given.keys() & setting.address().keys():
+            return setting
+        return Experiment.from_address(given, setting)[0]
 
     def go(self, k: int | None) -> None:
         """Go to a step, or leave the guided story."""
@@ -80,16 +81,16 @@ class Guide:
         self.note, self._placed, self._looked = "", True, (None, -1)
         if self.step is not None:
             if own:
-                self._stage.take(self.setting, self._look(self.step))
+                self._stage.take(self.setting, self._view_of(self.step))
             else:
-                self._stage.take(self._stage.setting, self._look(self.step))
+                self._stage.take(self._stage.setting, self._view_of(self.step))
             if own and self.step.start and self._stage.running != self.setting:
                 self._stage.start(False)
             self._placed = not self.step.run
         self.update()
 
-    def _look(self, step: Step) -> dict[str, str]:
-        return {name: value for name, value in step.set.items() if name not in self.setting.query()}
+    def _view_of(self, step: Step) -> dict[str, str]:
+        return {name: value for name, value in step.set.items() if name not in self.setting.address()}
 
     def update(self) -> None:
         """Put the cursor where the step wants it as soon as that is there, and say what it waits for."""
@@ -97,7 +98,7 @@ class Guide:
         if self.step is None:
             return
         if self._stage.setting != self.setting:
-            self.note = "The settings are no longer the story's: what this step says may not hold for them."
+            self.note = "The settings have left the story: this step may not hold for them."
         elif not self._placed:
             self.note = self._place(self.step)
         elif self.note:
@@ -109,7 +110,11 @@ class Guide:
         run = next((run for run in session.runs if run.label == step.run), None)
         if run is None:
             waits = self._stage.loading
-            return "It goes on when the data are there." if waits else f"Press Run to have {step.run} run."
+            return (
+                "The guide continues when the data have loaded."
+                if waits
+                else f"Press Run to start {step.run}."
+            )
         found = self._iterate(run, step)
         if found is not None:
             self._placed = True
@@ -119,12 +124,12 @@ class Guide:
                 session.cursor.choose(run.trace, follow=run.alive)
             return ""
         if session.state == "paused":
-            return "The runs are paused: press Resume, and it goes on."
+            return "The runs are paused: press Resume to continue."
         if run.alive:
-            return f"{step.run} is on its way there …"
-        return f"{step.run} has ended without coming there: the step does not fit these runs."
+            return f"{step.run} has not got there yet …"
+        return f"{step.run} ended before that: the step does not fit these runs."
 
-    def _iterate(self, run: LiveRun | PastRun, step: Step) -> int | None:
+    def _iterate(self, run: Shown, step: Step) -> int | None:
         """Return the iteration at which a step wants the cursor; None where there is none yet."""
         if run.trace is None or not len(run.trace):
             return None
@@ -150,5 +155,5 @@ class Guide:
         if view is not self._pointed:
             for one, on in ((self._pointed, False), (view, True)):
                 if one is not None:
-                    one.point_out(on)
+                    one.highlight(on)
             self._pointed = view

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from app import theme
 from app.component import Component
-from app.views.help import Help
+from app.views.base.help import Help
 
 
 class HelpDialog(Component):
@@ -22,7 +22,7 @@ class HelpDialog(Component):
         super().__init__(margin=0, **params)
         self._find = find
 
-    def _handle_msg(self, data: dict[str, Any]) -> None:
+    def receive(self, data: dict[str, Any]) -> None:
         found = self._find(str(data.get("figure")))
         if found is not None:
-            self._send_msg({"title": found.title, "html": found.html()})
+            self.answer({"title": found.title, "html": found.html()})

@@ -12,15 +12,14 @@ from app.component import Component
 from app.page.session import Session
 from app.runs.compare import typed_or_all
 from app.runs.live import FINAL, LiveRun
-from app.runs.past import PastRun
+from app.runs.shown import Shown
 from app.serving.batch import batch
 from app.settings import words
-from app.views.happenings import lam_in_words
-from solvers import FIELDS, segments
+from solvers import FIELDS
 
 #: Fields of the newest record that a row shows.
 COLUMNS = ("iteration", "epoch", "objective", "nnz", "working_set", "cpu_seconds")
-#: What is proved of an objective is known to so many times its size.
+#: Relative accuracy of an objective: a smaller proved bound is rounding.
 ROUNDING = 1e-15
 HEADS = [[name, FIELDS[name].title, FIELDS[name].label] for name in COLUMNS]
 
@@ -57,7 +56,7 @@ class LegendRows(Component):
         if notice != self.notice:
             self.notice = notice
 
-    def _handle_msg(self, data: dict[str, Any]) -> None:
+    def receive(self, data: dict[str, Any]) -> None:
         run = next((r for r in self._session.runs if r.style == data.get("key")), None)
         if run is None:
             return
@@ -68,7 +67,7 @@ class LegendRows(Component):
         with batch():
             self._act(run, action)
 
-    def _act(self, run: LiveRun | PastRun, action: str) -> None:
+    def _act(self, run: Shown, action: str) -> None:
         session = self._session
         match action:
             case "hide":
@@ -94,7 +93,7 @@ class LegendRows(Component):
         session.tick()
 
 
-def certified(run: LiveRun | PastRun) -> tuple[str, str]:
+def certified(run: Shown) -> tuple[str, str]:
     """Say what a dual point proves of the objective at the end, in few words and in a sentence; empty where
     nothing is proved."""
     gap = run.trace.result.get("dual_gap") if run.trace is not None else None
@@ -109,20 +108,21 @@ def certified(run: LiveRun | PastRun) -> tuple[str, str]:
     return f"≤ {above} above f*", f"A dual point proves that f is at most {above} above the optimum{share}."
 
 
-def note(run: LiveRun | PastRun) -> str:
-    """Say what a ghost was set to, and at which λ a run is whose λ was changed."""
+def note(run: Shown) -> str:
+    """Say what a ghost was set to, and λ of a ghost, of a branch, and of a run whose λ was changed."""
     if run.trace is None:
         return ""
-    info, here = run.trace.info, segments(run.trace)
-    said = [lam_in_words(here[-1].lam)] if here[-1].lam is not None and (run.ghost or len(here) > 1) else []
+    info = run.trace.info
+    lam = words.of_lam(info.problem, info.lams, "from")
+    said = [f"λ = {lam}"] if lam and (run.ghost or info.origin is not None or info.lams) else []
     if run.ghost:
-        params = asdict(run.solver) if isinstance(run, LiveRun) else info.get("params", {})
-        given = words.of_params(info["solver"], typed_or_all(info["solver"], params))
+        params = asdict(run.solver) if isinstance(run, LiveRun) else info.params
+        given = words.of_params(info.solver, typed_or_all(info.solver, params))
         said += [f"{title} {value}" for title, value in given.items()]
     return ", ".join(said)
 
 
-def row(run: LiveRun | PastRun, session: Session) -> dict[str, Any]:
+def row(run: Shown, session: Session) -> dict[str, Any]:
     """Collect what one row shows, but for the objective."""
     last = run.trace.last if run.trace is not None else {}
     shown = {name: theme.cell(FIELDS[name], last.get(name)) for name in COLUMNS}
@@ -141,7 +141,7 @@ def row(run: LiveRun | PastRun, session: Session) -> dict[str, Any]:
         "note": note(run),
         "ghost": run.ghost,
         "pinned": session.pinned(run),
-        "past": isinstance(run, PastRun),
+        "past": run.stays,
         "hidden": session.hidden(run),
         "chosen": run.trace is not None and session.cursor.run is run.trace,
         "bound": bound,

@@ -7,45 +7,47 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from urllib.parse import urlencode
 
 import panel as pn
 import panel_material_ui as pmui
 
 from app import theme, views
-from app.menu import Menu
-from app.page.branches import Branches
-from app.page.breaks import Breaks
 from app.page.cursor_bar import CursorBar
-from app.page.fields import Form
+from app.page.export_panel import ExportPanel
 from app.page.frame import frame
 from app.page.guide import Guide
 from app.page.help_dialog import HelpDialog
 from app.page.legend import LegendRows
-from app.page.optimum import Optimum
-from app.page.problem_panel import ProblemPanel
-from app.page.run_controls import DRAWING, PACES, RunControls
-from app.page.runs_panel import HistoryTrouble
 from app.page.session import Session
-from app.page.solver_panel import SolverPanel
-from app.page.standing import Standing
+from app.page.sidebar.breaks import Breaks
+from app.page.sidebar.fields import Form
+from app.page.sidebar.optimum import Optimum
+from app.page.sidebar.problem_panel import ProblemPanel
+from app.page.sidebar.run_controls import DRAWING, PACES, RunControls
+from app.page.sidebar.solver_panel import SolverPanel
 from app.page.story_card import StoryCard
-from app.page.tab_views import TabViews
-from app.page.take_along import TakeAlong
+from app.page.story_menu import StoryMenu
+from app.page.tabs.branches import Branches
+from app.page.tabs.runs_panel import HistoryTrouble
+from app.page.tabs.tab_bar import TabBar
+from app.page.tabs.tab_views import TabViews
 from app.page.theme_toggle import ThemeToggle
+from app.page.top_views import TopViews
 from app.page.type_size import LARGER, VIEWS, TypeSize
 from app.runs import library
 from app.runs.history import History
 from app.runs.live import LiveRun
 from app.runs.pool import PoolFull
+from app.serving.access import HERE, Rights
 from app.serving.batch import batch
-from app.settings.setting import LIMITS, ProblemSetting, Setting, SolverSetting
+from app.settings.experiment import Experiment
+from app.settings.recipe import LIMITS, Entrant, Limits, Recipe
 from app.stories import Story, stories
 from app.views import TABS, View
-from app.views.convergence import MEASURES
-from app.views.help import Help
-from app.views.plot import AXES, SCALES
-from solvers import Problem, Stopping
+from app.views.base.help import Help
+from app.views.base.plot import AXES, SCALES
+from app.views.convergence.convergence import MEASURES
+from solvers import SOLVERS, Problem, Stopping
 
 TITLE = "Solverscope"
 #: Pixels that the sidebar is wide in ordinary type.
@@ -57,42 +59,35 @@ DIALS = {"next-run": False, "live": True}
 
 class Page:
     """Everything one visitor sees. ``query`` is the address they came with, ``history`` where their runs are
-    kept; without one in memory."""
+    kept, in memory without one, and ``rights`` what they may reach."""
 
     def __init__(
         self,
         query: Mapping[str, str] = MappingProxyType({}),
         history: History | None = None,
         *,
-        own_files: bool = True,
+        rights: Rights = HERE,
     ) -> None:
-        self._own_files = own_files
+        self._rights = rights
         self.session = Session(history=history)
         self.notices = pn.Column(sizing_mode="stretch_width", margin=0)
         self.story = self._story(query.get("story"))
-        setting, notices = self.story.setting.updated(query)
+        setting, notices = Experiment.from_address(query, self.story.setting)
         for notice in notices:
             self.notify(notice)
         self._build(setting)
-        self._look({**self.story.view, **query})
+        self._plain = self._look()
+        self._offer_tabs()
+        self._apply_view({**self.story.view, **query})
         self._changed()
-        pn.state.onload(self._open_tabs)  # the first picture does not wait for what is below the plots
+        pn.state.onload(self.open_tabs)  # the first picture does not wait for what is below the plots
 
     # what is on the page
 
-    def _build(self, setting: Setting) -> None:
+    def _build(self, setting: Experiment) -> None:
         session = self.session
-        self.story_menu = Menu(
-            label="Story",
-            options={story.name: id for id, story in stories().items()},
-            value=self.story.id,
-            sizing_mode="stretch_width",
-            size="small",
-            margin=0,
-            css_classes=["story"],
-            stylesheets=[theme.asset("header.css")],
-        )
-        self.story_menu.param.watch(lambda event: self.tell(stories()[event.new]), "value")
+        self.story_menu = StoryMenu(self.story.id)
+        self.story_menu.param.watch(lambda event: self.load_story(stories()[event.new]), "value")
         self.question = theme.html(sizing_mode="stretch_width", css_classes=["question"])
         self.guide = Guide(self)
         self.story_card = StoryCard(self.guide, self._back_to_story)
@@ -102,44 +97,43 @@ class Page:
         self.limits = Form(self._changed)
         self.breaks = Breaks(session, self._changed)
         self.problem = ProblemPanel(
-            session, setting.problem, self._problem_changed, own_files=self._own_files
+            session, setting.problem, self._problem_changed, self.notify, own_files=self._rights.files
         )
         self.controls = RunControls(session, self.start, self._changed)
         self.legend = LegendRows(session)
         self.optimum = Optimum(session)
-        self.standing = Standing(session, self.problem.options.enter)
-        self.convergence, self.sparsity = self.standing.convergence, self.standing.sparsity
+        self.top_views = TopViews(session, self.problem.options.enter)
+        self.convergence, self.sparsity = self.top_views.convergence, self.top_views.sparsity
         self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
         self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale", "x_scale"])
         self.tabs: dict[str, View] = {}  # made when they are first looked at
-        self.tab_views = TabViews(session, self.problem, lambda: self.setting, lambda: self._obstacle)
-        self.tab_column = theme.column(kind="tabs")
-        titles = [{"label": view.title} for view in TABS.values()]
-        self.tab_bar = pmui.TabMenu(
-            items=titles,
-            active=0,
-            variant="scrollable",
-            sizing_mode="stretch_width",
-            margin=0,
-            stylesheets=[theme.asset("tabs.css")],
+        self.tab_views = TabViews(
+            session,
+            self.problem,
+            lambda: self.setting,
+            lambda: self.solvers.run_styles,
+            lambda: self._obstacle,
+            self._rights,
         )
+        self.tab_column = theme.column(kind="tabs")
+        self.tab_bar = TabBar()
         branches = Branches(
             session, self.solvers, lambda: self.problem.problem, lambda: self.setting, self.notify
         )
         self.cursor_bar = CursorBar(session, self.controls.toggle, branches)
         session.on_return = lambda: self.notify(
-            "The connection was lost for a while, and what ran was stopped."
+            "The connection was lost for a while, and the runs were stopped."
         )
         trouble = HistoryTrouble(session.history, self.notify)
         session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar, trouble]
         session.watchers.append(self.story_card)
-        self.take_along = TakeAlong(
+        self.export_panel = ExportPanel(
             session,
             lambda: f"{TITLE}: {self.story.name}",
             lambda: dict.fromkeys((*session.views, *self.tabs.values())),
         )
         self.pending = theme.html(margin=(0, 10))
-        self.help = HelpDialog(self._explain)
+        self.help = HelpDialog(self.explain)
         self._show(setting)
 
     def view(self) -> pmui.Page:
@@ -150,7 +144,7 @@ class Page:
         controls = theme.column(*self.controls.widgets, self.optimum.view, kind="controls needs-server")
         rows = theme.column(self.legend, kind="runs needs-server")
         main = theme.column(
-            self.notices, controls, rows, self.standing.view, self.tab_bar, self.tab_column, kind="main"
+            self.notices, controls, rows, self.top_views.view, self.tab_bar, self.tab_column, kind="main"
         )
         foot = theme.column(self.cursor_bar, self.session.pulse, self.help, kind="foot")
         sidebar = [
@@ -165,7 +159,7 @@ class Page:
             self.breaks,
         ]
         header = theme.column(
-            *(self.story_menu, self.question, self.take_along, self.type_size, ThemeToggle()), kind="header"
+            *(self.story_menu, self.question, self.export_panel, self.type_size, ThemeToggle()), kind="header"
         )
         page = frame(TITLE, header, sidebar, [main, foot], self.sidebar_width)
         self.type_size.param.watch(lambda event: page.param.update(sidebar_width=self.sidebar_width), "large")
@@ -201,7 +195,7 @@ class Page:
             self.notify(f"There is no story {id!r}: the first one is shown instead.")
         return stories().get(id, first)
 
-    def tell(self, story: Story) -> None:
+    def load_story(self, story: Story) -> None:
         """Set everything up for a story, in one go."""
         with batch():
             self.guide.go(None)
@@ -209,33 +203,33 @@ class Page:
             self.notices.clear()
             self._show(story.setting)  # first: else the solvers of the story before would be drawn again
             self.problem.set(story.setting.problem)
-            self._look(story.view)
+            self._apply_view({**self._plain, **story.view})
             self._changed()
 
     def _back_to_story(self) -> None:
         """Set everything as the story has it, at the step that a guided one is at."""
         at = self.guide.at
-        self.tell(self.story)
+        self.load_story(self.story)
         self.guide.go(at)
         self.story_card.update()
 
-    def take(self, setting: Setting, look: Mapping[str, str]) -> None:
+    def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
         """Set controls, as far as they are not so already, and axes, tab and speed."""
         with batch():
             if setting.problem != self.problem.setting:
                 self.problem.set(setting.problem)
             if setting != self.setting:
                 self._show(setting)
-            self._look({"break": self.breaks.text, **look})
+            self._apply_view({"break": self.breaks.text, **look})
             self._changed()
 
-    def _show(self, setting: Setting) -> None:
-        self.story_card.tell(self.story)
-        self.solvers.set(setting.problem, setting.solvers)
-        given = {"tol": setting.tol, "max_seconds": setting.max_seconds}
+    def _show(self, setting: Experiment) -> None:
+        self.story_card.show(self.story)
+        self.solvers.set(setting.problem, setting.entrants)
+        given = {p.name: getattr(setting.limits, p.name) for p in LIMITS}
         self.limits.set(LIMITS, {p.name: given[p.name] for p in LIMITS if given[p.name] != p.default})
 
-    def _look(self, query: Mapping[str, str]) -> None:
+    def _apply_view(self, query: Mapping[str, str]) -> None:
         """Set axes, tab and speed as an address or a story says; leave out, and report, what is not
         possible."""
         view = self.convergence
@@ -244,7 +238,7 @@ class Page:
             "y": (MEASURES, lambda value: setattr(view, "measure", value)),
             "scale": (SCALES, lambda value: setattr(view, "scale", value)),
             "x_scale": (SCALES, lambda value: setattr(view, "x_scale", value)),
-            "tab": (TABS, lambda value: setattr(self.tab_bar, "active", list(TABS).index(value))),
+            "tab": (TABS, lambda value: setattr(self.tab_bar, "chosen", value)),
             "speed": (PACES, lambda value: setattr(self.controls.pace, "value", PACES[value])),
             "view": (VIEWS, lambda value: setattr(self.type_size, "large", VIEWS[value])),
             "dial": (DIALS, lambda value: setattr(self.problem.live, "value", DIALS[value])),
@@ -266,10 +260,10 @@ class Page:
                 )
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> Experiment:
         """Return what the next Run would run."""
         limits = {p.name: self.limits.values.get(p.name, p.default) for p in LIMITS}
-        return Setting(self.problem.setting, self.solvers.chosen, **limits)
+        return Experiment(self.problem.setting, self.solvers.chosen, Limits(**limits))
 
     def _problem_changed(self) -> None:
         self.solvers.set_problem(self.problem.setting)
@@ -289,7 +283,8 @@ class Page:
     def _changed(self) -> None:
         """Bring the address and the hints up to date after any change by the user."""
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
-        self.standing.show(self.problem.problem)
+        self.top_views.show(self.problem.problem)
+        self._offer_tabs()
         self.controls.loading = bool(self.problem.loading)
         self.controls.obstacle = self._obstacle
         self.legend.obstacle = self._obstacle and self._obstacle + self._announced
@@ -301,6 +296,11 @@ class Page:
         self._compare_with_story()
         self.write_address()
         self._start_when_ready()
+
+    def _offer_tabs(self) -> None:
+        racing = [SOLVERS[entrant.id] for entrant in self.solvers.chosen]
+        fitting = [view for view in TABS.values() if view.fits(self.problem.problem, racing)]
+        self.tab_bar.offer(fitting, stay=bool(self.session.runs))
 
     def _compare_with_story(self) -> None:
         """Say in the header and in the card whether the settings are still those of the story."""
@@ -318,7 +318,9 @@ class Page:
         if running is not None and replace(setting, problem=running.problem) == running:
             alike = replace(setting.problem, lam=running.problem.lam) == running.problem
             if alike and not self.problem.live.value:
-                return "λ takes effect on the next Run; tick <i>live</i> to turn it in the runs under way."
+                return (
+                    "λ takes effect on the next Run; tick <i>apply λ to running solvers</i> to change it now."
+                )
         return "Changes take effect on the next Run."
 
     @property
@@ -333,27 +335,32 @@ class Page:
 
     def query(self) -> dict[str, str]:
         """Return the parameters of an address that leads back to this page."""
+        large = next(name for name, large in VIEWS.items() if large == self.type_size.large)
+        look = {**self._look(), "view": large, "break": self.breaks.text}
+        return {"story": self.story.id, **self.setting.address(), **look}
+
+    def _look(self) -> dict[str, str]:
+        """Return the axes, the tab, the speed and when λ and plots change: each story has its own."""
         view, controls = self.convergence, self.controls
         look = {"x": view.x, "y": view.measure, "scale": view.scale, "x_scale": view.x_scale}
-        look["tab"] = list(TABS)[self.tab_bar.active]
+        look["tab"] = self.tab_bar.chosen
         look["speed"] = next(name for name, value in PACES.items() if value == controls.pace.value)
         look["plots"] = next(name for name, value in DRAWING.items() if value == controls.drawing.value)
-        look["view"] = next(name for name, large in VIEWS.items() if large == self.type_size.large)
         look["dial"] = next(name for name, live in DIALS.items() if live == self.problem.live.value)
-        look["break"] = self.breaks.text
-        return {"story": self.story.id, **self.setting.query(), **look}
+        return look
 
     def _set_x(self, x: str) -> None:
         for view in self.session.views:
             if "x" in view.param and x in view.param.x.objects:  # some are drawn over time alone
                 view.x = x
 
-    def _open_tabs(self) -> None:
-        self.tab_bar.param.watch(lambda event: self._tab_changed(), "active")
+    def open_tabs(self) -> None:
+        """Make what is below the plots, once the browser shows the rest."""
+        self.tab_bar.param.watch(lambda event: self._tab_changed(), "chosen")
         self._tab_changed()
 
     def _tab_changed(self) -> None:
-        chosen = list(TABS)[self.tab_bar.active]
+        chosen = self.tab_bar.chosen
         if chosen not in self.tabs:
             self.tabs[chosen] = self.tab_views.make(chosen)
             if self.convergence.x != self.convergence.param.x.default:  # else each view has the axis it likes
@@ -365,12 +372,12 @@ class Page:
 
     def shown(self) -> Iterator[View]:
         """Go through the views that are on the page, and their parts."""
-        for view in (*self.standing.shown, *self.tabs.values()):
+        for view in (*self.top_views.shown, *self.tabs.values()):
             if view.visible:
                 yield from (view, *view.parts)
 
     @property
-    def running(self) -> Setting | None:
+    def running(self) -> Experiment | None:
         """Return what was run last, if its runs are still there."""
         return self._running if self.session.runs or self._waits else None
 
@@ -379,7 +386,7 @@ class Page:
         """Tell whether data are on their way."""
         return bool(self.problem.loading)
 
-    def _explain(self, id: str) -> Help | None:
+    def explain(self, id: str) -> Help | None:
         """Say what the figure with this id shows."""
         shown = dict.fromkeys((*self.session.views, *self.tabs.values()))
         found = (pair for view in shown for pair in view.shown_figures())
@@ -387,14 +394,14 @@ class Page:
 
     # running
 
-    _running: Setting | None = None
+    _running: Experiment | None = None
     #: A press of Run or Step (``step``) that came before the data, and the problem that it was for.
-    _pressed: tuple[bool, ProblemSetting] | None = None
+    _pressed: tuple[bool, Recipe] | None = None
 
     @property
     def _announced(self) -> str:
         """Say that a press waits for the data; empty if none does."""
-        return " The run starts as soon as the data are there." if self._waits else ""
+        return " The run starts once the data have loaded." if self._waits else ""
 
     @property
     def _waits(self) -> bool:
@@ -420,31 +427,32 @@ class Page:
             self._pressed = step, self.problem.setting
             self._changed()
             return
-        if base is None or not setting.solvers:
+        if base is None or not setting.entrants:
             return
         self._running = setting
 
-        def maker(chosen: SolverSetting) -> Callable[..., LiveRun]:
-            own = chosen.problem(setting.problem)
+        def maker(chosen: Entrant, style: int) -> Callable[..., LiveRun]:
+            own = chosen.recipe(setting.problem)
 
             def stopping(problem: Problem) -> Stopping:
                 here = own if problem.lam is None else replace(own, lam=problem.lam)
                 f_star = self.optimum.of(problem, self.story.optimum(here))
-                return Stopping(tol=setting.tol, max_seconds=setting.max_seconds, f_star=f_star)
+                return setting.limits.stopping(f_star)
 
             return partial(
                 LiveRun,
                 make_problem=lambda worker: library.variant(base, own, worker.pulse),
                 solver=chosen.make(),
                 label=chosen.label,
-                style=chosen.style,
-                setting=urlencode(replace(setting, solvers=(chosen,)).query()),
+                style=style,
+                experiment=replace(setting, entrants=(chosen,)),
                 stopping=stopping,
                 probes=views.probes(base),
             )
 
         try:
-            self.session.launch([maker(solver) for solver in setting.solvers], step=step)
+            makers = list(map(maker, setting.entrants, self.solvers.run_styles))
+            self.session.launch(makers, step=step)
         except PoolFull as error:
             self.notify(str(error))
         self._changed()

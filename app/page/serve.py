@@ -7,20 +7,20 @@ from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
 from bokeh.models import CustomJS
 
 from app import plugins, theme
-from app.page.alone import Alone
-from app.page.beside import token
-from app.page.frame import material
+from app.compat import material_address, panel_import_map, startup
+from app.compat.scripts import scripts
+from app.page.following_session import token
 from app.page.page import TITLE, Page
+from app.page.plot_window import PlotWindow
 from app.page.theme_toggle import wanted as wanted_theme
 from app.runs import history
 from app.runs.budget import budget
 from app.serving import access
-from app.serving.delivery import forget_failed, send_in_order, style_from_here
-from app.serving.options import Serving
-from app.settings import own_files as offered_files
+from app.serving.serve_options import Serving
+from app.settings import own_file_names as offered_files
 
 #: Scripts of the page that a plot alone has no use for.
-PARTS = ["help_buttons.js", "window_buttons.js", "pixels.js", "pictures.js"]
+PARTS = ["plot_buttons.js", "pixels.js", "pictures.js"]
 
 
 def serve() -> None:
@@ -35,23 +35,23 @@ def serve() -> None:
         pn.pane.Str(line).servable(title=TITLE)
         return
     budget.memory = serving.memory
-    send_in_order()
-    forget_failed()
-    style_from_here()
+    startup.apply()
     plugins.load_all(serving.plugins)
     for file in serving.data:
         offered_files.offer(file)
     pn.config.theme = wanted_theme(pn.state.cookies)
     query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}
-    here = request is None or access.from_here(request.remote_ip, request.headers)
+    rights = access.HERE
+    if request is not None:
+        rights = access.rights(request.remote_ip, request.headers, serving)
     if "follow" in query:
         try:
-            page = Alone(query.get("view", ""), query["follow"])
+            page = PlotWindow(query.get("view", ""), query["follow"])
         except ValueError as error:
             pn.pane.Str(str(error)).servable(title=TITLE)
             return
     else:
-        page = Page(query, None if serving.public else history.shared(), own_files=here)
+        page = Page(query, None if serving.public else history.shared(), rights=rights)
     page.view().servable(title=TITLE)
     if request is not None:
         session = page.session
@@ -62,15 +62,17 @@ def serve() -> None:
             page.opened()
 
         more = PARTS if isinstance(page, Page) else []
-        pn.state.curdoc.template_variables["layout"] = theme.asset("layout.js", *more)
-        pn.state.curdoc.template_variables["material"] = material()
+        pn.state.curdoc.template_variables.update(
+            scripts=theme.asset(*scripts(), *more),
+            material=material_address.address(),
+            plain_modules=panel_import_map.CHANGE.fits(),
+        )
         connection = CustomJS(code=theme.asset("connection.js"))
         for event in (DocumentReady, ConnectionLost, ClientReconnected):
             pn.state.curdoc.js_on_event(event, connection)
         if isinstance(page, Page):
             follow = f"document.documentElement.dataset.follow = {token(session)!r}"
-            for code in (theme.asset("retell.js"), follow):
-                pn.state.curdoc.js_on_event(DocumentReady, CustomJS(code=code))
+            pn.state.curdoc.js_on_event(DocumentReady, CustomJS(code=follow))
         pn.state.on_session_destroyed(lambda context: page.close())
         # what is changed while the browser still builds the page would be lost on it
         pn.state.onload(opened)

@@ -14,20 +14,20 @@ import panel as pn
 from app.runs import pool
 from app.runs.history import History
 from app.runs.live import LiveRun
-from app.runs.past import PastRun
+from app.runs.shown import Shown
 from app.runs.start import StartingLine
 from app.serving import rhythm
 from app.serving.batch import batch
 from app.serving.pulse import Pulse
 from app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
-from app.views import View
-from app.views.cursor import Cursor
+from app.views import TABS, View
+from app.views.base.cursor import Cursor
 from solvers import Condition, Trace
 
 log = logging.getLogger(__name__)
 
 #: Hint in place of a plot while runs are under way.
-WAITING = "No run that is shown has an iterate yet."
+WAITING = "No shown run has an iterate yet."
 #: Seconds without a connection after which what a session computes ends.
 GRACE = 0.5
 
@@ -37,6 +37,18 @@ class Watcher(Protocol):
 
     def update(self) -> None:
         """Bring what it shows up to date."""
+
+
+class Timer(Protocol):
+    """Calls ``callback`` every ``period`` milliseconds between ``start`` and ``stop``."""
+
+    period: int
+
+    def __init__(self, *, callback: Callable[[], None], period: int, background: bool) -> None: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
 
 
 class Session:
@@ -53,7 +65,7 @@ class Session:
         #: Where runs are kept; a session that is given none keeps its own in memory.
         self.history = history or History()
         self._passing = history is None
-        self.runs: list[LiveRun | PastRun] = []
+        self.runs: list[Shown] = []
         self.cursor = Cursor()
         self.views: list[View] = []
         self.watchers: list[Watcher] = []
@@ -61,15 +73,18 @@ class Session:
         self.drawing = 1
         self.breaks: tuple[Condition, ...] = ()
         self._ticks = 0
+        #: When each view was last brought up to date while runs go on, by the clock.
+        self._updated: dict[View, float] = {}
         self._hidden: set[int] = set()
         self._pinned: set[int] = set()
         self._shown: list[Trace] = []
-        self._stood: dict[LiveRun | PastRun, str] = {}
+        self._stood: dict[Shown, str] = {}
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
         self._awaited: set[pool.Worker] = set()
-        self._timer: pn.io.PeriodicCallback | None = None
+        self._timer: Timer | None = None
         self._connected: Callable[[], int] | None = None
-        self._seen_connected = time.monotonic()
+        self._clock: Callable[[], float] = time.monotonic
+        self._seen_connected = 0.0
         self._ever_connected = False
         #: Called when a browser comes back and finds that what was at work without it has been stopped.
         self.on_return: Callable[[], None] = lambda: None
@@ -91,7 +106,7 @@ class Session:
         """Start new runs together, in place of those there were, above ghosts: runs of the past and those
         that are pinned, which stay. A maker gets share, pace, step, breaks and the line that all start from.
         """
-        for run in [run for run in self.runs if not (isinstance(run, PastRun) or self.pinned(run))]:
+        for run in [run for run in self.runs if not (run.stays or self.pinned(run))]:
             self.remove(run)
         taken = {run.style for run in self.runs}
         for run in [run for run in self.runs if not run.ghost]:
@@ -105,6 +120,7 @@ class Session:
         finally:
             line.close()
         self._ticks = 0  # views that take long wait until the first points are there
+        self._updated.clear()
         self._set_period(EAGER)
 
     def join(self, make: Callable[..., LiveRun]) -> None:
@@ -112,10 +128,10 @@ class Session:
         self.add(make(self.share, pace=self.pace, step=False, breaks=self.breaks))
         self._set_period(EAGER)
 
-    def add(self, run: LiveRun | PastRun, place: int | None = None) -> None:
+    def add(self, run: Shown, place: int | None = None) -> None:
         """Put a run among the others; what it does is kept."""
         self.runs.insert(len(self.runs) if place is None else place, run)
-        if not isinstance(run, PastRun):
+        if not run.stays:
             self.history.record(run)
 
     @property
@@ -129,7 +145,7 @@ class Session:
             return "idle"
         return "paused" if all(run.worker.paused for run in self.alive) else "running"
 
-    def stands(self, run: LiveRun | PastRun) -> str:
+    def stands(self, run: Shown) -> str:
         """Return the state that a run had when the newest tick began, or has if it came later: what the tick
         draws is at least as new, so that no plot lacks the end of a run that is said to be over."""
         return self._stood.get(run) or run.state
@@ -155,7 +171,7 @@ class Session:
         for run in list(self.runs):
             self.remove(run)
 
-    def remove(self, run: LiveRun | PastRun) -> None:
+    def remove(self, run: Shown) -> None:
         """Stop and forget one run."""
         run.forget()
         self.runs.remove(run)
@@ -192,11 +208,11 @@ class Session:
 
     # which of them stay
 
-    def pinned(self, run: LiveRun | PastRun) -> bool:
+    def pinned(self, run: Shown) -> bool:
         """Tell whether a run stays when others are started."""
         return id(run) in self._pinned
 
-    def pin(self, run: LiveRun | PastRun, wanted: bool) -> None:
+    def pin(self, run: Shown, wanted: bool) -> None:
         """Let a run that is over stay when others are started, or no longer; the history keeps it for ever,
         or no longer, as well."""
         if wanted and run.alive:
@@ -207,14 +223,14 @@ class Session:
 
     # which of them are drawn
 
-    def hidden(self, run: LiveRun | PastRun) -> bool:
+    def hidden(self, run: Shown) -> bool:
         return id(run) in self._hidden
 
-    def toggle(self, run: LiveRun | PastRun) -> None:
+    def toggle(self, run: Shown) -> None:
         """Hide a run in all plots, or show it again."""
         self._hidden ^= {id(run)}
 
-    def isolate(self, run: LiveRun | PastRun) -> None:
+    def isolate(self, run: Shown) -> None:
         """Show this run alone, or all if it is alone already."""
         others = {id(r) for r in self.runs if r is not run}
         self._hidden = set() if self._hidden == others else others
@@ -246,12 +262,16 @@ class Session:
         self, who: object, work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]
     ) -> None:
         """Do ``work(pulse)`` of ``who`` in the pool; a tick after its end calls ``then`` with what it
-        returned, or with None where it failed, which is logged, or where no thread is left for it."""
+        returned, or with None where it failed, which is logged, or where no thread is left for it. What was
+        stopped while no browser was there is done again."""
         found: list[Any] = []
 
         def done(worker: pool.Worker) -> None:
             if worker.error is not None:
                 self._failed(who, worker.error)
+            elif not found:
+                self.later(who, work, then)
+                return
             then(found[0] if found else None)
 
         try:
@@ -288,12 +308,19 @@ class Session:
 
     # the timer
 
-    def start_timer(self, connections: Callable[[], int]) -> None:
-        """Tick some five times a second in the current document; ``connections()`` counts its pages."""
-        self._connected = connections
-        self._seen_connected = time.monotonic()
+    def start_timer(
+        self,
+        connections: Callable[[], int],
+        *,
+        timer: type[Timer] = pn.io.PeriodicCallback,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Tick some five times a second in the current document; ``connections()`` counts its pages,
+        ``clock()`` the seconds in which there is none."""
+        self._connected, self._clock = connections, clock
+        self._seen_connected = clock()
         # in the background: else every tick would tell the browser that the server is busy, and free again
-        self._timer = pn.io.PeriodicCallback(callback=self._on_time, period=PERIOD, background=True)
+        self._timer = timer(callback=self._on_time, period=PERIOD, background=True)
         self._timer.start()
 
     @property
@@ -337,7 +364,7 @@ class Session:
 
     def _seconds_away(self) -> float:
         """Return the seconds since the last browser left; 0 while one is connected, or before the first."""
-        now = time.monotonic()
+        now = self._clock()
         if self._connected() > 0:
             self._ever_connected, self._seen_connected = True, now
         return now - self._seen_connected if self._ever_connected else 0.0
@@ -347,10 +374,12 @@ class Session:
         self._ticks += 1
         self._stood = {run: run.state for run in self.runs}
         with self.share.pool.page_first(), batch():
-            finished = [(worker, then) for worker, then in self._tasks if worker.done.is_set()]
-            self._tasks = [(worker, then) for worker, then in self._tasks if not worker.done.is_set()]
-            for worker, then in finished:
-                self._attempt(partial(then, worker), worker)
+            tasks, self._tasks = self._tasks, []
+            for worker, then in tasks:  # each asked once: it may end at any moment
+                if worker.done.is_set():
+                    self._attempt(partial(then, worker), worker)
+                else:
+                    self._tasks.append((worker, then))
             asked, self.asked = self.asked, []
             for act in asked:
                 self._attempt(act, self)
@@ -361,20 +390,32 @@ class Session:
             self._shown = traces
             self.cursor.keep_up(traces)
             self._go_to_hits()
-            live = bool(self.alive)
+            live, paused = bool(self.alive), self.state == "paused" and self.drawing > 0
             waiting = live and not any(len(trace) for trace in traces)
-            for view in self.views:
+            for view in sorted(self.views, key=lambda view: view.id not in TABS):  # the open tab first
                 view.awaits = WAITING if waiting else self.awaits
                 if changed:
                     view.traces = list(traces)
-                if not live or (self.drawing and self._ticks % (self.drawing * view.every) == 0):
+                if not live or paused or (changed and self.drawing > 0) or self._is_due(view):
                     view.update()
+                else:
+                    view.tell()
             for watcher in self.watchers:
                 self._attempt(watcher.update, watcher)
 
+    def _is_due(self, view: View) -> bool:
+        """Tell whether a view has waited for as many ticks as it is to, or for as long as these take when
+        nothing makes them slow: on a busy machine it lags no further behind."""
+        ticks, now = self.drawing * view.every, self._clock()
+        late = now - self._updated.setdefault(view, now) >= 0.001 * PERIOD * ticks
+        due = ticks > 0 and (late or self._ticks % ticks == 0)
+        if due:
+            self._updated[view] = now
+        return due
+
     def _go_to_hits(self) -> None:
         """Put the cursor where a run has just been paused by a condition."""
-        for run in self.runs:
+        for run in self.alive:
             if (hit := run.new_hit()) is not None:
                 self.cursor.place(run.trace, hit.iteration)
 

@@ -30,7 +30,7 @@ class StoryCard(Component):
         super().__init__(sizing_mode="stretch_width", margin=(0, 10, 8, 10), **params)
         self._guide, self._on_back = guide, on_back
 
-    def tell(self, story: Story) -> None:
+    def show(self, story: Story) -> None:
         """Show a story."""
         points = list(story.look_for)
         self.text = {"question": story.question, "points": points, "steps": len(story.steps)}
@@ -44,7 +44,7 @@ class StoryCard(Component):
         if wanted != self.step:
             self.step = wanted
 
-    def _handle_msg(self, data: dict[str, Any]) -> None:
+    def receive(self, data: dict[str, Any]) -> None:
         match data.get("action"):
             case "back":
                 self._on_back()

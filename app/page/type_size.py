@@ -24,4 +24,4 @@ class TypeSize(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css")]
 
     def __init__(self, **params: Any) -> None:
-        super().__init__(margin=0, **params)
+        super().__init__(margin=0, css_classes=["type-size"], **params)

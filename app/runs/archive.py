@@ -7,13 +7,13 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from app.runs.owner import Owner, this
+from app.owner import Owner, this
 from app.runs.packing import (
     pack_observations,
     pack_rows,
@@ -24,7 +24,20 @@ from app.runs.packing import (
 )
 from datasets.store import home
 from solvers import Trace
-from solvers.runs.files import why
+from solvers.runs.atomic_files import why_not_written
+from solvers.runs.records import (
+    COUNT,
+    COUNT_OR_NULL,
+    FLAG,
+    INFO,
+    MOMENT,
+    NUMBER_OR_NULL,
+    RESULT,
+    TEXT,
+    Kind,
+    Unfit,
+    checked,
+)
 from solvers.runs.trace import plain
 
 #: Statements that take a database from version k, where they stand at place k, to the next one.
@@ -64,14 +77,33 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 INTERRUPTED = "interrupted"
+#: State of an entry that says something else than this program writes.
+DAMAGED = "damaged"
 #: Bytes of weights that are kept of a run, at most; a run with more of them is kept without.
 MOST_WEIGHTS = 4 << 20
 #: Seconds for which a run that was deleted can be put back.
 REGRET = 3600.0
+#: Seconds to wait for another process that has the database.
+PATIENCE = 5.0
 #: Pages of the file that are given back at a time.
 PAGES = 2000
 #: Letters of a name.
 MOST_LETTERS = 80
+
+
+def _json(kinds: Mapping[str, Kind]) -> Kind:
+    # numbers that are not finite are not known
+    return Kind("a record", lambda text: checked(json.loads(text, parse_constant=lambda _: None), kinds))
+
+
+#: What the list of runs is read from.
+ENTRY = {
+    **{"id": COUNT, "name": TEXT, "label": TEXT, "solver": TEXT, "setting": TEXT, "about": _json(INFO)},
+    **{"started": MOMENT, "state": TEXT, "message": TEXT, "iterations": COUNT_OR_NULL},
+    **{"objective": NUMBER_OR_NULL, "result": _json(RESULT), "alive": FLAG, "pinned": FLAG},
+}
+#: What goes wrong where bytes are no packed rows, weights or observations.
+_BROKEN = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RecursionError)
 
 
 class Newer(Exception):
@@ -103,30 +135,29 @@ class Kept:
     """What the list of runs says of one: all but its iterates and weights."""
 
     id: int
-    name: str
-    label: str
-    solver: str
-    setting: str
-    about: Mapping[str, Any]
-    started: float
-    state: str
-    message: str
-    iterations: int | None
-    objective: float | None
-    result: Mapping[str, Any]
-    alive: bool
-    pinned: bool
+    name: str = ""
+    label: str = ""
+    solver: str = ""
+    setting: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    started: float = 0.0
+    state: str = DAMAGED
+    message: str = ""
+    iterations: int | None = None
+    objective: float | None = None
+    result: Mapping[str, Any] = field(default_factory=dict)
+    alive: bool = False
+    pinned: bool = False
+    #: what is wrong with an entry that cannot be read, in a sentence; of that the rest is known
+    damage: str = ""
 
     @property
     def title(self) -> str:
         """Return what it is called where others stand beside it."""
-        return f"{self.name or self.label} #{self.id}"
+        return f"{self.name or self.label or 'run'} #{self.id}"
 
 
-_COLUMNS = (
-    "id, name, label, solver, setting, about, started, state, message, iterations, objective, result, "
-    "alive, pinned"
-)
+_COLUMNS = ", ".join(ENTRY)
 
 
 class Archive:
@@ -137,7 +168,7 @@ class Archive:
         self.limits = limits
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-        self.db = sqlite3.connect(path or ":memory:", timeout=5.0, isolation_level=None)
+        self.db = sqlite3.connect(path or ":memory:", timeout=PATIENCE, isolation_level=None)
         try:
             self._open()
         except BaseException:
@@ -162,7 +193,7 @@ class Archive:
 
     def _patiently(self, statement: str) -> None:
         """Execute what does not wait by itself while another process opens the same new file."""
-        until = time.monotonic() + 5.0
+        until = time.monotonic() + PATIENCE
         while True:
             try:
                 self.db.execute(statement)
@@ -189,15 +220,15 @@ class Archive:
 
     # written while a run is at work
 
-    def begin(self, trace: Trace, started: float) -> int:
-        """Enter a run of this process, and return its number. What it is called, and the address that leads
-        back to it, is in the trace's info."""
+    def begin(self, trace: Trace, started: float, setting: str = "") -> int:
+        """Enter a run of this process, and return its number; ``setting`` is the address that leads back to
+        it."""
         owner, info = this(), trace.info
         entered = self.db.execute(
             "INSERT INTO runs (label, solver, setting, about, started, state, alive, pid, place, began, "
             "heartbeat) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
             (
-                *(info["label"], info["solver"], info.get("setting", ""), about(trace), started),
+                *(info.label, info.solver, setting, about(trace), started),
                 *(trace.status, owner.pid, owner.place, owner.began, time.time()),
             ),
         )
@@ -242,17 +273,19 @@ class Archive:
             ),
         )
 
-    def enter(self, trace: Trace, started: float | None = None) -> int:
+    def enter(self, trace: Trace, started: float | None = None, setting: str = "") -> int:
         """Enter a run that is over, and return its number."""
         with self.transaction():
-            id = self.begin(trace, time.time() if started is None else started)
+            id = self.begin(trace, time.time() if started is None else started, setting)
             self.end(id, trace)
             self.prune()
         return id
 
     def find_interrupted(self) -> None:
         """Mark the runs whose process has ended without saying how they did."""
-        alive = self.db.execute("SELECT id, pid, place, began, heartbeat FROM runs WHERE alive").fetchall()
+        alive = self.db.execute(
+            "SELECT id, pid, place, began, CAST(heartbeat AS REAL) FROM runs WHERE alive"
+        ).fetchall()
         gone = [id for id, *owner, beat in alive if Owner(*owner).gone(time.time() - beat)]
         if gone:
             with self.transaction():
@@ -266,7 +299,7 @@ class Archive:
         """Delete runs that are over and not pinned, as many as are beyond the limits: those first that were
         taken out of the list, then the oldest."""
         sizes = self.db.execute(
-            "SELECT id, bytes, alive OR (pinned AND deleted IS NULL) FROM runs "
+            "SELECT id, CAST(bytes AS INTEGER), alive OR (pinned AND deleted IS NULL) FROM runs "
             "ORDER BY 3 DESC, deleted IS NOT NULL, id DESC"
         )
         count = total = 0
@@ -302,9 +335,18 @@ class Archive:
         return _kept(row)
 
     def trace(self, id: int) -> Trace:
-        """Return a run as it was, up to its last row that was written. Raises NoSuchRun, and ValueError for
-        one that cannot be read."""
+        """Return a run as it was, up to its last row that was written. Raises NoSuchRun, and ValueError, one
+        sentence, for one that cannot be read."""
         kept = self.run(id)
+        if kept.damage:
+            raise ValueError(kept.damage)
+        try:
+            return self._trace(kept)
+        except _BROKEN:
+            raise ValueError(_damage(id, "has rows or weights that cannot be unpacked")) from None
+
+    def _trace(self, kept: Kept) -> Trace:
+        id = kept.id
         blocks = self.db.execute("SELECT rows FROM blocks WHERE run = ? ORDER BY first", (id,)).fetchall()
         weights, metrics, observations = self.db.execute(
             "SELECT weights, metrics, observations FROM runs WHERE id = ?", (id,)
@@ -347,15 +389,25 @@ def place() -> Path:
 
 def about(trace: Trace) -> str:
     """Return what stands about a run, as JSON: all of its setting but what it is called."""
-    kept = {k: v for k, v in trace.info.items() if k not in ("label", "solver", "style", "setting", "ghost")}
+    kept = {k: v for k, v in trace.info.record().items() if k not in ("label", "solver")}
     return json.dumps(kept, default=str)
 
 
 def _kept(row: Sequence[Any]) -> Kept:
-    values = dict(zip(_COLUMNS.split(", "), row, strict=True))
-    for name in ("about", "result"):
-        values[name] = json.loads(values[name])
-    return Kept(**{**values, "alive": bool(values["alive"]), "pinned": bool(values["pinned"])})
+    known, wrong = {}, []
+    for name, value in zip(ENTRY, row, strict=True):
+        try:
+            known |= checked({name: value}, ENTRY)
+        except Unfit as error:
+            wrong.append(str(error))
+    if wrong:
+        damage = _damage(known["id"], wrong[0])
+        known |= {"state": DAMAGED, "message": damage, "damage": damage}
+    return Kept(**known)
+
+
+def _damage(id: int, what: str) -> str:
+    return f"run {id} of the history is damaged, its entry {what}: delete it in the page's tab Runs"
 
 
 def busy(error: sqlite3.Error) -> bool:
@@ -375,5 +427,5 @@ def trouble(error: sqlite3.Error | OSError | Newer, path: Path | None) -> tuple[
         return f"{where} has no room on the disk", "make room"
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return f"{where} is in use by another process", "try again"
-    reason = why(error)[0] if isinstance(error, OSError) else str(error)
+    reason = why_not_written(error)[0] if isinstance(error, OSError) else str(error)
     return f"{where} cannot be used ({reason})", "name a folder that may be written in SOLVERSCOPE_HOME"

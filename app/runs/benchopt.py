@@ -44,17 +44,17 @@ def write(traces: Sequence[Trace], path: Path) -> None:
 
 
 def _rows(trace: Trace) -> list[dict[str, Any]]:
-    problem, info = trace.info.get("problem", {}), trace.info
+    problem, info = trace.info.problem, trace.info
     loss_and_penalty = {name: problem.get(name) for name in ("loss", "penalty", "lam", "average")}
     loss_and_penalty |= {**problem.get("loss_params", {}), **problem.get("penalty_params", {})}
     data = {**problem.get("options", {}), "seed": problem.get("seed")}
     about = {
         "data_name": _named(str(problem.get("dataset")), data),
-        "solver_name": info["label"],
-        "solver_description": _named(info["solver"], info.get("params", {})),
+        "solver_name": info.label,
+        "solver_description": _named(info.solver, info.params),
         "obj_description": "",
         **_prefixed("p_dataset_", data),
-        **_prefixed("p_solver_", info.get("params", {})),
+        **_prefixed("p_solver_", info.params),
     }
     found = []
     for record in trace.records():

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import datasets
-from app.serving.options import MEMORY, USUAL_MEMORY, Serving
+from app.serving.serve_options import MEMORY, USUAL_MEMORY, Serving
 from datasets.size import Size
 
 #: Bytes that an entry of X takes while a problem is made of it, as measured; arrays of scores (rows times

@@ -11,7 +11,8 @@ import numpy as np
 import datasets
 from app.runs.archive import Kept
 from app.settings import words
-from app.settings.setting import LIMITS, SolverSetting, typed
+from app.settings.own_file_names import named
+from app.settings.recipe import LIMITS, Entrant, typed
 from solvers import SOLVERS, Trace
 from solvers.runs.trace import plain
 
@@ -33,7 +34,7 @@ def options(kept: Kept) -> dict[str, Any]:
     """Return the hyper-parameters that a run's solver was given and that differ from its defaults."""
     try:
         (text,) = parse_qs(kept.setting).get("solvers", [""])
-        (solver,) = SolverSetting.parse_all([text] if text else [])
+        (solver,) = Entrant.parse_all([text] if text else [])
         return dict(solver.params)
     except ValueError:  # an imported run, or one whose solver is not here: what it had then
         params = dict(kept.about.get("params", {}))
@@ -54,7 +55,8 @@ def settings(kept: Kept) -> dict[str, Any]:
     problem = dict(about.get("problem", {}))
     set_up = {name: value for name, value in problem.items() if name not in DERIVED}
     found = {words.PROBLEM.get(name, name.replace("_", " ")): value for name, value in set_up.items()}
-    data = datasets.DATASETS.get(str(problem.get("dataset")))
+    data, name = datasets.DATASETS.get(str(problem.get("dataset"))), words.PROBLEM["dataset"]
+    found |= {name: named(str(found[name]))} if name in found else {}
     options = words.titled(data.options if data else (), problem.get("options", {}))
     params = words.of_params(kept.solver, about.get("params", {}))
     found |= {f"data: {title}": value for title, value in options.items()}

@@ -35,6 +35,8 @@ class Recorded(Protocol):
     """A run that is made elsewhere, advances in a thread of its own, and has a trace before long."""
 
     trace: Trace | None
+    #: the address that leads back to it
+    setting: str
     #: its number in the history, which sets it
     id: int | None
 
@@ -58,7 +60,7 @@ class _Followed:
         trace = self.run.trace
         if trace is None:
             return lambda: setattr(self, "over", not alive)
-        id = self.id if self.id is not None else archive.begin(trace, self.started)
+        id = self.id if self.id is not None else archive.begin(trace, self.started, self.run.setting)
         cursor = self.cursor
         if alive:
             rows, cursor, replaced = trace.since(cursor)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import datasets
 import solvers
 from app.runs.budget import budget, footprint, size_of
-from app.settings.setting import ProblemSetting, info_of
+from app.settings.own_file_names import named
+from app.settings.recipe import Recipe, info_of
 
 #: Weights up to which another λ costs so little that it need not wait for a thread.
 QUICK = 1_000_000
@@ -74,7 +77,8 @@ def load(
     seed: int,
     progress: Callable[[str, float | None], None] | None = None,
 ) -> datasets.Dataset:
-    """Return the data set, from memory if it was used lately. ``progress`` as of ``datasets.load``. Raises
+    """Return the data set, from memory if it was used lately; a file tells its name, and no folder of this
+    machine. ``progress`` as of ``datasets.load``. Raises
     ValueError, one sentence: datasets.DataError, or that it is beyond the server's budget, in which case
     nothing has been made."""
 
@@ -82,13 +86,20 @@ def load(
         info = info_of(id)
         budget.check(info.name, info.estimate(**options))
         budget.room(info.name, info.estimate(**options), forget)
-        return datasets.load(id, seed=seed, progress=progress, **options)
+        try:
+            data = datasets.load(id, seed=seed, progress=progress, **options)
+        except datasets.DataError as error:
+            said = str(error)
+            for path in info.paths:
+                said = said.replace(path, Path(path).name)
+            raise datasets.DataError(said) from None
+        return replace(data, id=named(id), source=info.name) if info.paths else data
 
     return _shelf.get(_data_key(id, options, seed), make)
 
 
 def problem(
-    data: datasets.Dataset, setting: ProblemSetting, pulse: Callable[[], None] | None = None
+    data: datasets.Dataset, setting: Recipe, pulse: Callable[[], None] | None = None
 ) -> solvers.Problem:
     """Return the problem of ``setting`` on ``data``; those that differ in λ alone share data and products.
     ``pulse`` as in :func:`variant`. Raises ValueError, one sentence, for a problem beyond the server's
@@ -98,9 +109,7 @@ def problem(
         name, size = info_of(setting.data).name, size_of(data)
         budget.check(name, size)
         budget.room(name, size, forget)
-        made = solvers.make_problem(
-            data, loss=setting.loss, penalty=setting.penalty, penalty_params=setting.penalty_params
-        )
+        made = replace(setting, lam=None).make(data, pulse=pulse or (lambda: None))
         # its copies at whatever λ share this array, which lives as long as the last of them
         budget.count(made.design.edges, footprint(data, made))
         return made
@@ -108,7 +117,7 @@ def problem(
     return variant(_shelf.get(_problem_key(data, setting), make), setting, pulse)
 
 
-def at_hand(setting: ProblemSetting) -> tuple[datasets.Dataset, solvers.Problem] | None:
+def at_hand(setting: Recipe) -> tuple[datasets.Dataset, solvers.Problem] | None:
     """Return data and problem of ``setting`` if they are in memory and take no more of it, else None."""
     data = _shelf.peek(_data_key(setting.data, setting.options, setting.seed))
     base = None if data is None else _shelf.peek(_problem_key(data, setting))
@@ -129,13 +138,12 @@ def _data_key(id: str, options: Mapping[str, Any], seed: int) -> Hashable:
     return id, tuple(sorted(options.items())), seed
 
 
-def _problem_key(data: datasets.Dataset, setting: ProblemSetting) -> Hashable:
-    source = data.id, tuple(sorted(data.options.items())), data.seed, data.digest
-    return *source, setting.loss, setting.penalty, tuple(sorted(setting.penalty_params.items()))
+def _problem_key(data: datasets.Dataset, setting: Recipe) -> Hashable:
+    return setting.data, data.digest, replace(setting, lam=None).key
 
 
 def variant(
-    base: solvers.Problem, setting: ProblemSetting, pulse: Callable[[], None] | None = None
+    base: solvers.Problem, setting: Recipe, pulse: Callable[[], None] | None = None
 ) -> solvers.Problem:
     """Return ``base`` with the penalty and at the λ of ``setting`` (None: as it is); data and products
     shared.

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from app.runs.pool import Share, Worker
+from app.runs.shown import ENDINGS, UNFINISHED
 from app.runs.start import StartingLine
+from app.settings.experiment import Experiment
+from app.settings.recipe import make_run
+from app.views.base import looks
 from solvers import Condition, Iterate, Origin, Probe, Problem, Run, Solver, Stopping, Trace, Watch
 
 FINAL = ("finished", "stopped", "failed")
-#: The trace's final words that the page calls "stopped" and "failed"; all others are "finished".
-UNFINISHED = {"stopped": "stopped", "failed": "failed"}
 #: Numbers of styles after which colours and dashes come again.
 ROUND = 24
-#: How the page words those final words of a trace that are no words of the field.
-ENDINGS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
 
 
 class Hit(NamedTuple):
@@ -47,7 +48,7 @@ class LiveRun:
     """One solver on one problem in the pool.
 
     ``make_problem(worker)`` is called in the run's thread, and may take long. ``style`` numbers the colour
-    and the dash of the run, ``setting`` is the address that leads back to it. It is paused where one of the
+    and the dash of the run, ``experiment`` leads back to it. It is paused where one of the
     conditions ``breaks`` begins to hold. With an ``origin`` it is a branch of another run. At a ``line`` it
     waits for the others of its race. States: queued, loading, compiling, ready, replaying, running, paused,
     finished, stopped, failed.
@@ -57,6 +58,7 @@ class LiveRun:
     id: int | None = None
     #: Whether it is of an earlier race, and drawn faintly beside those of now.
     ghost = False
+    stays = False
     _gate: Gate | None = None
     _run: Run | None = None
     _told: Hit | None = None
@@ -69,7 +71,7 @@ class LiveRun:
         *,
         label: str,
         style: int = 0,
-        setting: str = "",
+        experiment: Experiment | None = None,
         stopping: Callable[[Problem], Stopping] = lambda problem: Stopping(),
         probes: Sequence[Probe] = (),
         breaks: Sequence[Condition] = (),
@@ -83,7 +85,7 @@ class LiveRun:
         self._problem: Problem | None = None
         self._lam: float | None = None
         self._make_problem, self._stopping, self._probes = make_problem, stopping, probes
-        self._setting, self._message = setting, ""
+        self.experiment, self._message = experiment, ""
         self._breaks, self._line = tuple(breaks), line
         self.worker = share.start(self._work, name=f"run {label}", pace=pace, step=step)
         if line is not None:
@@ -92,24 +94,21 @@ class LiveRun:
     def _work(self, worker: Worker) -> None:
         try:
             problem = self._problem = self._make_problem(worker)
-            if reason := self.solver.refuses(problem):
-                raise ValueError(reason)
-            stopping = self._stopping(problem)
+            self._gate = Gate(worker, self._breaks)
+            run = make_run(
+                problem,
+                self.solver,
+                self._stopping(problem),
+                label=self.label,
+                probes=self._probes,
+                gate=self._gate,
+                origin=self.origin,
+                ready=lambda: self._line.wait(worker) if self._line is not None else None,
+            )
         except (ValueError, OSError, MemoryError) as error:
             self._message = str(error) or "out of memory: take a smaller problem"
             raise
-        self._gate = Gate(worker, self._breaks)
-        run = Run(
-            problem,
-            self.solver.towards(stopping.tol),
-            label=self.label,
-            stopping=stopping,
-            probes=self._probes,
-            gate=self._gate,
-            origin=self.origin,
-            ready=lambda: self._line.wait(worker) if self._line is not None else None,
-        )
-        run.trace.info |= {"style": self.style, "setting": self._setting}
+        looks.give(run.trace, self.style)
         self._run, self.trace = run, run.trace
         if self._lam is not None:
             self.set_lam(self._lam)
@@ -120,6 +119,11 @@ class LiveRun:
         self._breaks = tuple(conditions)
         if self._gate is not None:
             self._gate.watch = Watch(self._breaks)
+
+    @property
+    def setting(self) -> str:
+        """Return the address that leads back to it; empty where there is none."""
+        return "" if self.experiment is None else urlencode(self.experiment.address())
 
     @property
     def problem(self) -> Problem | None:
@@ -177,7 +181,8 @@ class LiveRun:
         self.ghost = True
         self.label += f" #{self.id}" if self.id is not None else " before"
         self.style = next(k for k in count(self.style + ROUND, ROUND) if k not in taken)
-        self.trace.info |= {"label": self.label, "style": self.style, "ghost": True}
+        self.trace.tell(label=self.label)
+        looks.give(self.trace, self.style, ghost=True)
 
     def forget(self) -> None:
         """Stop the run, and give back the memory of its observations now: the page may refer to it for

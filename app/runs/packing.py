@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from solvers import FIELDS
-from solvers.runs.common import Common
-from solvers.runs.probes import ProbeStore
+from solvers.probes.common import Common
+from solvers.probes.probe import ProbeStore
 
 #: What a block unpacks to, at most.
 LARGEST = 1 << 28
@@ -83,7 +83,7 @@ def _words(name: str, arrays: Mapping[str, np.ndarray], header: Mapping[str, Any
 
 def pack_weights(w: np.ndarray) -> bytes:
     """Return weights as bytes: where they are not zero, and their values there."""
-    support = np.flatnonzero(w)
+    support = np.flatnonzero(w != 0.0)  # of an array of its own: the run may be at work on w
     return pack({"support": support, "values": w[support]}, size=w.size)
 
 

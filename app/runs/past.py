@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from app.runs.archive import Kept
-from app.runs.live import ENDINGS, ROUND, UNFINISHED
+from app.runs.live import ROUND
+from app.runs.shown import ENDINGS, UNFINISHED, Guest
 from solvers import Problem, Trace
 
 #: Styles of runs of the past, from the last one downwards: whole rounds of colours and dashes, so that they
@@ -11,26 +12,12 @@ from solvers import Problem, Trace
 LAST_STYLE = ROUND * 1000 - 1
 
 
-class PastRun:
-    """A run that was kept, with the part of :class:`.live.LiveRun` that goes without a worker. It stays when
-    other runs are started, until it is removed."""
-
-    alive = False
-    ghost = True
-    hit = None
+class PastRun(Guest):
+    """A run that was kept."""
 
     def __init__(self, kept: Kept, trace: Trace, style: int, problem: Problem | None = None) -> None:
-        self.id, self.label, self.style = kept.id, kept.title, style
-        self.trace = trace
+        super().__init__(kept.id, kept.title, style, trace, problem, faint=True)
         self._alive_then = kept.alive
-        trace.info |= {"label": self.label, "style": style, "ghost": True}
-        if problem is not None:
-            trace.problem, trace.names = problem, problem.names
-
-    @property
-    def problem(self) -> Problem | None:
-        """Return its problem, as long as somebody else has it."""
-        return self.trace.problem
 
     @property
     def state(self) -> str:
@@ -48,9 +35,6 @@ class PastRun:
     def message(self) -> str:
         """Say why it ended."""
         return self.trace.message
-
-    def new_hit(self) -> None:
-        """Return None: it is held nowhere."""
 
     def forget(self) -> None:
         """Give back the memory of its observations: the page may refer to it for long."""

@@ -246,7 +246,7 @@ class RunPool:
     @contextmanager
     def page_first(self) -> Iterator[None]:
         """Leave a core to the page's thread during the block: with a run on each it would wait for its turn,
-        and for Python's lock, again and again. With one slot alone none is left, lest runs stand still."""
+        and for Python's lock, again and again. A single slot stays with the runs."""
         with self.lock:
             self._pages += 1
         try:

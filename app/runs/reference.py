@@ -15,7 +15,7 @@ from typing import Any
 import solvers
 from datasets.store import home
 from solvers.parts.linesearch import ROUNDING
-from solvers.runs.files import replacing, why
+from solvers.runs.atomic_files import replacing, why_not_written
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +92,7 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
     best: Reference | None = None
     w0, seconds = None, MOST_SECONDS if problem.smooth else KINKED_SECONDS
     for solver in candidates(problem):
-        stopping = solvers.Stopping(tol=TARGET, max_seconds=seconds)
-        trace = solvers.Run(problem, solver, stopping=stopping, gate=gate, w0=w0).execute()
+        trace = solvers.solve(problem, solver, tol=TARGET, max_seconds=seconds, w0=w0, gate=gate)
         if trace.status == "stopped":
             raise solvers.Interrupted
         if trace.status == "failed":
@@ -108,7 +107,7 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
             break
     if best is None:
         raise ValueError(_why_none(problem))
-    _write(problem, best)
+    keep(problem, best)
     return best
 
 
@@ -199,14 +198,14 @@ def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
 
 
 def _solver(id: str) -> solvers.Solver:
-    return solvers.make_solver(id, **PRECISE.get(id, {})).towards(TARGET)
+    return solvers.make_solver(id, **PRECISE.get(id, {}))
 
 
 def _path(problem: solvers.Problem) -> Path:
     return home() / "reference" / f"{problem.key}.json"
 
 
-def _write(problem: solvers.Problem, found: Reference) -> None:
+def keep(problem: solvers.Problem, found: Reference) -> None:
     """Put ``found`` in the cache at one stroke; a cache that cannot be written is done without."""
     if not problem.lasting:
         return
@@ -218,4 +217,4 @@ def _write(problem: solvers.Problem, found: Reference) -> None:
         with replacing(path, encoding="utf-8") as file:
             json.dump({**entry, "digest": _digest(entry)}, file, indent=1)
     except OSError as error:
-        log.warning("f* is not kept for the next time, for %s: %s", *why(error))
+        log.warning("f* is not kept for the next time, for %s: %s", *why_not_written(error))

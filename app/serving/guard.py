@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import gc
 import logging
-import traceback
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import unquote
 
 from bokeh.server.contexts import ApplicationContext
 from bokeh.server.tornado import BokehTornado
+from bokeh.util.token import check_token_signature, generate_secret_key
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.iostream import StreamClosedError
 from tornado.routing import Matcher, Rule
 from tornado.web import OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
+from app.compat.bokeh_server import when_made
 from app.serving.access import refusal
-from app.serving.options import Serving
+from app.serving.serve_options import Serving
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -23,52 +28,90 @@ HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Referrer-Policy": "same-origin",
 }
+#: With one of these a visitor would name the session of their page, and so bring others, who follow a link of
+#: theirs, into it.
+CHOSEN = {"bokeh-session-id", "bokeh-token"}
+CHOSEN_HEADER = "Bokeh-Session-Id"
+#: Seconds for which a page that has lost its connection may take it up again.
+TOKEN_LIFE = 7 * 24 * 3600
+#: What this server signs its tokens with, the same in all processes that it is split into.
+KEY = generate_secret_key().encode()
+#: The module whose files are asked for, which Panel imports.
+COMPONENT = re.compile(r"/components/([^/]*)")
 
 
-def install(context: ApplicationContext, serving: Serving) -> None:
-    """Guard the server that serves ``context``, before it has answered anything."""
-    server = server_of(context)
-    server.default_router.rules.insert(0, Rule(_Refused(serving), _Refusal, {"serving": serving}))
-    server.add_handlers(".*", [(rf"{server.prefix}{context.url}/known", _Known, {"context": context})])
-    server.add_transform(_Headers)
+#: Says in a sentence why a request is not answered; None if it is.
+Reason = Callable[[HTTPServerRequest], str | None]
+
+
+def stand(serving: Serving) -> None:
+    """Guard the servers that this process makes from now on. May be called again and again.
+
+    Only pages that such a server has made can open a websocket. Without a signature a token is its visitor's
+    own word: for the session, and for the headers of its first request, which say where it comes from.
+    """
+    when_made(partial(_install, serving=serving), KEY, TOKEN_LIFE)
     for name in ("tornado.application", "tornado.general", "asyncio", "bokeh", "panel"):
         logging.getLogger(name).addFilter(not_a_closed_tab)
     for handler in logging.getLogger().handlers:
         handler.addFilter(not_a_closed_tab)
 
 
-def server_of(context: ApplicationContext) -> BokehTornado:
-    """Find the Bokeh server that serves an application, which has no reference to it."""
-    servers = (thing for thing in gc.get_objects() if issubclass(type(thing), BokehTornado))
-    return next(server for server in servers if context in server.applications.values())
+def _install(server: BokehTornado, serving: Serving) -> None:
+    reason = partial(_refusal, serving=serving, server=server)
+    server.default_router.rules.insert(0, Rule(_Refused(reason), _Refusal, {"reason": reason}))
+    for url, context in server.applications.items():
+        server.add_handlers(
+            ".*", [(rf"{server.prefix}{url.rstrip('/')}/known", _Known, {"context": context})]
+        )
+    server.add_transform(_Headers)
 
 
 class _Refused(Matcher):
-    """The requests that :func:`app.serving.access.refusal` says no to."""
+    """The requests that there is a ``reason`` to say no to."""
 
-    def __init__(self, serving: Serving) -> None:
-        self._serving = serving
+    def __init__(self, reason: Reason) -> None:
+        self._reason = reason
 
     def match(self, request: HTTPServerRequest) -> dict | None:
-        return None if _refusal(request, self._serving) is None else {}
+        return None if self._reason(request) is None else {}
 
 
-def _refusal(request: HTTPServerRequest, serving: Serving) -> str | None:
-    headers = request.headers
-    wants_socket = "Upgrade" in headers
-    return refusal(
-        request.remote_ip, headers.get("Host"), serving, headers.get("Origin") if wants_socket else None
-    )
+def _refusal(request: HTTPServerRequest, serving: Serving, server: BokehTornado) -> str | None:
+    headers, path = request.headers, unquote(request.path)
+    if reason := refusal(request.remote_ip, headers.get("Host"), serving, headers.get("Origin")):
+        return reason
+    if CHOSEN & request.arguments.keys() or CHOSEN_HEADER in headers:
+        return "This Solverscope gives each page a session of its own: open it without naming one."
+    if path.endswith("/ws") and not _ours(headers.get("Sec-WebSocket-Protocol", ""), server):
+        return (
+            "This Solverscope speaks to pages that it has made: open one, and reload what is older than it."
+        )
+    if path.endswith("/autoload.js"):
+        return "This Solverscope is a page of its own, which no other page can hold: open it by itself."
+    component = COMPONENT.search(path)
+    if component is not None and component[1] not in sys.modules:
+        return "This Solverscope has no such component: only files of those that pages use are served."
+    return None
+
+
+def _ours(protocols: str, server: BokehTornado) -> bool:
+    """Tell whether the token that stands behind the name of a protocol is one of this server."""
+    token = protocols.partition(",")[2].strip()
+    try:
+        return check_token_signature(token, server.secret_key, server.sign_sessions)
+    except (AssertionError, KeyError, TypeError, ValueError):  # of what is no token at all
+        return False
 
 
 class _Refusal(RequestHandler):
-    def initialize(self, serving: Serving) -> None:
-        self._serving = serving
+    def initialize(self, reason: Reason) -> None:
+        self._why = reason
 
     def prepare(self) -> None:
         self.set_status(403)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(f"{_refusal(self.request, self._serving)}\n")
+        self.finish(f"{self._why(self.request)}\n")
 
 
 class _Known(RequestHandler):
@@ -81,7 +124,9 @@ class _Known(RequestHandler):
         wanted = self.get_query_argument("session", "")
         self.set_header("Cache-Control", "no-store")
         self.set_header("Content-Type", "text/plain")
-        self.finish("yes" if any(session.id == wanted for session in self._context.sessions) else "no")
+        # in a browser Bokeh leaves the signature of an id out
+        known = {session.id.partition(".")[0] for session in self._context.sessions}
+        self.finish("yes" if wanted in known else "no")
 
 
 class _Headers(OutputTransform):
@@ -98,14 +143,6 @@ class _Headers(OutputTransform):
 
 def not_a_closed_tab(record: logging.LogRecord) -> bool:
     """Filter the log: False for records that say only that a tab was closed while something was being sent to
-    it, or while what it had sent waited: Tornado reports its own exceptions for that; Bokeh's handlers of
-    messages, and of the closing where its keep-alive saw it first, an assertion."""
+    it, which Tornado reports by exceptions of its own."""
     error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, WebSocketClosedError | StreamClosedError):
-        return False
-    if isinstance(error, AssertionError) and error.__traceback__ is not None:
-        frames = traceback.extract_tb(error.__traceback__)
-        asked = {frame.name for frame in frames}
-        closed = frames[-1].line == "assert self._session is not None"
-        return not (closed and asked & {"on_close", "handle"})
-    return True
+    return not isinstance(error, WebSocketClosedError | StreamClosedError)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,31 +13,25 @@ if TYPE_CHECKING:
 
 def number(
     flag: str,
-    text: str | None,
+    text: str | float | None,
     *,
-    low: float = -math.inf,
-    above: float = -math.inf,
+    low: float | None = None,
+    above: float | None = None,
+    high: float | None = None,
     kind: type[float] | type[int] = float,
 ) -> Any:
-    """Check and return a finite number (``kind`` int: a whole one) from ``low`` and above ``above``; None
-    stays None."""
+    """Check and return a finite number (``kind`` int: a whole one) from ``low`` to ``high`` and above
+    ``above``; None stays None."""
+    from solvers.declare import NotAllowed, Parameter
+
     if text is None:
         return None
-    value = finite(text)
-    if math.isfinite(value) and value >= low and value > above and value == kind(value):
-        return kind(value)
-    noun = "a whole number" if kind is int else "a number"
-    bound = f" from {low:g}" if low > -math.inf else f" above {above:g}" if above > -math.inf else ""
-    raise ValueError(f"{flag} {text} is not possible: give {noun}{bound}")
-
-
-def finite(text: str) -> float:
-    """Return the number that a text says; nan where it says none, or none that is finite."""
+    least = low if above is None else above
+    declared = Parameter(flag, kind(), "", least, high, None, (), open_low=above is not None)
     try:
-        value = float(text)
-    except ValueError:
-        return math.nan
-    return value if math.isfinite(value) else math.nan
+        return declared.parse(text)
+    except NotAllowed as error:
+        raise ValueError(f"{flag} {str(text)[:80]} is not possible: give {error.range}") from None
 
 
 def assignments(flag: str, texts: Iterable[str]) -> dict[str, str]:
@@ -136,16 +129,22 @@ def lam_values(
     ratio_to: str | None,
     n_lams: str | None,
 ) -> Callable[[solvers.Problem], list[float]]:
-    """Return the λ that the options of ``solverscope path`` name, as a function of the problem."""
+    """Return the λ that the options of ``solverscope path`` name, as a function of the problem.
+
+    Raises ValueError where they contradict each other or name too many.
+    """
     import solvers
 
+    most = solvers.runs.lam_path.MOST_LAMS
     flags = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
     given = {flag: number(flag, text, above=0) for flag, text in flags.items() if text is not None}
-    n = number("--n-lams", n_lams, low=1, kind=int) or solvers.runs.path.N_LAMS
+    n = number("--n-lams", n_lams, low=1, high=most, kind=int) or solvers.runs.lam_path.N_LAMS
     if lams is not None:
         if given or n_lams is not None:
             raise ValueError(f"--lams {lams} names all λ: leave {', '.join(given) or '--n-lams'} out")
         values = [number("--lams", text, above=0) for text in lams.split(",")]
+        if len(values) > most:
+            raise ValueError(f"--lams names {len(values):,} values of λ: give at most {most:,}")
         return lambda problem: values
     absolute, relative = ([flag for flag in given if flag.startswith(kind)] for kind in ("--lam", "--ratio"))
     if absolute and (relative or len(absolute) == 1):

@@ -1,87 +1,176 @@
-"""How a run is done again: a line for the command line, and a few lines of Python."""
+"""How runs are done again: lines for the command line, and the same in Python.
+
+A branch goes on from a file that the line before it writes, and λ changes where it did. What is not known of
+a run is said in a comment.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import datasets
 import solvers
-from solvers import Trace, parameters
+from app.settings.experiment import Experiment
+from app.settings.recipe import Entrant, Limits, Recipe
+from app.settings.resumed import Resumed
+from app.settings.turns import Turn
+from solvers import LOSSES, PENALTIES, SOLVERS, Origin, Solver, Trace, parameters, segments
 
-#: What the folders of files that were dropped on a page begin with: their visitor knows them by their names.
-DROPPED = "solverscope-dropped-"
+#: Said before the lines.
+LENGTH = "# Each run goes as far as it had come: limits of time would not end it at the same iterate."
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A run from its start, or from the last iterate of the stage before it, to an iterate: at λ ``lam``, and
+    at others from the iterates on that ``turns`` name."""
+
+    label: str
+    solver: Solver
+    lam: float | None
+    turns: tuple[Turn, ...]
+    last: int
+
+
+def stages(trace: Trace) -> list[Stage]:
+    """Return what leads to the newest iterate of a run: the runs that it branched off, and itself.
+
+    Raises ValueError, one sentence, where its record does not tell that.
+    """
+    info = trace.info
+    if info.solver not in SOLVERS:
+        raise ValueError(f"{info.label} needs the plugin that registers {info.solver}")
+    origin = None
+    if info.origin is not None or info.warm or not len(trace):
+        origin = solvers.origin_of(trace, int(trace.iteration[0]) if len(trace) else 0).before
+    declared = {p.name for p in parameters(SOLVERS[info.solver])}
+    params = {name: value for name, value in info.params.items() if name in declared}
+    last, lam = int(trace.last["iteration"]), info.problem.get("lam")
+    turns = tuple((s.first, s.lam) for s in segments(trace)[1:] if s.first <= last)
+    found = [Stage(info.label, solvers.make_solver(info.solver, **params), lam, turns, last)]
+    while origin is not None:
+        now, lam = found[0], lam if origin.lam is None else origin.lam
+        if lam != now.lam:  # the same run, before its λ was changed
+            found[0] = replace(now, lam=lam, turns=((origin.iteration + 1, now.lam), *now.turns))
+        else:
+            found.insert(0, Stage(origin.label, origin.solver, lam, (), origin.iteration))
+        origin = origin.before
+    return found
 
 
 def why_not(trace: Trace) -> str | None:
     """Say why a run cannot be done again from its record alone; None if it can."""
-    info = trace.info
-    if "from" in info:
-        label, iteration = info["from"]["label"], info["from"]["iteration"]
-        return (
-            f"{info['label']} is a branch: save the run that it comes from, {label}, and go on from it with "
-            f"--from FILE@{iteration}."
-        )
-    if info.get("lams"):
-        return f"λ was changed while {info['label']} was at work: neither a line nor a call does that."
-    if info.get("warm"):
-        return f"{info['label']} began at weights that its record does not hold: it cannot be done again."
-    if info["solver"] not in solvers.SOLVERS:
-        return f"{info['label']} needs the plugin that registers {info['solver']}."
-    if not len(trace):
-        return f"{info['label']} has no iterate yet."
+    try:
+        stages(trace)
+    except ValueError as error:
+        return f"{error}."
     return None
 
 
-def command(trace: Trace) -> str:
-    """Return the ``solverscope run`` that has the same iterates, up to the newest one there is."""
-    problem, solver = trace.info["problem"], trace.info["solver"]
-    words = ["solverscope", "run", _dataset(problem)]
-    for flag, values in (
-        ("--option", _options(problem)),
-        ("--loss-set", problem.get("loss_params", {})),
-        ("--penalty-set", problem.get("penalty_params", {})),
-    ):
-        for name, value in values.items():
-            words += [flag, f"{name}={_text(value)}"]
-    words += ["--seed", str(problem["seed"]), "--loss", problem["loss"], "--penalty", problem["penalty"]]
-    if problem["lam"] is not None:
-        words += ["--lam", repr(problem["lam"])]
-    words.append("--average" if problem["average"] else "--sum")
-    given = [f"{name}={_text(value)}" for name, value in _params(trace).items()]
-    words += ["--solver", ",".join([_labelled(trace.info["label"], solver), *given])]
-    words += ["--max-iter", str(_iterations(trace))]
-    return shlex.join(words)
+def experiments(trace: Trace) -> list[Experiment]:
+    """Return what has the same iterates up to the newest one there is: an experiment for each stage, which
+    goes on from the file of the one before."""
+    found, way = list[Experiment](), stages(trace)
+    for before, stage in zip([None, *way], way, strict=False):
+        label = "".join("-" if letter in ",=@" else letter for letter in stage.label)  # as it is read
+        recipe, origin = replace(_recipe(trace.info.problem), lam=stage.lam), None
+        if before is not None:
+            there = Origin(before.label, before.solver, before.last, (0.0, 0.0), {})
+            file = f"{re.sub('[^A-Za-z0-9._-]+', '-', before.label)}-{before.last}-{found[-1].key[:6]}.jsonl"
+            origin = Resumed(f"{file}@{before.last}", file, trace.info.problem, there)
+        entrants, limits = (Entrant.of(label, stage.solver),), Limits(max_iter=stage.last)
+        found.append(Experiment(recipe, entrants, limits, origin, stage.turns))
+    return found
 
 
-def snippet(trace: Trace) -> str:
-    """Return the Python that has the same iterates, up to the newest one there is."""
-    problem = trace.info["problem"]
-    data = _call("datasets.load", _dataset(problem), seed=problem["seed"], **_options(problem))
-    made = {
-        name: problem[name] for name in ("loss", "penalty", "lam", "average") if problem[name] is not None
-    }
-    made |= {name: problem[name] for name in ("loss_params", "penalty_params") if name in problem}
-    arguments = ", ".join(f"{name}={value!r}" for name, value in made.items())
-    return (
-        "import datasets\nimport solvers\n\n"
-        f"data = {data}\n"
-        f"problem = solvers.make_problem(data, {arguments})\n"
-        f"solver = {_call('solvers.make_solver', trace.info['solver'], **_params(trace))}\n"
-        f"trace = solvers.solve(problem, solver, max_iter={_iterations(trace)})\n"
+def commands(traces: Sequence[Trace]) -> str:
+    """Return the lines of ``solverscope run`` that have the same iterates as these runs."""
+    said = [LENGTH, *_needed(traces)]
+    for trace in traces:
+        if reason := why_not(trace):
+            said.append(f"# {reason}")
+            continue
+        wanted = experiments(trace)
+        for one, following in zip(wanted, [*wanted[1:], None], strict=True):
+            out = [] if following is None else ["--out", following.origin.file]
+            line = shlex.join(["solverscope", *one.arguments(), *out])
+            if following is None or line not in said:  # two branches may leave a run at one iterate
+                said.append(line)
+    return "\n".join(said)
+
+
+def snippet(traces: Sequence[Trace]) -> str:
+    """Return the Python that has the same iterates as these runs; of several, each is in ``traces``."""
+    several = len(traces) > 1
+    said = ["import datasets\nimport solvers", *_needed(traces)]
+    said += ["traces = {}"] if several else []
+    for trace in traces:
+        if reason := why_not(trace):
+            said.append(f"# {reason}")
+        else:
+            lines = [line for k, one in enumerate(experiments(trace)) for line in _calls(one, first=not k)]
+            lines += [f"traces[{trace.info.label!r}] = trace"] if several else []
+            said.append("\n".join(lines))
+    return "\n\n".join(said) + "\n"
+
+
+def _calls(wanted: Experiment, *, first: bool) -> list[str]:
+    p, entrant, last = wanted.problem, wanted.entrant, wanted.limits.max_iter
+    solver = f"solver = {_call('solvers.make_solver', entrant.id, **entrant.params)}"
+    if first:
+        named = ("loss", "penalty", "lam", "average", "loss_params", "penalty_params")
+        made = {name: value for name in named if (value := getattr(p, name)) not in (None, {})}
+        arguments = ", ".join(f"{name}={value!r}" for name, value in made.items())
+        lines = [
+            f"data = {_call('datasets.load', p.data, seed=p.seed, **p.options)}",
+            f"problem = solvers.make_problem(data, {arguments})",
+            solver,
+        ]
+        if not wanted.lams:
+            return [*lines, f"trace = solvers.solve(problem, solver, max_iter={last})"]
+        origin = ""
+    else:
+        lines = [] if p.lam is None else [f"problem = problem.at_lam({p.lam!r})"]
+        lines += [solver, f"origin = solvers.origin_of(trace, {wanted.origin.origin.iteration})"]
+        origin = "origin=origin, "
+    lines.append(f"run = solvers.Run(problem, solver, {origin}stopping=solvers.Stopping(max_iter={last}))")
+    if not wanted.lams:
+        return [*lines, "trace = run.execute()"]
+    turns = (
+        f'    if trace.last["iteration"] == {n - 1}:\n        run.set_lam({lam!r})' for n, lam in wanted.lams
+    )
+    return [*lines, "for trace in run.steps():", *turns]
+
+
+def _recipe(problem: Mapping[str, Any]) -> Recipe:
+    named = ("seed", "loss", "penalty", "average")
+    return Recipe(
+        problem["dataset"],
+        _options(problem),
+        **{name: problem[name] for name in named},
+        **{name: problem.get(name, {}) for name in ("loss_params", "penalty_params")},
     )
 
 
-def _dataset(problem: Mapping[str, Any]) -> str:
-    """Return the id of the data set, of a dropped file with its name alone."""
-    scheme, colon, path = problem["dataset"].partition(":")
-    return f"{scheme}:{Path(path).name}" if colon and DROPPED in path else problem["dataset"]
-
-
-def _iterations(trace: Trace) -> int:
-    return int(trace.last["iteration"])
+def _needed(traces: Sequence[Trace]) -> list[str]:
+    """Say, in a comment each, which files of a user's own have to be there, and what plug-ins register."""
+    said = []
+    for trace in traces:
+        info, problem = trace.info, trace.info.problem
+        name = str(problem.get("dataset")).partition(":")[2]
+        if name and "/" not in name:
+            said.append(f"# {name} is a file of your own: start this in its folder.")
+        listed = (SOLVERS, info.solver), (LOSSES, problem.get("loss")), (PENALTIES, problem.get("penalty"))
+        said += [
+            f"# {id} is from a plug-in: add --plugin FILE, in Python import it."
+            for table, id in listed
+            if id in table and table[id].__module__.partition(".")[0] != "solvers"
+        ]
+    return list(dict.fromkeys(said))
 
 
 def _options(problem: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,26 +183,5 @@ def _options(problem: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if usual.get(name) != value}
 
 
-def _params(trace: Trace) -> dict[str, Any]:
-    """Return the hyper-parameters that are not the defaults; and always the seed, which is else the
-    problem's on the command line."""
-    usual = {p.name: p.default for p in parameters(solvers.SOLVERS[trace.info["solver"]])}
-    return {
-        name: value
-        for name, value in trace.info["params"].items()
-        if name in usual and (name == "seed" or value != usual[name])
-    }
-
-
-def _labelled(label: str, solver: str) -> str:
-    """Return label and solver as the command line reads them, where a label may not have all letters."""
-    name = "".join("-" if letter in ",=@" else letter for letter in label)
-    return solver if name == solver else f"{name}={solver}"
-
-
 def _call(function: str, first: str, **given: Any) -> str:
     return f"{function}({', '.join([repr(first), *(f'{name}={value!r}' for name, value in given.items())])})"
-
-
-def _text(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else str(value)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import solvers
 from solvers import Trace, parameters
+from solvers.declare import NotAllowed
 
 #: What the fields of a problem's record are called.
 PROBLEM = {
@@ -49,32 +50,43 @@ def of_params(solver: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def of_field(declared: Named, error: ValueError) -> str:
     """Say what is wrong with a field in its own words: an error speaks of the name that scripts use."""
-    said = str(error).partition(f"{declared.name}=")[2].partition(": ")[2]
-    if said.startswith(f"{declared.name} "):
-        return title_of(declared) + said.removeprefix(declared.name)
+    if isinstance(error, NotAllowed):
+        return f"{title_of(declared)} must be {error.range}"
     return str(error)
 
 
 def of_problem(record: Mapping[str, Any]) -> str:
-    """Describe the record of a problem in a sentence."""
+    """Describe the record of a problem, whatever its λ, in a sentence."""
     parts = [f"{record['dataset']}: {record['n_samples']:,} instances, {record['n_params']:,} weights"]
     parts += _pairs({k: v for k, v in record.get("options", {}).items() if v is not None})
     parts.append(f"seed {record.get('seed')}")
     scale = "an average over instances" if record.get("average") else "a sum over instances"
     loss = [f"loss {record['loss']}, {scale}", *_pairs(record.get("loss_params", {}))]
     penalty = [f"penalty {record['penalty']}", *_pairs(record.get("penalty_params", {}))]
-    if record.get("lam") is not None:
-        share = f" = {record['lam'] / record['lam_max']:.3g} λ_max" if record.get("lam_max") else ""
-        penalty.append(f"λ = {record['lam']:.6g}{share}")
+    if record.get("lam") is not None and record.get("lam_max"):
+        penalty.append(f"λ_max = {record['lam_max']:.6g}")
     return "; ".join(", ".join(part) for part in (parts, loss, penalty)) + "."
 
 
-def of_run(trace: Trace) -> str:
-    """Describe a run in a sentence: solver, hyper-parameters, how far it came and how it ended."""
+def of_lam(
+    problem: Mapping[str, Any], changes: Iterable[Mapping[str, Any]], since: str = "from iteration"
+) -> str:
+    """Say λ of the record of a problem, and since which iterates it is another one in a run; empty where the
+    problem has none."""
+    if problem.get("lam") is None:
+        return ""
+    later = (f"{one['lam']:.6g} {since} {one['iteration']}" for one in changes)
+    return ", ".join([f"{problem['lam']:.6g}", *later])
+
+
+def of_run(trace: Trace, kind: str) -> str:
+    """Describe a run in a sentence: its kind, if it has one of its own, solver, hyper-parameters, λ, how far
+    it came and how it ended."""
     info, last = trace.info, trace.last
-    kind = solvers.SOLVERS.get(info["solver"])
-    parts = [f"{info['label']}: {kind.name if kind is not None else info['solver']}"]
-    parts += _pairs({name: value for name, value in info.get("params", {}).items() if value is not None})
+    known, label = solvers.SOLVERS.get(info.solver), f"{info.label} ({kind})" if kind else info.label
+    parts = [f"{label}: {known.name if known is not None else info.solver}"]
+    parts += _pairs({name: value for name, value in info.params.items() if value is not None})
+    parts += [f"λ = {lam}"] if (lam := of_lam(info.problem, info.lams)) else []
     said = f"{trace.status} at iteration {int(last['iteration'])}" if last else trace.status
     if last:
         said += f" after {float(last['cpu_seconds']):.3g} CPU s, f = {float(last['objective']):.9g}"

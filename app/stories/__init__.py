@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.settings.setting import ProblemSetting, Setting, SolverSetting, typed
+from app.settings.experiment import Experiment
+from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, typed
 from solvers import PENALTIES, Condition
 
 #: In place of a condition: the iterate at which the run ends.
@@ -44,33 +45,39 @@ class Story:
 
     id: str
     name: str
+    topic: str
     summary: str
     question: str
     look_for: tuple[str, ...]
-    setting: Setting
+    setting: Experiment
     f_star: Mapping[str, float] = field(default_factory=dict)
     view: dict[str, Any] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
 
-    def optimum(self, problem: ProblemSetting) -> float | None:
-        """Return f* if it is the story's problem, or that of one of its solvers; else None."""
+    def optimum(self, problem: Recipe) -> float | None:
+        """Return f* if it is the story's problem, or that of one of its solvers, from whatever start; else
+        None."""
         own = self.setting.problem
-        known = problem == own or any(problem == solver.problem(own) for solver in self.setting.solvers)
-        return self.f_star.get(problem.penalty) if known else None
+        solved = map(_anywhere, (own, *(entrant.recipe(own) for entrant in self.setting.entrants)))
+        return self.f_star.get(problem.penalty) if _anywhere(problem) in solved else None
+
+
+def _anywhere(problem: Recipe) -> Recipe:
+    """Return the problem but for where runs on a function start."""
+    return replace(problem, options={k: v for k, v in problem.options.items() if k != "start"})
 
 
 def read(path: Path) -> Story:
     """Read the story in a TOML file."""
     text = tomllib.loads(path.read_text(encoding="utf-8"))
-    about = dict(text["problem"])
-    given = {name: value for name, value in about.items() if name != "penalty_params"}
-    params = about.get("penalty_params", {})
-    problem = replace(ProblemSetting(given.pop("data")), **given)
-    problem = replace(problem, penalty_params=typed(PENALTIES[problem.penalty], params))
-    setting = Setting(problem, SolverSetting.parse_all(text["solvers"]), **text.get("stop", {}))
+    problem = Recipe(**text["problem"])
+    problem = replace(problem, penalty_params=typed(PENALTIES[problem.penalty], problem.penalty_params))
+    limits = replace(PAGE_LIMITS, **text.get("stop", {}))
+    setting = Experiment(problem, Entrant.parse_all(text["solvers"]), limits)
     return Story(
         id=text["id"],
         name=text["name"],
+        topic=text["topic"],
         summary=text["summary"],
         question=text["question"],
         look_for=tuple(text["look_for"]),
@@ -88,3 +95,11 @@ def stories() -> dict[str, Story]:
     paths = sorted(Path(__file__).parent.glob("*.toml"), key=lambda path: int(path.stem.partition("-")[0]))
     found = [read(path) for path in paths]
     return {story.id: story for story in found}
+
+
+def by_topic() -> dict[str, dict[str, str]]:
+    """Return the ids of stories by name, within topics, each in the order of its first story."""
+    found: dict[str, dict[str, str]] = {}
+    for story in stories().values():
+        found.setdefault(story.topic, {})[story.name] = story.id
+    return found

@@ -5,19 +5,27 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
     from tornado.ioloop import IOLoop
 
+T = TypeVar("T")
+
 #: Seconds to wait for a scheduler to answer, and for its first worker.
 CONNECT = 10.0
 LOOPBACK = "127.0.0.1"
+#: Seconds without a sign of a worker of ours after which it is started anew, and its cells run again (Dask's
+#: own are five minutes).
+SILENT = 60.0
+#: Dask, and what makes the keys that processes of a cluster of our own know each other by.
+NEEDED = ("distributed", "cryptography")
 MISSING = 'sweeps and shards need Dask: install it with python -m pip install "solverscope[cluster]"'
 
 
@@ -41,7 +49,7 @@ class Place:
 
 def why_not() -> str | None:
     """Say why nothing can be run on Dask here; None if it can."""
-    return MISSING if importlib.util.find_spec("distributed") is None else None
+    return MISSING if any(importlib.util.find_spec(name) is None for name in NEEDED) else None
 
 
 @contextmanager
@@ -60,6 +68,7 @@ def connected(place: Place) -> Iterator[Client]:
 
     settings = {
         "distributed.comm.timeouts.connect": CONNECT,
+        "distributed.scheduler.worker-ttl": f"{SILENT} s",
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
         "distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical",
@@ -80,8 +89,13 @@ def connected(place: Place) -> Iterator[Client]:
 @contextmanager
 def _own_cluster(loop: IOLoop, place: Place) -> Iterator[LocalCluster]:
     """Give worker processes on this machine, as a context. They start in a thread of their own: whoever
-    interrupts that ends them once they are whole, as half-begun ones would complain."""
+    interrupts that ends them once they are whole, as half-begun ones would complain.
+
+    All of its connections ask for a key that this process has just made: whoever reaches a scheduler without
+    one, as every account of this machine could, runs what they like in its workers.
+    """
     from distributed import LocalCluster
+    from distributed.security import Security
 
     def start() -> LocalCluster:
         return LocalCluster(
@@ -90,6 +104,7 @@ def _own_cluster(loop: IOLoop, place: Place) -> Iterator[LocalCluster]:
             threads_per_worker=place.threads,
             processes=True,
             host=LOOPBACK,
+            security=Security.temporary(),
             dashboard_address=f"{LOOPBACK}:0",
             scheduler_kwargs={"dashboard": False},
             silence_logs=False,  # it would change the handlers of all loggers
@@ -137,10 +152,46 @@ def _client(address: str) -> Client:
     from distributed import Client
 
     try:
-        return Client(address, timeout=CONNECT, set_as_default=False)
+        return _within(CONNECT, lambda: Client(address, timeout=CONNECT, set_as_default=False))
     except (OSError, TimeoutError, ValueError) as error:
         reason = "nobody answers there" if isinstance(error, OSError | TimeoutError) else str(error)
         raise NoCluster(
             f"there is no scheduler at {address} ({reason}): start one with `dask scheduler` and name it as "
             "tcp://host:port"
         ) from None
+
+
+def asked(question: Callable[[], T]) -> Future[T]:
+    """Return the answer to come of a ``question`` to a scheduler, asked in a thread that nobody waits for: a
+    scheduler that is stopped takes the question and says nothing."""
+    answer = Future[T]()
+
+    def work() -> None:
+        try:
+            found = question()
+        except BaseException as error:
+            with suppress(InvalidStateError):  # nobody wants it any more
+                answer.set_exception(error)
+        else:
+            with suppress(InvalidStateError):
+                answer.set_result(found)
+
+    threading.Thread(target=work, name="asking the scheduler", daemon=True).start()
+    return answer
+
+
+def _within(seconds: float, connect: Callable[[], Client]) -> Client:
+    """Return what ``connect`` does. Raises TimeoutError; a client that comes too late is closed."""
+    late = threading.Event()
+
+    def client() -> Client:
+        made = connect()
+        if late.is_set():
+            made.close()
+        return made
+
+    try:
+        return asked(client).result(seconds)
+    except TimeoutError:
+        late.set()
+        raise

@@ -115,7 +115,7 @@ class Courier:
             rows, self._cursor, replaced = trace.since(self._cursor)
             if replaced:
                 self._rows = 0
-                message["about"] = json.dumps(trace.info, default=str)
+                message["about"] = json.dumps(trace.info.record(), default=str)
             if new := len(rows["iteration"]):
                 message |= {"first": self._rows, "rows": pack_rows(rows)}
                 self._rows += new

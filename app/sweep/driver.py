@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from app.sweep.cluster import Place, connected
+from app.sweep.cell_store import Store
+from app.sweep.cluster import Place, asked, connected
 from app.sweep.spec import Spec
-from app.sweep.store import Store
 from app.sweep.watched import Watched
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ PERIOD = 0.1
 GRACE = 5.0
 #: Seconds between two looks at which workers there are.
 ROLL_CALL = 2.0
+#: Seconds without an answer after which a scheduler is called silent.
+SILENCE = 2.0
 
 
 class SchedulerGone(OSError):
@@ -36,8 +38,9 @@ class Sweep:
     """A grid of runs. ``run`` does all of it in the calling thread; everything else may be called, and read,
     from others.
 
-    ``cells`` are all cells by key, ``workers`` the number of Dask's workers (None: not known yet), and
-    ``state`` one of waiting, running, paused, stopping, over. ``store`` keeps what ends; with ``resume``
+    ``cells`` are all cells by key, ``workers`` the number of Dask's workers (None: not known yet), ``silent``
+    whether the scheduler has not answered for a while, and ``state`` one of waiting, running, paused,
+    stopping, over. ``store`` keeps what ends; with ``resume``
     cells that it has are not run again. ``files`` are plug-ins that each worker loads.
     """
 
@@ -53,6 +56,7 @@ class Sweep:
         self.spec, self.place, self.store = spec, place, store
         self.cells = {cell.key: Watched(cell) for cell in spec.cells}
         self.workers: int | None = None
+        self.silent = False
         self.over, self.message = False, ""
         self._command: Command = "go"
         self._begun = False
@@ -110,6 +114,8 @@ class Sweep:
         finally:
             for watched in self._open:
                 watched.fail(self.message or "it was not run to its end", "stopped")
+            if self.store is not None:
+                self.store.close()
             self.over = True
 
     @property
@@ -120,7 +126,7 @@ class Sweep:
         from distributed import Variable
 
         name = f"solverscope-{secrets.token_hex(6)}"
-        told, roll_call, give_up = self._command, 0.0, math.inf
+        told, roll_call, give_up, roll = self._command, 0.0, math.inf, None
         wanted = Variable(name, client=client)
         wanted.set(told)
         client.subscribe_topic(name, lambda event: self._inbox.put(("said", event[1], None)))
@@ -131,7 +137,9 @@ class Sweep:
                 now = time.monotonic()
                 if now > due:
                     self.stop(f"the {self.spec.total_seconds:g} s of the whole sweep are used up")
-                if told != self._command:
+                if self.silent and self.stopped:
+                    raise self._gone()
+                if told != self._command and not self.silent:
                     told = self._command
                     wanted.set(told)
                     if told == "stop":
@@ -139,16 +147,19 @@ class Sweep:
                         self._drop(client, futures, [w for w in self._open if w.state == "waiting"])
                 if now > give_up:
                     self._drop(client, futures, self._open)
-                if now > roll_call:
-                    roll_call = now + ROLL_CALL
-                    self.workers = len(client.nthreads())
+                if roll is None and now > roll_call:
+                    roll_call, roll = now + ROLL_CALL, asked(client.nthreads)
+                if roll is not None and roll.done():
+                    self.workers, roll, self.silent = len(roll.result()), None, False
+                elif roll is not None and now > roll_call - ROLL_CALL + SILENCE:
+                    self.silent = True
                 self._receive(client, futures)
         except (OSError, TimeoutError) as error:
             if client.status == "running" or isinstance(error, SchedulerGone):
                 raise
             raise self._gone() from error
         finally:
-            if client.status == "running":
+            if client.status == "running" and not self.silent:
                 client.cancel(list(futures.values()), force=True)
                 client.unsubscribe_topic(name)
                 wanted.delete()
@@ -159,19 +170,18 @@ class Sweep:
 
         futures, references = dict[str, Any](), dict[Any, Any]()
         for watched in self._open:
-            cell, plain = watched.cell, watched.cell.plain()
-            f_star = None
-            if cell.reference:
-                f_star = references.get(cell.where)
+            key, cell, f_star = watched.cell.key, watched.cell, None
+            if cell.limits.f_star is not None:
+                f_star = references.get(cell.problem.key)
                 if f_star is None:
-                    f_star = references[cell.where] = client.submit(
-                        cells.find_reference, plain, name, self._files, key=f"{name}-f*-{cell.key}"
+                    f_star = references[cell.problem.key] = client.submit(
+                        cells.find_reference, key, cell, name, self._files, key=f"{name}-f*-{key}"
                     )
             future = client.submit(
-                cells.run, plain, name, f_star, self._files, key=f"{name}-{cell.key}", pure=False
+                cells.run, key, cell, name, f_star, self._files, key=f"{name}-{key}", pure=False
             )
-            futures[cell.key] = future
-            future.add_done_callback(partial(self._done, cell.key))
+            futures[key] = future
+            future.add_done_callback(partial(self._done, key))
         return futures
 
     def _done(self, key: str, future: Future) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
-from app.runs.live import ENDINGS, UNFINISHED
 from app.runs.packing import unpack_rows
-from app.sweep.spec import Cell
-from solvers import Trace
+from app.runs.shown import ENDINGS, UNFINISHED
+from app.settings.experiment import Experiment
+from solvers import RunInfo, Trace
+from solvers.runs import records
+from solvers.runs.records import COUNT, COUNT_OR_NULL, NAME, NUMBER_OR_NULL, TABLE, TEXT, TEXT_OR_NULL
 
 #: States after which nothing comes any more, unless the cell is run again.
 OVER = ("finished", "failed", "stopped")
@@ -20,6 +23,16 @@ RESULT = (
 )
 #: And from the problem.
 PROBLEM = ("n_samples", "n_features", "n_outputs", "n_params", "lam_max", "key")
+#: The record of a cell that has ended, field by field.
+RECORD = {
+    **dict.fromkeys(("type", "cell", "dataset", "penalty", "label", "solver", "status"), NAME),
+    **{"options": TABLE, "seed": COUNT, "loss": TEXT_OR_NULL, "params": TABLE, "message": TEXT},
+    **dict.fromkeys(("lam", "lam_ratio", "f_star"), NUMBER_OR_NULL),
+    **{name: records.RESULT.get(name, TEXT_OR_NULL) for name in RESULT},
+    "problem": records.record_of(
+        {**dict.fromkeys(PROBLEM, COUNT_OR_NULL), "lam_max": NUMBER_OR_NULL, "key": TEXT_OR_NULL}
+    ),
+}
 
 
 class Watched:
@@ -28,7 +41,7 @@ class Watched:
     States: waiting, loading, compiling, running, paused, finished, failed, stopped.
     """
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Experiment) -> None:
         self.cell = cell
         self.trace: Trace | None = None
         self.state, self.status, self.message, self.worker = "waiting", "", "", ""
@@ -93,10 +106,10 @@ class Watched:
         self.state = UNFINISHED.get(self.status, "finished")
 
     def _describe(self, about: str) -> None:
-        info = json.loads(about)
+        info = RunInfo.of(json.loads(about))
         if self.trace is None:
             self.trace = Trace(info)
-        self.trace.info |= {name: value for name, value in info.items() if name != "label"}
+        self.trace.change(lambda known: replace(info, label=known.label))
 
     def _append(self, block: bytes) -> int:
         columns = unpack_rows([block])
@@ -106,18 +119,19 @@ class Watched:
         return n
 
     def _over(self, status: str, message: str) -> None:
-        cell, result = self.cell, self.trace.result if self.trace is not None else {}
-        problem = self.trace.info.get("problem", {}) if self.trace is not None else {}
-        f_star = self.trace.info.get("f_star") if self.trace is not None else None
+        recipe, entrant = self.cell.problem, self.cell.entrant
+        result = self.trace.result if self.trace is not None else {}
+        problem = self.trace.info.problem if self.trace is not None else {}
+        f_star = self.trace.info.f_star if self.trace is not None else None
         self.record = {
             "type": "cell",
-            "cell": cell.key,
-            "dataset": cell.data,
-            **{name: getattr(cell, name) for name in ("options", "seed", "penalty")},
-            "loss": problem.get("loss", cell.loss),
-            "lam": problem.get("lam", cell.lam),
-            "lam_ratio": cell.lam_ratio,
-            **{name: getattr(cell, name) for name in ("label", "solver", "params")},
+            "cell": self.cell.key,
+            "dataset": recipe.data,
+            **{name: getattr(recipe, name) for name in ("options", "seed", "penalty")},
+            "loss": problem.get("loss", recipe.loss),
+            "lam": problem.get("lam", recipe.lam),
+            "lam_ratio": recipe.lam_ratio,
+            **{"label": entrant.label, "solver": entrant.id, "params": asdict(entrant.make())},
             "f_star": f_star,
             "status": status,
             "message": message,

@@ -6,91 +6,78 @@
 A new view is a new file with a subclass of :class:`View`, and a line here; a plug-in registers its own.
 """
 
-from app.views.cursor import Cursor
+from app.views.base.cursor import Cursor
 from solvers import Probe, Problem
 
-from .accuracy import Accuracy
-from .algorithm import Algorithm
-from .base import View
-from .bundle import Bundle
-from .convergence import Convergence
-from .event_log import EventLog
-from .line_search import LineSearch
-from .memory import Memory
-from .model import Model
-from .past_runs import PastRuns
-from .path import Path
-from .phase_times import PhaseTimes
-from .playground import Playground
-from .probe_view import ProbeView
-from .problem_view import ProblemView
-from .race import Race
-from .rate import Rate
-from .record import Record
-from .rows import RowSparsity
-from .shrinking import Shrinking
-from .sparsity import Sparsity
-from .steps import Steps
-from .sweep import Sweep
-from .table import Table
-from .trajectories import Trajectories
+from .base.probe_view import ProbeView
+from .base.problem_view import ProblemView
+from .base.view import View
+from .bundle.cutting_planes import Bundle
+from .compare.past_runs import PastRuns
+from .compare.race import Race
+from .compare.summary import Table
+from .convergence.accuracy import Accuracy
+from .convergence.any_field import Record
+from .convergence.convergence import Convergence
+from .convergence.phase_times import PhaseTimes
+from .convergence.rate import Rate
+from .convergence.sparsity import Sparsity
+from .convergence.steps import Steps
+from .log.algorithm import Algorithm
+from .log.event_log import EventLog
+from .model.learned_model import Model
+from .path.lam_path import Path
+from .playground.playground import Playground
+from .search.curvature_memory import Memory
+from .search.line_search import LineSearch
+from .shrinking.row_sparsity import RowSparsity
+from .shrinking.shrinking import Shrinking
+from .sweep.sweep_map import Sweep
+from .trajectories.weight_trajectories import Trajectories
 
-#: Views on tabs, in their order.
-TABS: dict[str, type[View]] = {
-    view.id: view
-    for view in (
-        Shrinking,
-        Memory,
-        LineSearch,
-        Trajectories,
-        Bundle,
-        Steps,
-        PhaseTimes,
-        Rate,
-        RowSparsity,
-        Model,
-        Path,
-        Sweep,
-        Record,
-        EventLog,
-        Algorithm,
-        Accuracy,
-        Table,
-        Race,
-        PastRuns,
-    )
+#: Views on tabs, by group.
+GROUPS: dict[str, tuple[type[View], ...]] = {
+    "Progress": (Steps, PhaseTimes, Rate, Record),
+    "Inside the solver": (Shrinking, Memory, LineSearch, Trajectories, Bundle),
+    "Model": (RowSparsity, Model, Accuracy, Path),
+    "Compare": (Table, Race, Sweep, PastRuns),
+    "Log": (EventLog, Algorithm),
 }
 
+#: Views on tabs by id, in their order; those of plug-ins are the last.
+TABS: dict[str, type[View]] = {view.id: view for group in GROUPS.values() for view in group}
+
 #: Views above the tabs.
-STANDING: tuple[type[View], ...] = (Convergence, Sparsity)
+ABOVE_TABS: tuple[type[View], ...] = (Convergence, Sparsity)
 
 #: Views that take the place of those above the tabs, the first that suits the problem.
-INSTEAD: list[type[ProblemView]] = [Playground]
+REPLACEMENTS: list[type[ProblemView]] = [Playground]
 
 
 def register(view: type[View]) -> type[View]:
     """Add a view to the tabs, after the others, or a :class:`ProblemView` to those that stand above the tabs
     for problems of their own (usable as a decorator); ValueError if its id is taken."""
-    known = TABS | {other.id: other for other in INSTEAD}
+    known = TABS | {other.id: other for other in REPLACEMENTS}
     if known.get(view.id, view) is not view:
         raise ValueError(f"{view.id} is registered already: give your view another id")
     if not issubclass(view, ProblemView):
         TABS[view.id] = view
-    elif view not in INSTEAD:
-        INSTEAD.append(view)
+    elif view not in REPLACEMENTS:
+        REPLACEMENTS.append(view)
     return view
 
 
 def probes(problem: Problem | None = None) -> tuple[Probe, ...]:
     """Return all probes that the views ask for, each once; without those of views that are made for other
     problems, if a problem is given."""
-    instead = [view for view in INSTEAD if problem is None or view.suits(problem)]
-    asked = (probe for view in (*STANDING, *instead, *TABS.values()) for probe in view.probes)
+    instead = [view for view in REPLACEMENTS if problem is None or view.suits(problem)]
+    asked = (probe for view in (*ABOVE_TABS, *instead, *TABS.values()) for probe in view.probes)
     return tuple(dict.fromkeys(asked))
 
 
 __all__ = [
-    "INSTEAD",
+    "GROUPS",
+    "REPLACEMENTS",
     "TABS",
     "Accuracy",
     "Algorithm",

@@ -1,0 +1,179 @@
+"""The form that every change to the inside of a library has.
+
+A change says which parts of a library it replaces or relies on. It is made only where their source is the
+one that it was written for. Otherwise it is left out with one line in the log, and the page works without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import logging
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+
+log = logging.getLogger("app.compat")
+
+#: Versions that the changes are written for, which are those that pyproject.toml lets in.
+KNOWN = {
+    "bokeh": ">=3.9.2,<3.10",
+    "panel": ">=1.9.4,<1.10",
+    "holoviews": ">=1.23.2,<1.24",
+    "panel_material_ui": ">=0.16.6,<0.17",
+}
+#: Lines that a class may have in a script.
+LONGEST = 2000
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change to the inside of a library."""
+
+    #: The module that makes it.
+    name: str
+    #: The library, as it is imported.
+    package: str
+    #: What is wrong there, with its issue or pull request.
+    upstream: str
+    #: What the page is without the change, with the figure where one was measured.
+    without: str
+    #: What the change replaces or relies on: ``module:Class.method``, or ``module:function(a, b)`` where only
+    #: these parameters count; of a script in the package ``file.js:Class.method``, or the whole file.
+    knows: tuple[str, ...]
+    #: The digest of the source of all these.
+    digest: str
+    #: The script that makes the change in the browser, in the assets; none if it is made in Python.
+    script: str = ""
+
+    def fits(self) -> bool:
+        """Tell whether the library is as the change expects it. If not, one line in the log says so."""
+        return _fits(self)
+
+    def found(self) -> str:
+        """Return the digest of what is installed; LookupError if a part of it is not there."""
+        digest = hashlib.sha256()
+        for part in self.knows:
+            digest.update(_source(self.package, part).encode())
+        return digest.hexdigest()[:16]
+
+
+def in_place_of(original: Callable[..., Any], new: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that does as ``new`` and keeps what it replaces as its ``__wrapped__``."""
+
+    @wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return new(*args, **kwargs)
+
+    return call
+
+
+@cache
+def _fits(change: Change) -> bool:
+    installed = _installed(change.package)
+    try:
+        found = change.found()
+    except LookupError as error:
+        found = str(error)
+    if found == change.digest:
+        return True
+    log.warning(
+        "left out %s: %s %s is not what it was written for (%s). %s",
+        change.name.rpartition(".")[2],
+        change.package,
+        installed,
+        KNOWN[change.package],
+        change.without,
+    )
+    return False
+
+
+@cache
+def _installed(package: str) -> str:
+    """Return the version of a library; one line in the log says if it is newer or older than those known."""
+    version = importlib.import_module(package).__version__
+    if not SpecifierSet(KNOWN[package]).contains(version, prereleases=True):
+        log.warning(
+            "%s %s is not one of the known versions (%s): what does not fit is left out",
+            package,
+            version,
+            KNOWN[package],
+        )
+    return version
+
+
+def _source(package: str, part: str) -> str:
+    """Return the source of one entry of ``Change.knows``; LookupError if it is not there."""
+    where, _, name = part.partition(":")
+    if where.endswith(".js"):
+        return _script_source(package, where, name)
+    name, _, wanted = name.removesuffix(")").partition("(")
+    try:
+        found = importlib.import_module(where)
+        for step in name.split("."):
+            found = getattr(found, step)
+        if not wanted:
+            return inspect.getsource(found)
+        if not set(wanted.split(", ")) <= set(inspect.signature(found).parameters):
+            raise AttributeError(wanted)
+        return part
+    except (ImportError, AttributeError, OSError, TypeError) as error:
+        raise LookupError(f"{part} is not there") from error
+
+
+def _script_source(package: str, file: str, name: str) -> str:
+    """Return the source of a method ``Class.method``, of all classes of this name that have it, or of the
+    whole file if no name is given. These scripts are not minified: a method begins and ends at one indent."""
+    root = inspect.getfile(importlib.import_module(package))
+    path = Path(root).parent / file
+    if not path.is_file():
+        raise LookupError(f"{file} is not there")
+    text = _read(path)
+    kind, _, method = name.partition(".")
+    found = [_method(text[place:], method) for place in _places(text, f"class {kind} ")] if name else [text]
+    if not any(found):
+        raise LookupError(f"{file}:{name} is not there")
+    return "\n".join(found)
+
+
+def _places(text: str, words: str) -> Iterator[int]:
+    """Return where the lines with these words begin."""
+    place = text.find(words)
+    while place >= 0:
+        yield text.rfind("\n", 0, place) + 1
+        place = text.find(words, place + 1)
+
+
+def _method(text: str, name: str) -> str:
+    """Return the source of a method of the class that ``text`` begins with; "" if it has no such method."""
+    lines = iter(text.split("\n", LONGEST)[:-1])
+    first = next(lines)
+    indent = first[: len(first) - len(first.lstrip())]
+    begins = re.compile(rf"{indent}    (?:static |async |get |set |/\*protected\*/ )*{name}\(").match
+    found: list[str] = []
+    for line in lines:
+        if not found and re.match(rf"{indent}(?:export )?class ", line):
+            break
+        if found or begins(line):
+            found.append(line)
+            if line == f"{indent}    }}" or (len(found) == 1 and line.endswith("}")):
+                break
+    return "\n".join(found)
+
+
+@cache
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def forget() -> None:
+    """Look at the libraries anew at the next question: for tests, which change them."""
+    _fits.cache_clear()
+    _installed.cache_clear()
+    _read.cache_clear()

@@ -1,0 +1,29 @@
+"""A click is handled under the lock of its document, also while a change of a field waits."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from panel.io import with_lock
+from panel.reactive import Syncable
+
+from app.compat.change import Change
+
+CHANGE = Change(
+    name=__name__,
+    package="panel",
+    upstream="Panel waits 50 ms for more of a field's change. A click that comes meanwhile is handled by "
+    "Syncable._event_coroutine, and that change before it, without the lock: Bokeh then raises "
+    "'_pending_writes should be non-None' (reported as "
+    "https://github.com/holoviz/panel/issues/1447).",
+    without="A click within 50 ms of a changed field may fail.",
+    knows=("panel.reactive:Syncable._event_coroutine", "panel.reactive:Syncable._server_event"),
+    digest="b3f87565cf3827cc",
+)
+
+
+@cache
+def apply() -> None:
+    """Make the change, once a process."""
+    if CHANGE.fits():
+        Syncable._event_coroutine = with_lock(Syncable._event_coroutine)

@@ -1,0 +1,15 @@
+"""Browsers read modules themselves, not Panel's shim."""
+
+from app.compat.change import Change
+
+CHANGE = Change(
+    name=__name__,
+    package="panel",
+    upstream="Panel has es-module-shims read all modules before the browser does, for import maps "
+    "(`shimMode`, https://github.com/holoviz/panel/pull/8408 serves it). No script here imports by "
+    "a bare name.",
+    without="The first paint comes later, as each module is read by the shim before the browser reads it.",
+    knows=("dist/bundled/reactiveesm/es-module-shims@^1.10.0/dist/es-module-shims.min.js",),
+    digest="df2bf4e1f2a20980",
+    script="compat/panel_import_map.js",
+)

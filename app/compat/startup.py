@@ -1,0 +1,23 @@
+"""What is changed before the first page is made."""
+
+from __future__ import annotations
+
+from app.compat import (
+    bokeh_closed_tab,
+    bokeh_failed_callback,
+    panel_event_lock,
+    panel_local_styles,
+    panel_write_order,
+)
+
+
+def apply() -> None:
+    """Make the changes that concern all pages. May be called again and again."""
+    for change in (
+        panel_event_lock,
+        panel_write_order,
+        panel_local_styles,
+        bokeh_failed_callback,
+        bokeh_closed_tab,
+    ):
+        change.apply()

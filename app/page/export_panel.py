@@ -1,0 +1,172 @@
+"""What a visitor takes along: runs as files, pictures of the plots, the page as one file, and how to do a run
+again."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import param
+from bokeh.plotting import figure
+
+from app import theme
+from app.component import Component
+from app.page.legend import note
+from app.page.session import Session
+from app.runs.formats import FORMATS, as_bytes, offered
+from app.runs.shown import Shown
+from app.settings import reproduction, words
+from app.views import View
+from app.views.base import looks
+from app.views.base.help import RUN
+from app.views.base.plot import RunPlot
+from app.views.compare.report import Report, Section
+from app.views.compare.summary import HEADS, Table, as_html, cells, kind, values
+from solvers import Trace
+
+#: The choice of all runs that are shown, in place of one of them.
+ALL = "all"
+#: Shown where there is nothing to export.
+NOTHING = "Run a solver first to export its record, the plots and the commands that repeat it."
+
+
+class Plot(NamedTuple):
+    """A figure in sight: what it is called, whether its curves are the runs, and what its marks mean: a
+    glyph, its colour and words each."""
+
+    figure: figure
+    title: str
+    runs: bool
+    marks: list[tuple[str, str, str]]
+
+
+class ExportPanel(Component):
+    """A button in the header, and what it opens. Pictures are drawn by the browser from the figures that it
+    shows (``assets/export_panel.js``), the rest is made here, off the page's thread, and sent when asked for.
+    ``title()`` says what the page is about, ``views()`` what there is on it."""
+
+    runs = param.List(default=[], doc="[key, label] of each run that is shown")
+    chosen = param.String(default=ALL, doc="key of the run that is taken along, or all of them")
+    forms = param.List(
+        default=[[id, form.name, form.about] for id, form in offered().items()],
+        constant=True,
+        doc="id, name and use of each format of a record",
+    )
+    plots = param.List(default=[], doc="id, title and marks of each figure that is shown")
+    notes = param.Dict(default={}, doc="what is said beside the label of a run, by that label")
+    texts = param.List(default=[], doc="name and text of each way to do the run again")
+    notice = param.String(default="", doc="what is under way, or wrong")
+
+    _esm = theme.asset("elements.js", "export_panel.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css")]
+
+    def __init__(
+        self, session: Session, title: Callable[[], str], views: Callable[[], Iterable[View]], **params: Any
+    ) -> None:
+        super().__init__(margin=0, **params)
+        self._session, self._title, self._views = session, title, views
+
+    def receive(self, data: Any) -> None:
+        match data:
+            case {"action": "open"}:
+                self.show()
+            case {"action": "choose", "run": str(key)}:
+                self.chosen = key
+                self.show()
+            case {"action": "take", "form": str(form)} if form == "html" or form in FORMATS:
+                self._take(form)
+
+    def show(self) -> None:
+        """Offer what there is now."""
+        shown = self._shown()
+        runs = [[str(run.style), run.label] for run in shown]
+        chosen = self.chosen if self.chosen in [key for key, _ in runs] else ALL
+        self.param.update(
+            runs=runs,
+            chosen=chosen,
+            plots=[[plot.figure.id, plot.title, plot.marks] for plot in self._plots()],
+            notes={run.label: said for run in shown if (said := _told(run))},
+            texts=self._texts() if runs else [],
+            notice="" if runs else NOTHING,
+        )
+
+    def _shown(self) -> list[Shown]:
+        session = self._session
+        return [r for r in session.runs if r.trace is not None and len(r.trace) and not session.hidden(r)]
+
+    def _traces(self) -> list[Trace]:
+        return [run.trace for run in self._shown() if self.chosen in (ALL, str(run.style))]
+
+    def _plots(self) -> list[Plot]:
+        """Return the figures in sight."""
+        seen = [view for view in self._views() if view.in_sight and view.has_content()]
+        return [self._plot(by, drawn) for view in seen for by, drawn in view.shown_figures()]
+
+    def _plot(self, view: View, drawn: figure) -> Plot:
+        about, runs = view.explain(drawn.name), isinstance(view, RunPlot)
+        title = about.title if about is not None else view.title
+        cursor = self._session.cursor
+        if not runs and cursor.run is not None:  # its curves do not tell whose it is
+            title += f", cursor at {cursor.run.info.label}, iteration {cursor.iteration}"
+        marks = [] if about is None else [mark for mark in about.marks if mark is not RUN]
+        return Plot(
+            drawn, title, runs, [(mark.glyph, mark.color or theme.GREY, mark.words) for mark in marks]
+        )
+
+    def _texts(self) -> list[list[str]]:
+        traces = self._traces()
+        return [
+            ["Command line", reproduction.commands(traces)],
+            ["Python", reproduction.snippet(traces)],
+        ]
+
+    # what is sent
+
+    def _take(self, form: str) -> None:
+        traces = self._traces()
+        if not traces:
+            self.notice = NOTHING
+            return
+        name = "page" if form == "html" else FORMATS[form].name
+        self.notice = f"making {name} …"
+        if form == "html":
+            report, ending = self._report(traces), "html"
+            work: Callable[[], bytes] = lambda: report.html().encode()  # noqa: E731
+        else:
+            ending, work = FORMATS[form].ending, partial(as_bytes, traces, form)
+        label = traces[0].info.label if len(traces) == 1 else "runs"
+        file = f"solverscope-{re.sub(r'[^A-Za-z0-9._-]+', '-', label)}.{ending}"
+
+        def send(made: bytes | None) -> None:
+            self.notice = "" if made is not None else f"{name} could not be made: the server's log says why."
+            if made is not None:
+                self.answer({"file": file, "data": made})
+
+        self._session.later(self, lambda pulse: work(), send)
+
+    def _report(self, traces: Sequence[Trace]) -> Report:
+        """Return the page as it is seen now: settings in words, numbers, plots, and how to do it again."""
+        problems = dict.fromkeys(words.of_problem(trace.info.problem) for trace in traces)
+        said = [*problems, *(words.of_run(trace, kind(trace)) for trace in traces)]
+        settings = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
+        numbers = as_html(HEADS, [cells(values(trace)) for trace in traces])
+        legend = theme.runs_legend(
+            (run.label, *looks.style(run.trace), _told(run), run.ghost) for run in self._shown()
+        )
+        again = "".join(
+            f"<h3>{html.escape(name)}</h3><pre>{html.escape(text)}</pre>" for name, text in self._texts()
+        )
+        plots = [
+            Section(plot.title, (legend if plot.runs else "") + theme.marks(plot.marks), plot.figure)
+            for plot in self._plots()
+        ]
+        sections = [Section("Settings", settings), Section(Table.title, numbers), *plots]
+        return Report(self._title(), [*sections, Section("Repeat the run", again)])
+
+
+def _told(run: Shown) -> str:
+    """Say what tells a run from others with much the same label."""
+    return "; ".join(filter(None, (kind(run.trace), note(run))))

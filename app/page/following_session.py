@@ -1,0 +1,84 @@
+"""The runs of a page in a second window: a session of its own, on the runs and the cursor of the first."""
+
+from __future__ import annotations
+
+import secrets
+from functools import partial
+from weakref import WeakValueDictionary
+
+import param
+
+from app.page.session import Session
+from app.runs.shown import Shown
+
+_known: WeakValueDictionary[str, Session] = WeakValueDictionary()
+
+
+def token(session: Session) -> str:
+    """Return what a second window names a session by: nobody can guess it."""
+    if session.token not in _known:
+        session.token = secrets.token_urlsafe(24)
+        _known[session.token] = session
+    return session.token
+
+
+def named(text: str) -> Session | None:
+    """Return the session with this token, as long as its page is open."""
+    session = _known.get(text)
+    return None if session is None or session.closed else session
+
+
+class FollowingSession(Session):
+    """Follows another session. What is drawn, and computed for that, is its own; runs, which of them are
+    hidden, and the cursor are those of the ``leader``. To end it harms nothing."""
+
+    def __init__(self, leader: Session) -> None:
+        super().__init__(leader.share.pool, leader.pages, leader.history)
+        self.leader, self.runs = leader, leader.runs
+        self._seen: tuple[object, ...] = ()
+        self.cursor.param.watch(self._moved, ["run", "iteration", "follow"])
+
+    def tick(self) -> None:
+        """Go where the leader's cursor is, and draw."""
+        lead = self.leader.cursor
+        if (place := (lead.run, lead.iteration, lead.follow)) != self._seen:
+            self._seen, self.cursor.chosen = place, lead.chosen
+            self.cursor.keeping_up = True
+            try:
+                self.cursor.param.update(run=lead.run, iteration=lead.iteration, follow=lead.follow)
+            finally:
+                self.cursor.keeping_up = False
+        super().tick()
+
+    def _moved(self, *events: param.parameterized.Event) -> None:
+        """Ask the leader's page, which alone may change what it shows, to follow a visitor's move."""
+        own, lead = self.cursor, self.leader.cursor
+        if own.keeping_up:
+            return
+        self._seen = (own.run, own.iteration, own.follow)
+        lead_to = partial(lead.param.update, run=own.run, iteration=own.iteration, follow=own.follow)
+        self.leader.asked.append(lambda: (setattr(lead, "chosen", True), lead_to()))
+
+    def _go_to_hits(self) -> None:
+        """Leave it to the leader: its cursor goes where a run was paused."""
+
+    def clear(self) -> None:
+        """Let the runs be: they are the leader's."""
+
+    def hidden(self, run: Shown) -> bool:
+        return self.leader.hidden(run)
+
+    def toggle(self, run: Shown) -> None:
+        self.leader.toggle(run)
+
+    def isolate(self, run: Shown) -> None:
+        self.leader.isolate(run)
+
+    def pinned(self, run: Shown) -> bool:
+        return self.leader.pinned(run)
+
+    def pin(self, run: Shown, wanted: bool) -> None:
+        self.leader.pin(run, wanted)
+
+    def remove(self, run: Shown) -> None:
+        self.leader.remove(run)

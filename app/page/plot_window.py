@@ -1,0 +1,74 @@
+"""One view alone, in a second window of a page that goes on beside it."""
+
+from __future__ import annotations
+
+from app import theme
+from app.page.following_session import FollowingSession, named
+from app.page.frame import frame
+from app.page.legend import LegendRows
+from app.page.session import Session
+from app.page.theme_toggle import ThemeToggle
+from app.page.type_size import TypeSize
+from app.views import ProblemView, View
+from app.views.base.plot import RunPlot
+
+#: What is said once there is nothing to follow.
+GONE = "The page of this window is closed, and its runs are gone."
+
+
+class PlotWindow:
+    """The view that draws the figure ``name`` of the page with this ``token``, with the rows of its runs.
+    ValueError, one sentence, where there is no such page, or no such plot in it."""
+
+    def __init__(self, name: str, token: str) -> None:
+        leader = named(token)
+        if leader is None:
+            raise ValueError(GONE)
+        self.session = FollowingSession(leader)
+        self.plot = _again(_drawing(leader, name), self.session)
+        self.notice = theme.html(sizing_mode="stretch_width")
+        self.legend = LegendRows(self.session)
+        self.session.watchers = [self.legend, self]
+        self.session.show_in(self.plot)
+
+    def update(self) -> None:
+        """Say it when the page that is followed is gone."""
+        text = f'<p class="note error" role="alert">{GONE}</p>' if self.session.leader.closed else ""
+        if self.notice.object != text:
+            self.notice.object = text
+
+    def view(self) -> object:
+        """Return the page itself."""
+        rows = theme.column(self.legend, kind="runs needs-server")
+        shown = theme.column(self.plot, kind="tabs")
+        main = theme.column(self.notice, rows, shown, kind="main")
+        foot = theme.column(self.session.pulse, kind="foot")
+        title = theme.html(
+            f"<h1>{self.plot.title}</h1>", sizing_mode="stretch_width", css_classes=["question"]
+        )
+        header = theme.column(title, TypeSize(), ThemeToggle(), kind="header")
+        return frame(f"{self.plot.title} · Solverscope", header, [], [main, foot], 0)
+
+    def opened(self) -> None:
+        """Nothing is left to be done when the browser shows it."""
+
+    def close(self) -> None:
+        """End it; the page that it follows goes on."""
+        self.session.close()
+
+
+def _drawing(leader: Session, name: str) -> View:
+    for view in leader.views:
+        if any(drawn.name == name for _, drawn in view.shown_figures()):
+            return view
+    raise ValueError(f"The page of this window has no plot {name!r}.")
+
+
+def _again(view: View, session: Session) -> View:
+    """Return another view of the kind, with axes as they are."""
+    if isinstance(view, ProblemView):
+        return type(view)((), session.cursor, problem=view.problem)
+    made = type(view)((), session.cursor)
+    names = view.axis_params() if isinstance(view, RunPlot) else [n for n in ("x",) if n in view.param]
+    made.param.update(**{name: getattr(view, name) for name in names})
+    return made

@@ -1,0 +1,1 @@
+"""The sidebar: data, λ, solvers, limits, breakpoints."""

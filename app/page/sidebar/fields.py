@@ -1,0 +1,113 @@
+"""Forms made from declarations: options of data sets, hyper-parameters of solvers and penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+import param
+
+from app import theme
+from app.component import Component
+from app.settings import words
+
+
+class Declaration(Protocol):
+    """What ``datasets.Option`` and ``solvers.Parameter`` have in common."""
+
+    name: str
+    default: Any
+    help: str
+    title: str
+    choices: tuple[Any, ...] | None
+
+    def parse(self, value: Any) -> Any:
+        """Return the value as it is meant; ValueError, one sentence, if it cannot be."""
+
+
+def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, Any]:
+    """Collect what a form needs to know of one field."""
+    choices = declared.choices
+    if isinstance(declared.default, bool):
+        kind = "switch"
+    elif choices is not None and not getattr(declared, "numeric", None):
+        kind, choices = "choice", [str(choice) for choice in choices]
+    else:
+        kind, choices = "text", []
+    return {
+        "name": declared.name,
+        "title": words.title_of(declared),
+        "help": declared.help,
+        "allowed": getattr(declared, "allowed", None) or getattr(declared, "range", ""),
+        "kind": kind,
+        "choices": choices or [],
+        "suggestions": getattr(declared, "suggestions", []),
+        "wide": getattr(declared, "wide", False),
+        "value": value if kind == "switch" else shown(value),
+        "changed": value != declared.default,
+        "error": error,
+    }
+
+
+def shown(value: Any) -> str:
+    """Return a value as text in a field."""
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Form(Component):
+    """Fields for declared values; ``values`` holds those that are right and differ from their defaults.
+    ``on_change()`` is called whatever was typed."""
+
+    fields = param.List(default=[], doc="one dictionary a field")
+    title = param.String(default="", doc="with a title the fields can be folded away, and are at first")
+
+    _esm = theme.asset("elements.js", "fields.js", "form.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
+
+    def __init__(self, on_change: Callable[[], None], **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
+        self._on_change = on_change
+        self._declared: dict[str, Declaration] = {}
+        self._texts: dict[str, Any] = {}
+        self._errors: dict[str, str] = {}
+        self.values: dict[str, Any] = {}
+
+    @property
+    def obstacle(self) -> str | None:
+        """Say in a sentence what is wrong in the first field with an error; None if all are right."""
+        return next(iter(self._errors.values()), None)
+
+    def set(self, declared: Sequence[Declaration], values: Mapping[str, Any]) -> None:
+        """Show these fields with these values."""
+        self._declared = {d.name: d for d in declared}
+        self.values, self._texts, self._errors = dict(values), {}, {}
+        self._draw()
+
+    def _draw(self) -> None:
+        self.fields = [
+            describe(d, self._texts.get(name, self.values.get(name, d.default)), self._errors.get(name, ""))
+            for name, d in self._declared.items()
+        ]
+
+    def receive(self, data: dict[str, Any]) -> None:
+        self.enter(data.get("name"), data.get("value"))
+
+    def enter(self, name: Any, value: Any) -> None:
+        """Put a value into a field, as a visitor would; fields that are not there are passed over."""
+        if name not in self._declared:
+            return
+        declared = self._declared[name]
+        try:
+            parsed = declared.parse(None if value == "" and declared.default is None else value)
+        except ValueError as error:
+            self._errors[name], self._texts[name] = words.of_field(declared, error), value
+        else:
+            self._errors.pop(name, None)
+            self._texts.pop(name, None)
+            self.values.pop(name, None)
+            if parsed != declared.default:
+                self.values[name] = parsed
+        self._draw()
+        self._on_change()

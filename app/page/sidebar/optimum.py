@@ -1,0 +1,191 @@
+"""f* of the problems on the page: from their story, from the cache, or solved for in the pool."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import NamedTuple
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app import theme
+from app.page.session import Session
+from app.runs.live import LiveRun
+from app.runs.pool import PoolFull, Worker
+from app.runs.reference import Reference, cached, distrust, reference
+from app.theme import number
+from app.views.base.run_events import lam_in_words
+from solvers import Problem, segments, undercuts
+from solvers.runs.segments import learn
+
+
+class _Sought(NamedTuple):
+    """Where a problem comes from: a run on it, and the λ that it had."""
+
+    run: LiveRun
+    lam: float | None
+
+    @property
+    def problem(self) -> Problem:
+        problem = self.run.problem
+        return problem if self.lam in (None, problem.lam) else problem.at_lam(self.lam)
+
+    @property
+    def label(self) -> str:
+        """Return what the problem is called: by its run, and its λ where the run had several."""
+        at = f" at {lam_in_words(self.lam)}" if len(segments(self.run.trace)) > 1 else ""
+        return f"{self.run.label}{at}"
+
+
+class Optimum:
+    """Gives f* to the traces. ``view`` says what is known, with a button to find what is not.
+
+    Runs may have several problems, distinguished by their keys: f* is solved for one after the other. Of a
+    run whose λ was changed it is solved for where the run began and where it ended, and for the others on
+    demand.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.text = theme.html(margin=(6, 4), css_classes=["optimum"])
+        self.button = pmui.Button(
+            label="Find f*",
+            variant="text",
+            size="small",
+            margin=(1, 4),
+        )
+        self.button.on_click(lambda event: self._press())
+        self.view = pn.Row(self.text, self.button, margin=0, css_classes=["optimum"])
+        self._runs: dict[str, _Sought] = {}  # the first one on each problem
+        self._known: dict[str, float] = {}
+        self._gaps: dict[str, float | None] = {}
+        self._refused: dict[str, str] = {}
+        self._asked: set[str] = set()
+        self._worker: Worker | None = None
+        self._solving = ""
+        self._full = ""
+        self.update()
+
+    def of(self, problem: Problem, story: float | None) -> float | None:
+        """Return f* if it is known without solving; called in a run's thread."""
+        if story is not None:
+            return story
+        known = cached(problem)
+        if known is None:
+            return None
+        self._gaps[problem.key] = known.gap
+        return known.f_star
+
+    def update(self) -> None:
+        """Tell the traces what is known, and find f* of a problem once a first run on it has ended."""
+        self._runs, ended = {}, set[str]()
+        begun = [run for run in self._session.runs if run.trace is not None]
+        for run in begun:
+            here = segments(run.trace)[-1]
+            if here.f_star is not None and undercuts(run.trace.last.get("objective", math.inf), here.f_star):
+                self._discard(run, begun)
+        for run in begun:
+            parts = segments(run.trace)
+            for part in parts:
+                if run.problem is not None:  # those of the past learn f* from the others
+                    self._runs.setdefault(part.key, _Sought(run, part.lam))
+                if part.f_star is not None:
+                    self._known[part.key] = part.f_star
+            if run.problem is not None and run.state == "finished" and run.trace.status != "unbounded":
+                ended |= {parts[0].key, parts[-1].key}
+        for run in begun:
+            learn(run.trace, self._known)
+        self._asked &= self._runs.keys()
+        if self._worker is None:
+            self._find_next(ended | self._asked)
+        elif not (self._at_work or any(run.alive and run.trace is None for run in self._session.runs)):
+            self._worker.stop()  # no run is left that needs it
+        self._show()
+
+    def _discard(self, below: LiveRun, runs: list[LiveRun]) -> None:
+        """Forget f* that an iterate of a run is below: here, on the disk and in all runs on its problem."""
+        here = segments(below.trace)[-1]
+        for run in runs:
+            learn(run.trace, {here.key: None})
+        self._known.pop(here.key, None)
+        self._refused[here.key] = (
+            f"f* = {number(here.f_star, 9)} is not the minimum, {below.label} is below it"
+        )
+        if below.problem is not None:
+            distrust(below.problem)
+
+    @property
+    def _at_work(self) -> bool:
+        """Tell whether a wanted f* is being solved for."""
+        return self._worker is not None and self._solving in self._runs
+
+    @property
+    def _missing(self) -> list[str]:
+        return [key for key in self._runs if key not in self._known]
+
+    def _show(self) -> None:
+        label = None if not self._missing else "Give up" if self._at_work else "Find f*"
+        text = self._sentence()
+        if self.text.object != text:
+            self.text.object = text
+        styles = theme.seen(label is not None)
+        if self.button.styles != styles:
+            self.button.styles = styles
+        if label is not None and self.button.label != label:
+            self.button.label = label
+
+    def _sentence(self) -> str:
+        missing, several = self._missing, len(self._runs) > 1
+        said = []
+        if several and len(missing) < len(self._runs):
+            said.append(f"f* known for {len(self._runs) - len(missing)} of {len(self._runs)} problems")
+        elif self._runs and not missing:
+            (key,) = self._runs
+            gap = self._gaps.get(key)
+            proof = "" if gap is None else f" <small>(proved to within {number(gap, 2)})</small>"
+            said.append(f"f* = {number(self._known[key], 9)}{proof}")
+        if missing:
+            key = self._solving if self._at_work else missing[0]
+            of = f"{self._runs[key].label}: " if several else ""
+            if self._at_work:
+                what = "solving for f* …"
+            elif self._full and self._asked:
+                what = f"f* waits for a free slot: {self._full}"
+            else:
+                what = self._refused.get(key, "f* not known yet")
+            said.append(html.escape(of + what))
+        return " · ".join(said)
+
+    def _press(self) -> None:
+        if self._at_work:
+            self._asked.clear()
+            self._refused |= dict.fromkeys(self._missing, "f* not known")
+            self._worker.stop()
+        else:
+            self._asked.update(self._missing)
+            for key in self._missing:
+                self._refused.pop(key, None)
+        self._session.tick()
+
+    def _find_next(self, wanted: set[str]) -> None:
+        self._full = ""
+        key = next((key for key in self._missing if key in wanted and key not in self._refused), None)
+        if key is None:
+            return
+        problem, found = self._runs[key].problem, list[Reference]()
+
+        def then(worker: Worker) -> None:
+            self._worker = None
+            if found:
+                self._known[key], self._gaps[key] = found[0].f_star, found[0].gap
+            elif worker.error is not None:
+                self._refused[key] = str(worker.error) or "f* not known"
+
+        try:
+            self._worker = self._session.task(
+                lambda worker: found.append(reference(problem, worker.pulse)), then
+            )
+            self._solving = key
+        except PoolFull as error:
+            self._full = str(error)

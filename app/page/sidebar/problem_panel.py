@@ -1,0 +1,337 @@
+"""The problem side of the page: data set with its card, loss, penalty, λ."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+import datasets
+import solvers
+from app import theme
+from app.menu import Menu
+from app.page.card import card
+from app.page.session import Session
+from app.page.sidebar.fields import Form
+from app.page.sidebar.own_data import OwnData
+from app.runs import library
+from app.runs.pool import PoolFull, Worker
+from app.serving.batch import batch
+from app.settings import words
+from app.settings.recipe import LAM, SEED, Recipe, info_of, why_not_data
+from app.theme import number
+from solvers import LOSSES, PENALTIES, parameters
+
+#: What is said in place of the drop of files to visitors from elsewhere.
+ONLY_HERE = '<p class="note">Files of your own can be dropped by visitors of this machine only.</p>'
+#: Places of the λ slider, and how far it reaches below λ_max.
+PLACES, DECADES = 81, 4
+
+
+#: Where pinned runs are.
+KEPT = "What was pinned stays in the tab Runs."
+
+
+class ProblemPanel:
+    """Widgets for a :class:`Recipe`; ``on_change()`` is called when the user changes it. ``live``
+    says whether λ is to act on runs that are under way.
+
+    Data are loaded off the page's thread; ``problem`` is None until they are there. What is not in memory is
+    loaded from the first tick on, for which a browser must be there. A watcher of the session.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        setting: Recipe,
+        on_change: Callable[[], None],
+        notify: Callable[[str], None],
+        *,
+        own_files: bool = True,
+    ) -> None:
+        self._session, self._on_change, self._notify = session, on_change, notify
+        self.setting = setting
+        self.problem: solvers.Problem | None = None
+        self.error = ""
+        self._lam_error = ""
+        self._loading: Worker | None = None
+        self._waiting = False
+        self._quiet = False
+
+        #: The visitor's own files, which only this page has, and the options that they begin with.
+        self._own: dict[str, Mapping[str, Any]] = {}
+        wide = {"sizing_mode": "stretch_width", "size": "small"}
+        missing = [id for id in datasets.DATASETS if why_not_data(id)]
+        self.data = Menu(label="Data set", options=self._names(), disabled_options=missing, **wide)
+        self.own = OwnData(session, self.take_file) if own_files else theme.html(ONLY_HERE, margin=(0, 10))
+        self.card = theme.html(sizing_mode="stretch_width", margin=(4, 10, 0, 10))
+        self.options = Form(self._option_changed, title="Data options")
+        self.loss = Menu(label="Loss", **wide)
+        self.penalty = Menu(label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide)
+        self.penalty_form = Form(self._penalty_form_changed)
+        self.lam = pmui.TextInput(label="λ", width=110, size="small")
+        self.ratio = theme.html(margin=(14, 10, 0, 0), css_classes=["ratio"])
+        self.slider = pmui.DiscreteSlider(
+            label="λ on a log scale",
+            options=[1.0],
+            value=1.0,
+            show_value=False,
+            sizing_mode="stretch_width",
+            margin=(0, 18),
+        )
+        self.live = pmui.Checkbox(
+            label="apply λ to running solvers",
+            size="small",
+            margin=(0, 10),
+            description="Running solvers continue from their weights at the new λ. Otherwise λ waits for the "
+            "next Run.",
+        )
+        self.data.param.watch(lambda e: self._choose(lambda: self._usual(e.new)), "value")
+        self.loss.param.watch(
+            lambda e: self._choose(lambda: replace(self.setting, loss=e.new, lam=None)), "value"
+        )
+        self.penalty.param.watch(
+            lambda e: self._choose(lambda: replace(self.setting, penalty=e.new, penalty_params={}, lam=None)),
+            "value",
+        )
+        self.lam.param.watch(self._lam_typed, "value")
+        self.slider.param.watch(self._lam_slid, "value")
+        self.live.param.watch(lambda event: self._on_change(), "value")
+        self.view = pn.Column(
+            self.data,
+            self.own,
+            self.card,
+            self.options,
+            self.loss,
+            self.penalty,
+            self.penalty_form,
+            pn.Row(self.lam, self.ratio, sizing_mode="stretch_width", margin=0),
+            self.slider,
+            self.live,
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self._set(setting)
+
+    def _names(self) -> dict[str, str]:
+        """Return the ids of all data sets by their names; own files of one name with their folders."""
+        listed = [*datasets.DATASETS, *self._own]
+        called = [info_of(id).name for id in listed]
+        return {
+            name if called.count(name) == 1 else f"{name} ({id.partition(':')[2] or id})": id
+            for id, name in zip(listed, called, strict=True)
+        }
+
+    def _usual(self, data: str) -> Recipe:
+        """Return the setting that a data set of the menu begins with; ValueError for another one."""
+        if data not in self._own and data not in datasets.DATASETS:
+            raise ValueError(f"{data!r} is not in the menu of this page")
+        setting = Recipe.of(data)
+        return replace(setting, options=dict(self._own.get(data, {}))).with_fitting_loss()
+
+    def take_file(self, id: str, options: Mapping[str, Any]) -> None:
+        """Add a file of the visitor's own to the menu, and show it."""
+        self._own[id] = options
+        self.data.options = self._names()
+        self.set(self._usual(id))
+
+    def close(self) -> None:
+        """Forget the visitor's own files."""
+        if isinstance(self.own, OwnData):
+            self.own.close()
+
+    def set(self, setting: Recipe) -> None:
+        """Show another problem and load its data. The runs on the one before are stopped and forgotten first,
+        with all that is drawn of them; of those that were pinned a sentence says where they are."""
+        pinned = [run.label for run in self._session.runs if self._session.pinned(run)]
+        with batch():
+            self._session.clear()
+            if pinned:
+                self._notify(f"No longer shown, as the problem is another one: {', '.join(pinned)}. {KEPT}")
+            self._set(setting)
+            self._on_change()
+            self._session.tick()
+
+    def _set(self, setting: Recipe) -> None:
+        if self._loading is not None:
+            self._loading.stop()
+        self.setting, self.problem, self.error, self._loading = setting, None, "", None
+        self._show()
+        found = library.at_hand(setting)
+        self._waiting = found is None
+        if found is None:
+            self.card.object = f'<p class="note">{self.loading} …</p>'
+        else:
+            self._take(card(*found), found[1])
+
+    @property
+    def loading(self) -> str:
+        """Say what is being loaded; empty if nothing is."""
+        busy = self._waiting or self._loading is not None
+        return f"loading {info_of(self.setting.data).name}" if busy else ""
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether the data are there."""
+        return self.problem is not None
+
+    @property
+    def obstacle(self) -> str | None:
+        """Say why this problem cannot be run, in a sentence; None if it can."""
+        name = info_of(self.setting.data).name
+        wrong = self.options.obstacle or self.penalty_form.obstacle
+        if wrong is None and self.error:
+            wrong = f"{name} cannot be loaded: {self.error}"
+        if wrong is None and not self.ready:
+            wrong = f"{self.loading} …"
+        return wrong or self._lam_error or None
+
+    # what the user does
+
+    def _choose(self, make: Callable[[], Recipe]) -> None:
+        if self._quiet:
+            return
+        setting = make()
+        if setting != self.setting:
+            self.set(setting)
+        else:
+            self._on_change()
+
+    def _option_changed(self) -> None:
+        values = dict(self.options.values)
+        seed = values.pop("seed", 0)
+        same = values == dict(self.setting.options)
+        setting = replace(self.setting, options=values, seed=seed, lam=self.setting.lam if same else None)
+        self._choose(setting.with_fitting_loss)
+
+    def _penalty_form_changed(self) -> None:
+        values = dict(self.penalty_form.values)
+        same = values == dict(self.setting.penalty_params)
+        lam = self.setting.lam if same else None
+        self._choose(lambda: replace(self.setting, penalty_params=values, lam=lam))
+
+    def _lam_typed(self, event: object) -> None:
+        if self._quiet:
+            return
+        try:
+            lam = LAM.parse(self.lam.value)
+        except ValueError as error:
+            self._lam_error = words.of_field(LAM, error)
+            self.lam.param.update(error_state=True, helper_text=self._lam_error)
+        else:
+            self._set_lam(lam)
+        self._on_change()
+
+    def _lam_slid(self, event: object) -> None:
+        if self._quiet:
+            return
+        self._set_lam(float(self.slider.value))
+        self._on_change()
+
+    def _set_lam(self, lam: float | None) -> None:
+        self.setting = replace(self.setting, lam=lam)
+        self._show_lam()
+
+    # what the user sees
+
+    def _show(self) -> None:
+        setting = self.setting
+        info = info_of(setting.data)
+        self._quiet = True
+        self.data.value = setting.data
+        self.options.set(
+            [*info.options, SEED], {**setting.options, **({"seed": setting.seed} if setting.seed else {})}
+        )
+        losses = {LOSSES[id].name: id for id in solvers.losses_for(setting.kind)}
+        self.loss.param.update(options=losses, value=setting.loss)
+        self.penalty.value = setting.penalty
+        self.penalty_form.set(parameters(PENALTIES[setting.penalty]), setting.penalty_params)
+        self.penalty_form.visible = bool(self.penalty_form.fields)
+        self._quiet = False
+        self._show_lam()
+
+    def _show_lam(self) -> None:
+        setting, problem = self.setting, self.problem
+        self._lam_error = ""
+        takes = PENALTIES[setting.penalty].takes_lam
+        self._quiet = True
+        self.lam.param.update(
+            value="" if setting.lam is None else f"{setting.lam:.6g}",
+            visible=takes,
+            error_state=False,
+            helper_text="",
+        )
+        self.slider.visible = takes and problem is not None
+        self.live.visible = takes
+        self.ratio.visible = takes
+        self.ratio.object = ""
+        if takes and problem is not None and setting.lam is not None:
+            top = problem.lam_max or problem.lam * 10 ** (DECADES / 2)
+            grid = [float(f"{v:.3g}") for v in np.geomspace(top * 10**-DECADES, top, PLACES)]
+            if self.slider.options != grid:
+                self.slider.param.update(options=grid, value=grid[0])
+            nearest = min(grid, key=lambda v: abs(math.log(v / setting.lam)))
+            if self.slider.value != nearest:
+                self.slider.value = nearest
+            if problem.lam_max:
+                ratio = setting.lam / problem.lam_max
+                optimal = ":<br>w = 0 is optimal" if ratio >= 1.0 else ""
+                self.ratio.object = f"= {number(ratio, 3)} λ<sub>max</sub>{optimal}"
+        self._quiet = False
+
+    # loading, off the page's thread
+
+    def update(self) -> None:
+        """Load what is wanted and not there yet."""
+        if isinstance(self.own, OwnData):
+            self.own.update()
+        if self._waiting:
+            self._start()
+
+    def _start(self) -> None:
+        setting = self.setting
+        name = info_of(setting.data).name
+        found: list[tuple[str, solvers.Problem]] = []
+
+        def work(worker: Worker) -> None:
+            data = library.load(setting.data, setting.options, setting.seed)
+            problem = library.problem(data, setting, worker.pulse)
+            found.append((card(data, problem), problem))
+
+        def then(worker: Worker) -> None:
+            if worker is not self._loading:
+                return
+            self._loading = None
+            if worker.error is not None:
+                self.error = str(worker.error) or "out of memory: choose less of the data"
+                self._show_error(self.error)
+            elif not found:
+                self._waiting = True
+            else:
+                self._take(*found[0])
+            self._on_change()
+
+        try:
+            self._loading = self._session.task(work, then, awaited=True)
+        except PoolFull as error:
+            self._waiting = True
+            self._show_error(f"{name} waits for a free slot: {error}")
+        else:
+            self._waiting = False
+            self.card.object = f'<p class="note">{self.loading} …</p>'
+
+    def _take(self, shown: str, problem: solvers.Problem) -> None:
+        """Take over what was loaded; a λ typed meanwhile stays."""
+        self.card.object, self.problem = shown, problem
+        self._set_lam(problem.lam if self.setting.lam is None else self.setting.lam)
+
+    def _show_error(self, text: str) -> None:
+        said = f'<p class="note error" role="alert">{html.escape(text)}</p>'
+        if self.card.object != said:
+            self.card.object = said

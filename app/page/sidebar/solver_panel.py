@@ -1,0 +1,208 @@
+"""The list of solvers: which race, with which hyper-parameters, and why the others cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, ClassVar
+
+import param
+
+from app import theme
+from app.component import Component
+from app.page.sidebar.fields import describe
+from app.settings import words
+from app.settings.experiment import MOST_SOLVERS
+from app.settings.recipe import Entrant, Recipe, fits
+from solvers import PENALTIES, SOLVERS, parameters, preset_params
+
+
+@dataclass
+class Entry:
+    """One line of the list."""
+
+    id: str
+    label: str
+    params: dict[str, Any] = field(default_factory=dict)
+    penalty: str = ""
+    chosen: bool = False
+    texts: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    refused: str = ""
+    style: int = -1  # given when it is first chosen, and kept
+
+    @property
+    def setting(self) -> Entrant:
+        """Return what would run."""
+        return Entrant(self.id, self.label, dict(self.params), self.penalty)
+
+
+class SolverPanel(Component):
+    """Every registered solver once, and copies of it under other labels."""
+
+    entries = param.List(default=[], doc="one dictionary a line")
+
+    _esm = theme.asset("elements.js", "fields.js", "solver_panel.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
+
+    def __init__(self, on_change: Callable[[], None], **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
+        self._on_change = on_change
+        self._list: list[Entry] = []
+        self._drawn: list[tuple[bool, str | None]] = []
+        self._styles = count()
+        self._problem: Recipe | None = None
+
+    def set(self, problem: Recipe, chosen: Sequence[Entrant]) -> None:
+        """Show all solvers, with these chosen."""
+        self._problem = problem
+        self._styles = count()
+        used = {solver.id for solver in chosen}
+        self._list = [Entry(s.id, s.label, dict(s.params), s.penalty) for s in chosen]
+        for entry in self._list:
+            self._choose(entry)
+        self._list += [Entry(id, id) for id in SOLVERS if id not in used]
+        self._draw()
+
+    def set_problem(self, problem: Recipe) -> None:
+        """Keep what is chosen, as far as it fits another problem; the first that fits if nothing does."""
+        self._problem = problem
+        for entry in self._racing[MOST_SOLVERS:]:  # chosen for different problems, they all fit this one
+            entry.chosen = False
+        if not self.chosen:
+            for entry in [e for e in self._list if self._reason(e) is None][:2]:
+                self._choose(entry)
+        if self._offered() != self._drawn:  # another λ, say, changes nothing
+            self._draw()
+
+    def _offered(self) -> list[tuple[bool, str | None]]:
+        """Return what another problem may change of the list."""
+        return [(entry.chosen, self._reason(entry)) for entry in self._list]
+
+    @property
+    def chosen(self) -> tuple[Entrant, ...]:
+        """Return the solvers that race on the next Run."""
+        return tuple(entry.setting for entry in self._racing)
+
+    @property
+    def run_styles(self) -> tuple[int, ...]:
+        """Return the numbers of their colours and dashes."""
+        return tuple(entry.style for entry in self._racing)
+
+    @property
+    def settings(self) -> tuple[Entrant, ...]:
+        """Return all that the list has, chosen or not, but for what holds an error."""
+        return tuple(entry.setting for entry in self._list if not entry.errors)
+
+    def new_style(self, taken: Collection[int]) -> int:
+        """Return the number of a colour and dash that no solver here gets, and that is not ``taken``."""
+        return next(style for style in self._styles if style not in taken)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Say why these solvers cannot be run, in a sentence; None if they can."""
+        if not self._racing:
+            return "choose at least one solver"
+        return next((f"{e.label}: {error}" for e in self._racing for error in e.errors.values()), None)
+
+    @property
+    def _racing(self) -> list[Entry]:
+        return [e for e in self._list if e.chosen and self._reason(e) is None]
+
+    def _choose(self, entry: Entry) -> None:
+        """Let it race. Its colour and dash are its own from the first time on, and no other's ever after:
+        runs that are there keep theirs, whatever is chosen, copied or removed."""
+        entry.chosen = True
+        if entry.style < 0:
+            entry.style = next(self._styles)
+
+    def _reason(self, entry: Entry) -> str | None:
+        return fits(entry.setting, self._problem)
+
+    def _draw(self) -> None:
+        self._drawn = self._offered()
+        lines = []
+        for entry in sorted(self._list, key=lambda e: self._reason(e) is not None):
+            reason = self._reason(entry)
+            racing = entry.chosen and reason is None
+            solver = SOLVERS[entry.id]
+            penalty = f", with its own penalty {PENALTIES[entry.penalty].name}" if entry.penalty else ""
+            lines.append(
+                {
+                    "key": self._list.index(entry),
+                    "label": entry.label,
+                    "help": f"{solver.name}: {solver.summary}{penalty}. {solver.paper}",
+                    "chosen": racing,
+                    "color": theme.COLORS[entry.style % len(theme.COLORS)] if racing else "",
+                    "dash": theme.dash(entry.style) if racing else "solid",
+                    "reason": reason or "",
+                    "refused": entry.refused,
+                    "fields": self._fields(entry),
+                    "changed": bool(entry.params),
+                    "presets": list(solver.presets),
+                    "copy": entry is not self._original(entry.id),
+                }
+            )
+        self.entries = lines
+
+    def _fields(self, entry: Entry) -> list[dict[str, Any]]:
+        return [
+            describe(
+                p, entry.texts.get(p.name, entry.params.get(p.name, p.default)), entry.errors.get(p.name, "")
+            )
+            for p in parameters(SOLVERS[entry.id])
+        ]
+
+    def _original(self, id: str) -> Entry:
+        return next(e for e in self._list if e.id == id)
+
+    def receive(self, data: dict[str, Any]) -> None:
+        key = data.get("key")
+        if not isinstance(key, int) or not 0 <= key < len(self._list):
+            return
+        entry = self._list[key]
+        for other in self._list:
+            other.refused = ""
+        full = len(self._racing) >= MOST_SOLVERS
+        match data.get("action"):
+            case "choose" if not data.get("value"):
+                entry.chosen = False
+            case "choose" | "copy" if full:
+                entry.refused = f"{MOST_SOLVERS} solvers race already: remove one first"
+            case "choose":
+                self._choose(entry)
+            case "copy":
+                label = self._free_label(entry.id)
+                copied = Entry(entry.id, label, dict(entry.params), entry.penalty)
+                self._choose(copied)
+                self._list.insert(key + 1, copied)
+            case "remove":
+                self._list.remove(entry)
+            case "reset":
+                entry.params, entry.texts, entry.errors = {}, {}, {}
+            case "preset" if data.get("value") in SOLVERS[entry.id].presets:
+                entry.params, entry.texts, entry.errors = preset_params(entry.id, data["value"]), {}, {}
+            case "set":
+                self._set(entry, str(data.get("name")), data.get("value"))
+        self._draw()
+        self._on_change()
+
+    def _free_label(self, id: str) -> str:
+        taken = {e.label for e in self._list}
+        return next(label for k in range(2, 1000) if (label := f"{id}-{k}") not in taken)
+
+    def _set(self, entry: Entry, name: str, value: Any) -> None:
+        declared = {p.name: p for p in parameters(SOLVERS[entry.id])}
+        if name not in declared:
+            return
+        try:
+            parsed = declared[name].parse(value)
+        except ValueError as error:
+            entry.errors[name], entry.texts[name] = words.of_field(declared[name], error), str(value)
+            return
+        entry.errors.pop(name, None)
+        entry.texts.pop(name, None)
+        entry.params.pop(name, None)
+        if parsed != declared[name].default:
+            entry.params[name] = parsed

@@ -1,0 +1,38 @@
+"""The menu of stories in the header, by topic."""
+
+from __future__ import annotations
+
+import json
+
+from app import theme
+from app.menu import Menu
+from app.stories import by_topic, stories
+
+
+class StoryMenu(Menu):
+    """Chooses a story by its id (``value``). Topics are lines that cannot be chosen: Material's own groups
+    put elements into the list that no list of options may have."""
+
+    def __init__(self, story: str) -> None:
+        lines = {}
+        for topic, group in by_topic().items():
+            lines |= {topic: f"topic: {topic}", **group}
+        topics = [id for id in lines.values() if id.startswith("topic: ")]
+        looks = {"size": "small", "margin": 0, "sizing_mode": "stretch_width", "css_classes": ["story"]}
+        super().__init__(
+            label="Story",
+            options=lines,
+            disabled_options=topics,
+            value=story,
+            **looks,
+        )
+        self._mark()
+        self.param.watch(lambda event: self._mark(), "value")
+
+    def _mark(self) -> None:
+        # the list has no mark of its own for the line that is chosen
+        current = f"li[value={json.dumps(stories()[self.value].name, ensure_ascii=False)}]"
+        mark = (
+            f'{current} {{ background: rgb(0 0 0 / 30%) !important; }} {current}::after {{ content: "✓"; }}'
+        )
+        self.stylesheets = [theme.asset("header.css"), mark]

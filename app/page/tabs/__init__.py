@@ -1,0 +1,1 @@
+"""What the page adds to the views on tabs."""

@@ -1,0 +1,140 @@
+"""Branches: what can go on from the iterate under the cursor, and starting it beside the runs there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import solvers
+from app import theme, views
+from app.page.session import Session
+from app.page.sidebar.solver_panel import SolverPanel
+from app.runs.live import LiveRun
+from app.runs.pool import PoolFull
+from app.runs.shown import Shown
+from app.settings.experiment import Experiment
+from app.settings.recipe import Entrant, Limits
+from solvers import Problem, Trace
+from solvers.runs.segments import segment_at
+
+#: The choice that changes nothing.
+SAME = "same solver"
+
+
+class Branches:
+    """Offers, for the run under the cursor, itself and every solver of the list that takes its problem, with
+    the hyper-parameters that the list has. ``loaded()`` is the page's problem, if there is one, ``limits()``
+    the page's set-up, of which a branch takes the limits; ``notify`` says what cannot be done."""
+
+    def __init__(
+        self,
+        session: Session,
+        panel: SolverPanel,
+        loaded: Callable[[], Problem | None],
+        limits: Callable[[], Experiment],
+        notify: Callable[[str], None],
+    ) -> None:
+        self._session, self._panel = session, panel
+        self._loaded, self._limits, self._notify = loaded, limits, notify
+
+    def offer(self) -> dict[str, Any]:
+        """Return what the cursor's bar shows: names of choices, and a note on the replay; nothing where no
+        branch is possible."""
+        trace, iteration = self._session.cursor.run, self._iteration
+        if trace is None or iteration is None or self._problem(trace, iteration) is None:
+            return {}
+        rows, _, _ = trace.since(None)
+        took = theme.seconds(float(rows["cpu_seconds"][rows["iteration"] == iteration][0]))
+        note = (
+            f"Replays {trace.info.label} to iteration {theme.number(iteration)} (about {took} of CPU) and "
+            "continues beside the old run: the same solver bit for bit, another one from the weights there"
+        )
+        return {"choices": [SAME, *map(_name, self._others(trace))], "note": note}
+
+    def start(self, name: str) -> None:
+        """Start the branch that is offered under this name."""
+        trace, iteration = self._session.cursor.run, self._iteration
+        if trace is None or iteration is None or (problem := self._problem(trace, iteration)) is None:
+            return
+        chosen = next((setting for setting in self._others(trace) if _name(setting) == name), None)
+        if chosen is None and name != SAME:
+            return
+        try:
+            origin = solvers.origin_of(trace, iteration)
+            run, here, limits = self._run(trace), segment_at(trace, iteration), self._limits().limits
+            old = run.experiment if run is not None else None
+            if chosen is None and old is not None:  # a solver made to go further is another one
+                limits = replace(limits, tol=old.limits.tol)
+            make = partial(
+                LiveRun,
+                make_problem=lambda worker: problem,
+                solver=origin.solver if chosen is None else chosen.make(),
+                label=self._label(trace.info.label if chosen is None else chosen.label, iteration),
+                style=self._panel.new_style({run.style for run in self._session.runs}),
+                experiment=old and _going_on(old, limits, here.lam, chosen),
+                stopping=lambda problem: limits.stopping(here.f_star if problem.key == here.key else None),
+                probes=views.probes(problem),
+                origin=origin,
+            )
+            self._session.join(make)
+        except (ValueError, PoolFull) as error:
+            self._notify(str(error))
+        self._session.tick()
+
+    @property
+    def _iteration(self) -> int | None:
+        """Return the recorded iteration under the cursor."""
+        cursor = self._session.cursor
+        if cursor.run is None:
+            return None
+        rows, _, _ = cursor.run.since(None)
+        row = cursor.row(rows)
+        return None if row is None else int(rows["iteration"][row])
+
+    def _run(self, trace: Trace) -> Shown | None:
+        return next((run for run in self._session.runs if run.trace is trace), None)
+
+    def _problem(self, trace: Trace, iteration: int) -> Problem | None:
+        """Return the problem of a run at an iterate, if it is in memory: the run's own, or the page's if that
+        is the same but for λ."""
+        here, run = segment_at(trace, iteration), self._run(trace)
+        own = run.problem if run is not None else None
+        problem = own or self._loaded()
+        if problem is None:
+            return None
+        if here.lam not in (None, problem.lam):
+            problem = problem.at_lam(here.lam)
+        return problem if own is not None or problem.key == here.key else None
+
+    def _others(self, trace: Trace) -> list[Entrant]:
+        about = trace.info.problem
+        return [
+            setting
+            for setting in self._panel.settings
+            if setting.penalty in ("", about["penalty"])
+            and solvers.why_not_solver(setting.id, about["loss"], about["penalty"]) is None
+            and not self._is_same(setting, trace)
+        ]
+
+    def _is_same(self, setting: Entrant, trace: Trace) -> bool:
+        run = self._run(trace)
+        return isinstance(run, LiveRun) and setting.id == run.solver.id and setting.make() == run.solver
+
+    def _label(self, label: str, iteration: int) -> str:
+        taken = {run.label for run in self._session.runs}
+        names = (f"{label} from {iteration}{suffix}" for suffix in ("", *(f" ({k})" for k in range(2, 1000))))
+        return next(name for name in names if name not in taken)
+
+
+def _name(setting: Entrant) -> str:
+    """Return how a solver of the list is called in the menu: its label, and what it has changed."""
+    return ", ".join([setting.label, *(f"{name}={value}" for name, value in setting.params.items())])
+
+
+def _going_on(old: Experiment, limits: Limits, lam: float | None, chosen: Entrant | None) -> Experiment:
+    """Return the experiment of a branch: the old one at the λ there, with these limits and what goes on."""
+    problem = old.problem if lam is None else replace(old.problem, lam=lam)
+    entrants = old.entrants if chosen is None else (chosen,)
+    return replace(old, problem=problem, limits=limits, entrants=entrants)

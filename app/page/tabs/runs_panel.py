@@ -1,0 +1,267 @@
+"""What the page adds to the tab "Runs": the history, and runs of the past beside those of the page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from app import theme
+from app.page.session import Session
+from app.runs.archive import Archive, Kept
+from app.runs.compare import differing_ends, differing_settings, options
+from app.runs.history import History, Unavailable
+from app.runs.past import LAST_STYLE, PastRun
+from app.runs.shown import ENDINGS
+from app.settings import words
+from app.views import PastRuns
+from app.views.compare.past_runs import line
+from solvers import FIELDS, Problem, Trace
+
+#: Seconds after which the list is asked for again: another server may have changed it.
+STALE = 2.0
+#: Runs listed, and runs of the past shown beside the others, at most.
+MOST_LISTED, MOST_SHOWN = 200, 12
+
+Loaded = tuple[Kept, Trace]
+
+
+class HistoryTrouble:
+    """A watcher that says once why runs are not kept, if they are not."""
+
+    def __init__(self, history: History, notify: Callable[[str], None]) -> None:
+        self._history, self._notify, self._told = history, notify, False
+
+    @property
+    def settled(self) -> bool:
+        """Tell whether the list is the newest, and all that was asked of the history has been answered."""
+        return not self._waiting and self._asked is None and self._version == self._history.version
+
+    def update(self) -> None:
+        """Say it."""
+        if self._history.trouble and not self._told:
+            self._told = True
+            self._notify(self._history.trouble)
+
+
+class RunsPanel:
+    """The list, and what is done with its lines. A watcher of the session; ``known()`` are problems that the
+    page has: views draw more of a run whose problem is one of them."""
+
+    def __init__(self, session: Session, known: Callable[[], Sequence[Problem]]) -> None:
+        self._session, self._history, self._known = session, session.history, known
+        self._runs: list[Kept] = []
+        self._entries: list[dict[str, Any]] = []
+        self._chosen: list[int] = []
+        self._deleted: list[int] = []
+        self._said = ""
+        self._compared: tuple[int, ...] = ()
+        self._waiting: list[tuple[Future[Any], Callable[[Any], None]]] = []
+        self._asked: Future[list[Kept]] | None = None
+        self._asked_at, self._version = -STALE, -1
+        self._styles = LAST_STYLE
+        self.view = PastRuns(on_act=self._act)
+
+    @property
+    def settled(self) -> bool:
+        """Tell whether the list is the newest, and all that was asked of the history has been answered."""
+        return not self._waiting and self._asked is None and self._version == self._history.version
+
+    def update(self) -> None:
+        """Do what answers of the history allow, and show the list as it is. Nothing while hidden."""
+        if not self.view.visible:
+            return
+        answered = [(answer, then) for answer, then in self._waiting if answer.done()]
+        self._waiting = [(answer, then) for answer, then in self._waiting if not answer.done()]
+        for answer, then in answered:
+            self._take(answer, then)
+        self._look()
+        self._show()
+
+    # the history
+
+    def _ask(self, answer: Future[Any], then: Callable[[Any], None]) -> None:
+        self._waiting.append((answer, then))
+
+    def _take(self, answer: Future[Any], then: Callable[[Any], None]) -> None:
+        try:
+            found = answer.result()
+        except (Unavailable, ValueError) as error:
+            self._said = theme.capital(str(error))
+        else:
+            then(found)
+
+    def _look(self) -> None:
+        """Ask for the list where it may have changed."""
+        if self._asked is not None and self._asked.done():
+            self._take(self._asked, self._listed)
+            self._asked = None
+        now = time.monotonic()
+        changed = self._version != self._history.version
+        if self._asked is None and (changed or now - self._asked_at > STALE):
+            self._asked_at, self._version = now, self._history.version
+            self._asked = self._history.ask(lambda archive: archive.runs())
+
+    def _listed(self, runs: list[Kept]) -> None:
+        self._runs = runs
+        self._entries = [_entry(kept) for kept in runs[:MOST_LISTED]]
+        there = {kept.id for kept in runs}
+        self._chosen = [id for id in self._chosen if id in there]
+
+    # what a visitor does
+
+    def _act(self, data: dict[str, Any]) -> None:
+        ids = [id for id in data.get("ids", []) if isinstance(id, int)][:MOST_LISTED]
+        self._said = ""
+        match data.get("action"):
+            case "choose":
+                self._chosen = [id for id in self._chosen if id not in ids] + (
+                    ids if data.get("value") else []
+                )
+            case "show":
+                self._bring(ids)
+            case "put-away":
+                for run in [run for run in self._past if run.id in ids]:
+                    self._session.remove(run)
+            case "pin":
+                self._pin(ids, bool(data.get("value")))
+            case "rename":
+                self._change(lambda archive: [archive.rename(id, str(data.get("name"))) for id in ids])
+            case "delete" if ids:
+                self._deleted = ids
+                self._change(lambda archive: archive.delete(ids))
+            case "undo" if self._deleted:
+                again, self._deleted = self._deleted, []
+                self._change(lambda archive: archive.restore(again))
+        self._compare()
+        self._session.tick()
+
+    def _pin(self, ids: Sequence[int], wanted: bool) -> None:
+        """Keep runs for ever, or no longer; those of this page also beside the next ones."""
+        here = [run for run in self._session.runs if run.id in ids and not run.stays]
+        for run in here:
+            self._session.pin(run, wanted)
+        others = [id for id in ids if id not in {run.id for run in here if not (wanted and run.alive)}]
+        if others:
+            self._change(lambda archive: [archive.pin(id, wanted) for id in others])
+
+    def _change(self, work: Callable[[Archive], Any]) -> None:
+        self._ask(self._history.change(work), lambda nothing: None)
+
+    @property
+    def _past(self) -> list[PastRun]:
+        return [run for run in self._session.runs if isinstance(run, PastRun)]
+
+    def _bring(self, ids: Sequence[int]) -> None:
+        """Show these runs beside the others."""
+        shown = {run.id for run in self._past}
+        wanted = [id for id in ids if id not in shown]
+        if len(shown) + len(wanted) > MOST_SHOWN:
+            self._said = f"At most {MOST_SHOWN} past runs are shown at a time: hide some first."
+            return
+        for id in wanted:
+            self._ask(self._history.ask(partial(_load, id=id)), self._brought)
+
+    def _brought(self, loaded: Loaded) -> None:
+        kept, trace = loaded
+        if any(run.id == kept.id for run in self._past):
+            return
+        key = trace.info.problem.get("key")
+        problem = next((problem for problem in self._known() if problem.key == key), None)
+        self._session.add(PastRun(kept, trace, self._styles, problem))
+        self._styles -= 1
+
+    # what differs
+
+    def _compare(self) -> None:
+        """Show what differs between the runs that are chosen, if they are two."""
+        pair = tuple(sorted(self._chosen)) if len(self._chosen) == 2 else ()
+        if pair == self._compared:
+            return
+        self._compared = pair
+        self.view.compare((), ())
+        if pair:
+            both = self._history.ask(lambda archive: [_load(archive, id) for id in pair])
+            self._ask(both, partial(self._found, pair))
+
+    def _found(self, pair: tuple[int, ...], loaded: list[Loaded]) -> None:
+        if pair != self._compared:
+            return
+        left, right = loaded
+        heads = ("", left[0].title, right[0].title)
+        rows = [(one.what, *map(_plain, one[1:])) for one in differing_settings(left[0], right[0])]
+        ends = differing_ends(left, right)
+        rows += [(_name(one.what), *(_text(one.what, value) for value in one[1:])) for one in ends]
+        self.view.compare(heads, rows, "None: settings, iterates and results are the same.")
+
+    # the list
+
+    def _show(self) -> None:
+        shown = {run.id for run in self._past}
+        entries = [entry | {"shown": entry["id"] in shown} for entry in self._entries]
+        self.view.say(entries, self._chosen, self._notice(), bool(self._deleted))
+
+    def _notice(self) -> str:
+        if self._said or self._history.trouble:
+            return self._said or self._history.trouble
+        if self._deleted:
+            many = f"{len(self._deleted)} runs were" if len(self._deleted) > 1 else "1 run was"
+            return f"{many} deleted."
+        more = len(self._runs) - MOST_LISTED
+        return f"{theme.number(more)} older runs are not listed." if more > 0 else ""
+
+
+def _load(archive: Archive, id: int) -> Loaded:
+    return archive.run(id), archive.trace(id)
+
+
+def _entry(kept: Kept) -> dict[str, Any]:
+    """Return the texts of a line, of a run that is not shown."""
+    params = words.of_params(kept.solver, options(kept))
+    given = ", ".join(f"{title} {_plain(value)}" for title, value in params.items())
+    return line(
+        *(
+            kept.id,
+            kept.title,
+            kept.about.get("problem", {}),
+            kept.iterations,
+            kept.objective,
+            _word(kept.state),
+            kept.about.get("lams", ()),
+        ),
+        name=kept.name,
+        started=kept.started,
+        solver=kept.solver,
+        options=given,
+        message=kept.message,
+        setting=kept.setting,
+        alive=kept.alive,
+        pinned=kept.pinned,
+        kept=True,
+    )
+
+
+def _name(what: str) -> str:
+    field = FIELDS.get(what)
+    return field.title if field is not None else what.replace("_", " ")
+
+
+def _text(what: str, value: Any) -> str:
+    field = FIELDS.get(what)
+    if field is not None and value is not None:
+        return theme.cell(field, value, 8)
+    return _word(value) if what == "state" else _plain(value)
+
+
+def _word(state: str) -> str:
+    return ENDINGS.get(state, state)
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return theme.number(value)

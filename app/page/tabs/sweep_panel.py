@@ -1,0 +1,397 @@
+"""What the page adds to the tab "Sweep": a grid of runs on this machine's processes, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import html
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+import datasets
+from app import plugins, theme
+from app.menu import Menu
+from app.page.session import Session
+from app.runs.past import LAST_STYLE
+from app.runs.shown import Guest
+from app.serving.access import HERE, Rights
+from app.serving.endings import before_the_end
+from app.serving.serve_options import Serving
+from app.settings.experiment import Experiment, toml
+from app.settings.own_file_names import named
+from app.settings.recipe import Recipe, info_of, why_not_data
+from app.sweep.cell_store import Store
+from app.sweep.cluster import Place, why_not
+from app.sweep.driver import Sweep, counts
+from app.sweep.results import f_stars, gap_of, problem_of, seconds_to
+from app.sweep.spec import Spec
+from app.sweep.watched import Watched
+from app.theme import number
+from app.views import Sweep as SweepView
+from app.views.sweep.sweep_figures import Outcome
+from datasets.store import home
+from solvers import PENALTIES, Problem
+
+#: Ticks between two drawings while cells are at work.
+EVERY = 4
+#: Runs of a sweep that are open beside the others, at most.
+MOST_OPEN = 12
+#: Styles of opened runs: unlike those of the page's own runs and of those of the history.
+FIRST_STYLE = LAST_STYLE - 24 * 40
+#: Seconds that a server which is told to end waits for a sweep.
+LAST_SECONDS = 10.0
+#: What the menu of places calls a cluster of this machine's processes.
+THIS_MACHINE = "this machine"
+
+
+class OpenCell(Guest):
+    """A run of a sweep beside the other runs of the page: drawn as it grows, and steered by its sweep."""
+
+    def __init__(self, watched: Watched, style: int, problem: Problem | None) -> None:
+        label = f"{watched.cell.entrant.label} · {problem_name(watched.cell.problem)}"
+        super().__init__(watched.cell.key, label, style, watched.trace, problem)
+        self._watched = watched
+
+    @property
+    def state(self) -> str:
+        return self._watched.state
+
+    @property
+    def word(self) -> str:
+        return self._watched.word
+
+    @property
+    def message(self) -> str:
+        return self._watched.message
+
+    def forget(self) -> None:
+        """Leave it as it is: the sweep keeps it."""
+
+
+class SweepPanel:
+    """A sweep of this visitor, and the view of what it has found. A watcher of the session, with which it
+    ends. ``wanted()`` is the setting on the page, None while there is none; ``known()`` are the page's
+    problems: views draw more of a run whose problem is one of them. Where a sweep runs is chosen among what
+    ``rights`` names: a scheduler answers with pickles, so whoever may name any may run anything here."""
+
+    def __init__(
+        self,
+        session: Session,
+        wanted: Callable[[], Experiment | None],
+        known: Callable[[], Sequence[Problem]],
+        rights: Rights = HERE,
+    ) -> None:
+        self._session, self._wanted, self._known, self._rights = session, wanted, known, rights
+        self.sweep: Sweep | None = None
+        self._thread: threading.Thread | None = None
+        self._error, self._clicked, self._kept, self._ticks, self._styles = "", "", 0, 0, FIRST_STYLE
+        session.others.append(self.stop)
+        small = {"size": "small", "margin": (4, 4)}
+        narrow = {"sizing_mode": "stretch_width", "max_width": 430}
+        self.text = pmui.TextAreaInput(
+            label="What to run: TOML or JSON, as for solverscope sweep",
+            rows=8,
+            **narrow,
+            **small,
+        )
+        self.fill = pmui.Button(label="From the page", icon="content_paste", variant="text", **small)
+        self.button = pmui.Button(label="Run the sweep", icon="grid_on", variant="outlined", **small)
+        self.hold = pmui.Button(label="Pause", variant="text", disabled=True, **small)
+        self.end = pmui.Button(label="Stop", variant="text", disabled=True, **small)
+        self.place = Menu(
+            label="Where it runs",
+            options=[THIS_MACHINE, *rights.schedulers],
+            value=THIS_MACHINE,
+            visible=bool(rights.schedulers),
+            width=260,
+            **small,
+        )
+        for button, act in (
+            (self.fill, self.take_over),
+            (self.button, self.run),
+            (self.hold, self.pause),
+            (self.end, self.stop),
+        ):
+            button.on_click(lambda event, act=act: (act(), self.update()))
+        buttons = pn.FlexBox(self.button, self.hold, self.end, self.fill, align_items="center", margin=0)
+        beside = pn.Column(buttons, self.place, margin=0, **narrow)
+        line = pn.FlexBox(self.text, beside, margin=0)
+        if rights.no_sweeps:
+            line = theme.html(f'<p class="note">{html.escape(theme.capital(rights.no_sweeps))}.</p>')
+        self.view = SweepView(
+            outcomes=self.outcomes, on_open=self.open, controls=(line,), cursor=session.cursor
+        )
+        self.take_over()
+        self.update()
+
+    # what a visitor does
+
+    def take_over(self) -> None:
+        """Write what is chosen on the page, over a range of λ, into the field."""
+        if (setting := self._wanted()) is not None:
+            self.text.value = spec_text(setting)
+
+    def run(self) -> None:
+        """Run what the field asks for; runs that are kept from before are not run again."""
+        if self.alive:
+            return
+        self._error = self._clicked = ""
+        try:
+            if reason := self._rights.no_sweeps or why_not():
+                raise ValueError(reason)
+            text = self.text.value.strip()
+            spec = Spec.parse(text, json_text=text.startswith("{"), describe=listed)
+            loaded = plugins.listed(Serving.from_arguments().plugins)
+            files = [str(Path(file).expanduser().resolve()) for file in loaded]
+            sweep = Sweep(spec, self._place(), Store(folder_of(spec)), resume=True, files=files)
+        except (ValueError, OSError) as error:
+            self._error = theme.capital(str(error))
+            return
+        self.sweep = sweep
+        self._kept = sum(not watched.alive for watched in sweep.cells.values())
+        self._thread = threading.Thread(target=self._work, args=(sweep,), name="sweep", daemon=True)
+        self._thread.start()
+
+    def pause(self) -> None:
+        """Hold all runs at work, or let them go on."""
+        if self.sweep is not None:
+            (self.sweep.resume if self.sweep.state == "paused" else self.sweep.pause)()
+
+    def stop(self) -> None:
+        """End the sweep; what has finished is kept."""
+        if self.sweep is not None:
+            self.sweep.stop()
+
+    def open(self, key: str) -> None:
+        """Show a run of the sweep beside the others, and look at it if it is there. What keeps it away is
+        said until the next click."""
+        watched, opened = self.sweep.cells[key], self._opened
+        if key in opened:
+            self._session.cursor.choose(watched.trace, follow=False)
+        elif watched.trace is not None and len(opened) < MOST_OPEN:
+            self._show(watched)
+        self._clicked = "" if key in self._opened else key
+        self.update()
+
+    @property
+    def _opened(self) -> set[str]:
+        return {run.id for run in self._session.runs if isinstance(run, OpenCell)}
+
+    def _show(self, watched: Watched) -> None:
+        found = watched.trace.info.problem.get("key")
+        problem = next((problem for problem in self._known() if problem.key == found), None)
+        self._session.add(OpenCell(watched, self._styles, problem))
+        self._styles -= 1
+        self._session.tick()
+
+    def _place(self) -> Place:
+        chosen = self.place.value
+        if chosen in self._rights.schedulers:
+            return Place(chosen)
+        if chosen != THIS_MACHINE:
+            named = ", ".join([THIS_MACHINE, *self._rights.schedulers])
+            raise ValueError(
+                f"{chosen} is not among the places for sweeps ({named}): name it by --scheduler when the "
+                "server is started"
+            )
+        return Place(workers=max(1, self._session.share.pool.slots - 1))  # one core is left to the page
+
+    # in the thread of the sweep
+
+    def _work(self, sweep: Sweep) -> None:
+        forget = before_the_end(self._end)
+        try:
+            for watched in sweep.cells.values():
+                if not watched.alive:
+                    watched.trace = sweep.store.trace(watched.cell)
+            sweep.run()
+        except (ValueError, OSError) as error:
+            self._error = theme.capital(str(error))
+        except Exception as error:  # of Dask
+            self._error = f"The sweep ended: {type(error).__name__}: {error}"
+        finally:
+            forget()
+
+    def _end(self) -> None:
+        self.stop()
+        self._thread.join(LAST_SECONDS)
+
+    @property
+    def alive(self) -> bool:
+        """Tell whether a sweep is under way."""
+        return self._thread is not None and self._thread.is_alive()
+
+    # what is shown
+
+    def update(self) -> None:
+        """Say how far the sweep is; now and then, and at its end, draw it. Nothing while hidden."""
+        if not self.view.visible:
+            return
+        alive = self.alive
+        paused = alive and self.sweep.state == "paused"
+        for widget, changes in (
+            (self.button, {"disabled": alive}),
+            (self.hold, {"disabled": not alive, "label": "Go on" if paused else "Pause"}),
+            (self.end, {"disabled": not alive}),
+        ):
+            if any(getattr(widget, name) != value for name, value in changes.items()):
+                widget.param.update(**changes)
+        self.view.say(self._sentence(alive))
+        if not alive or self._ticks % EVERY == 0:
+            self.view.update()
+        self._ticks += 1
+
+    def _sentence(self, alive: bool) -> str:
+        said = []
+        if self._error:
+            said.append(f'<span class="error" role="alert">{html.escape(self._error)}</span>')
+        if answer := self._answer():
+            said.append(f'<span role="status">{html.escape(answer)}</span>')
+        if self.sweep is not None:
+            cells = self.sweep.cells
+            parts = [f"{number(len(cells))} runs on {self.sweep.place.name}"]
+            if self._kept:
+                parts.append(f"{number(self._kept)} kept from before")
+            parts += [f"{number(n)} {state}" for state, n in counts(cells).items()]
+            if alive and self.sweep.workers is not None:
+                parts.append(f"{self.sweep.workers} worker" + "s" * (self.sweep.workers != 1))
+            elif alive:
+                parts.append("starting")
+            if alive and self.sweep.silent:
+                parts.append(f"{self.sweep.place.name} does not answer: wait for it, or press Stop")
+            if not alive and self.sweep.message and not self._error:
+                parts.append(self.sweep.message)
+            said.append(html.escape("  ·  ".join(parts)))
+            if not alive and self.sweep.store is not None:
+                said.append(f"results in {html.escape(str(self.sweep.store.folder))}")
+            failed = next((w for w in cells.values() if w.state == "failed"), None)
+            if failed is not None:
+                said.append(html.escape(f"{cell_name(failed)}: {failed.message}"))
+        return "<br>".join(said)
+
+    def _answer(self) -> str:
+        """Say why the cell that was clicked on last was not opened, if it was not."""
+        if not self._clicked:
+            return ""
+        watched = self.sweep.cells[self._clicked]
+        name = cell_name(watched)
+        if watched.trace is None and watched.alive:
+            return f"{name} has not started: click again once it runs."
+        if watched.trace is None:
+            return f"{name} {watched.word} before its first iterate."
+        if len(self._opened) >= MOST_OPEN:
+            return f"At most {MOST_OPEN} runs of a sweep are open at a time: remove some first."
+        return f"{name} has started: click again to open it."
+
+    def outcomes(self, gap: float) -> list[Outcome]:
+        """Return what is known of the runs, with their times to ``gap``."""
+        if self.sweep is None:
+            return []
+        cells = list(self.sweep.cells.values())
+        best = f_stars([_so_far(watched) for watched in cells])
+        return [_outcome(watched, best, gap) for watched in cells]
+
+
+def _so_far(watched: Watched) -> dict[str, Any]:
+    """Return the record of a run, also of one that is still at work."""
+    if watched.record:
+        return watched.record
+    trace = watched.trace
+    if trace is None or not len(trace):
+        return {}
+    return {
+        "objective": float(trace.last["objective"]),
+        "f_star": trace.info.f_star,
+        "problem": trace.info.problem,
+    }
+
+
+def _outcome(watched: Watched, best: dict[str, float], gap: float) -> Outcome:
+    cell, record = watched.cell, _so_far(watched)
+    key, seconds = problem_of(record), None
+    if watched.trace is not None and key in best:
+        seconds = seconds_to(watched.trace, best[key], gap)
+    elif not watched.alive and (reached := gap_of(record, best)) is not None and reached <= gap:
+        seconds = record["cpu_seconds"]
+    return Outcome(
+        cell.key,
+        _data(cell.problem),
+        problem_name(cell.problem),
+        record.get("lam", cell.problem.lam),
+        cell.entrant.label,
+        watched.word,
+        over=not watched.alive,
+        seconds=seconds,
+        nnz=record.get("nnz"),
+        metric=record.get("test_metric"),
+        metric_name=record.get("metric_name") or "",
+    )
+
+
+def _data(recipe: Recipe) -> str:
+    """Name data, loss and penalty, as far as they are not the usual ones."""
+    usual = datasets.describe(recipe.data).penalty
+    return ", ".join(
+        [
+            replace(recipe, data=named(recipe.data)).data_text,
+            *([recipe.penalty] if recipe.penalty != usual else []),
+        ]
+    )
+
+
+def problem_name(recipe: Recipe) -> str:
+    """Name what a run of a sweep solves, in a few words."""
+    if recipe.lam_ratio is not None:
+        return f"{_data(recipe)} · {number(recipe.lam_ratio, 3)} λmax"
+    return _data(recipe) if recipe.lam is None else f"{_data(recipe)} · λ {number(recipe.lam, 3)}"
+
+
+def cell_name(watched: Watched) -> str:
+    """Name a run of a sweep in a sentence."""
+    return f"{watched.cell.entrant.label} on {problem_name(watched.cell.problem)}"
+
+
+def listed(id: str) -> datasets.DataSetInfo:
+    """Return the entry of a data set of the list, without options that name files; ValueError for others,
+    and for those whose files are not at hand."""
+    name = datasets.describe(id).name
+    if id not in datasets.DATASETS:
+        raise ValueError(
+            f"the file {name} is none of the list, and sweeps of your own files run on the command line: "
+            f"save these lines as sweep.toml beside {name}, and start `solverscope sweep sweep.toml` there"
+        )
+    if reason := why_not_data(id):
+        raise ValueError(f"{name} cannot be used: {reason}")
+    return info_of(id)
+
+
+def folder_of(spec: Spec) -> Path:
+    """Return where the page keeps the results of a sweep: those of the same runs in the same place."""
+    return home() / "sweeps" / spec.digest
+
+
+def spec_text(setting: Experiment) -> str:
+    """Write what is chosen on the page, over a range of λ, as TOML."""
+    problem, kind = setting.problem, PENALTIES[setting.problem.penalty]
+    data = problem.data if problem.data in datasets.DATASETS else named(problem.data)
+    options = "".join(f",{name}={value}" for name, value in problem.options.items())
+    lines = [
+        f"data = {toml([data + options])}",
+        *([f"seeds = [{problem.seed}]"] if problem.seed else []),
+        f"loss = {toml(problem.loss)}",
+        f"penalty = {toml(problem.penalty)}",
+    ]
+    if kind.takes_lam and kind.sparse:
+        lines.append("lam_ratio = {from = 0.5, to = 0.005, n = 5}")
+    elif kind.takes_lam:
+        lines.append("lam = {from = 1e-2, to = 1e-6, n = 5}")
+    lines.append(f"solvers = {toml([str(entrant) for entrant in setting.entrants if not entrant.penalty])}")
+    if problem.penalty_params:
+        lines += ["[penalty_set]", *(f"{name} = {toml(v)}" for name, v in problem.penalty_params.items())]
+    limits = setting.limits
+    lines += ["[limits]", f"tol = {limits.tol:g}", f"max_seconds = {min(limits.max_seconds, 20.0):g}"]
+    return "\n".join(lines)

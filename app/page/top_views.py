@@ -1,0 +1,62 @@
+"""What stands above the tabs: two plots of every run, or a view made for the problem at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app import theme
+from app.page.session import Session
+from app.serving.batch import batch
+from app.views import REPLACEMENTS, Convergence, ProblemView, Sparsity, View
+from solvers import Problem
+
+
+class TopViews:
+    """The two plots, and in their place the first view that suits the problem, made when one is first shown.
+    ``on_option(name, text)`` is called with what a visitor chooses in such a view for an option of the
+    data."""
+
+    def __init__(self, session: Session, on_option: Callable[[str, str], None]) -> None:
+        self._session, self._on_option = session, on_option
+        self.convergence = Convergence((), session.cursor)
+        self.sparsity = Sparsity((), session.cursor, beside=self.convergence)
+        self._plots = theme.column(self.convergence, self.sparsity, kind="plots")
+        self._made: dict[type[ProblemView], ProblemView] = {}
+        self._chosen: type[ProblemView] | None = None
+        self.view = theme.column(self._plots, kind="standing")
+        for view in (self.convergence, self.sparsity):
+            session.show_in(view)
+
+    @property
+    def shown(self) -> list[View]:
+        """Return the views that stand there now."""
+        return [self.convergence, self.sparsity] if self._chosen is None else [self._made[self._chosen]]
+
+    def show(self, problem: Problem | None) -> None:
+        """Show what suits a problem; what is there stays while the problem is not known yet."""
+        if problem is None:
+            return
+        kind = next((kind for kind in REPLACEMENTS if kind.suits(problem)), None)
+        with batch():
+            if kind is not None and kind not in self._made:
+                self._make(kind, problem)
+            elif kind is not None:
+                self._made[kind].problem = problem
+            if kind is not self._chosen:
+                self._choose(kind)
+
+    def _make(self, kind: type[ProblemView], problem: Problem) -> None:
+        """Make a view, and put it onto the page when it has been drawn: of what changes in the message that
+        brings it, Panel would fetch the style sheets from another host."""
+        view = kind((), self._session.cursor, problem=problem, on_option=self._on_option)
+        self._made[kind] = view
+        self._session.show_in(view)
+        self.view.append(view)
+
+    def _choose(self, kind: type[ProblemView] | None) -> None:
+        self._chosen = kind
+        for view in (self.convergence, self.sparsity):
+            view.visible = kind is None
+        self._plots.visible = kind is None
+        for other, view in self._made.items():
+            view.visible = other is kind

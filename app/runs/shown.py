@@ -1,0 +1,80 @@
+"""What the page, a sweep and the history know of a run, wherever it is computed."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from app.settings.experiment import Experiment
+from app.views.base import looks
+from solvers import Problem, Trace
+
+#: The trace's final words that the page calls "stopped" and "failed"; all others are "finished".
+UNFINISHED = {"stopped": "stopped", "failed": "failed"}
+#: How the page words those final words of a trace that are no words of the field.
+ENDINGS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
+
+
+@runtime_checkable
+class Observed(Protocol):
+    """A run that is computed somewhere, and has a trace before long.
+
+    ``state`` is the page's word for what it does, ``word`` the same or, of a finished run, how it ended;
+    ``message`` says why, and ``alive`` tells whether it may still change.
+    """
+
+    trace: Trace | None
+    alive: bool
+    state: str
+    word: str
+    message: str
+
+
+@runtime_checkable
+class Shown(Observed, Protocol):
+    """A run that the page draws.
+
+    ``style`` numbers its colour and its dash, a ``ghost`` stands apart from the runs of now, and one that
+    ``stays`` is there until it is removed. ``experiment`` is what leads back to it, where that is known, and
+    ``id`` its number in the history, or what a sweep calls it.
+    """
+
+    id: int | str | None
+    label: str
+    style: int
+    ghost: bool
+    stays: bool
+    experiment: Experiment | None
+    problem: Problem | None
+
+    def forget(self) -> None:
+        """Let go of what it takes: the page may refer to it for long."""
+
+
+class Guest:
+    """A run that is drawn beside those that the page computes, and stays until it is removed."""
+
+    alive = False
+    ghost = True
+    stays = True
+    experiment = None
+
+    def __init__(
+        self,
+        id: int | str,
+        label: str,
+        style: int,
+        trace: Trace,
+        problem: Problem | None = None,
+        *,
+        faint: bool = False,
+    ) -> None:
+        self.id, self.label, self.style, self.trace = id, label, style, trace
+        trace.tell(label=label)
+        looks.give(trace, style, ghost=faint)
+        if problem is not None:
+            trace.problem, trace.names = problem, problem.names
+
+    @property
+    def problem(self) -> Problem | None:
+        """Return its problem, as long as somebody else has it."""
+        return self.trace.problem

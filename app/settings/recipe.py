@@ -1,0 +1,242 @@
+"""What an experiment is made of: how its problem is made, who runs on it, and where they end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
+
+import datasets
+import solvers
+from app.settings.arguments import choices
+from datasets.entry import LOSSES as USUAL_LOSSES
+from solvers import PENALTIES, Condition, Parameter, Stopping, parameters
+from solvers.declare import MOST_SEED
+from solvers.runs.stopping import USUAL_TOL
+
+SEED = Parameter(
+    "seed", 0, "seed of splits and generators", 0, MOST_SEED, None, (), False, title="random seed"
+)
+LAM = Parameter("lam", 1.0, "strength of the penalty", 0.0, None, None, (), True, title="λ")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a problem is made: data, loss, penalty and λ. What is None, or no option that is named, is as usual
+    for the data and the loss."""
+
+    data: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    loss: str | None = None
+    penalty: str | None = None
+    penalty_params: Mapping[str, Any] = field(default_factory=dict)
+    lam: float | None = None
+    lam_ratio: float | None = None
+    loss_params: Mapping[str, Any] = field(default_factory=dict)
+    average: bool | None = None
+    threads: int = 1
+
+    @classmethod
+    def of(cls, data: str) -> Self:
+        """Return the usual recipe of a data set, one of the list or a user's own file, with its own loss and
+        penalty. ValueError if there is none, or no loss for it."""
+        info = info_of(data)
+        if reason := why_not_data(data):
+            raise ValueError(f"{info.name} cannot be used: {reason}")
+        return cls(data, penalty=info.penalty if info.penalty in PENALTIES else "l1").with_fitting_loss()
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of labels, which options may change."""
+        return info_of(self.data).kind_of(**self.options)
+
+    @property
+    def key(self) -> str:
+        """Return a text that equal recipes have in common, and no others."""
+        return json.dumps(asdict(self), sort_keys=True, default=str)
+
+    @property
+    def data_text(self) -> str:
+        """Return the data set as a table of a sweep writes it, and its seed if it has one of its own."""
+        text = ",".join([self.data, *(f"{name}={value}" for name, value in self.options.items())])
+        return f"{text},seed={self.seed}" if self.seed else text
+
+    def with_fitting_loss(self) -> Self:
+        """Return this recipe if its loss is one for its kind of labels, else with the usual one for them."""
+        fitting, usual = solvers.losses_for(self.kind), USUAL_LOSSES[self.kind]
+        if self.loss in fitting:
+            return self
+        return replace(self, loss=usual if usual in fitting else fitting[0])
+
+    def load(self, progress: Callable[[str, float | None], None] | None = None) -> datasets.Dataset:
+        """Load the data. Raises ValueError, one sentence."""
+        return datasets.load(self.data, seed=self.seed, progress=progress, **self.options)
+
+    def make_loss(self, data: datasets.Dataset) -> solvers.Loss:
+        """Make the loss. Raises ValueError, one sentence, where the data do not take it."""
+        return solvers.make_loss(data, self.loss, self.loss_params)
+
+    def make(self, data: datasets.Dataset, **how: Any) -> solvers.Problem:
+        """Make the problem on its data; ``how``: crew and pulse, as of :func:`solvers.make_problem`. Raises
+        ValueError, one sentence."""
+        return solvers.make_problem(
+            data,
+            loss=self.loss,
+            penalty=self.penalty,
+            lam=self.lam,
+            lam_ratio=self.lam_ratio,
+            average=self.average,
+            loss_params=self.loss_params,
+            penalty_params=self.penalty_params,
+            threads=self.threads,
+            **how,
+        )
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A solver with the hyper-parameters that differ from its defaults, under a label; ``penalty`` is one of
+    its own, in place of the problem's, so that runs with several penalties stand side by side."""
+
+    id: str
+    label: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    penalty: str = ""
+
+    @classmethod
+    def of(cls, label: str, solver: solvers.Solver) -> Self:
+        """Return the entrant that makes this solver."""
+        return cls(solver.id, label, typed(type(solver), asdict(solver)))
+
+    @classmethod
+    def parse_all(cls, texts: Iterable[str]) -> tuple[Self, ...]:
+        """Parse ``[LABEL=]ID[@PENALTY][,name=value,...]`` each; ValueError, one sentence, if one is not
+        right."""
+        found = []
+        for choice in choices(list(texts)):
+            id, at, penalty = choice.id.partition("@")
+            if at and penalty not in PENALTIES:
+                raise ValueError(f"there is no penalty {penalty!r}: choose one of {', '.join(PENALTIES)}")
+            made = cls.of(choice.label, solvers.make_solver(id, **choice.params))
+            found.append(replace(made, penalty=penalty))
+        return tuple(found)
+
+    def recipe(self, shared: Recipe) -> Recipe:
+        """Return what it solves: the problem that all share, but with its own penalty, at the same λ."""
+        if self.penalty in ("", shared.penalty):
+            return shared
+        return replace(shared, penalty=self.penalty, penalty_params={})
+
+    def make(self) -> solvers.Solver:
+        """Make the solver."""
+        return solvers.make_solver(self.id, **self.params)
+
+    def __str__(self) -> str:
+        id = f"{self.id}@{self.penalty}" if self.penalty else self.id
+        head = id if self.label == id else f"{self.label}={id}"
+        return ",".join([head, *(f"{name}={text_of(value)}" for name, value in self.params.items())])
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where runs end, whichever comes first: those of :class:`solvers.Stopping`. ``f_star`` is a number,
+    "auto" (looked up, or solved for) or None."""
+
+    tol: float | None = None
+    gap: float | None = None
+    f_star: float | str | None = None
+    max_iter: int | None = None
+    max_seconds: float | None = None
+    breaks: tuple[Condition, ...] = ()
+
+    def stopping(self, f_star: float | None = None) -> Stopping:
+        """Return the limits of a run where so much is known of f*: without it there is no gap. Where nothing
+        else is given they are the usual ones."""
+        gap = None if f_star is None else self.gap
+        return Stopping(self.tol, gap, f_star, self.max_iter, self.max_seconds, self.breaks).or_usual()
+
+
+#: Where runs on the page end: sooner than elsewhere, as somebody waits for them.
+PAGE_LIMITS = Limits(tol=USUAL_TOL, max_seconds=120.0)
+#: The same as fields of a form and of an address.
+LIMITS = (
+    Parameter(
+        *("tol", PAGE_LIMITS.tol, "stop at a violation of so many times that at w = 0"),
+        *(0.0, 1.0, None, (), True),
+        title="relative violation ε",
+    ),
+    Parameter(
+        *("max_seconds", PAGE_LIMITS.max_seconds, "stop after so many CPU seconds of a run"),
+        *(0.0, 1e6, None, (), True),
+        title="time limit, CPU s",
+    ),
+)
+
+
+def make_run(
+    problem: solvers.Problem,
+    solver: solvers.Solver,
+    stopping: Stopping,
+    *,
+    reference: Mapping[str, Any] | None = None,
+    **how: Any,
+) -> solvers.Run:
+    """Put a run together: the solver goes as far as its limits need, and its trace tells the ``reference``
+    that f* is from. ``how`` as of :class:`solvers.Run`. ValueError, one sentence, where the solver refuses
+    the problem."""
+    if reason := solver.refuses(problem):
+        raise ValueError(f"solver {solver.id} refuses this problem: {reason}")
+    run = solvers.Run(problem, solver.towards(stopping.tol), stopping=stopping, **how)
+    if reference is not None:
+        run.trace.tell(reference=reference)
+    return run
+
+
+def info_of(id: str) -> datasets.DataSetInfo:
+    """Return the entry of a data set, without options that name files: an address, or a field of a page, must
+    not. ValueError where there is none."""
+    info = datasets.describe(id)
+    if not info.paths:
+        return info
+    return replace(info, own=tuple(option for option in info.own if option.name != "test"))
+
+
+def why_not_data(id: str) -> str | None:
+    """Say why a data set cannot be used now; None if it can."""
+    info = info_of(id)
+    if not solvers.losses_for(info.kind) and "positive" not in {o.name for o in info.options}:
+        return f"no loss for {info.kind} labels is registered"
+    available, reason = info.available()
+    return None if available else reason
+
+
+def fits(entrant: Entrant, problem: Recipe) -> str | None:
+    """Say why a solver cannot take the problem's loss and its own or the problem's penalty; None if it
+    can."""
+    own = entrant.recipe(problem).penalty
+    if PENALTIES[own].takes_lam and not PENALTIES[problem.penalty].takes_lam:
+        return f"needs a λ for its penalty {own}, and the problem has none"
+    return solvers.why_not_solver(entrant.id, problem.loss, own)
+
+
+def default_entrants(problem: Recipe) -> tuple[Entrant, ...]:
+    """Return the first two solvers that fit."""
+    ids = solvers.compatible(problem.loss, problem.penalty)[:2]
+    return tuple(Entrant(id, id) for id in ids)
+
+
+def typed(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert declared parameters to their types, and leave out those at their defaults."""
+    declared = {p.name: p for p in parameters(cls)}
+    values = {name: declared[name].parse(value) for name, value in params.items()}
+    return {name: value for name, value in values.items() if value != declared[name].default}
+
+
+def text_of(value: Any) -> str:
+    """Write a value so that it is read as the same."""
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:.10g}"
+    return short if float(short) == value else repr(value)

@@ -1,0 +1,122 @@
+"""Results of a sweep in a folder: a line for each cell that has ended, and its trace as JSON lines."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from app.owner import hold
+from app.settings.experiment import Experiment
+from app.sweep.watched import RECORD
+from solvers import Trace
+from solvers.runs.atomic_files import NotWritten, why_not_written
+from solvers.runs.reading import read
+from solvers.runs.records import Unfit, checked
+from solvers.runs.trace import save
+
+#: The file with a line for each cell that has ended; traces stand beside it, called after their cells.
+LEDGER = "cells.jsonl"
+#: The file that the sweep which writes to a folder holds locked.
+LOCK = "lock"
+#: Statuses of cells that are run again when a sweep goes on.
+UNFINISHED = ("failed", "stopped")
+
+
+class Store:
+    """The folder of one sweep. A cell has ended once its line is on the disk, after its trace. From ``open``
+    to ``close``, or to the end of its process, nobody else can open it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.ledger = folder, folder / LEDGER
+        self._lock: IO[bytes] | None = None
+
+    def open(self, resume: bool) -> dict[str, dict[str, Any]]:
+        """Make the folder ready; return the records of the cells that need not run again, by key.
+
+        Raises ValueError, one sentence, where another sweep is at work there, where there are results and
+        nobody said that they are to be gone on from, or where they cannot be read; NotWritten where the
+        folder cannot be used.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.folder / LOCK).open("ab")
+            if not hold(self._lock):
+                raise ValueError(
+                    f"another sweep is at work in {self.folder}: wait until it has ended, or give --out to "
+                    "name another folder"
+                )
+            known = self.records()
+            if known and not resume:
+                raise ValueError(
+                    f"{self.folder} has {len(known)} results already: give --resume to go on from them, or "
+                    "--out to name another folder"
+                )
+            with self.ledger.open("ab+") as file:
+                self._mend(file)
+        except ValueError:
+            self.close()
+            raise
+        except OSError as error:
+            self.close()
+            raise self._unwritten(error) from error
+        return {key: record for key, record in known.items() if record["status"] not in UNFINISHED}
+
+    def close(self) -> None:
+        """Let others write to the folder."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return the last record of each cell that has ended, by its key."""
+        if not self.ledger.is_file():
+            return {}
+        found = {}
+        for number, line in enumerate(self.ledger.read_bytes().splitlines(keepends=True), 1):
+            if not line.endswith(b"\n"):  # cut off by the end of its process: that cell runs again
+                break
+            try:
+                record = checked(json.loads(line), RECORD, tuple(RECORD))
+            except (ValueError, RecursionError) as error:
+                what = str(error) if isinstance(error, Unfit) else "is not JSON"
+                raise ValueError(
+                    f"line {number} of {self.ledger} is no result of a sweep, it {what}: delete that line, "
+                    "and its run is done again"
+                ) from None
+            found[record["cell"]] = record
+        return found
+
+    def put(self, cell: Experiment, trace: Trace | None, record: Mapping[str, Any]) -> None:
+        """Keep what came out of a cell. Raises NotWritten."""
+        if trace is not None and len(trace):
+            save([trace], self.trace_path(cell))
+        try:
+            with self.ledger.open("ab") as file:
+                file.write((json.dumps(record) + "\n").encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise self._unwritten(error) from error
+
+    def trace_path(self, cell: Experiment) -> Path:
+        """Return where the trace of a cell is kept."""
+        return self.folder / f"{cell.key}.jsonl"
+
+    def trace(self, cell: Experiment) -> Trace | None:
+        """Return the trace of a cell that has ended; None if it had no iterate. Raises ValueError."""
+        path = self.trace_path(cell)
+        return read(path)[0] if path.is_file() else None
+
+    @staticmethod
+    def _mend(file: Any) -> None:
+        """Truncate a partial last line, so that the next record begins on a line of its own."""
+        file.seek(0)
+        content = file.read()
+        file.truncate(content.rfind(b"\n") + 1)
+
+    def _unwritten(self, error: OSError) -> NotWritten:
+        reason, advice = why_not_written(error)
+        return NotWritten(f"results cannot be kept in {self.folder}, for {reason}: {advice}")

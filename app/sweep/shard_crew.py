@@ -1,0 +1,105 @@
+"""Shards on the workers of a cluster: one run whose rows are split over machines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from app import plugins
+from app.settings.recipe import Recipe
+from app.sweep.cluster import CONNECT, NoCluster, Place, connected
+from solvers.problems.shards.crew import Answer, Crew, Hand, ShardLost
+from solvers.problems.shards.shard import Order, Shard
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: Seconds to wait for a shard to load its data, and to take leave; and between two looks for who is there.
+LOADING, LEAVING, LOOK = 600.0, 5.0, 1.0
+
+
+class DaskCrew(Crew):
+    """Hands as Dask actors, each on a worker of its own, which talk to each other. Names and numbers go
+    there; each loads its rows itself."""
+
+    def __init__(self, client: Client, recipe: Recipe, count: int, files: Sequence[str]) -> None:
+        self.client = client
+        self.workers = sorted(client.scheduler_info(n_workers=-1)["workers"])[:count]
+        futures = [
+            client.submit(make_hand, recipe, k, count, list(files), actor=True, pure=False, workers=[worker])
+            for k, worker in enumerate(self.workers)
+        ]
+        with client.as_current():  # an actor asks for the client when it is made
+            super().__init__([future.result(LOADING) for future in futures])
+        for met in [hand.meet(self.hands) for hand in self.hands]:
+            met.result(CONNECT)
+
+    def ask(self, orders: Sequence[Order], pulse: Callable[[], None]) -> Answer:
+        """Have every shard do this. Raises ShardLost where one is gone."""
+        looked = time.monotonic()
+
+        def look() -> None:
+            nonlocal looked
+            pulse()
+            if time.monotonic() - looked > LOOK:  # Dask waits for ever for an actor that has gone
+                self._check()
+                looked = time.monotonic()
+
+        try:
+            return super().ask(orders, look)
+        except ShardLost:
+            raise
+        except (OSError, RuntimeError, ValueError, KeyError):
+            self._check()
+            raise
+
+    def leave(self) -> None:
+        """Let the hands forget each other: the cluster keeps an actor as long as another one knows it."""
+        there = self._there()
+        with suppress(OSError):
+            hands = [hand for hand, worker in zip(self.hands, self.workers, strict=True) if worker in there]
+            for left in [hand.part() for hand in hands]:
+                left.result(LEAVING)
+
+    def _there(self) -> set[str]:
+        """Return the workers that the scheduler knows; none if it does not answer."""
+        try:
+            return set(self.client.scheduler_info(n_workers=-1)["workers"])
+        except (OSError, RuntimeError):
+            return set()
+
+    def _check(self) -> None:
+        if not set(self.workers) <= self._there():
+            raise ShardLost(
+                "a worker that held a shard is gone, and the scores of its rows with it: run it again"
+            )
+
+
+def make_hand(recipe: Recipe, k: int, count: int, files: Sequence[str]) -> Hand:
+    """Load the data of a recipe, on a worker, and keep shard ``k`` of ``count``; ``files`` are plug-ins."""
+    plugins.load_all(files)
+    data = recipe.load()
+    return Hand(Shard.of(data, recipe.make_loss(data), k, count, recipe.threads))
+
+
+@contextmanager
+def hired(place: Place, recipe: Recipe, count: int, files: Sequence[str] = ()) -> Iterator[DaskCrew]:
+    """Give a crew of so many shards on a cluster, as a context: each loads data and loss of the recipe, and
+    has so many threads. ``files`` are plug-ins. Raises NoCluster."""
+    with connected(place) as client:
+        try:
+            client.wait_for_workers(count, timeout=CONNECT)
+        except TimeoutError:
+            found = len(client.scheduler_info(n_workers=-1)["workers"])
+            fewer = f", or give --shards {found}" if found else ""
+            raise NoCluster(
+                f"{place.name} has {found} workers, and {count} shards take one each: start more with "
+                f"`dask worker`{fewer}"
+            ) from None
+        crew = DaskCrew(client, recipe, count, files)
+        try:
+            yield crew
+        finally:
+            crew.leave()

@@ -1,0 +1,83 @@
+"""Numbers, times and values of records as texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from solvers.methods.iterate_record import Field
+
+#: Where numbers that are no integers are written without an exponent.
+LEAST_PLAIN, MOST_PLAIN = 1e-3, 1e7
+
+
+def number(value: float | int | None, digits: int = 4) -> str:
+    """Write a number with at most ``digits`` significant digits, thin spaces in thousands, exponents only
+    where needed. An integer counts or numbers something: it has all its digits."""
+    return _plain(value, digits).replace("-", "−")
+
+
+def aligned(values: Sequence[float | None], digits: int = 6) -> list[str]:
+    """Write numbers of one column: with as many decimals each as give ``digits`` significant digits to the
+    smallest, so that the points of right-aligned texts stand below each other; all with exponents if one of
+    them needs it or if the largest would be long."""
+    sizes = [abs(v) for v in values if v is not None and math.isfinite(v) and v != 0]
+    if not sizes:
+        return [number(v) for v in values]
+    decimals = max(digits - 1 - math.floor(math.log10(min(sizes))), 0)
+    whole = max(math.floor(math.log10(max(sizes))) + 1, 1)
+    plain = min(sizes) >= LEAST_PLAIN and max(sizes) < MOST_PLAIN and whole + decimals <= digits + 4
+    form = f",.{decimals}f" if plain else f".{digits - 1}e"
+    return [_signed(v, form) for v in values]
+
+
+def _signed(value: float | None, form: str) -> str:
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == 0 and form.endswith("e"):
+        return "0"
+    mantissa, e, exponent = f"{value:{form}}".partition("e")
+    return (mantissa + (f"e{int(exponent)}" if e else "")).replace(",", "\u2009").replace("-", "−")
+
+
+def _plain(value: float | int | None, digits: int) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "–"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if isinstance(value, Integral) or (value.is_integer() and size < MOST_PLAIN):
+        return f"{int(value):,}".replace(",", "\u2009")
+    if not LEAST_PLAIN <= size < MOST_PLAIN:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        if "." in mantissa:
+            mantissa = mantissa.rstrip("0").rstrip(".")
+        return f"{mantissa}e{int(exponent)}"
+    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
+    text = f"{value:,.{decimals}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text.replace(",", "\u2009")
+
+
+def seconds(value: float | None) -> str:
+    """Write a time with its unit."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s".replace(",", "\u2009")
+
+
+def cell(field: Field, value: Any, digits: int = 4) -> str:
+    """Write a value of the record for a table: with its unit, and a dash where it is not known."""
+    if not field.is_known(value):
+        return "–"
+    if field.unit == "s":
+        return seconds(float(value))
+    return number(int(value)) if field.type is int else number(float(value), digits)
+
+
+def capital(text: str) -> str:
+    """Make a text begin with a capital letter."""
+    return text[:1].upper() + text[1:]

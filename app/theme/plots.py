@@ -1,0 +1,147 @@
+"""Figures in the page's style."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bokeh.models import (
+    Axis,
+    BasicTicker,
+    ColumnDataSource,
+    CustomJS,
+    CustomJSTicker,
+    CustomJSTickFormatter,
+    GlyphRenderer,
+    Line,
+    LinearScale,
+    LogScale,
+    NoOverlap,
+    SaveTool,
+)
+from bokeh.plotting import figure
+
+from .assets import asset
+
+#: Marks along a horizontal axis, about.
+X_TICKS = 6
+
+
+def least(height: int) -> dict[str, str]:
+    """Return the styles of a figure that may grow: never lower than the frame says, or than ``height``
+    pixels where there is no frame, as in a notebook; and its type of the size that the frame says."""
+    return {"min-height": f"var(--least, {height}px)", "font-size": "var(--plot-type, 12px)"}
+
+
+def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: int = 280, **more) -> figure:
+    """Make an empty figure in the page's style; ``name`` is what a saved picture is called, ``height`` how
+    high it is in pixels where no frame says so."""
+    fig = figure(
+        styles=least(height),
+        sizing_mode="stretch_both",
+        min_width=200,
+        x_axis_label=x_label,
+        y_axis_label=upright(y_label),
+        y_axis_type="log" if log_y else "linear",
+        tools="xpan,xwheel_zoom,box_zoom,reset",
+        active_drag="box_zoom",
+        active_scroll=None,
+        toolbar_location="right",
+        **more,
+    )
+    fig.x_range.range_padding = 0.02
+    fig.xaxis.ticker.desired_num_ticks = X_TICKS
+    return styled(fig, name)
+
+
+def upright(label: str) -> str:
+    """Write a label beside a vertical axis, where there is less room than below a horizontal one: each of its
+    parts in a line of its own."""
+    return label.replace("  ·  ", "\n")
+
+
+def styled(fig: figure, name: str) -> figure:
+    """Put a figure into the page's style and return it; ``name`` is what it and pictures of it are called."""
+    fig.name = name
+    fig.add_tools(SaveTool(filename=name))
+    fig.toolbar.logo = None
+    fig.toolbar.autohide = True
+    fig.outline_line_color = None
+    fig.xgrid.grid_line_alpha = fig.ygrid.grid_line_alpha = 0.25
+    fig.axis.axis_label_text_font_style = "normal"
+    fig.axis.axis_label_text_font_size = fig.axis.major_label_text_font_size = "1em"
+    fig.axis.minor_tick_line_color = None
+    fig.axis.major_label_policy = NoOverlap()  # figures may be low, or narrow
+    fig.min_border_left, fig.min_border_right = 64, 12
+    fig.axis.formatter = CustomJSTickFormatter(code=asset("tick_labels.js"))
+    for scale, axis, grid in ((fig.x_scale, fig.xaxis, fig.xgrid), (fig.y_scale, fig.yaxis, fig.ygrid)):
+        if isinstance(scale, LogScale):
+            axis.ticker = grid.ticker = CustomJSTicker(major_code=asset("log_ticks.js"))
+    return fig
+
+
+def curve(
+    fig: figure, source: ColumnDataSource, y: str, *, color: str, dash: str, width: float, alpha: float = 1.0
+) -> GlyphRenderer:
+    """Draw a line of the column ``y`` over "x". Bokeh's own method makes two more glyphs, for what is
+    selected and for what is muted, which nothing here ever is, and takes twice the time."""
+    looks = {"line_color": color, "line_dash": dash, "line_width": width, "line_alpha": alpha}
+    bare = {"nonselection_glyph": None, "muted_glyph": None}
+    drawn = GlyphRenderer(data_source=source, glyph=Line(x="x", y=y, **looks), **bare)
+    fig.renderers.append(drawn)
+    return drawn
+
+
+def whole(axis: Axis) -> None:
+    """Let an axis have few ticks, and none between whole numbers: it numbers or counts something."""
+    axis.ticker.min_interval, axis.ticker.desired_num_ticks = 1.0, 4
+
+
+def scale(fig: figure, dimension: str, *, log: bool) -> None:
+    """Make the axis "x" or "y" of a figure logarithmic, or linear, if it is not so already."""
+    if isinstance(getattr(fig, f"{dimension}_scale"), LogScale) == log:
+        return
+    setattr(fig, f"{dimension}_scale", LogScale() if log else LinearScale())
+    ticker = CustomJSTicker(major_code=asset("log_ticks.js")) if log else BasicTicker()
+    axis, grid = (fig.xaxis, fig.xgrid) if dimension == "x" else (fig.yaxis, fig.ygrid)
+    axis.ticker = grid.ticker = ticker
+    if dimension == "x" and not log:
+        ticker.desired_num_ticks = X_TICKS
+
+
+def follow_axes(fig: figure) -> None:
+    """Let the ranges of a figure begin anew whenever an axis gets another label or scale.
+
+    The browser does it: it alone knows whether a visitor has zoomed, and it takes a range that was once
+    logarithmic to be so for good."""
+    code = asset("axis.js")
+    for dimension, axis in (("x", fig.xaxis[0]), ("y", fig.yaxis[0])):
+        args = {"plot": fig, "dimension": dimension}
+        begin = CustomJS(args=args, code=code)
+        axis.js_on_change("axis_label", begin)
+        fig.js_on_change(f"{dimension}_scale", begin)
+
+
+def point_out(fig: figure, *said: tuple[str, str]) -> CustomJS:
+    """Let a figure say of each run near the pointer which iterate is nearest, one line a run.
+
+    Curves are lines of a column "y" with a column "iteration", or "x", beside it; ``said``, an argument of
+    what is returned, lists further values to show of a point, [name, column] each. With ``names`` as another
+    one a column "of" tells the name of each point, and only the nearest of all lines is shown; with a
+    ``shape`` names of pixels have a picture."""
+    args = {"said": [list(pair) for pair in said], "names": None, "shape": None}
+    pointer = CustomJS(args=args, code=asset("pixels.js", "pointer.js"))
+    fig.js_on_event("mousemove", pointer)
+    fig.js_on_event("mouseleave", pointer)
+    return pointer
+
+
+def tip(place: str) -> str:
+    """Return what a tooltip says of a ``place`` that a formatter names by ``told`` of ``assets/pixels.js``:
+    the name, and if it is one of pixels their picture."""
+    look = "vertical-align: middle; margin: 2px 0 2px 8px; max-height: 2.5em"
+    return f'{place}{{custom}}<img alt="" class="pixels" src="{place}{{picture}}" style="{look}">'
+
+
+def diamonds(fig: figure, source: ColumnDataSource, x: str, y: str, **looks: Any) -> GlyphRenderer:
+    """Draw a diamond at each point of a source: the mark of something that happened at an iterate."""
+    return fig.scatter(x, y, source=source, marker="diamond", **({"size": 11} | looks))

@@ -1,0 +1,1 @@
+"""What every view is made of: cursor, feed of records, plots, help."""

@@ -1,0 +1,70 @@
+"""The cursor: the one run and iteration that every view talks about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import param
+
+from app.serving.batch import batch
+from solvers import Trace
+
+
+class Cursor(param.Parameterized):
+    """(run, iteration); while ``follow`` is on it stays at the head of the run."""
+
+    run: Trace | None = param.ClassSelector(class_=Trace, default=None, allow_None=True, doc="the chosen run")
+    iteration: int = param.Integer(default=0, bounds=(0, None), doc="the chosen iteration")
+    follow: bool = param.Boolean(default=True, doc="stay at the newest iterate")
+
+    #: True while ``keep_up`` moves the cursor: its caller brings the views up to date afterwards.
+    keeping_up = False
+    #: Whether the run was chosen by a person, who then keeps it.
+    chosen = False
+
+    def reset(self) -> None:
+        """Follow the head of the first run that comes."""
+        self.chosen = False
+        self.follow = True
+
+    @batch()
+    def choose(self, run: Trace, *, follow: bool) -> None:
+        """Look at a run."""
+        self.chosen = True
+        self.param.update(run=run, follow=follow)
+
+    @batch()
+    def place(self, run: Trace, iteration: int) -> None:
+        """Put the cursor somewhere on purpose: it no longer follows the head."""
+        self.chosen = True
+        self.param.update(run=run, iteration=max(int(iteration), 0), follow=False)
+
+    def keep_up(self, traces: Sequence[Trace]) -> None:
+        """Go to the first run, unless one was chosen that is still there (runs start in any order), and along
+        with its head while following."""
+        stays = self.chosen and any(t is self.run for t in traces)
+        run = self.run if stays else next(iter(traces), None)
+        changes: dict[str, object] = {} if run is self.run else {"run": run}
+        if run is not None and self.follow and (last := run.last):
+            changes["iteration"] = int(last["iteration"])
+        if changes:
+            self.keeping_up = True
+            try:
+                self.param.update(**changes)
+            finally:
+                self.keeping_up = False
+
+    def row(self, rows: Mapping[str, np.ndarray]) -> int | None:
+        """Return the index of the one nearest to the cursor among rows of its run, None if there is none. A
+        run that goes on may add rows and drop rows at any time: an index is one into the rows given, and no
+        others."""
+        iterations = rows["iteration"]
+        if not len(iterations):
+            return None
+        k = int(np.searchsorted(iterations, self.iteration))
+        if k > 0 and (
+            k == len(iterations) or self.iteration - iterations[k - 1] < iterations[k] - self.iteration
+        ):
+            k -= 1
+        return k

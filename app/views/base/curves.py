@@ -1,0 +1,76 @@
+"""The curves of a figure, one a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bokeh.models import ColumnDataSource, GlyphRenderer
+
+from app.views.base import looks
+from app.views.base.feed import Feed
+from solvers import Trace
+
+#: What the lines of ghosts, which are runs of earlier races, have of the alpha of others.
+FAINT = 0.4
+
+
+@dataclass
+class Curve:
+    """One run in one plot."""
+
+    feed: Feed
+    renderers: list[GlyphRenderer]
+    faint: bool = False
+
+    def fade(self, faint: bool) -> None:
+        """Draw it faintly, or as it was again."""
+        if faint == self.faint:
+            return
+        self.faint, factor = faint, FAINT if faint else 1.0 / FAINT
+        for renderer in self.renderers:
+            for name in ("line_alpha", "fill_alpha"):
+                alpha = getattr(renderer.glyph, name, None)
+                if isinstance(alpha, int | float):
+                    setattr(renderer.glyph, name, alpha * factor)
+
+
+class Curves(dict[tuple[str, str, int], Curve]):
+    """Curves by colour, dash and how many of that look there are before. ``glyphs(source, color, dash)``
+    draws one, from a source with the columns "iteration" and ``names``.
+
+    Curves of removed runs are emptied and kept for the next of their look: to add one to a figure takes the
+    browser much longer than to fill it.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        glyphs: Callable[[ColumnDataSource, str, str], list[GlyphRenderer]],
+    ) -> None:
+        super().__init__()
+        self._names, self._glyphs = ("iteration", *names), glyphs
+
+    def match(self, traces: Sequence[Trace]) -> list[tuple[Feed, Trace]]:
+        """Return a curve for every run: its feed, and the run."""
+        wanted: dict[tuple[str, str, int], Trace] = {}
+        for place, trace in enumerate(traces):
+            look = looks.style(trace, place)
+            wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
+        for key in [key for key in wanted if key not in self]:
+            feed = Feed(self._names)
+            self[key] = Curve(feed, self._glyphs(feed.source, *key[:2]))
+        for key, curve in self.items():
+            if key not in wanted:
+                curve.feed.clear()
+                continue
+            curve.fade(looks.look(wanted[key]).ghost)
+            if curve.renderers[-1].name != (label := wanted[key].info.label):
+                for renderer in curve.renderers:
+                    renderer.name = label
+        return [(self[key].feed, trace) for key, trace in wanted.items()]
+
+    @property
+    def renderers(self) -> list[GlyphRenderer]:
+        """Return all that is drawn of the curves."""
+        return [renderer for curve in self.values() for renderer in curve.renderers]

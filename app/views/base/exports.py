@@ -1,0 +1,106 @@
+"""Tables as text to be pasted elsewhere: CSV, Markdown, LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import param
+
+from app import theme
+from app.component import Component
+from solvers.runs.records import for_spreadsheet
+
+#: A value of a table: a text, a number, or None where it is not known.
+Value = str | float | int | None
+Rows = Sequence[Sequence[Value]]
+
+#: What LaTeX reads otherwise than it is written.
+LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+def as_csv(heads: Sequence[str], rows: Rows) -> str:
+    """Return comma-separated values, numbers with all their digits, nothing where a value is not known, and
+    no text that a spreadsheet would compute."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for line in (heads, *rows):
+        writer.writerow(["" if value is None else for_spreadsheet(value) for value in line])
+    return out.getvalue()
+
+
+def as_markdown(heads: Sequence[str], rows: Rows) -> str:
+    """Return a table in Markdown, with columns of numbers to the right."""
+    lines = [[text.replace("|", "\\|") for text in line] for line in [list(heads), *_texts(rows, _plain)]]
+    ruler = ["---:" if numeric else "---" for numeric in _numeric(rows, len(heads))]
+    return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ruler, *lines[1:]])
+
+
+def as_latex(heads: Sequence[str], rows: Rows) -> str:
+    """Return a ``tabular`` of LaTeX, with columns of numbers to the right."""
+    columns = "".join("r" if numeric else "l" for numeric in _numeric(rows, len(heads)))
+    lines = [[_escaped(head) for head in heads], *_texts(rows, _latex)]
+    head, *body = (f"{' & '.join(line)} \\\\\n" for line in lines)
+    return (
+        f"\\begin{{tabular}}{{{columns}}}\n\\hline\n{head}\\hline\n{''.join(body)}\\hline\n\\end{{tabular}}\n"
+    )
+
+
+FORMS: dict[str, Callable[[Sequence[str], Rows], str]] = {
+    "CSV": as_csv,
+    "Markdown": as_markdown,
+    "LaTeX": as_latex,
+}
+
+
+def _texts(rows: Rows, text: Callable[[Value], str]) -> list[list[str]]:
+    return [[text(value) for value in row] for row in rows]
+
+
+def _numeric(rows: Rows, width: int) -> list[bool]:
+    """Tell of each column whether it has no texts."""
+    return [not any(isinstance(row[k], str) for row in rows) for k in range(width)]
+
+
+def _plain(value: Value) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _latex(value: Value) -> str:
+    if value is None:
+        return "--"
+    if not isinstance(value, float):
+        return _escaped(str(value))
+    mantissa, e, exponent = f"{value:.6g}".partition("e")
+    return f"${mantissa} \\cdot 10^{{{int(exponent)}}}$" if e else f"${mantissa}$"
+
+
+def _escaped(text: str) -> str:
+    return "".join(LATEX.get(sign, sign) for sign in text)
+
+
+class CopyButtons(Component):
+    """A button a form: a click puts that text on the browser's clipboard, and the button says so."""
+
+    texts = param.Dict(default={}, doc="what each button copies, by its name")
+
+    _esm = theme.asset("copy.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=(4, 4), **params)
+
+    def show(self, heads: Sequence[str], rows: Rows) -> None:
+        """Let the buttons copy this table."""
+        texts = {name: form(heads, rows) for name, form in FORMS.items()}
+        if texts != self.texts:
+            self.texts = texts

@@ -1,0 +1,43 @@
+"""Phases of a run, as its record names them: fine, coarse, patch-up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from app.views.base.feed import Records
+
+
+@dataclass(frozen=True)
+class Span:
+    """A phase without a break: its name, its round (-1: the solver counts none), and its first and last
+    row."""
+
+    phase: str
+    round: int
+    first: int
+    last: int
+
+
+def spans(rows: Records) -> list[Span]:
+    """Find the phases of a run, in their order, from rows of its record; none if its solver names none."""
+    phases, rounds = rows["phase"], rows["epoch"]
+    if not len(phases) or all(phase is None for phase in phases):
+        return []
+    new = (phases[1:] != phases[:-1]) | (rounds[1:] != rounds[:-1])
+    starts = np.append(0, np.flatnonzero(new) + 1)
+    ends = np.append(starts[1:], len(phases)) - 1
+    return [
+        Span(str(phases[first]), int(rounds[first]), int(first), int(last))
+        for first, last in zip(starts, ends, strict=True)
+        if phases[first] is not None
+    ]
+
+
+def turns(rows: Records) -> np.ndarray:
+    """Return the last row of each phase that one of another name follows: epochs of shrinking, which have
+    one name, are marked elsewhere."""
+    found = pairwise(spans(rows))
+    return np.array([span.last for span, then in found if span.phase != then.phase], dtype=np.int64)

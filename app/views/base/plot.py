@@ -1,0 +1,296 @@
+"""What plots over time or iterations share: one curve a run, the cursor, clicks, a choice of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+from weakref import ref
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, GlyphRenderer
+from bokeh.plotting import figure
+
+from app import theme
+from app.menu import LineMenu
+from app.views.base import looks
+from app.views.base.cursor import Cursor
+from app.views.base.curves import Curves
+from app.views.base.feed import Feed, Records, known, positive
+from app.views.base.lam_marks import LamMarks, lam_turns
+from app.views.base.view import View, placed
+from solvers import FIELDS, Trace
+
+#: How a unit is called in a menu.
+SPELLED = {"s": " seconds"}
+#: What an axis may show, work and time first: field of the record, name in menus, label.
+AXES = {
+    name: (theme.capital(field.title + SPELLED.get(field.unit, "")), field.axis)
+    for name in dict.fromkeys(["cpu_seconds", "iteration", "passes", "wall_seconds", *FIELDS])
+    for field in (FIELDS[name],)
+    if field.numeric
+}
+#: Those that grow from iterate to iterate.
+X_AXES = dict(list(AXES.items())[:4])
+
+#: Of an axis.
+SCALES = ("log", "linear")
+#: Scales of both axes by their name in menus, the vertical one first.
+BOTH_SCALES = {
+    "log": ("log", "linear"),
+    "linear": ("linear", "linear"),
+    "log x": ("linear", "log"),
+    "log-log": ("log", "log"),
+}
+#: What a plot has in common with the one beside it, apart from the zoom.
+SHARED = ["x", "x_scale"]
+
+
+class RunPlot(View):
+    """A live plot with one curve a run. A subclass gives ``y_label`` and ``values``, and may override
+    ``glyphs`` to draw more than a line. ``beside``: a plot whose horizontal axis it shares, choice and zoom.
+
+    The figure is made once: another axis is another label and scale, and other columns of the same curves. A
+    hidden plot catches up when it is shown.
+    """
+
+    x: str = param.Selector(default="cpu_seconds", objects=list(AXES), doc="field on the horizontal axis")
+    scale: str = param.Selector(default="log", objects=list(SCALES), doc="of the vertical axis")
+    x_scale: str = param.Selector(default="linear", objects=list(SCALES), doc="of the horizontal axis")
+
+    names: tuple[str, ...] = ("x", "y")
+    height: int = param.Integer(default=280, doc="pixels")
+    default_scale: ClassVar[str] = "log"
+
+    def __init__(
+        self,
+        traces: Trace | Sequence[Trace] = (),
+        cursor: Cursor | None = None,
+        *,
+        beside: RunPlot | None = None,
+        **params: object,
+    ) -> None:
+        self._beside = beside
+        super().__init__(traces, cursor, **({"scale": self.default_scale} | params))
+
+    def build(self) -> None:
+        self._curves = Curves(self.names, self.glyphs)
+        self._lines: list[GlyphRenderer] = []
+        self._here = ColumnDataSource({"x": [], "y": [], "color": []})
+        self.figure = self._make_figure()
+        self.backdrop()
+        dot = {"size": 9, "fill_color": "color", "line_color": theme.GREY, "level": "overlay"}
+        self.figure.scatter("x", "y", source=self._here, **dot)
+        line = {"line_color": theme.GREY, "line_dash": "dashed", "line_alpha": 0.8}
+        self.figure.vspan("x", source=self._here, **line)
+        self._lam_marks = LamMarks(self.figure)
+        self._fit_to([])
+        self._set_axes()
+        self.figure.on_event("tap", self._tapped)
+        self._head.append(self._toolbar())
+        self._body.append(theme.pane(self.figure))
+        self._body.visible = True  # the axes are there before the first run
+        self.param.watch(lambda *events: self.update(), self.axis_params())
+        if self._beside is not None:
+            self._beside.param.watch(lambda *events: self._share(self._beside, self), SHARED)
+            self.param.watch(lambda *events: self._share(self, self._beside), SHARED)
+
+    @staticmethod
+    def _share(source: RunPlot, target: RunPlot) -> None:
+        target.param.update(**{name: getattr(source, name) for name in SHARED})
+
+    def axis_params(self) -> list[str]:
+        """Name the parameters that say what the axes show: with a change of one they get another label and
+        scale, and the curves other columns."""
+        return ["x", "scale", "x_scale"]
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        """Make the widgets above the plot, beside the choice of the axis."""
+        return []
+
+    @property
+    def logarithmic(self) -> bool:
+        return self.scale == "log"
+
+    @property
+    def heading(self) -> str:
+        """Return what stands above the plot."""
+        return self.title
+
+    @property
+    def y_label(self) -> str:
+        raise TypeError(f"{type(self).__name__} does not define y_label")
+
+    @property
+    def y_name(self) -> str:
+        """Say in a few words what is drawn."""
+        return self.title
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        """Compute the columns ``names``, other than "x", from these rows of the trace."""
+        raise TypeError(f"{type(self).__name__} does not define values")
+
+    def key(self, trace: Trace) -> object:
+        """Return what ``values`` depends on beside the rows: a change of it sends the curve again."""
+        return None
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        """Draw one run."""
+        return [theme.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
+
+    def hover(self) -> list[tuple[str, str]]:
+        """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""
+        said = [] if self.x == "iteration" else [(AXES[self.x][0], "x")]
+        return [*said, (self.y_name, "y")]
+
+    def _toolbar(self) -> pn.viewable.Viewable:
+        return theme.column(theme.html(f"<h2>{self.heading}</h2>"), *self.controls(), kind="line")
+
+    def axis_menu(self) -> pn.viewable.Viewable:
+        """Return the choice of the horizontal axis."""
+        return menu("Against", self.param.x, {label: field for field, (label, _) in AXES.items()})
+
+    def scale_menu(self) -> pn.viewable.Viewable:
+        """Return the choice of the scales of both axes."""
+        names = {scales: name for name, scales in BOTH_SCALES.items()}
+        made = LineMenu(label="Scale", options=list(BOTH_SCALES), width=70)
+
+        def show(*events: param.parameterized.Event) -> None:
+            made.value = names[self.scale, self.x_scale]
+
+        def choose(event: param.parameterized.Event) -> None:
+            scale, x_scale = BOTH_SCALES[event.new]
+            self.param.update(scale=scale, x_scale=x_scale)
+
+        show()
+        self.param.watch(show, ["scale", "x_scale"])
+        made.param.watch(choose, "value")
+        return made
+
+    def _make_figure(self) -> figure:
+        shared = {} if self._beside is None else {"x_range": self._beside.figure.x_range}
+        plot = theme.plot(self.id, x_label="", y_label="", height=self.height, **shared)
+        theme.follow_axes(plot)
+        self._pointer = theme.point_out(plot)
+        return plot
+
+    def _set_axes(self) -> None:
+        """Label and scale the axes as the parameters say."""
+        plot = self.figure
+        for axis, label in ((plot.xaxis[0], AXES[self.x][1]), (plot.yaxis[0], theme.upright(self.y_label))):
+            if axis.axis_label != label:
+                axis.axis_label = label
+        theme.scale(plot, "x", log=self.x_scale == "log")
+        theme.scale(plot, "y", log=self.logarithmic)
+        if self._pointer.args["said"] != (said := [list(pair) for pair in self.hover()]):
+            self._pointer.args = {**self._pointer.args, "said": said}
+
+    def _fit_to(self, lines: list[GlyphRenderer]) -> None:
+        """Let the ranges cover these curves, the horizontal one also those of the plots that share it."""
+        x_range = self.figure.x_range
+        x_range.renderers = [r for r in x_range.renderers if r not in self._lines] + lines
+        self.figure.y_range.renderers = self._lines = lines
+
+    def backdrop(self) -> None:
+        """Draw what lies behind the curves."""
+
+    def draw(self) -> None:
+        self._set_axes()
+        for feed, trace in self._match_curves():
+            self.send(feed, trace)
+        self._mark_lams()
+        self._mark_cursor()
+
+    def send(self, feed: Feed, trace: Trace) -> None:
+        """Bring the curve of one run up to date."""
+        feed.update(trace, lambda rows: self._columns(trace, rows), self._shown(trace), self.kept)
+
+    def kept(self, rows: Records) -> np.ndarray | None:
+        """Return which rows have something to draw; None for all of them."""
+        return None if self.x in X_AXES else np.isfinite(known(rows[self.x]))
+
+    def _shown(self, trace: Trace) -> tuple[object, ...]:
+        """Return all that the columns of a run depend on beside its rows."""
+        return ref(trace), self.key(trace), *(getattr(self, name) for name in self.axis_params())
+
+    def _columns(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        return {"x": self.across(rows), "iteration": rows["iteration"], **self.values(trace, rows)}
+
+    def across(self, rows: Records) -> np.ndarray:
+        """Return where rows stand on the horizontal axis; nan where they have no place on it."""
+        x = known(rows[self.x])
+        return positive(x) if self.x_scale == "log" else x
+
+    def _match_curves(self) -> list[tuple[Feed, Trace]]:
+        """Return a curve for every run: its feed, and the run."""
+        found = self._curves.match(self.traces)
+        if (lines := self._curves.renderers) != self._lines:
+            self._fit_to(lines)
+        return found
+
+    def _mark_lams(self) -> None:
+        """Mark where λ was changed."""
+        places, colors, lams, reach = [], [], [], 0.0
+        for place, trace in enumerate(self.traces):
+            rows, _, _ = trace.since(None)
+            if not (turns := lam_turns(trace, rows["iteration"])):
+                continue
+            x = known(rows[self.x])
+            places += [float(x[turn.row]) for turn in turns]
+            colors += [looks.style(trace, place)[0]] * len(turns)
+            lams += [turn.lam for turn in turns]
+            reach = max(reach, float(np.nanmax(x)))
+        self._lam_marks.show(places, colors, lams, reach)
+
+    def _mark_cursor(self) -> None:
+        trace, mark, here = self.chosen, (), {"x": [], "y": [], "color": []}
+        if trace is not None:
+            rows, until, _ = trace.since(None)
+            row = self.cursor.row(rows)
+            if row is not None:
+                mark = (row, until, *self._shown(trace))
+        if not self._drawn.changed("cursor", *mark):
+            return
+        self.drew(int(rows["iteration"][row]) if mark else None)
+        if mark:
+            one = self._columns(trace, {name: column[row : row + 1] for name, column in rows.items()})
+            place = next(k for k, t in enumerate(self.traces) if t is trace)
+            color = looks.style(trace, place)[0]
+            here = {"x": [float(one["x"][0])], "y": [float(one["y"][0])], "color": [color]}
+        self._here.data = here
+
+    def _tapped(self, event: object) -> None:
+        """Move the cursor to the run and iterate nearest to a click."""
+        best: tuple[float, Trace, int] | None = None
+        if not placed(event):
+            return
+        for trace in self.traces:
+            rows = trace.since(None)[0]
+            columns = self._columns(trace, rows)
+            beside = self._away(columns["x"], event.x, log=self.x_scale == "log")
+            if not np.isfinite(beside).any():  # nothing of it has a place on this axis
+                continue
+            k = int(np.nanargmin(beside))
+            away = float(self._away(columns["y"][k : k + 1], event.y, log=self.logarithmic)[0])
+            away = away if np.isfinite(away) else np.inf
+            if best is None or away < best[0]:
+                best = away, trace, int(rows["iteration"][k])
+        if best is not None:
+            self.cursor.place(best[1], best[2])
+
+    @staticmethod
+    def _away(values: np.ndarray, place: float, *, log: bool) -> np.ndarray:
+        """Return how far values are from a place on an axis; nan for those that are not on it."""
+        if log and place > 0.0:
+            return np.abs(np.log(positive(values)) - np.log(place))
+        return np.abs(values - place)
+
+    def drawable(self, values: np.ndarray) -> np.ndarray:
+        """Return values as the vertical axis can show them."""
+        return positive(values) if self.logarithmic else values
+
+
+def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 106) -> LineMenu:
+    """Return a small labelled choice bound to a parameter of a view, for its title line."""
+    return LineMenu.from_param(parameter, label=label, options=options, width=width, description=None)

@@ -1,0 +1,53 @@
+"""Base of the views that draw what a probe saw."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from app.views.base.view import View
+from solvers import Probe
+from solvers.probes.common import Seen
+
+
+class ProbeView(View):
+    """Base of views that draw what a probe saw of the run under the cursor, last up to the cursor.
+
+    A subclass names its ``probe``, in ``probes`` others that it looks at besides, and draws in ``draw_seen``,
+    which is called only for something else than was drawn last.
+    """
+
+    probe: ClassVar[Probe]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.probes = tuple(dict.fromkeys((cls.probe, *cls.probes)))
+
+    def seen(self) -> tuple[int, Seen] | None:
+        """Return the iteration at which the probe saw something last, and what; None where it saw nothing."""
+        return (
+            None if self.chosen is None else self.chosen.probes.last(self.probe.name, self.cursor.iteration)
+        )
+
+    def iterations(self) -> list[int]:
+        """Return all iterations of the run at which the probe saw something."""
+        return [] if self.chosen is None else self.chosen.probes.iterations(self.probe.name)
+
+    def has_content(self) -> bool:
+        return self.seen() is not None
+
+    def draw(self) -> None:
+        found = self.seen()
+        if not self._drawn.changed("seen", *((self.chosen, found[0]) if found else ())):
+            return
+        self.drew(None if found is None else found[0])
+        if found is None:
+            self.draw_nothing()
+        else:
+            self.draw_seen(*found)
+
+    def draw_seen(self, iteration: int, seen: Seen) -> None:
+        """Draw what the probe saw at an iteration."""
+        raise TypeError(f"{type(self).__name__} does not define draw_seen")
+
+    def draw_nothing(self) -> None:
+        """Clear what was drawn, where the view is not covered by its hint then."""

@@ -1,0 +1,35 @@
+"""Base of the views that take the place of the plots above the tabs, for problems that they are made for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import param
+
+from app.views.base.view import View
+from solvers import Problem
+
+
+class ProblemView(View):
+    """Base of views that draw a problem, before there is any run on it, and then the runs.
+
+    A subclass says which problems it ``suits``: the page shows it for them in place of the plots above the
+    tabs. ``problem`` is the one shown; in a notebook it is that of the runs. What a visitor chooses in the
+    view for an option of the data goes to ``on_option(name, text)``, if there is somebody to take it.
+    """
+
+    problem: Problem | None = param.Parameter(default=None, doc="what is drawn")
+    on_option: Callable[[str, str], None] | None = param.Callable(default=None, doc="takes name and text")
+
+    @classmethod
+    def suits(cls, problem: Problem) -> bool:
+        """Tell whether the view is made for a problem."""
+        raise TypeError(f"{cls.__name__} does not define suits")
+
+    def drawn_problem(self) -> Problem | None:
+        """Return the problem to draw; None where nobody has it."""
+        found = (trace.problem for trace in self.traces)
+        return self.problem or next((p for p in found if p is not None and self.suits(p)), None)
+
+    def has_content(self) -> bool:
+        return self.drawn_problem() is not None

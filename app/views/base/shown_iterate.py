@@ -1,0 +1,73 @@
+"""What a view says of the iterate that it shows, where that is not the one under the cursor."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from weakref import ref
+
+from app import theme
+from app.views.base.cursor import Cursor
+from solvers import Trace
+
+#: In the upper right corner of a view, over its panes: nothing moves when it comes or goes.
+CORNER = {
+    **{"position": "absolute", "top": "0", "right": "0", "width": "auto", "height": "auto", "z-index": "3"},
+    **{"padding": "0 8px", "border-radius": "4px", "border": "1px solid #E69F00"},
+    "background": "var(--mui-palette-background-paper, #fff)",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """An iterate of a run, which is not kept in memory for it."""
+
+    run: ref[Trace]
+    label: str
+    iteration: int
+
+    @classmethod
+    def of(cls, run: Trace, iteration: int) -> Place:
+        return cls(ref(run), run.info.label, int(iteration))
+
+
+class ShownIterate:
+    """The note of one view. It comes in the update in which view and cursor part, and goes once they have
+    been together in two of them: a view that is drawn now and then would make it flicker."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor, self._apart = cursor, False
+        self.pane = theme.html(css_classes=["shown-iterate"], styles=CORNER | theme.seen(False))
+
+    def tell(self, shown: Mapping[str, Place], traces: Sequence[Trace]) -> None:
+        """Say which iterates are shown, by the titles of the panes that show them."""
+        run = self._cursor.run
+        head = (
+            0 if run is None else run.last.get("iteration", 0)
+        )  # the cursor may have come from a longer run
+        here = min(self._cursor.iteration, head)
+        apart = any(place.run() is not run or min(place.iteration, head) != here for place in shown.values())
+        said = apart or (self._apart and bool(shown))
+        self._apart = apart
+        if said and self.pane.object != (text := self._text(shown, traces)):
+            self.pane.object = text
+        if self.pane.styles != (styles := CORNER | theme.seen(said) | {"pointer-events": "none"}):
+            self.pane.styles = styles
+
+    def _text(self, shown: Mapping[str, Place], traces: Sequence[Trace]) -> str:
+        """Name one iterate alone, or each with its pane."""
+        titles: dict[str, list[str]] = {}
+        for title, place in shown.items():
+            titles.setdefault(self._named(place, traces), []).append(title)
+        if len(titles) == 1:
+            said = next(iter(titles))
+        else:
+            said = " · ".join(f"{', '.join(panes)}: {name}" for name, panes in titles.items())
+        return f'<p class="note">Showing {html.escape(said)}</p>'
+
+    def _named(self, place: Place, traces: Sequence[Trace]) -> str:
+        iterate, run = f"iterate {theme.number(place.iteration)}", place.run()
+        if run is self._cursor.run:
+            return iterate
+        return f"{iterate} of {place.label if any(t is run for t in traces) else 'an earlier run'}"

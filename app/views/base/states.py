@@ -1,0 +1,126 @@
+"""State of the weights (or other variables) of a working set at an iterate: shrunk, in the set, non-zero, or
+returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from app import theme
+from app.views.base.probe_view import Seen
+from solvers import ACTIVE, SHRINKING, Trace
+from solvers.probes.subsets import INSIDE, MOST_BYTES, UNKNOWN, contains, known_members
+
+#: Colours in pictures of what a variable may be at an iterate, in the order of their codes.
+COLORS = ("#88888822", "#56B4E999", theme.COLORS[0], theme.COLORS[1])
+SHRUNK, ZERO, NONZERO, RETURNED = range(4)
+#: Not observed at this iterate, or not yet.
+UNSEEN = len(COLORS)
+
+
+class Kind(NamedTuple):
+    """Words for the variables of a working set: plural, singular, at and off the bound, and each name."""
+
+    many: str
+    one: str
+    at_bound: str
+    free: str
+    name: Callable[[Trace, int], str]
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Return the states of a variable, with their colours."""
+        back = f"returned, {self.free}"
+        words = ("shrunk", f"in the working set and {self.at_bound}", self.free, back)
+        return dict(zip(words, COLORS, strict=True))
+
+
+def name_of(trace: Trace, weight: int) -> str:
+    """Name a weight, as far as the run has names."""
+    about = trace.info.problem
+    if not about:
+        return f"weight {weight}"
+    return trace.names.weight(weight, about["n_features"], about["n_outputs"])
+
+
+def _dual_name(trace: Trace, variable: int) -> str:
+    if not trace.info.problem:
+        return f"dual variable {variable}"
+    outputs = int(trace.probes.last(ACTIVE.name, 0)[1]["size"]) // trace.info.problem["n_samples"]
+    sample, c = divmod(variable, outputs)
+    return f"sample {sample + 1}" + (f", {trace.names.output(c)}" if outputs > 1 else "")
+
+
+#: By the word that a working set has for what it is of.
+KINDS = {
+    kind.many: kind
+    for kind in (
+        Kind("weights", "weight", "zero", "not zero", name_of),
+        Kind("dual variables", "dual variable", "at a bound", "inside its bounds", _dual_name),
+    )
+}
+
+
+def kind_of(trace: Trace) -> Kind:
+    """Return the words for the variables of a run's working set; the trace has observed one."""
+    word = str(trace.probes.last(ACTIVE.name, 0)[1]["of"])
+    return KINDS.get(word, Kind(word, word, "at a bound", "free", lambda trace, k: f"{word} {k}"))
+
+
+def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
+    """Return the set ``inside`` or ``support`` of what the ``active`` probe saw."""
+    return {key.removeprefix(name + "_"): kept for key, kept in seen.items() if key.startswith(name + "_")}
+
+
+def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
+    """Return what these weights were, as observed last up to an iteration: codes in the order of
+    ``COLORS``."""
+    _, seen = trace.probes.last(ACTIVE.name, iteration)
+    inside, nonzero = (contains(subset(seen, name), weights) for name in ("inside", "support"))
+    found = np.where(nonzero == INSIDE, NONZERO, np.where(inside == INSIDE, ZERO, SHRUNK)).astype(np.uint8)
+    found[(nonzero != INSIDE) & ((inside == UNKNOWN) | (inside == INSIDE) & (nonzero == UNKNOWN))] = UNSEEN
+    if (test := trace.probes.last(SHRINKING.name, iteration)) is not None:
+        found[np.isin(weights, test[1]["returned"])] = RETURNED
+    return found
+
+
+def picked(seen: Seen) -> np.ndarray:
+    """Return the working set, ascending; where it is all weights, or too large to be kept whole, those not
+    zero."""
+    members = known_members(subset(seen, "inside"))
+    if members is None:
+        members = known_members(subset(seen, "support"))
+    return np.empty(0, dtype=np.int64) if members is None else members
+
+
+def used(trace: Trace) -> np.ndarray:
+    """Return weights picked for a working set after iteration 1, ascending: before, the solver knows nothing
+    yet."""
+    entries = trace.probes.entries(ACTIVE.name)
+    last = max(k for k, _ in entries)
+    sets = [picked(seen) for k, seen in entries if k > min(1, last - 1)]
+    size = int(entries[0][1]["size"])
+    if size <= 8 * MOST_BYTES:
+        ever = np.zeros(size, dtype=bool)
+        for members in sets:
+            ever[members] = True
+        return np.flatnonzero(ever)
+    return np.unique(np.concatenate(sets)).astype(np.int64)
+
+
+def returned(trace: Trace) -> np.ndarray:
+    """Return the weights that ever returned after shrinking had missed them, ascending."""
+    found = [seen["returned"] for _, seen in trace.probes.entries(SHRINKING.name)]
+    return np.unique(np.concatenate(found)).astype(np.int64) if found else np.empty(0, dtype=np.int64)
+
+
+def legend(colors: Mapping[str, str]) -> str:
+    """Return what the colours mean, as HTML."""
+    chip = "display:inline-block;width:12px;height:12px;margin:0 6px -1px 0;outline:1px solid #8886"
+    chips = (
+        f'<span style="white-space:nowrap"><span style="{chip};background:{color}"></span>{name}</span>'
+        for name, color in colors.items()
+    )
+    return f'<span style="display:inline-flex;flex-wrap:wrap;gap:0 16px">{"".join(chips)}</span>'

@@ -1,0 +1,264 @@
+"""What a view is: something that draws traces at a cursor, in a page or alone in a notebook."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import panel as pn
+import param
+from bokeh.plotting import figure
+from panel.viewable import Viewer
+
+from app import theme
+from app.serving.batch import batch
+from app.views.base.cursor import Cursor
+from app.views.base.drawn import Drawn
+from app.views.base.help import Help
+from app.views.base.shown_iterate import Place, ShownIterate
+from solvers import Probe, Problem, Solver, Trace
+
+#: ``later(work, then)`` does ``work(pulse)``, where ``pulse`` is to be called every 50 ms or so, and then
+#: ``then`` with what it returned, or with None where it failed.
+Later = Callable[[Callable[[Callable[[], None]], Any], Callable[[Any], None]], None]
+
+
+def at_once(work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]) -> None:
+    """Do ``work`` and ``then`` here and now."""
+    then(work(lambda: None))
+
+
+class View(Viewer):
+    """Base of the views. A subclass gives ``id``, ``title``, ``hint`` (what to do when there is nothing to
+    draw), ``every`` (more than 1 if drawing takes long), makes its panes once in ``build``, and brings them
+    up to date in ``draw``.
+
+    >>> views.Convergence(trace)                     # one trace, or a list of them
+    >>> pn.state.add_periodic_callback(view.update)  # while it is live
+
+    ``update`` draws only while ``visible``, and only what is new: see :class:`.drawn.Drawn`. A ``part`` of
+    another view is drawn by it, and has its runs. What is drawn of one iterate ``drew`` is told of: the view
+    says which one that is as long as it is not the cursor's. ``probes`` are those without which there is
+    nothing, or less, to draw: the page gives its runs what its views ask for; ``carried`` are live
+    references, of which a solver's iterates must carry one. What takes long to compute a view hands to
+    ``later``: the page computes it off its thread, a notebook here and now. ``help`` says of each figure, by
+    its name, what it shows.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    every: ClassVar[int] = 1  # the page updates it at every so many ticks (some 5 a second) while runs go on
+    hint: ClassVar[str] = "Press Run to see something here."
+    probes: ClassVar[tuple[Probe, ...]] = ()
+    carried: ClassVar[tuple[str, ...]] = ()
+    help: ClassVar[Mapping[str, Help]] = {}
+
+    #: Views that this one is made of; they have the same runs, and are hidden with it.
+    parts: Sequence[View] = ()
+    _whole: View | None = None
+    #: Called with an error in drawing, which is then shown in place of the view; else the error is raised.
+    on_failure: Callable[[View, Exception], None] | None = None
+
+    visible: bool = param.Boolean(default=True, doc="a hidden view costs nothing")
+    awaits: str = param.String(default="", doc="what has to come first, said where there is nothing to draw")
+
+    def __init__(
+        self,
+        traces: Trace | Sequence[Trace] = (),
+        cursor: Cursor | None = None,
+        *,
+        part: bool = False,
+        later: Later = at_once,
+        **params: object,
+    ) -> None:
+        super().__init__(**params)
+        self.later = later
+        self.traces = [traces] if isinstance(traces, Trace) else traces
+        self.cursor = cursor or Cursor()
+        self._alone = cursor is None
+        self._drawn = Drawn()
+        self._empty = False
+        self._place: Place | None = None
+        self._note = None if part else ShownIterate(self.cursor)
+        self._hint = theme.html(sizing_mode="stretch_width", css_classes=["cover"])
+        self._update_hint()
+        self._body = theme.column(kind="body")
+        self._body.visible = False
+        self._head = theme.column(kind="head")
+        stage = theme.column(self._hint, self._body, *([self._note.pane] if self._note else []), kind="stage")
+        self._root = theme.column(self._head, stage, kind="view")
+        self._root.visible = self.visible
+        self.build()
+        self.traces = self._traces  # build has made the parts: give them the traces too
+        for piece in self.parts:
+            piece._whole = self
+        self._cover(True)
+        if not part:
+            self.cursor.param.watch(self._moved, ["run", "iteration"])
+        self.param.watch(lambda event: self._show_or_hide(), "visible")
+        self.param.watch(lambda event: self._update_awaited(), "awaits")
+        self.update()
+
+    @classmethod
+    def fits(cls, problem: Problem | None, chosen: Sequence[type[Solver]]) -> bool:
+        """Tell whether there will be anything to draw for a problem, None if it is not known yet, and these
+        solvers; in doubt there will."""
+        carried = [solver.carries for solver in chosen]
+        return not (cls.carried and carried) or any(
+            names is None or not set(names).isdisjoint(cls.carried) for names in carried
+        )
+
+    @property
+    def traces(self) -> list[Trace]:
+        """Return the runs to draw."""
+        return self._traces
+
+    @traces.setter
+    def traces(self, traces: Sequence[Trace]) -> None:
+        self._traces = list(traces)
+        for part in self.parts:
+            part.traces = self._traces
+
+    @property
+    def chosen(self) -> Trace | None:
+        """Return the run under the cursor, if it is one of those to draw."""
+        run = self.cursor.run
+        return run if any(trace is run for trace in self.traces) else None
+
+    def build(self) -> None:
+        """Make the panes, once, in ``self._body``."""
+        raise TypeError(f"{type(self).__name__} does not define build")
+
+    def draw(self) -> None:
+        """Bring the panes up to date with ``self.traces`` and ``self.cursor``."""
+        raise TypeError(f"{type(self).__name__} does not define draw")
+
+    def drew(self, iteration: int | None) -> None:
+        """Note which iterate of the run under the cursor is drawn from now on; None for none."""
+        run = self.cursor.run
+        self._place = None if iteration is None or run is None else Place.of(run, iteration)
+
+    def tell(self) -> None:
+        """Say which iterate is shown, if that is not the cursor's, without drawing anything."""
+        if self._note is not None and self.in_sight:
+            self._note.tell(dict(self._iterates()), self.traces)
+
+    def _iterates(self) -> Iterator[tuple[str, Place]]:
+        """Go through the iterates that are shown here and in the parts, by their titles."""
+        if self.visible and not self._empty:
+            if self._place is not None:
+                yield self.title, self._place
+            for part in self.parts:
+                yield from part._iterates()
+
+    def has_content(self) -> bool:
+        """Tell whether there is anything to draw; else the hint is shown."""
+        return any(len(trace) for trace in self.traces)
+
+    def highlight(self, on: bool) -> None:
+        """Draw a ring around the view, or take it away."""
+        theme.mark(self._root, "pointed", on)
+
+    def shown_figures(self) -> Iterator[tuple[View, figure]]:
+        """Go through the figures that are shown, each with the view that draws it, this one or a part."""
+        panes = self._root.select(pn.pane.Bokeh)
+        found = {pane.object.id: (self, pane.object) for pane in panes if pane.object is not None}
+        for part in self.parts:
+            found |= {drawn.id: (by, drawn) for by, drawn in part.shown_figures()}
+        yield from found.values()
+
+    def explain(self, name: str) -> Help | None:
+        """Say what the figure with a name shows; None where the view does not tell."""
+        return self.help.get(name)
+
+    def show(self, traces: Sequence[Trace]) -> None:
+        """Draw these runs from now on."""
+        self.traces = traces
+        self.update()
+
+    @property
+    def in_sight(self) -> bool:
+        """Tell whether the view, and the view that it is a part of, is shown."""
+        return self.visible and (self._whole is None or self._whole.in_sight)
+
+    def update(self) -> None:
+        """Draw what is new; nothing while hidden."""
+        if self.in_sight:
+            self._attempt(self._draw_all)
+
+    def _draw_all(self) -> None:
+        if self._alone or self.cursor.run is None:
+            self.cursor.keep_up(self.traces)
+        self._update_hint()
+        self._cover(not self.has_content())
+        self.draw()
+
+    @batch()
+    def _attempt(self, work: Callable[[], None]) -> None:
+        """Call ``work``, which draws; show an error in place of the panes and pass it to ``on_failure``, or
+        raise it if there is none."""
+        try:
+            work()
+            self.tell()
+        except Exception as error:
+            if self.on_failure is None:
+                raise
+            what = html.escape(f"{type(error).__name__}: {error}")
+            self._hint.object = f'<p class="hint error" role="alert">This view cannot be drawn: {what}.</p>'
+            self._cover(True)
+            self.on_failure(self, error)
+
+    def _update_hint(self) -> None:
+        """Say what to do, or what has to come first, here and in the parts."""
+        text = (
+            self.hint if any(len(trace) for trace in self.traces) else html.escape(self.awaits) or self.hint
+        )
+        hint = f'<p class="hint">{text}</p>'
+        if self._hint.object != hint:
+            self._hint.object = hint
+        for part in self.parts:
+            part._update_hint()
+
+    def _update_awaited(self) -> None:
+        for part in self.parts:
+            part.awaits = self.awaits
+        if self.in_sight:  # else it is said when the view is shown
+            self._update_hint()
+
+    def _cover(self, empty: bool) -> None:
+        """Show the hint in place of the panes, or the other way round. By styles alone once the panes have
+        been shown: Bokeh lays the whole page out anew for anything that becomes visible or not."""
+        if empty == self._empty:
+            return
+        self._empty = empty
+        if not empty and not self._body.visible:
+            self._body.visible = True
+        over = {"position": "absolute", "height": "100%"} if self._body.visible else {}
+        self._hint.styles = {**over, **theme.seen(empty)}
+        self._body.styles = theme.seen(not empty)
+
+    @batch()
+    def _show_or_hide(self) -> None:
+        self._root.visible = self.visible
+        self.update()
+
+    def _moved(self, *events: param.parameterized.Event) -> None:
+        if self.visible and not self.cursor.keeping_up:
+            self._attempt(self.draw)
+
+    @batch()
+    def _tapped(self, event: object) -> None:
+        """Move the cursor along the run that is drawn to a click on a plot over iterations."""
+        run = self.cursor.run if self._place is None else self._place.run()
+        if self.cursor.run is not None and placed(event) and any(trace is run for trace in self.traces):
+            self.cursor.place(run, round(event.x))
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        return self._root
+
+
+def placed(event: object) -> bool:
+    """Tell whether a click has a place on the axes: it has none where an axis has no range yet."""
+    return all(value is not None and math.isfinite(value) for value in (event.x, event.y))

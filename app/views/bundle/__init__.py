@@ -1,0 +1,1 @@
+"""The view of bundle methods: cutting planes, their weights, their bounds."""

@@ -1,0 +1,267 @@
+"""A function and the model that cutting planes make of it, on a line through the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+from weakref import ref
+
+import numpy as np
+import param
+from bokeh.models import ColumnDataSource, Span
+
+from app import theme
+from app.serving.batch import batch
+from app.views.base.help import Help, Mark
+from app.views.base.plot import menu
+from app.views.base.probe_view import ProbeView, Seen
+from app.views.base.view import at_once
+from app.views.bundle.cut_weights import LEAST
+from solvers import CUTS, Problem
+from solvers.probes.cut_models import Slices, lowest, sliced
+from solvers.runs.segments import problem_at
+
+FUNCTION, MODEL, NEWEST, LOWEST = (theme.COLORS[k] for k in (0, 1, 2, 3))
+#: The part of a line w + t d that is drawn, and its points, of f and of each cut.
+WINDOWS = {"start": (-0.05, 2.0), "next": (-0.3, 1.3)}
+POINTS, CUT_POINTS = 161, 33
+#: Weights up to which the curve is computed in the page's own thread.
+FEW = 10
+#: Share of the ends of a line by which they must differ, and of its length by which a point may miss it.
+APART, ON_LINE = 1e-6, 1e-6
+
+#: What each source holds, empty to begin with: a glyph, its colour and what it means.
+MARKS = {
+    "curve": ("━", FUNCTION, "{f}"),
+    "model": ("━", MODEL, "its model, the highest cut at each place"),
+    "carrying": ("━", theme.GREY, "cuts with α > 0"),
+    "idle": ("┈", theme.GREY, "cuts with α = 0"),
+    "newest": ("╌", NEWEST, "the newest cut"),
+    "here": ("●", FUNCTION, "best point so far"),
+    "low": ("◆", LOWEST, "minimum of the model"),
+}
+LINES = {"Start to best": "start", "To the model's minimum": "next"}
+ENDS = {
+    "start": "place on the line  ·  0: start, 1: best point of the run",
+    "next": "place on the line  ·  0: best point, 1: minimum of the model",
+}
+SHOWN = {"f and its model": "f", "L and its cuts": "L"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """f and its loss part L on a line w + t d, at places ``t``."""
+
+    w: np.ndarray
+    d: np.ndarray
+    t: np.ndarray
+    f: np.ndarray
+    loss: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        w: np.ndarray,
+        d: np.ndarray,
+        window: tuple[float, float],
+        pulse: Callable[[], None],
+    ) -> Curve:
+        """Compute it, in any thread."""
+        problem = problem.with_pulse(pulse)
+        line = problem.line(problem.at(w.copy()), d)
+        t = np.linspace(*window, POINTS)
+        f = np.empty(POINTS)
+        for k, x in enumerate(t.tolist()):
+            pulse()
+            f[k] = line(x)
+        ridge = np.array([problem.penalty.value(w + x * d) for x in t])
+        return cls(w, d, t, f, f - ridge)
+
+    def place(self, point: np.ndarray) -> float:
+        """Return where a point is on the line; nan where it is not."""
+        t = float((point - self.w) @ self.d / (self.d @ self.d))
+        away = np.linalg.norm(point - self.w - t * self.d)
+        return t if away <= ON_LINE * np.linalg.norm(self.d) else np.nan
+
+
+class CutSection(ProbeView):
+    """f on a line, and below it the cuts that a bundle method had made up to the cursor, and their maximum,
+    the model. The line goes from the start to the best point of the run, and stays while the cursor moves; or
+    from the best point at the cursor to the minimum of the model there, where the next search looks."""
+
+    id = "cut-section"
+    title = "Cuts on a line"
+    probe = CUTS
+
+    help: ClassVar = {
+        id: Help(
+            title,
+            "The objective along a line, and the cutting planes below it that a bundle method has found "
+            "up to the cursor. Their maximum is its model, whose minimum gives the next iterate.",
+            r"f(w + t d) \ge \max_i \; a_i^\top (w + t d) + b_i + \tfrac{\lambda}{2} \|w + t d\|^2",
+            "a cut is a subgradient, Yu et al. 2010, eq. (7); the model: Teo et al. 2010",
+            (
+                *(Mark(glyph, words.format(f="f"), color) for glyph, color, words in MARKS.values()),
+                Mark("┈", "the height of that minimum, a lower bound of f*", LOWEST),
+            ),
+        )
+    }
+
+    along: str = param.Selector(default="start", objects=list(LINES.values()), doc="the line")
+    shown: str = param.Selector(default="f", objects=list(SHOWN.values()), doc="f, or its loss part alone")
+    height: int = param.Integer(default=280, doc="pixels")
+    choose: bool = param.Boolean(default=True, doc="whether line and function can be chosen from menus")
+
+    def build(self) -> None:
+        self._busy = False
+        self._curve: tuple[object, Curve] | None = None
+        self.sources = {name: ColumnDataSource({"t": [], "f": []}) for name in MARKS}
+        self._legend = theme.html()
+        self.figure = self._make_figure()
+        if self.choose:
+            menus = [menu("Line", self.param.along, LINES, 150), menu("Draw", self.param.shown, SHOWN, 140)]
+            self._head.append(theme.column(theme.html(f"<h2>{self.title}</h2>"), *menus, kind="line"))
+        pane = theme.pane(self.figure)
+        self._body.extend([pane, self._legend])
+        self.param.watch(lambda *events: self.update(), ["along", "shown"])
+
+    def _make_figure(self) -> Any:
+        plot = theme.plot(self.id, x_label=ENDS[self.along], y_label=self.shown, height=self.height)
+        plot.x_range.range_padding = 0.0
+        plot.y_range.range_padding = 0.12
+        grey = {"line_color": theme.GREY}
+        looks = {
+            "idle": {**grey, "line_dash": "dotted", "line_alpha": 0.7},
+            "carrying": {**grey, "line_width": 1.2, "line_alpha": 0.8},
+            "model": {"line_color": MODEL, "line_width": 3.5, "line_alpha": 0.75},
+            "newest": {"line_color": NEWEST, "line_dash": "dashed", "line_width": 2},
+            "curve": {"line_color": FUNCTION, "line_width": 2.5},
+        }
+        drawn = {name: plot.line("t", "f", source=self.sources[name], **look) for name, look in looks.items()}
+        self._bound = Span(dimension="width", line_color=LOWEST, line_dash="dotted", visible=False)
+        plot.add_layout(self._bound)
+        sign = {"line_color": theme.GREY, "level": "overlay"}
+        plot.scatter("t", "f", source=self.sources["here"], size=10, fill_color=FUNCTION, **sign)
+        plot.scatter(
+            "t", "f", source=self.sources["low"], marker="diamond", size=14, fill_color=LOWEST, **sign
+        )
+        plot.x_range.renderers = plot.y_range.renderers = [drawn["curve"]]
+        theme.follow_axes(plot)
+        return plot
+
+    @property
+    def hint(self) -> str:
+        """Say what to run, or why there is no picture of what ran."""
+        found = self.seen()
+        if found is None:
+            return "Run a bundle method (bmrm, ls-bmrm or ocas) to see its cutting planes here."
+        if "A" not in found[1]:
+            return "The problem has too many weights to keep its cuts: only their weights α are drawn."
+        if self.chosen.problem is None:
+            return "This run's problem is not in memory: only the weights α of its cuts are drawn."
+        return "The run has not moved yet, so there is no line to draw along."
+
+    def has_content(self) -> bool:
+        found = self.seen()
+        if found is None or "A" not in found[1] or self.chosen.problem is None:
+            return False
+        return self._line(*found) is not None
+
+    def draw(self) -> None:
+        found = self.seen()
+        if found is None or not self.has_content():
+            return
+        iteration, seen = found
+        mark, w, d = self._line(iteration, seen)
+        if self._curve is not None and self._curve[0] == mark:
+            self._show(iteration, seen, self._curve[1], mark)
+        elif not self._busy:
+            self._busy = True
+            later = at_once if w.size <= FEW else self.later
+            problem = problem_at(self.chosen, iteration)
+            later(partial(Curve.of, problem, w, d, WINDOWS[self.along]), partial(self._found, mark))
+
+    def _found(self, mark: object, curve: Curve | None) -> None:
+        """Draw with the curve that was computed, or go on with what is wanted by now."""
+        self._busy = False
+        if curve is None:
+            self._legend.object = "<p>f could not be computed on this line.</p>"
+            return
+        self._curve = mark, curve
+        if self.in_sight:
+            self._attempt(self.draw)
+
+    def _line(self, iteration: int, seen: Seen) -> tuple[object, np.ndarray, np.ndarray] | None:
+        """Return a line w + t d, and what it depends on; None where its ends are the same."""
+        trace = self.chosen
+        first, start = trace.probes.last(CUTS.name, 0)
+        last, newest = next((k, s) for k, s in reversed(trace.probes.entries(CUTS.name)) if "w" in s)
+        if self.along == "start":
+            ends = [(first, start["w"], last, newest["w"]), (first, start["w"], first, lowest(start))]
+        else:
+            ends = [(iteration, seen["w"], iteration, lowest(seen)), (first, start["w"], last, newest["w"])]
+        for one, w, other, end in ends:
+            d = end - w
+            if np.linalg.norm(d) > APART * (np.linalg.norm(w) + np.linalg.norm(end)):
+                return (ref(trace), self.along, one, other), w, d
+        return None
+
+    @property
+    def line(self) -> np.ndarray | None:
+        """Return the ends of the part of the line that is drawn, (2, n); None where nothing is."""
+        if not self.visible or self._curve is None or not self.has_content():
+            return None
+        curve = self._curve[1]
+        return np.stack([curve.w + t * curve.d for t in curve.t[[0, -1]]])
+
+    def _show(self, iteration: int, seen: Seen, curve: Curve, mark: object) -> None:
+        if not self._drawn.changed("picture", self.chosen, iteration, mark, self.shown):
+            return
+        self.drew(iteration)
+        line = sliced(seen, curve.w, curve.d)
+        data = drawn(seen, line, curve, whole=self.shown == "f")
+        with batch():
+            for name, source in self.sources.items():
+                source.data = data.get(name, {"t": [], "f": []})
+            self._bound.visible = self.shown == "f"
+            self._bound.location = float(seen["bound"])
+            for axis, label in ((self.figure.xaxis[0], ENDS[self.along]), (self.figure.yaxis[0], self.shown)):
+                if axis.axis_label != label:
+                    axis.axis_label = label
+            self._legend.object = theme.marks(
+                (glyph, color, words.format(f=self.shown))
+                for name, (glyph, color, words) in MARKS.items()
+                if len(data.get(name, {"t": ()})["t"])
+            )
+
+
+def drawn(seen: Seen, line: Slices, curve: Curve, *, whole: bool) -> dict[str, dict[str, np.ndarray]]:
+    """Return the columns of each source: of f and its model (``whole``), or of the loss and its cuts."""
+    t = curve.t
+    few = np.linspace(t[0], t[-1], CUT_POINTS if whole else 2)
+    ridge, few_ridge = (line.ridge_at(x) if whole else np.zeros(x.size) for x in (t, few))
+    cuts, newest = line.cuts_at(few) + few_ridge, int(np.argmax(seen["numbers"]))
+    other, carries = np.arange(len(cuts)) != newest, seen["alpha"] > LEAST
+    places = {"here": (curve.place(seen["w"]), float(seen["best"]))}
+    places["low"] = curve.place(lowest(seen)), float(seen["bound"])
+    data = {
+        "curve": {"t": t, "f": curve.f if whole else curve.loss},
+        "model": {"t": t, "f": line.cuts_at(t).max(axis=0) + ridge},
+        "carrying": _joined(few, cuts[other & carries]),
+        "idle": _joined(few, cuts[other & ~carries]),
+        "newest": {"t": few, "f": cuts[newest]},
+    }
+    for name, (x, height) in places.items():
+        if t[0] <= x <= t[-1]:
+            less = 0.0 if whole else float(line.ridge_at(np.array([x]))[0])
+            data[name] = {"t": np.array([x]), "f": np.array([height - less])}
+    return data
+
+
+def _joined(t: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Return curves over the same places as one, with gaps between them."""
+    gap = np.full((len(rows), 1), np.nan)
+    return {"t": np.tile(np.append(t, np.nan), len(rows)), "f": np.hstack([rows, gap]).ravel()}

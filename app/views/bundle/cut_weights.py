@@ -1,0 +1,139 @@
+"""A picture of the weights of cutting planes: which of them the minimum of the model rests on, and when."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from bokeh.models import ColumnDataSource, HoverTool, LinearColorMapper, Span
+
+from app import theme
+from app.views.base.help import AT_CURSOR, Help, Mark
+from app.views.base.probe_view import ProbeView, Seen
+from solvers import CUTS
+
+#: Lines and columns of the picture, at most.
+LINES, COLUMNS = 200, 320
+#: Weights below this one count as none.
+LEAST = 1e-9
+SHADES = 256
+COLOR = theme.COLORS[0]
+#: Of a cut that is there and has no weight.
+WITHOUT = f"{theme.GREY}30"
+IMAGE = ("image", "x", "y", "dw", "dh")
+
+
+class CutWeights(ProbeView):
+    """One line a cut, by its number, the first at the bottom; one column an iteration; the stronger, the
+    larger its weight α. A line begins where its cut is made and ends where it is dropped; a diamond marks a
+    cut that combines others. A click puts the cursor on the iteration.
+    """
+
+    id = "cut-weights"
+    title = "Weights α of the cuts"
+    probe = CUTS
+    hint = "Run a bundle method (bmrm, ls-bmrm or ocas) to see the weights of its cuts here."
+
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Which cuts are active at the minimum of the model: a row for each cut, over the iterations. "
+            "Cuts that stay inactive are dropped, which keeps the dual problem small.",
+            r"w = -\frac{1}{\lambda} \sum_i \alpha_i a_i, \qquad \alpha_i \ge 0, \quad \sum_i \alpha_i = 1",
+            "Teo et al. 2010, the dual of their model",
+            (
+                Mark("■", "weight α of a cut, darker for a larger one", COLOR),
+                Mark("■", "an inactive cut, α = 0", theme.GREY),
+                Mark("◆", "an aggregate of dropped cuts", theme.COLORS[1]),
+                AT_CURSOR,
+            ),
+        )
+    }
+
+    def build(self) -> None:
+        self._image = ColumnDataSource({name: [] for name in IMAGE})
+        self._combined = ColumnDataSource({"iteration": [], "cut": []})
+        self._head.append(theme.html(f"<h2>{self.title}</h2>"))
+        self.figure = theme.plot(
+            self.id,
+            x_label="iteration  ·  click to go there",
+            y_label="cut  ·  newest on top",
+            height=280,
+        )
+        for reach in (self.figure.x_range, self.figure.y_range):
+            reach.range_padding = 0.0
+        self.figure.grid.visible = False
+        # of very many cuts each has little, and is to be seen
+        alphas = np.rint(40 + 215 * np.cbrt(np.linspace(0.0, 1.0, SHADES))).astype(int)
+        shades = LinearColorMapper(
+            palette=[f"{COLOR}{alpha:02x}" for alpha in alphas],
+            low=LEAST,
+            high=1.0,
+            low_color=WITHOUT,
+            nan_color="#00000000",
+        )
+        drawn = self.figure.image(*IMAGE, source=self._image, color_mapper=shades, level="image")
+        looks = {"fill_color": theme.COLORS[1], "line_color": theme.GREY}
+        theme.diamonds(self.figure, self._combined, "iteration", "cut", **looks)
+        for reach in (self.figure.x_range, self.figure.y_range):
+            reach.renderers = [drawn]
+        tips = [("cut", "$y{0}"), ("iteration", "$x{0}"), ("α", "@image{0.[0000]}")]
+        self.figure.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
+        self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
+        self.figure.add_layout(self._here)
+        self.figure.on_event("tap", self._tapped)
+        self._legend = theme.html()
+        pane = theme.pane(self.figure)
+        self._body.extend([pane, self._legend])
+
+    def draw(self) -> None:
+        iterations = self.iterations()
+        if not iterations:
+            return
+        if self._here.location != self.cursor.iteration:
+            self._here.location = self.cursor.iteration
+        self.drew(self.cursor.iteration)
+        if self._drawn.changed("image", self.chosen, iterations[-1]):
+            self._show(self.chosen.probes.entries(CUTS.name))
+
+    def _show(self, entries: list[tuple[int, Seen]]) -> None:
+        image, width, each = picture(entries)
+        lines, columns = image.shape
+        self._image.data = {
+            "image": [image],
+            "x": [-0.5],
+            "y": [-0.5],
+            "dw": [width * columns],
+            "dh": [each * lines],
+        }
+        self._combined.data = first_seen(entries)
+        marks = [
+            ("■", COLOR, "weight α"),
+            ("■", theme.GREY, "inactive, α = 0"),
+        ]
+        if len(self._combined.data["cut"]):
+            marks.append(("◆", theme.COLORS[1], "aggregate of dropped cuts"))
+        self._legend.object = theme.marks(marks)
+
+
+def picture(entries: list[tuple[int, Seen]]) -> tuple[np.ndarray, int, int]:
+    """Return the weights, a row a cut and a column an iteration, nan where the cut is not there; and how many
+    iterations share a column, which has the last of them, and how many cuts share a row, which has the
+    largest weight."""
+    last, made = entries[-1][0], 1 + max(int(seen["numbers"].max()) for _, seen in entries)
+    width, each = -(-(last + 1) // COLUMNS), -(-made // LINES)
+    image = np.full((-(-made // each), -(-(last + 1) // width)), np.nan, dtype=np.float32)
+    at = np.array([k for k, _ in entries])
+    for column in range(int(at[0]) // width, image.shape[1]):
+        _, seen = entries[int(np.searchsorted(at, min((column + 1) * width - 1, last), side="right")) - 1]
+        np.fmax.at(image[:, column], seen["numbers"] // each, seen["alpha"].astype(np.float32))
+    return image, width, each
+
+
+def first_seen(entries: list[tuple[int, Seen]]) -> dict[str, np.ndarray]:
+    """Return where cuts that combine others were seen first."""
+    found: dict[int, int] = {}
+    for k, seen in entries:
+        for number in seen["numbers"][seen["combined"]].tolist():
+            found.setdefault(number, k)
+    return {"iteration": np.array(list(found.values())), "cut": np.array(list(found))}

@@ -1,0 +1,120 @@
+"""What a bundle method knows of its function: cutting planes, their weights, and the bounds they give."""
+
+from __future__ import annotations
+
+import html
+from typing import ClassVar
+
+import numpy as np
+import param
+from bokeh.models import GlyphRenderer
+
+from app import theme
+from app.views.base.feed import Records, known
+from app.views.base.help import HERE, RUN, Help, Mark
+from app.views.base.plot import X_AXES, RunPlot
+from app.views.base.probe_view import ProbeView, Seen
+from app.views.bundle.cut_section import CutSection
+from app.views.bundle.cut_weights import LEAST, CutWeights
+from app.views.convergence.any_field import Record
+from solvers import CUTS, Trace
+
+
+class Bounds(RunPlot):
+    """f of every run, and as a thin line the lower bound of f* that its proved gap gives. The vertical axis
+    is that of f: a bound that is far below it comes into sight as it rises."""
+
+    id = "bundle-bounds"
+    title = "Best value and lower bound"
+    y_label = "f  ·  lower bound: thin"
+    y_name = "f"
+    names = ("x", "y", "bound")
+    default_scale = "linear"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Objective of every run, and below it the lower bound of f* that its cutting planes or its "
+            "dual prove. Where the two meet the run has proved its optimum.",
+            r"\min_w \; \tfrac{\lambda}{2} \|w\|^2 + \max_i \, (a_i^\top w + b_i) \; \le \; f^\ast \le "
+            r"f(w_k)",
+            "Teo et al. 2010; cuts by Yu et al. 2010, eq. (7)",
+            (RUN, Mark("─", "lower bound that the run has proved"), HERE),
+        )
+    }
+
+    def glyphs(self, source, color: str, dash: str) -> list[GlyphRenderer]:
+        thin = theme.curve(self.figure, source, "bound", color=color, dash=dash, width=1, alpha=0.8)
+        return [*super().glyphs(source, color, dash), thin]
+
+    def hover(self) -> list[tuple[str, str]]:
+        return [*super().hover(), ("lower bound", "bound")]
+
+    def _fit_to(self, lines: list[GlyphRenderer]) -> None:
+        super()._fit_to(lines)
+        self.figure.y_range.range_padding = 0.5
+        self.figure.y_range.renderers = [line for line in lines if line.glyph.y == "y"]
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        f = known(rows["objective"])
+        return {"y": f, "bound": f - known(rows["dual_gap"])}
+
+
+class Bundle(ProbeView):
+    """Of the run under the cursor: its cuts on a line below the function, up to the cursor, and the weights α
+    of all of them over the iterations; of all runs the best value with the lower bound, and the gap between
+    the two."""
+
+    id = "bundle"
+    title = "Bundle"
+    probe = CUTS
+    carried = ("cuts",)
+    hint = CutWeights.hint
+    every = 5
+
+    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
+
+    def build(self) -> None:
+        self.section, self.weights = (kind((), self.cursor, part=True) for kind in (CutSection, CutWeights))
+        looks = {"part": True, "x": self.x, "height": 220}
+        self.bounds = Bounds((), self.cursor, **looks)
+        self.gap = Record((), self.cursor, field="dual_gap", choose=False, **looks)
+        self.parts = [self.section, self.weights, self.bounds, self.gap]
+        self._said = theme.said(1)
+        across = theme.column(
+            theme.column(self.section, kind="broad"),
+            *(theme.column(part, kind="narrow") for part in (self.weights, self.bounds, self.gap)),
+            kind="across",
+        )
+        self._body.extend([self._said, across])
+        self.param.watch(
+            lambda event: [part.param.update(x=event.new) for part in (self.bounds, self.gap)], "x"
+        )
+
+    def draw(self) -> None:
+        if not self.has_content():
+            return
+        self.section.later = self.later
+        for part in self.parts:
+            part.update()
+        super().draw()
+
+    def draw_seen(self, iteration: int, seen: Seen) -> None:
+        self._said.object = sentence(self.chosen, iteration, seen)
+
+
+def sentence(trace: Trace, iteration: int, seen: Seen) -> str:
+    """Describe the model: its cuts, what it proves, and the cuts it dropped."""
+    number, held = theme.number, len(seen["numbers"])
+    best, bound = float(seen["best"]), float(seen["bound"])
+    carrying = int(np.count_nonzero(seen["alpha"] > LEAST))
+    said = f"<b>{html.escape(trace.info.label)}</b> at iteration {number(iteration)}: "
+    said += f"{number(held)} {'cut' if held == 1 else 'cuts'}, {number(carrying)} active. "
+    said += f"The best f is {number(best, 6)} and the lower bound of f* is {number(bound, 6)}: "
+    said += f"f* is proved to within {number(max(best - bound, 0.0), 3)}."
+    if dropped := int(seen["numbers"].max()) + 1 - held:
+        were = "inactive cut was" if dropped == 1 else "inactive cuts were"
+        said += f" {number(dropped)} {were} dropped; their aggregate stays."
+    if refused := int(seen["refused"]):
+        skipped = "duplicate was" if refused == 1 else "duplicates were"
+        said += f" {number(refused)} {skipped} skipped."
+    return f"<p>{said}</p>"

@@ -1,0 +1,126 @@
+"""The list of runs that are kept, and what differs between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import param
+
+from app import theme
+from app.component import Component
+from app.serving.batch import batch
+from app.settings import words
+from app.settings.own_file_names import named
+from app.views.base.cursor import Cursor
+from app.views.base.view import View
+from app.views.compare.summary import as_html
+from solvers import Trace
+
+
+class RunList(Component):
+    """Lines that can be chosen, named, pinned, shown and deleted, drawn by ``assets/runs.js`` from plain
+    dictionaries; ``on_act(message)`` is called with what a visitor does."""
+
+    entries = param.List(default=[], doc="one dictionary a run: its id, texts, and whether it is shown")
+    chosen = param.List(default=[], doc="ids of the lines that are chosen")
+    notice = param.String(default="", doc="what is said above the lines")
+    undo = param.Boolean(default=False, doc="whether what was deleted can be put back")
+
+    _esm = theme.asset("elements.js", "runs.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("runs.css")]
+
+    def __init__(self, on_act: Callable[[dict[str, Any]], None], **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        self._on_act = on_act
+
+    @batch()
+    def receive(self, data: Any) -> None:
+        if isinstance(data, dict):
+            self._on_act(data)
+
+
+class PastRuns(View):
+    """Runs that are kept, of this visit and of earlier ones: the page fills the list with ``say``, and does
+    what ``on_act`` is called with. In a notebook it lists the runs that it is given."""
+
+    id = "runs"
+    title = "Runs"
+    hint = "Past runs are listed here after the first one."
+
+    def __init__(
+        self,
+        traces: Trace | Sequence[Trace] = (),
+        cursor: Cursor | None = None,
+        *,
+        on_act: Callable[[dict[str, Any]], None] | None = None,
+        **params: Any,
+    ) -> None:
+        self._given = on_act is None
+        self.list = RunList(on_act or (lambda data: None))
+        self._differences = theme.html(
+            sizing_mode="stretch_width", css_classes=["differences"], margin=(12, 0)
+        )
+        super().__init__(traces, cursor, **params)
+
+    def build(self) -> None:
+        self._body.extend([self.list, self._differences])
+
+    def has_content(self) -> bool:
+        return super().has_content() if self._given else bool(self.list.entries or self.list.notice)
+
+    def draw(self) -> None:
+        if self._given:
+            started = [trace for trace in self.traces if len(trace)]
+            entries = [_line_of(k, trace) for k, trace in enumerate(started)]
+            if entries != self.list.entries:
+                self.list.entries = entries
+
+    def say(self, entries: Sequence[dict[str, Any]], chosen: Sequence[int], notice: str, undo: bool) -> None:
+        """Show this list, and this above it."""
+        wanted = {"entries": list(entries), "chosen": list(chosen), "notice": notice, "undo": undo}
+        changed = {name: value for name, value in wanted.items() if getattr(self.list, name) != value}
+        if changed:
+            self.list.param.update(**changed)
+            self.update()
+
+    def compare(self, heads: Sequence[str], rows: Sequence[Sequence[str]], said: str = "") -> None:
+        """Show a table of what differs; nothing without heads. ``said`` stands in place of rows."""
+        text = ""
+        if heads:
+            body = as_html(heads, rows) if rows else f'<p class="note">{said}</p>'
+            text = f"<h2>Differences</h2>{body}"
+        if self._differences.object != text:
+            self._differences.object = text
+
+
+def line(
+    id: int,
+    title: str,
+    problem: Mapping[str, Any],
+    iterations: int | None,
+    objective: float | None,
+    state: str,
+    changes: Sequence[Mapping[str, Any]] = (),
+    **more: Any,
+) -> dict[str, Any]:
+    """Return the texts of a line of the list; ``changes`` are those of λ, ``more`` is what only a run that is
+    kept has."""
+    return {
+        "id": id,
+        "title": title,
+        "data": named(str(problem.get("dataset", ""))),
+        "lam": words.of_lam(problem, changes, "from") or theme.number(None),
+        "iterations": theme.number(iterations),
+        "objective": theme.number(objective, 8),
+        "state": state,
+        **{"solver": "", "options": "", "message": "", "setting": "", "name": "", "started": 0.0},
+        **{"alive": False, "pinned": False, "shown": False, "kept": False},
+        **more,
+    }
+
+
+def _line_of(k: int, trace: Trace) -> dict[str, Any]:
+    last, info = trace.last, trace.info
+    ends = int(last["iteration"]), float(last["objective"])
+    return line(k, info.label, info.problem, *ends, trace.status, info.lams, solver=info.solver)

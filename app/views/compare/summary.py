@@ -1,0 +1,142 @@
+"""The runs side by side in numbers."""
+
+from __future__ import annotations
+
+import html
+import io
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+import param
+
+from app import theme
+from app.settings import words
+from app.views.base import looks
+from app.views.base.exports import CopyButtons, Value
+from app.views.base.plot import menu
+from app.views.base.view import View
+from solvers import FIELDS, Trace, relative_gap, segments
+from solvers.runs.trace import plain, save
+
+GAPS = (1e-2, 1e-4, 1e-6)
+#: Fields of the newest record, and digits shown of each.
+COLUMNS = {"objective": 8, "violation": 3, "dual_gap": 3, "nnz": 4}
+COLUMNS |= {"iteration": 4, "passes": 4, "cpu_seconds": 4}
+#: Fields that are known best once a run has ended.
+AT_THE_END = ("violation", "dual_gap")
+HEADS = [
+    *("run", "status", "λ", *(FIELDS[name].title for name in COLUMNS)),
+    *(f"CPU to a gap of {gap:g}" for gap in GAPS),
+]
+#: What the rows may be ordered by, smallest first: name in the menu, number of a run.
+ORDERS = {
+    "start": ("Order of start", lambda trace: 0.0),
+    "objective": ("Objective", lambda trace: float(trace.last["objective"])),
+    "nnz": ("Non-zeros", lambda trace: float(trace.last["nnz"])),
+    "iterations": ("Iterations", lambda trace: float(trace.last["iteration"])),
+    "cpu": ("CPU seconds", lambda trace: float(trace.last["cpu_seconds"])),
+    **{
+        f"gap{gap:g}": (f"CPU to a gap of {gap:g}", lambda trace, gap=gap: seconds_to(trace, gap) or np.inf)
+        for gap in GAPS
+    },
+}
+
+
+class Table(View):
+    """For each run where it stands: objective, how far it is proved to be from optimal, sparsity, work, and
+    CPU seconds to given gaps; to be copied as text."""
+
+    id = "summary"
+    title = "Summary"
+    hint = "Run solvers to compare their numbers here."
+
+    order: str = param.Selector(default="start", objects=list(ORDERS), doc="what the rows are ordered by")
+
+    def build(self) -> None:
+        names = {name: key for key, (name, _) in ORDERS.items()}
+        save_all = pmui.FileDownload(
+            callback=self._csv,
+            filename="solverscope.csv",
+            label="All iterates as CSV",
+            size="small",
+            margin=(4, 4),
+        )
+        self._copy = CopyButtons()
+        order = menu("Order by", self.param.order, names, width=200)
+        self._body.append(pn.FlexBox(order, save_all, self._copy, align_items="center", margin=0))
+        self.param.watch(lambda *events: self.update(), "order")
+        self._table = theme.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})
+        self._body.append(self._table)
+
+    def draw(self) -> None:
+        started = [trace for trace in self.traces if len(trace)]
+        rows = [values(trace) for trace in sorted(started, key=ORDERS[self.order][1])]
+        text = as_html(HEADS, [cells(row) for row in rows])
+        if text != self._table.object:
+            self._table.object = text
+            self._copy.show(HEADS, rows)
+
+    def _csv(self) -> io.BytesIO:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "runs.csv"
+            save(self.traces, path)
+            return io.BytesIO(path.read_bytes())
+
+
+def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of texts."""
+    body = "".join(f"<tr>{_line('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{_line('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _line(tag: str, cells: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+
+
+def values(trace: Trace) -> list[Value]:
+    """Return the values of a run's row, below ``HEADS``; None where one is not known. λ that was changed on
+    the way is a text."""
+    info = trace.info
+    record = dict(trace.last)
+    if trace.result:
+        record |= {name: trace.result.get(name) for name in AT_THE_END}
+    known = plain({name: record[name] for name in COLUMNS})
+    label = f"{info.label} ({said})" if (said := kind(trace)) else info.label
+    lam = words.of_lam(info.problem, info.lams) if info.lams else info.problem.get("lam")
+    return [label, trace.status, lam, *known.values(), *(seconds_to(trace, gap) for gap in GAPS)]
+
+
+def cells(row: Sequence[Value]) -> list[str]:
+    """Write the values of a run's row."""
+    label, status, lam, *fields = row
+    numbers = zip(COLUMNS.items(), fields, strict=False)
+    return [
+        *(label, status, lam if isinstance(lam, str) else theme.number(lam, 6)),
+        *(theme.cell(FIELDS[name], value, digits) for (name, digits), value in numbers),
+        *(theme.seconds(value) for value in fields[len(COLUMNS) :]),
+    ]
+
+
+def kind(trace: Trace) -> str:
+    """Tell a ghost and a branch from other runs, in a word each; empty for these."""
+    kinds = {"ghost": looks.look(trace).ghost, "branch": trace.info.origin is not None}
+    return ", ".join(word for word, one in kinds.items() if one)
+
+
+def seconds_to(trace: Trace, gap: float) -> float | None:
+    """Return the CPU seconds after which the run was within a relative gap of f*; None if f* is not known, it
+    never was, or its old run had been before a branch began. Of a run whose λ was changed they are those from
+    the last change on, and f* is that of the λ since then."""
+    here = segments(trace)[-1]
+    if here.f_star is None:
+        return None
+    rows, _, _ = trace.since(None)
+    near = relative_gap(rows["objective"], here.f_star) <= gap
+    reached = np.flatnonzero(near & (rows["iteration"] >= here.first))
+    if not len(reached) or (reached[0] == 0 and trace.info.origin is not None):
+        return None
+    return float(rows["cpu_seconds"][reached[0]]) - here.seconds[0]

@@ -1,0 +1,81 @@
+"""The metric of a model on held-out data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from bokeh.models import ColumnDataSource, GlyphRenderer
+
+from app.views.base.feed import POINTS, Feed, Records
+from app.views.base.help import HERE, RUN, Help, Mark
+from app.views.base.plot import RunPlot
+from solvers import LOSSES, Problem, Solver, Trace
+
+
+class Accuracy(RunPlot):
+    """The loss's metric on the test part, drawn where it was measured (it may take at most 2 % of a run's
+    time). The cursor shows the last value measured up to its iteration."""
+
+    id = "accuracy"
+    title = "Test accuracy"
+    hint = "Run a solver on data with a test part to see its test metric."
+    default_scale = "linear"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Metric of each run on the test part, which no solver has seen. It is measured at some "
+            "iterates only, off the solver's clock; the axis names the metric.",
+            r"\frac{1}{n} \, |\{ i : \hat{y}_i = y_i \}|, \qquad \hat{y} = \text{argmax}_r \; W_{:r} \cdot x",
+            "prediction of a class: Blondel et al. 2013, eq. (1)",
+            (RUN, Mark("•", "an iterate that was measured"), HERE),
+        )
+    }
+
+    @classmethod
+    def fits(cls, problem: Problem | None, chosen: Sequence[type[Solver]]) -> bool:
+        return problem is None or problem.has_test
+
+    def has_content(self) -> bool:
+        return any(trace.test_metric for trace in self.traces)
+
+    @property
+    def y_label(self) -> str:
+        metrics = dict.fromkeys(name for trace in self.traces if (name := metric_name(trace)))
+        return f"{', '.join(metrics) or 'accuracy'} on the test part"
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        dots = self.figure.scatter("x", "y", source=source, size=5, color=color)
+        return [*super().glyphs(source, color, dash), dots]
+
+    def send(self, feed: Feed, trace: Trace) -> None:
+        rows, _, _ = trace.since(None)
+        newest = rows["iteration"][-1] if len(rows["iteration"]) else -1
+        # a run that goes on may have measured iterates since its rows were read
+        measured = [(k, value) for k, _, value in list(trace.test_metric) if k <= newest]
+
+        def columns() -> Records:
+            at, y = np.array(measured[:: max(len(measured) // POINTS, 1)]).reshape(-1, 2).T
+            return {"x": np.interp(at, rows["iteration"], self.across(rows)), "iteration": at, "y": y}
+
+        if measured:
+            feed.replace(columns, (self._shown(trace), len(measured)))
+        else:
+            feed.clear()
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        measured = list(trace.test_metric)
+        if not measured:
+            return {"y": np.full(len(rows["iteration"]), np.nan)}
+        at, _, values = (np.array(column) for column in zip(*measured, strict=True))
+        last = np.searchsorted(at, rows["iteration"], side="right") - 1
+        return {"y": np.where(last >= 0, values[np.maximum(last, 0)], np.nan)}
+
+
+def metric_name(trace: Trace) -> str | None:
+    """Return what the test metric of a run measures: what its problem or its result says, else its loss."""
+    if trace.problem is not None:
+        return trace.problem.loss.metric_name
+    loss = LOSSES.get(trace.info.problem.get("loss"))
+    return trace.result.get("metric_name") or (loss and loss.metric_name)

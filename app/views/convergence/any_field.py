@@ -1,0 +1,126 @@
+"""Any field of the iterate record against any other."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, GlyphRenderer
+
+from app import theme
+from app.views.base.feed import Records, known
+from app.views.base.help import HERE, RUN, Help, Mark
+from app.views.base.plot import X_AXES, RunPlot, menu
+from solvers import FIELDS, Trace
+
+#: Fields that have plots of their own, the last ones in the menu.
+ELSEWHERE = ("objective", "nnz", "nnz_rows", "working_set", *X_AXES, "epoch")
+#: Fields that can be chosen here.
+NUMBERS = {
+    name: FIELDS[name]
+    for name in (*(name for name in FIELDS if name not in ELSEWHERE), *ELSEWHERE)
+    if FIELDS[name].numeric
+}
+#: Equations of fields, and where they are from.
+EQUATIONS = {
+    "violation": (r"\max_j |\partial_j f(w_k)|", "∂f: Zhong et al. 2014, eq. (16)"),
+    "step": (r"w_{k+1} = w_k + t_k d_k", "Zhong et al. 2014, section 2; Yu et al. 2010, eq. (3)"),
+    "ls_trials": (
+        r"t_k \in \{ \beta^0, \beta^1, \beta^2, \dots \}",
+        "of a backtracking search: Zhong et al. 2014, section 2",
+    ),
+    "gamma": (r"B_0 = \gamma I", "Zhong et al. 2014, section 2.1"),
+    "memory_pairs": (
+        r"s_k = w_{k+1} - w_k, \qquad y_k = g_{k+1} - g_k",
+        "Zhong et al. 2014, below eq. (3)",
+    ),
+    "curvature": (r"s_k^\top y_k > 0", "Yu et al. 2010, eq. (26), in the pair's own letters"),
+    "inner_iterations": (
+        r"\min_d \; g_k^\top d + \tfrac12 d^\top B_k d + \lambda \|w_k + d\|_1",
+        "Zhong et al. 2014, eq. (2): the inner problem; Yu et al. 2010, eq. (19): finding a direction",
+    ),
+    "dual_gap": (
+        r"f(w_k) - f^\ast \le f(w_k) - \max_{\alpha} D(\alpha)",
+        "D, a lower bound of f*: Teo et al. 2010, or the dual of Hsieh et al. 2008",
+    ),
+    "clusters": (r"\beta_j = \gamma_{\text{cmap}(j)}", "Mathur and Chakrabarti 2006, eq. (14)"),
+}
+EQUATIONS["returned"] = EQUATIONS["violation"]
+EQUATIONS["crossovers"] = EQUATIONS["clusters"]
+#: Of fields that are what their names say.
+ANY = (r"k \mapsto r_k", "r: the record of iterate k")
+
+#: Share of the iterates below which a field is seldom known.
+SELDOM = 0.5
+
+
+class Record(RunPlot):
+    """One field of the record, chosen from a menu; counts on a linear axis, the rest on a logarithmic one. A
+    field that is seldom known (the violation of a solver that shrinks: only where it looks at all weights) is
+    drawn as dots joined by lines."""
+
+    id = "record"
+    title = "Record"
+    names = ("x", "y", "dot")
+
+    field: str = param.Selector(default="violation", objects=list(NUMBERS), doc="what is drawn")
+    choose: bool = param.Boolean(default=True, doc="whether the field can be chosen from a menu")
+
+    def axis_params(self) -> list[str]:
+        return [*super().axis_params(), "field"]
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        if not self.choose:
+            return []
+        fields = {field.title: name for name, field in NUMBERS.items()}
+        return [menu("Field", self.param.field, fields), self.scale_menu(), self.axis_menu()]
+
+    def build(self) -> None:
+        self._set_scale()
+        self.param.watch(lambda event: self._set_scale(), "field")
+        super().build()
+
+    def _set_scale(self) -> None:
+        self.scale = "linear" if FIELDS[self.field].type is int else "log"
+
+    def explain(self, name: str) -> Help:
+        about = FIELDS[self.field]
+        equation, source = EQUATIONS.get(self.field, ANY)
+        return Help(
+            theme.capital(about.title),
+            f"The {about.label} of each iterate, for every run. A field that few iterates have is drawn as "
+            "dots.",
+            equation,
+            source,
+            (RUN, Mark("•", "an iterate with a value, where most have none"), HERE),
+        )
+
+    @property
+    def heading(self) -> str:
+        return "Record" if self.choose else theme.capital(FIELDS[self.field].axis)
+
+    @property
+    def y_label(self) -> str:
+        return FIELDS[self.field].axis if self.choose else ""
+
+    @property
+    def y_name(self) -> str:
+        return FIELDS[self.field].label
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        alpha = {"fill_alpha": "dot", "line_alpha": "dot"}
+        dots = self.figure.scatter("x", "y", source=source, size=6, color=color, **alpha)
+        return [*super().glyphs(source, color, dash), dots]
+
+    def key(self, trace: Trace) -> object:
+        """Tell whether the field is seldom known."""
+        values = known(trace.column(self.field))
+        return bool(np.isfinite(values).mean() < SELDOM) if len(values) else False
+
+    def kept(self, rows: Records) -> np.ndarray:
+        there, on_axis = np.isfinite(known(rows[self.field])), super().kept(rows)
+        return there if on_axis is None else there & on_axis
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        y = self.drawable(known(rows[self.field]))
+        return {"y": y, "dot": np.full(len(y), float(self.key(trace)))}

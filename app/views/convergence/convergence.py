@@ -1,0 +1,140 @@
+"""How far from the optimum."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource
+
+from app.views.base import looks
+from app.views.base.feed import Records, known
+from app.views.base.help import HERE, RUN, Help, Mark
+from app.views.base.phases import turns
+from app.views.base.plot import RunPlot, menu
+from solvers import Segment, Trace, segments
+from solvers.runs.segments import stretch
+
+MEASURES = {
+    "relative": ("Relative gap", "(f − {ref}) / |{ref}|"),
+    "absolute": ("Absolute gap", "f − {ref}"),
+    "objective": ("Objective", "f"),
+}
+#: Gaps below this are rounding, also of f*.
+FLOOR = 1e-13
+
+
+class Convergence(RunPlot):
+    """f, f - f* or (f - f*)/|f*| of every run, where f* is what the traces of its problem say, else the best
+    value any of them has reached, whose newest point is then not drawn; of a run whose λ was changed f* is
+    that of the λ in force. A square marks where a run goes over from one phase to the next, if its solver
+    has phases."""
+
+    id = "convergence"
+    title = "Distance to f*"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "How far the objective of each run is above the optimum f*; the menu chooses the relative "
+            "gap, the absolute gap, or f itself. Until f* is known the best value of any run replaces "
+            "it, whose newest point is left out.",
+            r"\frac{f(w_k) - f^\ast}{|f^\ast|}, \qquad f(w) = \lambda R(w) + L(w)",
+            "f: Zhong et al. 2014, eq. (1), with any loss L and penalty R",
+            (RUN, Mark("□", "start of the next phase of a run"), HERE),
+        )
+    }
+
+    measure: str = param.Selector(default="relative", objects=list(MEASURES), doc="what is drawn")
+
+    def axis_params(self) -> list[str]:
+        return [*super().axis_params(), "measure"]
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        names = {name: key for key, (name, _) in MEASURES.items()}
+        return [
+            menu("Show", self.param.measure, names),
+            self.scale_menu(),
+            self.axis_menu(),
+        ]
+
+    def references(self, trace: Trace) -> list[tuple[int, float, bool]]:
+        """Return, for each stretch of a run at one λ, its first iteration with f* of its problem and True, or
+        with the best objective so far and False."""
+        return [(segment.first, *self._reference(trace, segment)) for segment in segments(trace)]
+
+    def _reference(self, trace: Trace, segment: Segment) -> tuple[float, bool]:
+        alike = [
+            (t, s)
+            for t in self.traces
+            for s in segments(t)
+            if (t is trace and s.first == segment.first) or (s.key is not None and s.key == segment.key)
+        ]
+        stars = [s.f_star for _, s in alike if s.f_star is not None]
+        if stars:
+            return min(stars), True
+        read = ((t, s, t.since(None)[0]) for t, s in alike)  # at one time: a run may go on meanwhile
+        reached = (rows["objective"][stretch(t, rows["iteration"]) == s.first] for t, s, rows in read)
+        best = [float(np.nanmin(objectives)) for objectives in reached if len(objectives)]
+        return min(best, default=math.nan), False
+
+    @property
+    def unbounded(self) -> bool:
+        """Tell whether a run found that there is no optimum to measure a distance from."""
+        return any(t.status == "unbounded" for t in self.traces)
+
+    @property
+    def y_label(self) -> str:
+        known_star = all(sure for t in self.traces if len(t) for _, _, sure in self.references(t))
+        if known_star:
+            return MEASURES[self.measure][1].format(ref="f*")
+        return MEASURES[self.measure][1].format(ref="best so far").replace(" / ", "\n/ ")  # too long for one
+
+    @property
+    def y_name(self) -> str:
+        return self.y_label.replace("\n", " ")
+
+    def backdrop(self) -> None:
+        self._turns = ColumnDataSource({"x": [], "y": [], "color": []})
+        looks = {"marker": "square", "size": 8, "line_width": 1.5, "line_color": "color", "fill_alpha": 0.0}
+        self.figure.scatter("x", "y", source=self._turns, level="overlay", **looks)
+
+    def draw(self) -> None:
+        if self.unbounded and self.measure != "objective":
+            self.param.update(measure="objective", scale="linear")  # draws again
+            return
+        self._mark_turns()
+        super().draw()
+
+    def _mark_turns(self) -> None:
+        found, mark = {"x": [], "y": [], "color": []}, []
+        for place, trace in enumerate(self.traces):
+            rows, _, _ = trace.since(None)
+            if not (at := turns(rows)).size:
+                continue
+            columns = self._columns(trace, {name: column[at] for name, column in rows.items()})
+            found["x"] += columns["x"].tolist()
+            found["y"] += columns["y"].tolist()
+            found["color"] += [looks.style(trace, place)[0]] * at.size
+            mark.append((at.size, *self._shown(trace)))
+        if self._drawn.changed("turns", *mark):
+            self._turns.data = found
+
+    def key(self, trace: Trace) -> object:
+        return None if self.measure == "objective" else tuple(self.references(trace))
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        f = known(rows["objective"])
+        if self.measure == "objective":
+            return {"y": self.drawable(f)}
+        firsts, stars, sures = (np.array(column) for column in zip(*self.references(trace), strict=True))
+        at = np.searchsorted(firsts[1:], rows["iteration"], side="right")
+        star, sure = stars[at], sures[at]
+        unit = np.where(np.abs(star) >= 1e-12, np.abs(star), 1.0)
+        gap = (f - star) / unit if self.measure == "relative" else f - star
+        if self.logarithmic:
+            floor = FLOOR if self.measure == "relative" else FLOOR * np.abs(star)
+            gap = np.where(sure, np.maximum(gap, floor), gap)
+        return {"y": self.drawable(gap)}

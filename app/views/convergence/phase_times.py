@@ -1,0 +1,213 @@
+"""Where the time of a run goes: a bar a run, made of its phases, or of its epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import param
+from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
+
+from app import theme
+from app.views.base.feed import Records
+from app.views.base.help import Help, Mark
+from app.views.base.phases import spans
+from app.views.base.plot import menu
+from app.views.base.view import View
+from app.views.compare.summary import as_html
+
+ORDERS = {"in time order": "time", "totals": "sum"}
+#: Parts of a bar, at most: of more, those that are alike are added up.
+MOST = 400
+#: Columns of the table, at most.
+COLUMNS = 8
+#: Pixels of the figure with no bars, and of a bar.
+FRAME, BAR = 64, 28
+#: Epochs in turn.
+TURNS = (f"{theme.COLORS[5]}cc", f"{theme.COLORS[5]}55")
+#: Names of parts that are no phases, and their colour.
+PLAIN, OTHER = ("iterations", "other"), f"{theme.GREY}66"
+TEXTS = ("color", "run", "part")
+BARS = ("y", "left", "right", "color", "run", "part", "seconds", "share", "iterations")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a run: what it is called, CPU seconds and iterations."""
+
+    name: str
+    seconds: float
+    iterations: int
+
+
+class PhaseTimes(View):
+    """CPU seconds of every run, divided by the phase that the record names; of runs in a single phase by
+    epoch. An iterate's time is what has passed since the one before. Parts stand in the order in which they
+    came, or are added up; the table has the sums."""
+
+    id = "phases"
+    title = "Phases"
+    carried = ("active", "clustering")
+    hint = "Run a solver with phases or epochs (such as prox-qn) to see where its time goes."
+    every = 5
+
+    help: ClassVar = {
+        id: Help(
+            "Where the time goes",
+            "CPU seconds of every run by phase, or by epoch if the solver has no phases. An iterate "
+            "counts the time since the one before.",
+            r"T_p = \sum_{k \, : \, \text{phase}_k = p} (t_k - t_{k-1})",
+            "t: CPU seconds of the record",
+            (
+                Mark("■", "a phase, in the colour of the legend above"),
+                Mark("■", "epochs, alternating", TURNS[0]),
+            ),
+        )
+    }
+
+    order: str = param.Selector(default="time", objects=list(ORDERS.values()), doc="how parts stand in a bar")
+
+    def build(self) -> None:
+        self._bars = ColumnDataSource({name: [] for name in BARS})
+        plot = self.figure = theme.plot(self.id, x_label="CPU time of the run (s)", y_label="", height=FRAME)
+        plot.x_range.start, plot.y_range.flipped = 0, True
+        plot.ygrid.visible = False
+        plot.min_border_left = 120
+        plot.yaxis.ticker = FixedTicker(ticks=[])
+        drawn = plot.hbar(
+            "y",
+            left="left",
+            right="right",
+            height=0.7,
+            source=self._bars,
+            color="color",
+            line_color="color",
+            line_width=0.5,
+        )
+        tips = [("run", "@run"), ("part", "@part"), ("CPU", "@seconds{0.[000]} s (@share{0.[0] %})")]
+        tips.append(("iterations", "@iterations"))
+        plot.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
+        self._legend, self._table = theme.html(), theme.html(styles={"overflow-x": "auto"})
+        head = theme.html("<h2>Where the time goes</h2>")
+        row = [head, self._legend, menu("Parts", self.param.order, ORDERS, width=150)]
+        self._body.extend(
+            [
+                theme.column(*row, kind="line"),
+                theme.pane(plot),
+                self._table,
+            ]
+        )
+        self.param.watch(lambda *events: self.update(), "order")
+
+    def draw(self) -> None:
+        read = [(trace, trace.since(None)) for trace in self.traces]
+        read = [(trace, rows, until) for trace, (rows, until, _) in read if len(rows["iteration"])]
+        if not self._drawn.changed("bars", self.order, *((trace, until) for trace, _, until in read)):
+            return
+        runs = {trace.info.label: parts(rows) for trace, rows, _ in read}
+        colors = palette(runs.values())
+        self._bars.data = bars(runs, colors, added_up=self.order == "sum")
+        plot = self.figure
+        plot.yaxis.ticker.ticks = list(range(len(runs)))
+        plot.yaxis.major_label_overrides = dict(enumerate(runs))
+        self._legend.object = theme.marks(("■", color[:7], name) for name, color in legend(colors).items())
+        self._table.object = table(runs)
+
+
+def parts(rows: Records) -> list[Part]:
+    """Divide a run at each change of its phase, or of its epoch where it has no two phases."""
+    phases, epochs = spans(rows), rows["epoch"]
+    if len({span.phase for span in phases}) > 1:
+        names = np.full(len(epochs), PLAIN[1], dtype=object)
+        for span in phases:
+            names[span.first : span.last + 1] = span.phase
+    else:
+        plain = phases[0].phase if phases else PLAIN[0]
+        names = np.array([f"epoch {k}" if k >= 0 else plain for k in epochs.tolist()], dtype=object)
+    starts = np.append(0, np.flatnonzero((names[1:] != names[:-1]) | (epochs[1:] != epochs[:-1])) + 1)
+    seconds = np.add.reduceat(np.diff(rows["cpu_seconds"], prepend=0.0), starts)
+    count = np.add.reduceat(np.diff(rows["iteration"], prepend=rows["iteration"][0]), starts)
+    return [
+        Part(str(names[k]), float(s), int(n)) for k, s, n in zip(starts.tolist(), seconds, count, strict=True)
+    ]
+
+
+def sums(run: Sequence[Part]) -> list[Part]:
+    """Add up parts of the same name, in the order of their first."""
+    found: dict[str, Part] = {}
+    for part in run:
+        before = found.get(part.name, Part(part.name, 0.0, 0))
+        found[part.name] = Part(part.name, before.seconds + part.seconds, before.iterations + part.iterations)
+    return list(found.values())
+
+
+def palette(runs: Iterable[Sequence[Part]]) -> dict[str, str]:
+    """Give each phase a colour, epochs two in turn, and grey to the rest."""
+    names = dict.fromkeys(part.name for run in runs for part in run)
+    phases = [name for name in names if _epoch(name) is None and name not in PLAIN]
+    colors = {name: theme.COLORS[k % len(theme.COLORS)] for k, name in enumerate(phases)}
+    epochs = {name: TURNS[k % 2] for name in names if (k := _epoch(name)) is not None}
+    return colors | epochs | {name: OTHER for name in names if name in PLAIN}
+
+
+def _epoch(name: str) -> int | None:
+    head, _, number = name.partition(" ")
+    return int(number) if head == "epoch" and number.isdigit() else None
+
+
+def legend(colors: Mapping[str, str]) -> dict[str, str]:
+    """Return what the colours mean: all epochs in a word."""
+    found = {name: color for name, color in colors.items() if _epoch(name) is None}
+    return ({"epochs, alternating": TURNS[0]} if len(colors) > len(found) else {}) | found
+
+
+def bars(
+    runs: Mapping[str, Sequence[Part]], colors: Mapping[str, str], *, added_up: bool
+) -> dict[str, np.ndarray]:
+    """Return the columns of the bars, a run a line from above."""
+    columns: dict[str, list] = {name: [] for name in BARS}
+    for line, (label, run) in enumerate(runs.items()):
+        shown = sums(run) if added_up or len(run) > MOST else run
+        ends = np.cumsum([part.seconds for part in shown])
+        for part, end in zip(shown, ends.tolist(), strict=True):
+            values = (
+                line,
+                end - part.seconds,
+                end,
+                colors[part.name],
+                label,
+                part.name,
+                part.seconds,
+                part.seconds / ends[-1] if ends[-1] > 0.0 else 0.0,
+                part.iterations,
+            )
+            for name, value in zip(BARS, values, strict=True):
+                columns[name].append(value)
+    # an empty array would be one of numbers, which no browser takes for colours
+    types = dict.fromkeys(TEXTS, object)
+    return {name: np.array(values, dtype=types.get(name)) for name, values in columns.items()}
+
+
+def table(runs: Mapping[str, Sequence[Part]]) -> str:
+    """Return the sums as a table, HTML: seconds and share of each part, a run a line."""
+    added = {label: {part.name: part for part in sums(run)} for label, run in runs.items()}
+    names = list(dict.fromkeys(name for run in added.values() for name in run))
+    kept, more = (names, 0) if len(names) <= COLUMNS + 1 else (names[:COLUMNS], len(names) - COLUMNS)
+    lines = []
+    for label, run in added.items():
+        total = sum(part.seconds for part in run.values())
+        rest = [part.seconds for name, part in run.items() if name not in kept]
+        cells = [_cell(run[name].seconds if name in run else None, total) for name in kept]
+        cells += [_cell(sum(rest) if rest else None, total)] if more else []
+        lines.append([label, *cells, theme.seconds(total)])
+    heads = ["run", *kept, *([f"{more} more"] if more else []), "all"]
+    return as_html(heads, lines)
+
+
+def _cell(seconds: float | None, total: float) -> str:
+    if seconds is None:
+        return "–"
+    share = f" · {theme.number(100.0 * seconds / total, 2)} %" if total > 0.0 else ""
+    return f"{theme.number(seconds, 2)} s{share}"

@@ -1,0 +1,148 @@
+"""How fast the distance to the optimum shrinks from one iteration to the next."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from weakref import ref
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, GlyphRenderer
+
+from app.views.base.feed import Records
+from app.views.base.help import HERE, RUN, Help, Mark
+from app.views.base.plot import X_AXES, RunPlot, menu
+from solvers import SCORES, Trace, segments
+from solvers.runs.segments import f_star_along
+
+MEASURES = {
+    "objective": ("Objective", "(f₊ − f*) / (f − f*)"),
+    "scores": ("Scores", "‖z₊ − z*‖ / ‖z − z*‖"),
+}
+#: Distance of the objective from f*, in units of |f*|, below which a ratio is rounding.
+ROUNDING = 1e-12
+#: Distance of the scores from z*, in units of the last step of the run that z* is from, below which a ratio
+#: tells more of how far that step still was from the optimum.
+NEAR = 100.0
+#: The same in units of ‖z*‖: below some √ε the objective no longer tells one z from another.
+FLAT = 1e-7
+
+
+class Rate(RunPlot):
+    """Ratio of the distances from the optimum after and before each iteration: a constant below 1 is linear
+    convergence, a fall to 0 superlinear. Filled dots are unit steps.
+
+    Distances are those of the objective from f*, or of the scores z = Aw from z*, the last scores of the run
+    that came nearest to the optimum of the same problem (``scores`` probe; w itself may move where the loss
+    is flat). There is no ratio where the iteration before was not recorded, nor where the optimum is not
+    known well enough.
+    """
+
+    id = "rate"
+    title = "Rate"
+    hint = "Run a solver and wait until f* is known to see its rate of convergence here."
+    names = ("x", "y", "unit")
+    probes = (SCORES,)
+    help: ClassVar = {
+        id: Help(
+            "Rate of convergence",
+            "Share of the distance to the optimum that remains after each iteration. A constant below 1 "
+            "is linear convergence, a decrease to 0 superlinear.",
+            r"\frac{f(w_{k+1}) - f^\ast}{f(w_k) - f^\ast} \quad \text{or} \quad "
+            r"\frac{\|z_{k+1} - z^\ast\|}{\|z_k - z^\ast\|}, \quad z = A w",
+            "Zhong et al. 2014, Theorem 1, whose z is w without the nullspace of A",
+            (
+                RUN,
+                Mark("●", "an iterate after a unit step"),
+                Mark("○", "an iterate after another step"),
+                HERE,
+            ),
+        )
+    }
+
+    x: str = param.Selector(default="iteration", objects=list(X_AXES), doc="field on the horizontal axis")
+    measure: str = param.Selector(default="objective", objects=list(MEASURES), doc="what the distance is of")
+
+    def axis_params(self) -> list[str]:
+        return [*super().axis_params(), "measure"]
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        return [menu("Distance of", self.param.measure, {name: key for key, (name, _) in MEASURES.items()})]
+
+    @property
+    def y_label(self) -> str:
+        return MEASURES[self.measure][1]
+
+    def hover(self) -> list[tuple[str, str]]:
+        return [*super().hover(), ("unit step", "unit")]
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        dots = self.figure.scatter("x", "y", source=source, size=7, color=color, fill_alpha="unit")
+        return [*super().glyphs(source, color, dash), dots]
+
+    def has_content(self) -> bool:
+        return any(len(trace) > 1 and self._optimum(trace) is not None for trace in self.traces)
+
+    def key(self, trace: Trace) -> object:
+        optimum = self._optimum(trace)
+        return ref(optimum) if isinstance(optimum, Trace) else optimum
+
+    def _optimum(self, trace: Trace) -> tuple[float | None, ...] | Trace | None:
+        """Return f* at each λ of the run, or the run whose last scores stand for z*; None where none is
+        known."""
+        if self.measure == "objective":
+            stars = tuple(segment.f_star for segment in segments(trace))
+            return stars if any(star is not None for star in stars) else None
+        ended = [t for t in self.traces if t.result and same_end(t, trace) and len(_scored(t)) > 1]
+        return min(ended, key=_violation, default=None)
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        if self.measure == "objective":
+            at, away = self._above(trace)
+        else:
+            at, away = self._scores_away(trace)
+        turned = {segment.first for segment in segments(trace)}
+        ratios = {
+            int(b): after / before
+            for a, b, before, after in zip(at[:-1], at[1:], away[:-1], away[1:], strict=True)
+            if b == a + 1 and before > 0.0 and b not in turned
+        }
+        y = np.array([ratios.get(int(k), np.nan) for k in rows["iteration"]])
+        return {"y": self.drawable(y), "unit": (rows["step"] == 1.0).astype(float)}
+
+    def _above(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        """Return iterations, and f - f* there; nan where it is rounding."""
+        rows, _, _ = trace.since(None)
+        f_star = f_star_along(trace, rows["iteration"])
+        away = rows["objective"] - f_star
+        return rows["iteration"], np.where(away > ROUNDING * np.abs(f_star), away, np.nan)
+
+    def _scores_away(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        """Return iterations, and ‖z - z*‖ there; nan where z* is not known well enough."""
+        best = self._optimum(trace)
+        if best is None:
+            return np.empty(0), np.empty(0)
+        (_, before), (_, star) = _scored(best)[-2:]
+        first = segments(trace)[-1].first  # z* is the optimum at the λ that the run ended at
+        scored = [(k, z) for k, z in _scored(trace) if k >= first]
+        at = np.array([k for k, _ in scored])
+        away = np.array([np.linalg.norm(z - star) for _, z in scored])
+        sure = max(NEAR * float(np.linalg.norm(star - before)), FLAT * float(np.linalg.norm(star)))
+        return at, np.where(away > sure, away, np.nan)
+
+
+def same_end(a: Trace, b: Trace) -> bool:
+    """Tell whether two runs have the same optimum at the λ that they have come to."""
+    keys = [segments(trace)[-1].key for trace in (a, b)]
+    return a is b or (keys[0] is not None and keys[0] == keys[1])
+
+
+def _violation(trace: Trace) -> float:
+    found = trace.result["violation"]
+    return np.inf if found is None else found
+
+
+def _scored(trace: Trace) -> list[tuple[int, np.ndarray]]:
+    """Return the scores that were kept, with their iterations."""
+    return [(k, seen["z"]) for k, seen in trace.probes.entries(SCORES.name)]

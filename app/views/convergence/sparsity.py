@@ -1,0 +1,117 @@
+"""How sparse, and on how many variables the solver still works."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import ColumnDataSource, GlyphRenderer
+
+from app import theme
+from app.views.base import looks
+from app.views.base.feed import Records, known, shaded
+from app.views.base.help import EPOCHS, HERE, STAY, Help, Mark
+from app.views.base.plot import X_AXES, RunPlot, menu
+from app.views.base.run_events import begins, returns
+from solvers import FIELDS, Trace
+
+#: What can be counted: field of the record, name in the menu, label.
+COUNTS = {name: (theme.capital(FIELDS[name].title), FIELDS[name].label) for name in ("nnz", "nnz_rows")}
+
+
+class Sparsity(RunPlot):
+    """Non-zero weights of every run as its line, the working set as a thin line above it. Of the run under
+    the cursor the epochs are shaded in turn; where one begins with a look at all weights a thin line goes up
+    to their number, and a diamond marks where weights returned that shrinking had missed."""
+
+    id = "sparsity"
+    title = "Non-zeros and working set"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Non-zero weights of each run, and the weights in its working set. Shrinking removes zero "
+            "weights with a small gradient from the working set; a new epoch returns all of them.",
+            r"\|w_k\|_0 \quad \text{and} \quad |\mathcal{A}_k|, \qquad " + STAY,
+            "Zhong et al. 2014, Algorithm 2, line 6",
+            (
+                Mark("━", "non-zeros of a run, in the colour and dash of its row"),
+                Mark("─", "its working set"),
+                Mark("│", "an epoch of the run under the cursor begins: all weights are looked at"),
+                Mark(
+                    "◇",
+                    "weights return that shrinking had missed, in the run under the cursor",
+                    theme.GREY,
+                ),
+                EPOCHS,
+                HERE,
+            ),
+        )
+    }
+    names = ("x", "y", "working_set")
+
+    count: str = param.Selector(default="nnz", objects=list(COUNTS), doc="what is counted")
+
+    def axis_params(self) -> list[str]:
+        return [*super().axis_params(), "count"]
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        return [menu("Count", self.param.count, {name: key for key, (name, _) in COUNTS.items()})]
+
+    @property
+    def y_label(self) -> str:
+        return f"{COUNTS[self.count][1]}  ·  working set: thin"
+
+    @property
+    def y_name(self) -> str:
+        return COUNTS[self.count][1]
+
+    def backdrop(self) -> None:
+        self._bands = ColumnDataSource({"x0": [], "x1": []})
+        self._returns = ColumnDataSource({"x": [], "y": [], "n": []})
+        self._looks = ColumnDataSource({"x": [], "low": [], "high": [], "color": []})
+        self.figure.vstrip("x0", "x1", source=self._bands, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
+        self.figure.segment("x", "low", "x", "high", source=self._looks, color="color", alpha=0.7)
+        style = {"fill_alpha": 0, "line_width": 1.5, "color": theme.GREY}
+        theme.diamonds(self.figure, self._returns, "x", "y", **style)
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        thin = theme.curve(self.figure, source, "working_set", color=color, dash=dash, width=1, alpha=0.7)
+        return [*super().glyphs(source, color, dash), thin]
+
+    def hover(self) -> list[tuple[str, str]]:
+        return [*super().hover(), ("working set", "working_set")]
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        return {
+            "y": self.drawable(known(rows[self.count])),
+            "working_set": self.drawable(known(rows["working_set"])),
+        }
+
+    def draw(self) -> None:
+        super().draw()
+        self._mark_epochs()
+
+    def _mark_epochs(self) -> None:
+        trace = self.chosen
+        rows, until, _ = trace.since(None) if trace is not None else ({}, None, False)
+        if not self._drawn.changed("epochs", *((until, *self._shown(trace)) if trace is not None else ())):
+            return
+        bands, back = {"x0": [], "x1": []}, {"x": [], "y": [], "n": []}
+        tall = {"x": [], "low": [], "high": [], "color": []}
+        if trace is not None:
+            x = self.across(rows)
+            if self.x in X_AXES:  # else one epoch may lie on both sides of another
+                bands = shaded(x, rows["epoch"])
+            count = returns(rows)
+            at = np.flatnonzero(count)
+            back = {"x": x[at], "y": self.drawable(known(rows[self.count]))[at], "n": count[at]}
+            size = trace.info.problem.get("n_params", 0)
+            left = begins(rows) & np.isfinite(rows["violation"]) & (rows["working_set"] < size)
+            low = self.drawable(known(rows["working_set"]))[left]
+            color = looks.style(trace, self.traces.index(trace))[0]
+            tall = {"x": x[left], "low": low, "high": [size] * len(low), "color": [color] * len(low)}
+        for source, data in ((self._bands, bands), (self._returns, back), (self._looks, tall)):
+            if any(len(v) for v in data.values()) or any(len(v) for v in source.data.values()):
+                source.data = data

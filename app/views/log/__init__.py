@@ -1,0 +1,1 @@
+"""Views of what a run did, step by step: its events and its algorithm."""

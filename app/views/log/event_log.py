@@ -1,0 +1,83 @@
+"""The events of a run as a list, to go through them one by one."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, ClassVar
+
+import param
+
+from app import theme
+from app.component import Component
+from app.serving.batch import batch
+from app.views.base.run_events import run_events
+from app.views.base.view import View
+
+#: Events listed, at most.
+MOST = 500
+
+
+class EventList(Component):
+    """Lines that can be clicked, drawn by ``assets/events.js``; ``on_pick(iteration)`` is called for one."""
+
+    entries = param.List(default=[], doc="[iteration, kind, text] each, in their order")
+    iteration = param.Integer(default=0, doc="the iteration under the cursor")
+
+    _esm = theme.asset("events.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("events.css")]
+
+    def __init__(self, on_pick: Any, **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        self._on_pick = on_pick
+
+    @batch()
+    def receive(self, data: dict[str, Any]) -> None:
+        if isinstance(data.get("iteration"), int):
+            self._on_pick(data["iteration"])
+
+
+class EventLog(View):
+    """What happened in the run under the cursor: epochs, returned variables, skipped pairs, failed and long
+    searches, phases, kinks. A click on a line puts the cursor there."""
+
+    id = "events"
+    title = "Events"
+    hint = "Run a solver to list its epochs, failed steps, kinks and other events here."
+    every = 5
+
+    def build(self) -> None:
+        self._title = theme.html(sizing_mode="stretch_width")
+        self._list = EventList(self._pick)
+        self._body.extend([self._title, self._list])
+        self._found: list[list[Any]] = []
+
+    def has_content(self) -> bool:
+        self._look()
+        return bool(self._found)
+
+    def _look(self) -> None:
+        """Bring the events found up to date."""
+        if self.chosen is None:
+            self._found = []
+            self._drawn.changed("rows")
+            return
+        rows, until, _ = self.chosen.since(None)
+        if self._drawn.changed("rows", self.chosen, until):
+            self._found = [list(event) for event in run_events(rows)]
+
+    def draw(self) -> None:
+        shown = self._found[-MOST:]
+        if self._list.entries != shown:
+            self._list.entries = shown
+        self._list.iteration = self.cursor.iteration
+        self.drew(self.cursor.iteration)
+        if not shown:
+            return
+        of = f", the newest {MOST} of {theme.number(len(self._found))}" if len(self._found) > MOST else ""
+        title = f"<h2>Events of {html.escape(self.chosen.info.label)}{of}</h2>"
+        if self._title.object != title:
+            self._title.object = title
+
+    def _pick(self, iteration: int) -> None:
+        if self.chosen is not None:
+            self.cursor.place(self.chosen, iteration)

@@ -1,0 +1,1 @@
+"""The view of the model that a run has learned."""

@@ -1,0 +1,165 @@
+"""Pictures of a model: the weights of each output as a picture of its pixels, and the transitions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSHover,
+    CustomJSTickFormatter,
+    FixedTicker,
+    GlyphRenderer,
+    HoverTool,
+    LinearColorMapper,
+)
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.search.curvature_memory import PALETTE
+from datasets.names import pair
+from solvers import Names
+
+#: Outputs whose pictures are drawn, at most, and pairs of pixels drawn for each.
+OUTPUTS, PAIRS = 40, 3
+#: How many times as wide as high the pictures are together.
+ASPECT = 1.6
+#: Labels that are upright below a matrix have so many letters; beside it stand so many labels, below it so
+#: many long ones, at most.
+SHORT, BESIDE, BELOW = 2, 18, 12
+
+
+def _mapped(plot: figure, source: ColumnDataSource, tips: str, names: CustomJSHover) -> GlyphRenderer:
+    """Draw the images of a source, from -1 to 1, of which the pointer names a place and its weight."""
+    shades = LinearColorMapper(palette=PALETTE, low=-1.0, high=1.0, nan_color="#00000000")
+    drawn = plot.image("image", "x", "y", "dw", "dh", source=source, color_mapper=shades, level="image")
+    tooltips = [(tips, "@x{custom}"), ("weight", "@weight{0.[0000]}")]
+    plot.add_tools(HoverTool(tooltips=tooltips, formatters={"@x": names}, renderers=[drawn]))
+    plot.grid.visible = False
+    return drawn
+
+
+def _shown(image: np.ndarray, x: float, y: float, *, upwards: bool) -> dict[str, list]:
+    """Return an image in the columns of its source; its colours are relative to its largest entry."""
+    drawn = np.flipud(image) if upwards else image
+    drawn = np.where(np.isfinite(drawn), drawn, np.nan)
+    largest = max(float(np.nanmax(np.abs(drawn), initial=0.0)), 1e-30)
+    height, width = image.shape
+    return {
+        "image": [(drawn / largest).astype(np.float32)],
+        "weight": [drawn.astype(np.float32)],
+        **{"x": [x], "y": [y], "dw": [width], "dh": [height]},
+    }
+
+
+class Pictures:
+    """The weights of pixels, a picture an output, and the strongest pairs of pixels as lines on it."""
+
+    def __init__(self, name: str) -> None:
+        self._images = ColumnDataSource({key: [] for key in ("image", "weight", "x", "y", "dw", "dh")})
+        self._labels = ColumnDataSource({key: [] for key in ("x", "y", "right", "bottom", "text")})
+        columns = ("x0", "y0", "x1", "y1", "color", "pair", "weight")
+        self._pairs = ColumnDataSource({key: [] for key in columns})
+        told = theme.asset("pixels.js") + "return told(value, format, shape)"
+        self._pair_names = CustomJSHover(args={"shape": None}, code=told)
+        self._names = CustomJSHover(
+            args={"names": [], "width": 1, "height": 1, "gap": 1, "across": 1},
+            code=theme.asset("tile_names.js"),
+        )
+        self.figure = plot = theme.plot(
+            name,
+            x_label="weights of pixels and of the strongest pairs  ·  blue above zero, orange below",
+            y_label="",
+            height=260,
+            match_aspect=True,
+        )
+        _mapped(plot, self._images, "pixel", self._names)
+        frames = {"left": "x", "right": "right", "top": "y", "bottom": "bottom", "source": self._labels}
+        plot.quad(**frames, fill_alpha=0.0, line_color=theme.GREY, line_alpha=0.4)
+        drawn = plot.segment("x0", "y0", "x1", "y1", source=self._pairs, color="color", line_width=2)
+        tips = [("pair", theme.tip("@pair")), ("weight", "@weight{0.[0000]}")]
+        names = {"@pair": self._pair_names}
+        plot.add_tools(HoverTool(tooltips=tips, formatters=names, renderers=[drawn], attachment="above"))
+        looks = {"text_font_size": "0.92em", "text_color": theme.GREY, "text_baseline": "bottom"}
+        plot.text("x", "y", "text", source=self._labels, **looks)
+        plot.yaxis.visible = False
+        plot.xaxis.ticker = FixedTicker(ticks=[])
+
+    def show(self, weights: np.ndarray, shape: tuple[int, int], names: list[str]) -> None:
+        """Show the columns of ``weights`` (pixels, outputs) as pictures of this shape."""
+        height, width = shape
+        self._shape, self._gap = shape, max(2, round(0.25 * height))
+        self._pair_names.args = {"shape": shape}
+        count = min(weights.shape[1], OUTPUTS)
+        self._across = min(count, max(1, round(math.sqrt(ASPECT * count * (height + self._gap) / width))))
+        down = -(-count // self._across)
+        tiles = np.full((down * (height + self._gap), self._across * (width + self._gap)), np.nan)
+        for c in range(count):
+            top, left = self._corner(c)
+            tiles[top : top + height, left : left + width] = weights[:, c].reshape(shape)
+        corners = [self._corner(c) for c in range(count)]
+        self._names.args = {
+            "names": names[:count],
+            **{"width": width, "height": height, "gap": self._gap, "across": self._across},
+        }
+        self._images.data = _shown(tiles, 0.0, -float(tiles.shape[0]), upwards=True)
+        self._labels.data = {
+            "x": [left for _, left in corners],
+            "y": [-top for top, _ in corners],
+            "right": [left + width for _, left in corners],
+            "bottom": [-top - height for top, _ in corners],
+            "text": names[:count],
+        }
+
+    def _corner(self, c: int) -> tuple[int, int]:
+        """Return the row and the column of the first pixel of output ``c``."""
+        down, across = divmod(c, self._across)
+        height, width = self._shape
+        return down * (height + self._gap) + self._gap, across * (width + self._gap)
+
+    def show_pairs(self, features: np.ndarray, outputs: np.ndarray, values: np.ndarray, names: Names) -> None:
+        """Draw the strongest products of two pixels of each output, after ``show``."""
+        pixels, width = self._shape[0] * self._shape[1], self._shape[1]
+        product = (features >= pixels) & (features < pixels + pixels * (pixels - 1) // 2)
+        lines = []
+        for c in np.unique(outputs[product & (outputs < OUTPUTS)]):
+            mine = np.flatnonzero(product & (outputs == c))
+            for k in mine[np.argsort(-np.abs(values[mine]), kind="stable")[:PAIRS]]:
+                top, left = self._corner(int(c))
+                ends = [divmod(j, width) for j in pair(int(features[k]) - pixels, pixels)]
+                (y0, x0), (y1, x1) = ((-(top + row + 0.5), left + column + 0.5) for row, column in ends)
+                named = f"{names.feature(int(features[k]))} for {names.output(int(c))}"
+                lines.append((x0, y0, x1, y1, theme.COLORS[0 if values[k] > 0 else 1], named, values[k]))
+        columns = zip(*lines, strict=True) if lines else [[]] * len(self._pairs.data)
+        self._pairs.data = dict(zip(self._pairs.data, map(list, columns), strict=True))
+
+
+class Transitions:
+    """The weights of one label after another, as a matrix."""
+
+    def __init__(self, name: str) -> None:
+        self._images = ColumnDataSource({key: [] for key in ("image", "weight", "x", "y", "dw", "dh")})
+        self._names = CustomJSHover(args={"names": []}, code=theme.asset("cell_names.js"))
+        self.figure = plot = theme.plot(
+            name, x_label="transitions: to this label", y_label="from this label", height=260
+        )
+        _mapped(plot, self._images, "transition", self._names)
+        plot.y_range.flipped = True
+        for axis in (*plot.xaxis, *plot.yaxis):
+            axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
+
+    def show(self, weights: np.ndarray, names: list[str]) -> None:
+        """Show a square matrix of weights."""
+        if self._names.args["names"] != names:
+            upright = max(map(len, names)) <= SHORT
+            for axis, most in (
+                (self.figure.xaxis[0], len(names) if upright else BELOW),
+                (self.figure.yaxis[0], BESIDE),
+            ):
+                places = [k + 0.5 for k in range(0, len(names), -(-len(names) // most))]
+                axis.formatter.args = {"texts": {place: names[int(place)] for place in places}}
+                axis.ticker = FixedTicker(ticks=places)
+            self.figure.xaxis.major_label_orientation = "horizontal" if upright else "vertical"
+            self._names.args = {"names": names}
+        self._images.data = _shown(weights, 0.0, 0.0, upwards=False)

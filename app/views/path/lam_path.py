@@ -1,0 +1,192 @@
+"""How solutions change with λ: sparsity, worth on held-out data, weights, and the time each took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import ClassVar
+
+import panel as pn
+from bokeh.plotting import figure
+
+from app import theme
+from app.menu import Menu
+from app.views.base import looks
+from app.views.base.cursor import Cursor
+from app.views.base.help import Help, Mark
+from app.views.base.view import View
+from app.views.compare.summary import as_html
+from app.views.path.solutions import Solutions, lam_of
+from solvers import Trace
+
+#: Columns of the table: heading, field of the result, significant digits.
+COLUMNS = (
+    ("objective", "objective", 7),
+    ("gap at most", "gap", 2),
+    ("non-zeros", "nnz", 7),
+    ("rows", "nnz_rows", 7),
+    ("train {metric_name}", "train_metric", 4),
+    ("test {metric_name}", "test_metric", 4),
+    ("ranking loss", "test_ranking_loss", 4),
+    ("micro-F1", "test_micro_f1", 4),
+)
+
+#: What is drawn, by the names of saved pictures; made in :mod:`.path_plots`.
+PLOTS = ("path-accuracy", "path-weights", "path-nnz", "path-seconds")
+
+PATH = r"w(\lambda) = \text{argmin}_w \; L(w) + \lambda R(w)"
+SOLVED = (Mark("●", "the solution at one λ"), Mark("━", "a path, in the colour and dash of its solver"))
+LAMBDAS = "f: Zhong et al. 2014, eq. (1), with any loss L and penalty R"
+
+
+class Path(View):
+    """Results against λ: how good against how sparse, weights of one solver, non-zeros, CPU time, a table.
+
+    Draws the runs that have ended, those of one solver on one objective as a path:
+
+    >>> views.Path(list(solvers.solve_path(problem, solver)))
+
+    A plot takes a moment to make, each is made ``later``. ``controls`` stand above them.
+    """
+
+    id = "path"
+    title = "λ path"
+    hint = "Trace the path to see how sparsity, accuracy and weights change with λ here."
+    help: ClassVar = {
+        "path-accuracy": Help(
+            "Accuracy against sparsity",
+            "Accuracy of the solution at each λ on the test part, or on the training part if there is "
+            "none, against the features it uses. The best λ is near the upper left corner.",
+            PATH,
+            LAMBDAS,
+            SOLVED,
+        ),
+        "path-weights": Help(
+            "Weights along the path",
+            "The largest weights of one solver's solutions, or the norms of their rows, as λ decreases "
+            "to the right. A line leaves zero where its feature enters.",
+            PATH,
+            LAMBDAS,
+            (Mark("━", "one feature"),),
+        ),
+        "path-nnz": Help(
+            "Non-zeros along the path",
+            "Non-zero weights of the solution at each λ, as λ decreases to the right. At λ_max and above "
+            "all weights are zero.",
+            PATH,
+            LAMBDAS,
+            SOLVED,
+        ),
+        "path-seconds": Help(
+            "Time along the path",
+            "CPU seconds of each solution, started from the one before, as λ decreases to the right. A "
+            "small λ takes longer: more weights are in use, and the problem is worse conditioned.",
+            PATH,
+            LAMBDAS,
+            SOLVED,
+        ),
+    }
+
+    def __init__(
+        self,
+        traces: Trace | Sequence[Trace] = (),
+        cursor: Cursor | None = None,
+        controls: Sequence[pn.viewable.Viewable] = (),
+        **params: object,
+    ) -> None:
+        self._controls = controls
+        super().__init__(traces, cursor, **params)
+
+    def build(self) -> None:
+        #: Plots that are still to come from ``later``.
+        self.drawing: set[str] = set()
+        self._which = Menu(label="Weights of", width=150, size="small", margin=(4, 4), visible=False)
+        self._which.param.watch(lambda event: self.update(), "value")
+        self.panes = {name: theme.pane() for name in PLOTS}
+        self._table = theme.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})
+        self.said = theme.html(margin=(0, 10), visible=False)
+        self._head.extend(
+            [pn.FlexBox(*self._controls, self._which, align_items="center", margin=0), self.said]
+        )
+        self._body.extend([theme.column(*self.panes.values(), kind="plots tall"), self._table])
+
+    def say(self, text: str) -> None:
+        """Write ``text`` (HTML) above the plots."""
+        if self.said.object != text:
+            self.said.param.update(object=text, visible=bool(text))
+
+    def ended(self) -> list[Trace]:
+        """Return the runs that can be drawn."""
+        return [trace for trace in self.traces if trace.result and lam_of(trace) is not None]
+
+    def has_content(self) -> bool:
+        return bool(self.ended())
+
+    def draw(self) -> None:
+        paths = grouped(self.ended())
+        if not paths:
+            return
+        text = table(paths)
+        if text != self._table.object:
+            self._table.object = text
+        labels = [path.label for path in paths]
+        if labels != self._which.options:
+            value = self._which.value if self._which.value in labels else labels[0]
+            self._which.param.update(options=labels, value=value, visible=len(labels) > 1)
+        traced = paths[labels.index(self._which.value)]
+        mark = traced.label, [trace for path in paths for trace in path.traces]
+        for name in PLOTS:
+            if name not in self.drawing and not self._drawn.shows(name, *mark):
+                self.drawing.add(name)
+                self.later(partial(_plot, name, paths, traced), partial(self._show, name, mark))
+
+    def _show(self, name: str, mark: tuple[object, ...], plot: figure | None) -> None:
+        """Show a plot, and draw what has come in meanwhile; what failed counts as drawn."""
+        self.drawing.discard(name)
+        self._drawn.changed(name, *mark)
+        if plot is not None:
+            self.panes[name].object = plot
+        self.update()
+
+
+def grouped(traces: Sequence[Trace]) -> list[Solutions]:
+    """Collect the paths that runs make; equal labels on several losses or penalties are distinguished by
+    these."""
+    found: dict[tuple[str, str, str], list[Trace]] = {}
+    for trace in traces:
+        about = trace.info.problem
+        found.setdefault((trace.info.label, about["loss"], about["penalty"]), []).append(trace)
+
+    def name(key: tuple[str, str, str]) -> str:
+        alike = [other for other in found if other[0] == key[0]]
+        return ", ".join([key[0], *(key[k] for k in (1, 2) if len({other[k] for other in alike}) > 1)])
+
+    return [
+        Solutions(name(key), *looks.style(members[0], place), tuple(members))
+        for place, (key, members) in enumerate(found.items())
+    ]
+
+
+def table(paths: Sequence[Solutions]) -> str:
+    """Return all results as HTML, without columns of which nothing is known."""
+    results = [trace.result for path in paths for trace in path.traces]
+    shown = [c for c in COLUMNS if any(result.get(c[1]) is not None for result in results)]
+    heads = ["path", "status", "λ", *(head.format(**results[0]) for head, _, _ in shown), "CPU"]
+    return as_html(heads, [_cells(path.label, trace, shown) for path in paths for trace in path.traces])
+
+
+def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> list[str]:
+    values = [theme.number(trace.result.get(field), digits) for _, field, digits in shown]
+    return [
+        label,
+        trace.status,
+        theme.number(lam_of(trace)),
+        *values,
+        theme.seconds(trace.result["cpu_seconds"]),
+    ]
+
+
+def _plot(name: str, paths: Sequence[Solutions], traced: Solutions, pulse: Callable[[], None]) -> figure:
+    from app.views.path.path_plots import plot
+
+    return plot(name, paths, traced)

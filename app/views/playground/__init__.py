@@ -1,0 +1,1 @@
+"""The view of solvers on functions of two variables, seen from above."""

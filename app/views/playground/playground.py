@@ -1,0 +1,309 @@
+"""The playground: solvers on a function of two variables, seen from above."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+from weakref import ref
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.events import RangesUpdate, Tap
+
+from app import theme
+from app.views.base import looks
+from app.views.base.help import HERE, RUN, Help, Mark
+from app.views.base.plot import SCALES, menu
+from app.views.base.probe_view import Seen
+from app.views.base.problem_view import ProblemView
+from app.views.base.view import placed
+from app.views.bundle.cut_section import CutSection
+from app.views.convergence.convergence import Convergence
+from app.views.playground.playground_landscape import Landscape, Window
+from app.views.playground.playground_marks import Marks, vector
+from app.views.playground.playground_plane import Plane
+from solvers import CUTS, PLANE, Problem, Trace
+
+#: Pixels.
+HEIGHT, BESIDE, SECTION = 440, 190, 190
+#: Lines of what is said at the cursor, and beside a section as well.
+LINES, FEWER = 7, 3
+#: Points of a trajectory, at most.
+POINTS = 1500
+#: How far from the origin an iterate may be to be in the first window, in units of the start's distance.
+NEAR = 4.0
+#: How much wider and higher than the window the landscape is drawn, so that small moves find it there.
+AROUND = 1.7
+#: Share of the window before, below which a window is looked at more closely.
+CLOSER = 0.5
+#: Width by height of the narrowest and the broadest picture on a page.
+NARROWEST, BROADEST = 0.75, 2.4
+#: Share of a window by which another may miss it and count as the same.
+SAME = 0.01
+
+#: What the PLANE probe saw, with the iteration of each.
+Entries = list[tuple[int, Seen]]
+
+FITS = {"Near the start": "near", "All iterates": "all"}
+GROUND = "The next Run starts at the ringed dot. Heavy lines: kinks. Grey arrows: subgradients"
+KEY = (
+    f"{GROUND}, the heavier one their combination ḡ. In the run's colour: its direction p, and the "
+    "ellipse of all steps with the same pᵀB⁻¹p, B its estimate of the inverse Hessian. Lengths of arrows "
+    "are relative."
+)
+#: Beside the section of a bundle method, which has no direction of its own.
+CUT_KEY = f"{GROUND}. Dashed: the line on which f and its cuts are drawn here."
+
+
+class Heights(Convergence):
+    """f of every run over its iterates."""
+
+    id = "playground-objective"
+    title = "Objective"
+    default_scale = "linear"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Value of the function at every iterate of each run. Click to put the cursor on the nearest one.",
+            r"f(x, y) = 10 |x| + |y|",
+            "of the first of these functions: Yu et al. 2010, eq. (8); the others: eq. (112) to (114)",
+            (RUN, HERE),
+        )
+    }
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        return [menu("Scale", self.param.scale, {scale: scale for scale in SCALES}, width=70)]
+
+
+class Playground(ProblemView):
+    """Contours and kinks of a function of two variables, and the trajectories of all runs on it up to the
+    cursor, or as far as they are while it follows or is at the end of its run. At the cursor's iterate: the
+    subgradients there, the solver's convex combination of them and its direction, and its matrix B as an
+    ellipse. Of a bundle method the function and its cuts on a line of the plane.
+
+    A click chooses the start, the data's option ``start``.
+    """
+
+    id = "playground"
+    title = "Playground"
+    hint = "Choose a toy function to watch solvers move on it."
+    probes = (PLANE, CUTS)
+    help: ClassVar = {
+        id: Help(
+            title,
+            "A function of two variables seen from above, with the trajectories of all runs up to the "
+            "cursor. At the iterate under the cursor: all subgradients, their combination, and the "
+            "direction that the solver takes.",
+            r"p = -B \bar{g}, \qquad p = \text{argmin}_p \; \tfrac12 p^\top B^{-1} p + \sup_{g \in "
+            r"\partial f(w)} g^\top p",
+            "Yu et al. 2010, eq. (2) and (11)",
+            (
+                Mark("━", "trajectory of a run, in the colour and dash of its row"),
+                Mark("●", "its iterate at the cursor, larger for the chosen run"),
+                Mark("◎", "where the next Run starts; a click moves it", theme.GREY),
+                Mark("─", "contours of f", theme.GREY),
+                Mark("━", "kinks of f, where it has no gradient", theme.GREY),
+                Mark("→", "subgradients; the heavier one is their combination ḡ", theme.GREY),
+                Mark("→", "the direction p, in the run's colour"),
+                Mark("◯", "all steps p with the same pᵀB⁻¹p, in the run's colour"),
+                Mark("╌", "for a bundle method: the line along which its cuts are drawn", theme.GREY),
+            ),
+        )
+    }
+
+    fit: str = param.Selector(default="near", objects=list(FITS.values()), doc="what the window shows")
+
+    @classmethod
+    def suits(cls, problem: Problem) -> bool:
+        return problem.size == 2 and "function" in problem.loss.declared.kinds
+
+    def build(self) -> None:
+        self.plane = Plane(self.id, HEIGHT)
+        self.window = Window(-1.0, 1.0, -1.0, 1.0)
+        self._zoomed: Window | None = None
+        self._looked: tuple[Window, Window] | None = None  # the part seen, and all that was drawn
+        self._how = theme.html()
+        self._said = theme.said(LINES)
+        objective = Heights((), self.cursor, part=True, x="iteration", measure="objective", height=BESIDE)
+        self.section = CutSection((), self.cursor, part=True, height=SECTION, choose=False)
+        self.section.visible = False
+        self.parts = [objective, self.section]
+        fit = menu("Window", self.param.fit, FITS, width=150)
+        row = theme.column(self._how, fit, kind="line")
+        picture = theme.column(row, theme.pane(self.plane.figure), kind="broad plane")
+        beside = theme.column(objective, self.section, self._said, kind="narrow")
+        self._body.append(theme.column(picture, beside, kind="across"))
+        self.plane.figure.on_event(Tap, self._picked)
+        self.plane.figure.on_event(RangesUpdate, self._ranged)
+        self.param.watch(lambda *events: self.update(), ["fit", "problem"])
+
+    def draw(self) -> None:
+        problem = self.drawn_problem()
+        if problem is None:
+            return
+        self._draw_runs(problem)
+        self._draw_ground(problem)
+        self._draw_marks(problem)
+        if self.section.visible != (cut := self.section.has_content()):
+            self.section.visible = cut
+            self._said.styles = {"--lines": str(FEWER if cut else LINES)}
+        for part in self.parts:
+            part.update()
+        self.plane.show_line(self.section.line)
+
+    # the runs
+
+    def _draw_runs(self, problem: Problem) -> None:
+        seen = [trace.probes.entries(PLANE.name) for trace in self.traces]
+        self._fit(problem, seen)
+        self.plane.show_start(problem.start)
+        until = self._until
+        ends, mark = [], []
+        matched = self.plane.curves.match(self.traces)
+        for place, ((feed, trace), entries) in enumerate(zip(matched, seen, strict=True)):
+            drawn = entries if until is None else [entry for entry in entries if entry[0] <= until]
+            last = (len(drawn), drawn[-1][0]) if drawn else (0, -1)
+            feed.replace(lambda drawn=drawn: trajectory(drawn), (ref(trace), *last))
+            unbounded = len(drawn) == len(entries) and trace.status == "unbounded"
+            mark.append((trace, *last, unbounded))
+            if drawn:
+                color = looks.style(trace, place)[0]
+                ends.append((drawn[-1][1], color, trace is self.chosen, unbounded))
+        if self._drawn.changed("ends", self.chosen, self.window, *mark):
+            far = 4.0 * (self.window.width + self.window.height)
+            heads = [(seen["w"], color, chosen) for seen, color, chosen, _ in ends]
+            rays = [
+                (seen["w"], seen["w"] + far / np.linalg.norm(seen["p"]) * seen["p"], color)
+                for seen, color, _, unbounded in ends
+                if unbounded and "p" in seen
+            ]
+            self.plane.show_ends(heads, rays)
+
+    @property
+    def _until(self) -> int | None:
+        """Return the last iteration to draw of every run; None, where the cursor is at the end of its own,
+        for all there are."""
+        at_end = self.chosen is None or self.cursor.iteration >= self.chosen.last.get("iteration", 0)
+        return None if self.cursor.follow or at_end else self.cursor.iteration
+
+    def _fit(self, problem: Problem, seen: Sequence[Entries]) -> None:
+        """Choose the window, wherever the cursor is: the start, the other side of the origin, where the kinks
+        are, and the iterates, of which those that go far away on wish alone."""
+        newest = [entries[-1][0] if entries else -1 for entries in seen]
+        if not self._drawn.changed("window", problem.key, self.fit, *zip(self.traces, newest, strict=True)):
+            return
+        start = problem.start
+        home = np.zeros((1, 2)) if start is None else np.stack([-0.5 * start, start])
+        points = np.concatenate([home, *(places(entries) for entries in seen)])
+        points = points[np.isfinite(points).all(axis=1)]
+        if self.fit == "near":
+            reach = NEAR * (np.abs(home).max() or 1.0)
+            points = points[(np.abs(points) <= reach).all(axis=1)]
+        self.window = Window.around(points)
+        self.plane.fit(self.window)
+
+    # the function
+
+    def _draw_ground(self, problem: Problem) -> None:
+        """Draw the function where it is looked at, unless that is there already, as closely."""
+        seen = self._zoomed or self.window
+        if self._drawn.shows("ground", problem.key) and self._looked is not None:
+            before, drawn = self._looked
+            closer = seen.width < CLOSER * before.width or seen.height < CLOSER * before.height
+            if drawn.holds(self._around(seen, 1.0)) and not closer:
+                return
+        self._drawn.changed("ground", problem.key)
+        self._looked = seen, self._around(seen, AROUND)
+        land = Landscape.of(problem, *self._looked)
+        self.plane.show_ground(land)
+        apart = f"contours {theme.number(land.apart)} apart" if land.contours.x.size else "no contours"
+        click = "<b>Click to choose the start</b>" if self.on_option else "Seen from above"
+        self._how.object = f"<p>{click} · {apart}</p>"
+
+    def _around(self, seen: Window, times: float) -> Window:
+        """Return what a picture of a window may show, and so many times as much: a picture that is no zoomed
+        one shows more at its sides, or above and below, for both axes have the same scale."""
+        if self._zoomed is not None:
+            return seen.grown(times, times)
+        across = max(1.0, BROADEST * seen.height / seen.width)
+        up = max(1.0, seen.width / (NARROWEST * seen.height))
+        return seen.grown(across, up) if times == 1.0 else seen.grown(1.1 * across, 1.1 * up)
+
+    def _ranged(self, event: RangesUpdate) -> None:
+        """Look at what the visitor looks at."""
+        ends = event.x0, event.x1, event.y0, event.y1
+        if any(end is None or not math.isfinite(end) for end in ends) or not (
+            ends[0] < ends[1] and ends[2] < ends[3]
+        ):
+            return
+        window = Window(*map(float, ends))
+        self._zoomed = None if self._is_home(window) else window
+        if (problem := self.drawn_problem()) is not None and self.in_sight:
+            self._attempt(lambda: (self._draw_ground(problem), self._draw_marks(problem)))
+
+    def _is_home(self, window: Window) -> bool:
+        """Tell whether a window is the first one, to which both axes with the same scale add at the sides, or
+        above and below."""
+        box = self.window
+        off = (window.x0 + window.x1 - box.x0 - box.x1) / window.width
+        off = max(abs(off), abs(window.y0 + window.y1 - box.y0 - box.y1) / window.height)
+        least = min(window.width / box.width, window.height / box.height)
+        return off <= SAME and abs(least - 1.0) <= SAME
+
+    # the cursor's iterate
+
+    def _draw_marks(self, problem: Problem) -> None:
+        trace, size = self.chosen, (self._zoomed or self.window).size
+        found = None if trace is None else trace.probes.last(PLANE.name, self.cursor.iteration)
+        mark = () if found is None else (trace, found[0], size, trace.status)
+        if not self._drawn.changed("marks", *mark) and self._said.object:
+            return
+        self.drew(None if found is None else found[0])
+        if found is None:
+            self.plane.show_marks(None, size, theme.GREY)
+            self._said.object = f'<p class="note">{KEY}</p>'
+            return
+        marks = Marks.of(found[1], problem)
+        place = next(k for k, t in enumerate(self.traces) if t is trace)
+        self.plane.show_marks(marks, size, looks.style(trace, place)[0])
+        self._said.object = describe(trace, found[0], marks)
+
+    def _picked(self, event: Tap) -> None:
+        """Choose the place of a click as the start, with as many digits as a pixel tells apart."""
+        if self.on_option is None or not placed(event):
+            return
+        decimals = -math.floor(math.log10((self._zoomed or self.window).size / 100.0))
+        x, y = (round(float(value), decimals) + 0.0 for value in (event.x, event.y))
+        self.on_option("start", f"{x:.12g},{y:.12g}")
+
+
+def places(entries: Entries) -> np.ndarray:
+    """Return where iterates are, (n, 2)."""
+    return np.array([seen["w"] for _, seen in entries]).reshape(-1, 2)
+
+
+def trajectory(entries: Entries) -> dict[str, np.ndarray]:
+    """Return the columns of a curve: some iterates of very many, the last one among them."""
+    stride = -(-len(entries) // POINTS) or 1
+    entries = entries[: len(entries) - 1 : stride] + entries[-1:]
+    x, y = places(entries).T
+    return {
+        "iteration": np.array([k for k, _ in entries]),
+        "x": x,
+        "y": y,
+        "f": np.array([float(seen["f"]) for _, seen in entries]),
+    }
+
+
+def describe(trace: Trace, iteration: int, marks: Marks) -> str:
+    """Say what the solver sees at an iterate, and how the run ended, if it ended there."""
+    label, k = html.escape(trace.info.label), theme.number(iteration)
+    head = f"<b>{label}</b>, iterate {k} at {vector(marks.w)}: f = {theme.number(marks.f, 6)}."
+    lines = [head, *marks.sentences]
+    if trace.message and iteration == trace.probes.iterations(PLANE.name)[-1]:
+        lines.append(f"The run ended here, {html.escape(trace.status)}: {html.escape(trace.message)}.")
+    key = CUT_KEY if trace.probes.iterations(CUTS.name) else KEY
+    return "".join(f"<p>{line}</p>" for line in lines) + f'<p class="note">{key}</p>'

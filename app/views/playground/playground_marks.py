@@ -1,0 +1,125 @@
+"""What a solver sees at an iterate of two weights, as shapes and in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from app.theme import number
+from app.views.base.probe_view import Seen
+from app.views.playground.playground_landscape import subgradients
+from solvers import Problem
+
+#: Share of the window that the longest subgradient, and the direction, are drawn over.
+REACH = 0.28
+#: Points of an ellipse.
+ROUND = 73
+#: Share of a subgradient by which it may differ from one that counts as the same.
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Marks:
+    """An iterate ``w``. ``subgradients`` (k, 2) are the extreme points of ∂f there, and those that the
+    solver met besides, with their ``shares`` in the ``combination`` ḡ of the solver; p = -Bḡ is its
+    direction. What the solver does not give is None."""
+
+    w: np.ndarray
+    f: float
+    subgradients: np.ndarray
+    shares: np.ndarray
+    combination: np.ndarray | None
+    p: np.ndarray | None
+    B: np.ndarray | None
+
+    @classmethod
+    def of(cls, seen: Seen, problem: Problem | None) -> Self:
+        """Take what the PLANE probe has seen, and the other subgradients from the problem."""
+        found, shares = seen.get("met", np.zeros((0, 2))), seen.get("shares", np.zeros(0))
+        for g in subgradients(problem, seen["w"]) if problem is not None else ():
+            if not (np.abs(found - g) <= SAME * (1.0 + np.abs(g))).all(axis=1).any():
+                found, shares = np.append(found, g[None], axis=0), np.append(shares, 0.0)
+        return cls(
+            seen["w"], float(seen["f"]), found, shares, *(seen.get(x) for x in ("combination", "p", "B"))
+        )
+
+    @property
+    def slope(self) -> float:
+        """Return the slope of f along p, the largest gᵀp over the subgradients; nan where there is none."""
+        if self.p is None or not len(self.subgradients):
+            return math.nan
+        return float((self.subgradients @ self.p).max())
+
+    def arrows(self, size: float) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return where the subgradients end, (k, 2), and where ḡ does, drawn from w in a window of this
+        size."""
+        longest = np.linalg.norm(self.subgradients, axis=1).max(initial=0.0)
+        scale = REACH * size / longest if longest > 0.0 else 0.0
+        mixed = None if self.combination is None else self.w + scale * self.combination
+        return self.w + scale * self.subgradients, mixed
+
+    def hull(self, size: float) -> np.ndarray:
+        """Return the outline of the subdifferential, drawn from w like the subgradients: (n, 2), closed."""
+        ends, _ = self.arrows(size)
+        if len(ends) < 2:
+            return np.zeros((0, 2))
+        middle = ends.mean(axis=0)
+        order = np.argsort(np.arctan2(*(ends - middle).T[::-1]), kind="stable")
+        return ends[np.append(order, order[0])]
+
+    def heading(self, size: float) -> np.ndarray | None:
+        """Return where p ends, drawn from w in a window of this size; None where it has no length."""
+        length = 0.0 if self.p is None else float(np.linalg.norm(self.p))
+        return self.w + REACH * size / length * self.p if 0.0 < length < math.inf else None
+
+    def ellipse(self, size: float) -> np.ndarray:
+        """Return points q, (n, 2), with (q - w)ᵀB⁻¹(q - w) the same for all: that which the drawn p has,
+        so that it ends on the ellipse, where this is lowest as seen along ḡ."""
+        if self.B is None or not np.isfinite(self.B).all():
+            return np.zeros((0, 2))
+        values, vectors = np.linalg.eigh(0.5 * (self.B + self.B.T))
+        axes = vectors * np.sqrt(np.maximum(values, 0.0))
+        if not axes.any():
+            return np.zeros((0, 2))
+        end, decrease = self.heading(size), 0.0
+        if end is not None and self.combination is not None:
+            decrease = -float(self.combination @ self.p)  # pᵀB⁻¹p
+        if decrease > 0.0:
+            radius = math.sqrt(decrease) * float(np.linalg.norm(end - self.w) / np.linalg.norm(self.p))
+        else:
+            radius = REACH * size / math.sqrt(values[-1])
+        angle = np.linspace(0.0, 2.0 * np.pi, ROUND)
+        return self.w + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1) @ axes.T
+
+    @property
+    def sentences(self) -> list[str]:
+        """Say in words what there is."""
+        said, kink = [], len(self.subgradients) > 1
+        each = " and ".join(vector(g) for g in self.subgradients)
+        if kink:
+            said.append(f"A kink, with the subgradients {each}.")
+        elif each:
+            said.append(f"The gradient is {each}.")
+        if self.p is None:
+            return said
+        used = [(g, share) for g, share in zip(self.subgradients, self.shares, strict=True) if share > 0.0]
+        g = "g"
+        if len(used) > 1:
+            g, mix = "ḡ", " + ".join(f"{number(float(share), 3)} {vector(one)}" for one, share in used)
+            said.append(f"Algorithm 2 combines them to ḡ = {mix} = {vector(self.combination)}.")
+        elif kink and used:
+            said.append(f"It takes g = {vector(used[0][0])}.")
+        slope, how = self.slope, "f does not change"
+        if math.isfinite(slope):
+            how = "f falls" if slope < 0.0 else "f rises" if slope > 0.0 else how
+            how = f"along it {how}, with slope {number(slope)}"
+        said.append(f"p = −B{g} = {vector(self.p)}: {how}.")
+        return said
+
+
+def vector(v: np.ndarray) -> str:
+    """Write a vector."""
+    return f"({', '.join(number(float(x)) for x in v)})"

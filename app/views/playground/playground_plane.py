@@ -1,0 +1,198 @@
+"""The picture of a function of two variables, with trajectories on it: its glyphs, and what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from bokeh.models import Arrow, BoxZoomTool, ColumnDataSource, GlyphRenderer, LinearColorMapper, NormalHead
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.base.curves import Curves
+from app.views.playground.playground_landscape import SHADES, Landscape, Window
+from app.views.playground.playground_marks import Marks
+
+#: Colour of high ground, and how much of it the highest has.
+GROUND, MOST = "#6B8299", 0.45
+NOWHERE = np.zeros((0, 2))
+#: Rays that begin within this share of the window have their words in lines, this many pixels high.
+NEAR, LINE = 0.15, 16.0
+
+
+class Plane:
+    """The figure and its sources. The horizontal and the vertical axis have the same scale: what is
+    perpendicular looks so."""
+
+    def __init__(self, name: str, height: int) -> None:
+        self.figure = plot = figure(
+            styles=theme.least(height),
+            sizing_mode="stretch_both",
+            min_width=200,
+            match_aspect=True,
+            x_axis_label="x",
+            y_axis_label="y",
+            tools="pan,wheel_zoom,reset",
+            active_scroll=None,
+            toolbar_location="right",
+        )
+        plot.add_tools(zoom := BoxZoomTool(match_aspect=True))
+        plot.toolbar.active_drag = zoom
+        theme.styled(plot, name)
+        plot.grid.visible = False
+        plot.min_border_left = 48
+        self._ground()
+        self._signs()
+        self.curves = Curves(("x", "y", "f"), self._trajectory)
+        theme.point_out(plot, ("x", "x"), ("y", "y"), ("f", "f"))
+
+    def _ground(self) -> None:
+        plot = self.figure
+        self.image = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
+        # columns of other names than those of the runs, which the pointer tells of
+        self.contours, self.kinks = (ColumnDataSource({"across": [], "up": []}) for _ in range(2))
+        shades = [f"{GROUND}{round(255 * MOST * k / (SHADES - 1)):02x}" for k in range(SHADES)]
+        mapper = LinearColorMapper(palette=shades, low=0, high=SHADES - 1)
+        plot.image("image", "x", "y", "dw", "dh", source=self.image, color_mapper=mapper)
+        plot.line("across", "up", source=self.contours, line_color=theme.GREY, line_width=0.7, line_alpha=0.7)
+        plot.line("across", "up", source=self.kinks, line_color=theme.GREY, line_width=2.5, line_alpha=0.8)
+        self.line = ColumnDataSource({"across": [], "up": []})
+        plot.line("across", "up", source=self.line, line_color=theme.GREY, line_dash="dashed", line_width=1.5)
+        self.extent = ColumnDataSource({"x": [], "y": []})
+        corners = plot.scatter("x", "y", source=self.extent, size=1, alpha=0.0)
+        for reach in (plot.x_range, plot.y_range):
+            reach.renderers, reach.range_padding = [corners], 0.0
+
+    def _signs(self) -> None:
+        """Draw what is at the cursor: B and p in the run's colour, subgradients in grey."""
+        plot = self.figure
+        self.start, self.here = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
+        self.here.data = {"x": [], "y": [], "color": [], "size": []}
+        self.ellipse, self.hull = (ColumnDataSource({"across": [], "up": []}) for _ in range(2))
+        rays = ("x", "y", "x1", "y1", "color", "text", "align", "away", "above")
+        self.rays = ColumnDataSource({name: [] for name in rays})
+        ends = {"x0": [], "y0": [], "x1": [], "y1": []}
+        self.subgradients, self.combination, self.direction = (ColumnDataSource(ends) for _ in range(3))
+        self._colored = [
+            plot.patch("across", "up", source=self.ellipse, fill_alpha=0.12, line_width=1.5, line_alpha=0.9)
+        ]
+        plot.line("across", "up", source=self.hull, line_color=theme.GREY, line_dash="dotted", line_width=1.5)
+        plot.segment("x", "y", "x1", "y1", source=self.rays, color="color", line_dash="dotted", line_width=2)
+        plot.scatter(
+            "x",
+            "y",
+            source=self.start,
+            marker="circle_dot",
+            size=13,
+            line_color=theme.GREY,
+            line_width=1.5,
+            fill_alpha=0.0,
+            level="overlay",
+        )
+        dot = {"size": "size", "fill_color": "color", "line_color": theme.GREY, "level": "overlay"}
+        plot.scatter("x", "y", source=self.here, **dot)
+        plot.text(
+            "x",
+            "y",
+            text="text",
+            source=self.rays,
+            text_align="align",
+            x_offset="away",
+            y_offset="above",
+            text_color="color",
+            text_font_size="1em",
+            text_font_style="bold",
+            level="overlay",
+        )
+        self._arrow(self.subgradients, 1.5, theme.GREY)
+        self._arrow(self.combination, 3, theme.GREY)
+        self._p = self._arrow(self.direction, 3, theme.COLORS[0])
+
+    def _arrow(self, source: ColumnDataSource, width: float, color: str) -> Arrow:
+        """Draw arrows from (x0, y0) to (x1, y1)."""
+        head = NormalHead(size=5 + 2 * width, fill_color=color, line_color=color)
+        ends = {"x_start": "x0", "y_start": "y0", "x_end": "x1", "y_end": "y1"}
+        arrow = Arrow(source=source, end=head, line_width=width, line_color=color, level="overlay", **ends)
+        self.figure.add_layout(arrow)
+        return arrow
+
+    def _trajectory(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        dots = self.figure.scatter("x", "y", source=source, size=5, color=color)
+        return [dots, theme.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
+
+    def fit(self, window: Window) -> None:
+        """Let the axes begin with this window, and come back to it on Reset."""
+        corners = {"x": [window.x0, window.x1], "y": [window.y0, window.y1]}
+        if self.extent.data != corners:
+            self.extent.data = corners
+
+    def show_ground(self, land: Landscape) -> None:
+        """Draw the function."""
+        (x0, x1, y0, y1), (up, across) = land.window, land.image.shape
+        dx, dy = (x1 - x0) / (across - 1), (y1 - y0) / (up - 1)
+        place = {"x": [x0 - 0.5 * dx], "y": [y0 - 0.5 * dy], "dw": [x1 - x0 + dx], "dh": [y1 - y0 + dy]}
+        self.image.data = {"image": [land.image], **place}
+        for source, lines in ((self.contours, land.contours), (self.kinks, land.kinks)):
+            source.data = {"across": lines.x, "up": lines.y}
+
+    def show_line(self, ends: np.ndarray | None) -> None:
+        """Draw a line across the plane, (2, 2), along which the function is looked at; None: nothing."""
+        ends = NOWHERE if ends is None else ends
+        place = {"across": ends[:, 0].tolist(), "up": ends[:, 1].tolist()}
+        if self.line.data != place:
+            self.line.data = place
+
+    def show_start(self, start: np.ndarray | None) -> None:
+        """Mark where solvers start."""
+        place = {"x": [], "y": []} if start is None else {"x": [float(start[0])], "y": [float(start[1])]}
+        if self.start.data != place:
+            self.start.data = place
+
+    def show_ends(self, heads: Sequence[tuple[np.ndarray, str, bool]], rays: Sequence[tuple]) -> None:
+        """Mark the last iterate drawn of each run, (place, colour, whether it is the chosen one), and the
+        rays, (from, to, colour), along which a run found that f falls for ever."""
+        places = np.array([place for place, _, _ in heads]).reshape(-1, 2)
+        self.here.data = {
+            "x": places[:, 0],
+            "y": places[:, 1],
+            "color": [color for _, color, _ in heads],
+            "size": [13 if chosen else 8 for _, _, chosen in heads],
+        }
+        ends = np.array([[*start, *end] for start, end, _ in rays]).reshape(-1, 4)
+        # a ray leaves the picture on its side, where a word beside its start might be cut
+        right = ends[:, 2] >= ends[:, 0]
+        # words of rays that begin at nearly one place stand above each other
+        near = NEAR * np.array([np.ptp(self.extent.data["x"]), np.ptp(self.extent.data["y"])])
+        close = (np.abs(ends[:, None, :2] - ends[:, :2]) < near).all(axis=2)
+        self.rays.data = {
+            **dict(zip(("x", "y", "x1", "y1"), ends.T, strict=True)),
+            "color": [color for _, _, color in rays],
+            "text": ["unbounded"] * len(rays),
+            "align": ["right" if side else "left" for side in right],
+            "away": np.where(right, -8.0, 8.0),
+            "above": -4.0 - LINE * np.tril(close, -1).sum(axis=1),
+        }
+
+    def show_marks(self, marks: Marks | None, size: float, color: str) -> None:
+        """Draw what the solver sees at the cursor's iterate, in a window of this size; None: nothing."""
+        ends, mixed, heading = NOWHERE, None, None
+        hull = ellipse = NOWHERE
+        if marks is not None:
+            ends, mixed = marks.arrows(size)
+            hull, ellipse, heading = marks.hull(size), marks.ellipse(size), marks.heading(size)
+            if len(ends) < 2:  # there is one subgradient alone
+                mixed = None
+            for renderer in self._colored:
+                renderer.glyph.update(fill_color=color, line_color=color)
+            self._p.update(line_color=color)
+            self._p.end.update(fill_color=color, line_color=color)
+        w = None if marks is None else marks.w
+        for source, tips in (
+            (self.subgradients, ends),
+            (self.combination, NOWHERE if mixed is None else mixed[None]),
+            (self.direction, NOWHERE if heading is None else heading[None]),
+        ):
+            x0, y0 = np.full((2, len(tips)), 0.0) if w is None else np.repeat(w[:, None], len(tips), axis=1)
+            source.data = {"x0": x0, "y0": y0, "x1": tips[:, 0], "y1": tips[:, 1]}
+        for source, outline in ((self.hull, hull), (self.ellipse, ellipse)):
+            source.data = {"across": outline[:, 0], "up": outline[:, 1]}

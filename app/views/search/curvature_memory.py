@@ -1,0 +1,273 @@
+"""What a quasi-Newton solver remembers: its pairs (s, y), and the matrix B they make."""
+
+from __future__ import annotations
+
+import html
+from typing import ClassVar
+
+import numpy as np
+import param
+from bokeh.models import ColorBar, ColumnDataSource, HoverTool, LinearColorMapper, Span
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.base.feed import Records, known
+from app.views.base.help import HERE, RUN, Help, Mark
+from app.views.base.plot import X_AXES, RunPlot
+from app.views.base.probe_view import ProbeView, Seen
+from solvers import MEMORY, Trace
+from solvers.parts.memory import middle, spectrum
+
+#: Bytes of a number.
+WORD = 8
+#: From -1 over nothing at 0 to 1: on a light and on a dark page.
+PALETTE = [f"{theme.COLORS[1]}{-a:02x}" if a < 0 else f"{theme.COLORS[0]}{a:02x}" for a in range(-255, 256)]
+
+SHADES = (Mark("■", "above zero", theme.COLORS[0]), Mark("■", "below zero", theme.COLORS[1]))
+
+
+class Pairs(RunPlot):
+    """Pairs held by every run; a cross marks an iteration whose pair was refused for want of curvature."""
+
+    id = "memory-pairs"
+    title = "Pairs held"
+    y_label = "pairs  ·  × skipped"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Pairs of a step and the gradient change along it that each run holds. A solver that shrinks "
+            "clears them at the start of an epoch.",
+            r"s_k = w_{k+1} - w_k, \qquad y_k = g_{k+1} - g_k",
+            "Zhong et al. 2014, below eq. (3)",
+            (RUN, Mark("×", "a pair that was skipped: its curvature sᵀy is too small"), HERE),
+        )
+    }
+    names = ("x", "y", "refused")
+    default_scale = "linear"
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
+        marker = {"marker": "x", "size": 9, "line_width": 2}
+        return [
+            *super().glyphs(source, color, dash),
+            self.figure.scatter("x", "refused", source=source, color=color, **marker),
+        ]
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        pairs = known(rows["memory_pairs"])
+        refused = np.array(["curvature-skipped" in events for events in rows["events"]], dtype=bool)
+        return {"y": pairs, "refused": np.where(refused, pairs, np.nan)}
+
+
+class Scaling(RunPlot):
+    """γ of the matrix B₀ that the pairs are added to: γI, or γ times a diagonal."""
+
+    id = "memory-gamma"
+    title = "Scaling γ"
+    y_label = "scaling γ of B₀"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Curvature that each run assumes in directions its pairs do not cover. Each iteration takes "
+            "it from the newest pair.",
+            r"B_0 = \gamma I, \qquad \gamma_t = \frac{y_{t-1}^\top s_{t-1}}{s_{t-1}^\top s_{t-1}}",
+            "Zhong et al. 2014, section 2.1; the option scaling of B₀ offers two more",
+            (RUN, HERE),
+        )
+    }
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        return {"y": self.drawable(known(rows["gamma"]))}
+
+
+class Bytes(RunPlot):
+    """Memory that Q takes, or S and Y where there is no Q, 2 columns a pair: its rows are the working set;
+    the thin line is what it would take with a row for every weight."""
+
+    id = "memory-bytes"
+    title = "Size of the pairs"
+    y_label = "MB  ·  all weights: thin"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Memory of the pairs: two columns each, with a row for every weight of the working set. "
+            "Shrinking saves the distance to the thin line.",
+            r"2 m \cdot |\mathcal{A}_k| \cdot 8 \ \text{bytes}, \qquad Q = [ B_0 S \ \ Y ]",
+            "Zhong et al. 2014, sections 2.1 and 2.3, with m pairs",
+            (RUN, Mark("─", "memory with a row for every weight"), HERE),
+        )
+    }
+    names = ("x", "y", "whole")
+
+    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
+        thin = theme.curve(self.figure, source, "whole", color=color, dash=dash, width=1, alpha=0.7)
+        return [*super().glyphs(source, color, dash), thin]
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        size = trace.info.problem.get("n_params", np.nan)
+        columns = 2.0 * WORD / 1e6 * known(rows["memory_pairs"])
+        return {
+            "y": self.drawable(columns * known(rows["working_set"])),
+            "whole": self.drawable(columns * size),
+        }
+
+
+class Memory(ProbeView):
+    """The pairs of every run over time, and at the cursor what they say: how much curvature each holds, SᵀY
+    and the middle matrix of the compact form, and the eigenvalues of B on the span of the pairs."""
+
+    id = "memory"
+    title = "Memory"
+    probe = MEMORY
+    carried = ("memory",)
+    hint = "Run a solver with L-BFGS memory (such as prox-qn or owl-qn) to see its pairs here."
+    help: ClassVar = {
+        "memory-cosines": Help(
+            "Curvature of the pairs",
+            "Cosine of the angle between step and gradient change, for each pair held at the iterate "
+            "under the cursor. Near 0 a pair carries little curvature; near 1 the curvature is even "
+            "along the step.",
+            r"\frac{s_i^\top y_i}{\|s_i\| \, \|y_i\|}",
+            "s and y: Zhong et al. 2014, below eq. (3)",
+            (Mark("●", "a pair, the oldest on the left", theme.COLORS[0]),),
+        ),
+        "memory-eigenvalues": Help(
+            "Eigenvalues of B",
+            "Curvature of the solver's model B along the directions that its pairs span, at the iterate "
+            "under the cursor. In all other directions it is γ.",
+            r"B v = \mu v, \qquad B = B_0 - Q R Q^\top",
+            "Zhong et al. 2014, section 2.1",
+            (
+                Mark("●", "an eigenvalue, the smallest on the left", theme.COLORS[0]),
+                Mark("╌", "γ of B₀", theme.GREY),
+            ),
+        ),
+        "memory-SY": Help(
+            "Steps against changes of the gradient",
+            "Each cell is the cosine between one step and the gradient change along another, for the "
+            "pairs held at the iterate under the cursor. For a quadratic f the matrix is symmetric.",
+            r"\frac{s_i^\top y_j}{\|s_i\| \, \|y_j\|}",
+            "s and y: Zhong et al. 2014, below eq. (3)",
+            SHADES,
+        ),
+        "memory-middle": Help(
+            "The middle matrix",
+            "The inverse of R in B = B₀ − Q R Qᵀ, scaled to a diagonal of ±1, at the iterate under the "
+            "cursor. It is the only matrix that the compact form inverts.",
+            r"R^{-1} = \begin{bmatrix} S^\top B_0 S & L \\ L^\top & -D \end{bmatrix}",
+            "Zhong et al. 2014, section 2.1",
+            SHADES,
+        ),
+    }
+
+    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
+
+    def build(self) -> None:
+        kinds = (Pairs, Bytes, Scaling)
+        self.parts = [kind((), self.cursor, part=True, x=self.x, height=220) for kind in kinds]
+        self.param.watch(lambda event: [part.param.update(x=event.new) for part in self.parts], "x")
+        self._said = theme.said()
+        self._pairs = ColumnDataSource({"pair": [], "cosine": []})
+        self._eigenvalues = ColumnDataSource({"n": [], "value": []})
+        self._gamma = Span(dimension="width", line_color=theme.GREY, line_dash="dashed")
+        self._cross = {name: ColumnDataSource(_picture(np.zeros((0, 0)))) for name in ("SY", "middle")}
+        self._at_cursor = theme.column(kind="plots")
+        self._body.extend([theme.column(*self.parts, kind="plots"), self._said, self._at_cursor])
+        self._figures = self._make_figures()
+
+    def _make_figures(self) -> list[figure]:
+        cosines = theme.plot(
+            "memory-cosines",
+            x_label="pair, oldest first",
+            y_label="cos(s, y)",
+            log_y=True,
+            height=240,
+        )
+        cosines.scatter("pair", "cosine", source=self._pairs, size=8, color=theme.COLORS[0])
+        cosines.add_tools(HoverTool(tooltips=[("pair", "@pair"), ("cosine", "@cosine{0.[0000]}")]))
+        values = theme.plot(
+            "memory-eigenvalues",
+            x_label="eigenvalue of B, smallest first",
+            y_label="value  ·  γ dashed",
+            log_y=True,
+            height=240,
+        )
+        values.scatter("n", "value", source=self._eigenvalues, size=7, color=theme.COLORS[0])
+        values.add_tools(HoverTool(tooltips=[("eigenvalue", "@value{0.[0000]a}")]))
+        values.add_layout(self._gamma)
+        found = [
+            cosines,
+            values,
+            self._picture_of("SY", "cosines: s down, y across"),
+            self._picture_of("middle", "middle matrix: S, then Y"),
+        ]
+        for plot in found:
+            theme.whole(plot.xaxis)
+        for plot in found[2:]:
+            theme.whole(plot.yaxis)
+        return found
+
+    def _picture_of(self, name: str, label: str) -> figure:
+        shades = LinearColorMapper(palette=PALETTE, low=-1.0, high=1.0)
+        plot = theme.plot(f"memory-{name}", x_label=label, y_label="", height=260)
+        drawn = plot.image(
+            "image", "x", "y", "dw", "dh", source=self._cross[name], color_mapper=shades, level="image"
+        )
+        plot.y_range.flipped = True
+        plot.grid.visible = False
+        plot.add_layout(ColorBar(color_mapper=shades, width=10), "right")
+        plot.add_tools(HoverTool(tooltips=[("value", "@image{0.[0000]}")], renderers=[drawn]))
+        return plot
+
+    def has_content(self) -> bool:
+        return any(len(t) and int(t.memory_pairs.max(initial=-1)) >= 0 for t in self.traces)
+
+    def draw(self) -> None:
+        for part in self.parts:
+            part.update()
+        super().draw()
+
+    def draw_nothing(self) -> None:
+        self._said.object = ""
+        self._at_cursor.visible = False
+
+    def draw_seen(self, iteration: int, seen: Seen) -> None:
+        pairs = len(seen["SS"])
+        self._said.object = self._sentence(iteration, seen)
+        if self._at_cursor.visible != (pairs > 0):
+            self._at_cursor.visible = pairs > 0
+        if not pairs:
+            return
+        SS, SY, YY = (seen[name] for name in ("SS", "SY", "YY"))
+        gamma = float(seen["gamma"])
+        cosines = SY / np.sqrt(np.outer(np.diag(SS), YY))
+        self._pairs.data = {"pair": np.arange(1, pairs + 1), "cosine": np.diag(cosines)}
+        M = middle(SS, SY, gamma)
+        scale = 1.0 / np.sqrt(np.abs(np.diag(M)))
+        self._cross["SY"].data = _picture(cosines)
+        self._cross["middle"].data = _picture(M * np.outer(scale, scale))
+        values = spectrum(SS, SY, seen["gram"], gamma) if "gram" in seen else np.empty(0)
+        self._eigenvalues.data = {"n": np.arange(1, values.size + 1), "value": values}
+        self._gamma.location = gamma
+        if not len(self._at_cursor):
+            self._at_cursor.extend(theme.pane(plot) for plot in self._figures)
+
+    def _sentence(self, iteration: int, seen: Seen) -> str:
+        trace, number, pairs = self.cursor.run, theme.number, len(seen["SS"])
+        rows, size = int(seen["working_set"]), trace.info.problem.get("n_params")
+        # only who solves an inner problem multiplies by B, and makes Q for it out of S and Y
+        held = "Q has" if seen["inner_iterations"] >= 0 else "S and Y have"
+        said = f"<p><b>{html.escape(trace.info.label)}</b> at iteration {number(iteration)}: "
+        if not pairs:
+            return said + "no pairs, B = B₀.</p>"
+        said += f"{number(pairs)} {'pair' if pairs == 1 else 'pairs'}; {held} {number(2 * pairs)} columns of "
+        said += f"{number(rows)} numbers, {number(2 * pairs * WORD * rows / 1e6, 3)} MB"
+        if size is not None and rows < size:
+            whole = 2 * pairs * WORD * size / 1e6
+            said += f", instead of {number(whole, 3)} MB for all {number(size)} weights"
+        return said + ".</p>"
+
+
+def _picture(values: np.ndarray) -> dict[str, list]:
+    """Return a matrix as an image, its first row at 0."""
+    rows, columns = values.shape
+    return {"image": [values], "x": [0], "y": [0], "dw": [columns], "dh": [rows]}

@@ -1,0 +1,461 @@
+"""The line-search lab: the search that led to the iterate under the cursor, and what other rules would do."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import panel_material_ui as pmui
+import param
+
+from app import theme
+from app.serving.batch import batch
+from app.views.base.probe_view import ProbeView, Seen
+from app.views.base.view import at_once
+from app.views.search.line_figures import HELP, LineFigures, legend
+from app.views.search.trials import Trials
+from solvers import LINE, Problem, Trace
+from solvers.parts.linesearch import Found
+from solvers.probes.study import Picture, Study
+from solvers.runs.segments import problem_at
+
+#: Seconds that may be computed in the page's own thread, at once.
+MOMENT = 0.03
+#: Evaluations of φ that a change of a rule takes, about.
+RULE = 20
+#: Factor of the inexact search of Yu et al. 2010, footnote 1.
+DECAY = 0.9
+#: Pixels of the pictures.
+HEIGHT = 262
+#: Sliders: symbol, what it means, where it stands for a solver that has no such parameter, and its values.
+KNOBS = {
+    "sigma": ("σ", "share of the promised decrease that Armijo's rule needs", 0.01),
+    "beta": ("β", "factor of the backtracking search", 0.5),
+    "c1": ("c₁", "share of the promised decrease that the Wolfe conditions need", 1e-3),
+    "c2": ("c₂", "share of the slope that the Wolfe conditions allow to remain", 0.8),
+}
+TENTHS = tuple(k / 10 for k in range(1, 10))
+VALUES = {
+    "sigma": (1e-4, 1e-3, 0.01, 0.03, *TENTHS, 0.95, 0.99),
+    "beta": (0.05, *TENTHS, 0.95),
+    "c1": (1e-4, 1e-3, 0.01, 0.03, *TENTHS, 0.95),
+    "c2": (0.01, *TENTHS, 0.95, 0.99),
+}
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was found out about one line: its picture in the window, and where each rule would end."""
+
+    study: Study
+    picture: Picture
+    armijo: Found[float] | None
+    wolfe: Found[float] | None
+    random: np.ndarray
+
+
+class LineSearch(ProbeView):
+    """φ(t) = f(w + t d) of the search that led to the iterate under the cursor, rebuilt from w and d: the
+    steps tried, numbered in their order, the accepted one filled; Armijo's line, the cone of Wolfe's slopes,
+    and the steps that the rules would take with other σ, β, c₁ and c₂, replayed on φ by the solvers' own
+    searches. Below it the slope φ′, a staircase where f has kinks; beside it the trials of all searches.
+
+    Where the path is not straight there is no such φ, and the trials are drawn alone: its projection on an
+    orthant (owl-qn), a proximal step of length t (prox-gd and its kind), or the longest of many searches in
+    single rows of W, which see the part of f that depends on the row.
+    """
+
+    id = "line-search"
+    title = "Line search"
+    probe = LINE
+    help: ClassVar = {f"line-search{end}": about for end, about in HELP.items()}
+    carried = ("line",)
+    hint = "Run a solver with a line search (such as prox-qn or owl-qn) to see its trials here."
+
+    sigma: float = param.Number(default=0.01, bounds=(0.0, 1.0), doc=KNOBS["sigma"][1])
+    beta: float = param.Number(default=0.5, bounds=(0.0, 1.0), doc=KNOBS["beta"][1])
+    c1: float = param.Number(default=1e-3, bounds=(0.0, 1.0), doc=KNOBS["c1"][1])
+    c2: float = param.Number(default=0.8, bounds=(0.0, 1.0), doc=KNOBS["c2"][1])
+    zoomed: bool = param.Boolean(default=False, doc="zoom to the accepted step")
+    models: bool = param.Boolean(default=False, doc="draw the solver's model of f along the line")
+
+    def build(self) -> None:
+        self._busy = False
+        self._searched: int | None = None  # the iterate that the search which is drawn led to
+        self._studies: WeakKeyDictionary[Trace, tuple[int, Study]] = WeakKeyDictionary()
+        self._seconds: WeakKeyDictionary[Problem, tuple[float, float]] = WeakKeyDictionary()
+        self.trials = Trials((), self.cursor, part=True, height=HEIGHT)
+        self.parts = [self.trials]
+        self._said, self._rule_steps = theme.said(1), theme.said(1)
+        self._legend = theme.html()
+        self.figures = LineFigures(self.id)
+        self._knobs = {name: self._knob(name) for name in KNOBS}
+        self._zoom = pmui.Button(label="Zoom to the step", variant="outlined", size="small", margin=(10, 4))
+        self._zoom.on_click(lambda event: self.param.update(zoomed=not self.zoomed))
+        self._model = pmui.Checkbox.from_param(
+            self.param.models, label="Model of f", size="small", margin=(8, 4)
+        )
+        controls = theme.column(*self._knobs.values(), self._zoom, self._model, kind="controls")
+        self._phi_pane, self._slope_pane = theme.pane(), theme.pane()
+        self._slope = theme.column(self._slope_pane, kind="narrow")
+        self._slope.visible = False
+        across = theme.column(
+            theme.column(self._phi_pane, kind="broad"),
+            self._slope,
+            theme.column(self.trials, kind="narrow"),
+            kind="across",
+        )
+        self._body.extend([controls, self._said, self._rule_steps, self._legend, across])
+        self.param.watch(lambda *events: self._turned(), [*KNOBS, "zoomed", "models"])
+
+    def _knob(self, name: str) -> pmui.DiscreteSlider:
+        symbol, meaning, value = KNOBS[name]
+        knob = pmui.DiscreteSlider(
+            label=symbol,
+            options=list(VALUES[name]),
+            value=value,
+            width=112,
+            size="small",
+            margin=(2, 12),
+            description=meaning,
+        )
+        knob.param.watch(lambda event: self.param.update(**{name: event.new}), "value")
+        return knob
+
+    def draw(self) -> None:
+        self.trials.update()
+        if self.chosen is not None and self._drawn.changed("run", self.chosen):
+            self._match_knobs(self.chosen)
+        super().draw()
+        self.drew(self._searched if self.has_content() else None)
+
+    def _match_knobs(self, trace: Trace) -> None:
+        """Set the sliders to the run's own parameters, where it has them."""
+        params = trace.info.params
+        found = {}
+        for name, knob in self._knobs.items():
+            value = params.get(name)
+            value = float(value) if isinstance(value, (int, float)) and 0.0 < value < 1.0 else KNOBS[name][2]
+            options = sorted({*VALUES[name], value})
+            if knob.options != options:
+                knob.param.update(options=options, value=value)
+            found[name] = value
+        with param.parameterized.discard_events(self):
+            self.param.update(**found)
+        for name, knob in self._knobs.items():
+            if knob.value != found[name]:
+                knob.value = found[name]
+
+    def _turned(self) -> None:
+        for name, knob in self._knobs.items():
+            value = getattr(self, name)
+            if knob.value != value:
+                knob.param.update(options=sorted({*knob.options, value}), value=value)
+        if self.in_sight:
+            self._attempt(self._look)
+
+    def draw_seen(self, iteration: int, seen: Seen) -> None:
+        if self._phi_pane.object is None:
+            self._phi_pane.object, self._slope_pane.object = self.figures.phi, self.figures.slope
+        if self._why_no_line(seen):
+            self._show(iteration, seen, None)
+            return
+        # while it follows a run the whole picture of one search stays until that of another is complete
+        if not (self.cursor.follow and self._drawn.shows("complete", self.chosen)):
+            self._show(iteration, seen, None)
+        self._look()
+
+    def _why_no_line(self, seen: Seen) -> str:
+        """Say why φ cannot be drawn; nothing where it can be."""
+        if not seen["straight"]:
+            if int(seen["block"]) >= 0:
+                return (
+                    "A search in one row sees only the part of f that depends on that row: its trials "
+                    "are drawn."
+                )
+            return (
+                "The path is not a straight line (the steps are projected or proximal): its trials are drawn."
+            )
+        if "d" not in seen:
+            return "w and d are too large to be kept: the trials are drawn."
+        if self.chosen.problem is None:
+            return "This run's problem is not in memory: its trials are drawn."
+        return ""
+
+    # what is computed
+
+    def _mark(self, iteration: int) -> tuple[object, ...]:
+        """Collect all that the picture depends on."""
+        knobs = (getattr(self, name) for name in KNOBS)
+        return self.chosen, iteration, self.zoomed, self.models, *knobs
+
+    def _look(self) -> None:
+        """Have what the picture shows computed, unless it is drawn already, or something is under way."""
+        found = self.seen()
+        if self._busy or found is None or self._why_no_line(found[1]):
+            return
+        iteration, seen = found
+        if self._drawn.shows("line", *self._mark(iteration)):
+            return
+        trace, problem = self.chosen, problem_at(self.chosen, iteration)
+        known = self._studies.get(trace, (-1, None))
+        study = known[1] if known[0] == iteration else None
+        whole, one = self._seconds.get(trace.problem, (math.inf, math.inf))
+        self._busy = True
+        decay = DECAY if trace.info.params.get("line_search") == "ils" else None
+        work = partial(self._looked, problem, seen, study, self.zoomed, self._rules(), decay, self.models)
+        later = at_once if (whole if study is None else RULE * one) < MOMENT else self.later
+        later(work, partial(self._found, trace, iteration, seen, self._mark(iteration)))
+
+    def _rules(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in KNOBS}
+
+    @staticmethod
+    def _looked(
+        problem: Problem,
+        seen: Seen,
+        study: Study | None,
+        zoomed: bool,
+        rules: dict[str, float],
+        decay: float | None,
+        models: bool,
+        pulse: Callable[[], None],
+    ) -> Looked:
+        """Find out what the picture shows; done in any thread."""
+        study = study or Study(problem, seen, pulse)
+        study.pulse = pulse
+        try:
+            picture = study.drawn(*(study.near if zoomed else study.window))
+            armijo = study.armijo(rules["sigma"], rules["beta"]) if study.promised < 0.0 else None
+            wolfe = study.wolfe(rules["c1"], rules["c2"], decay) if study.has_slopes else None
+            random = study.random_slopes() if models and study.has_slopes else np.zeros(0)
+        finally:
+            study.pulse = lambda: None
+        return Looked(study, picture, armijo, wolfe, random)
+
+    def _found(
+        self, trace: Trace, iteration: int, seen: Seen, mark: tuple[object, ...], looked: Looked | None
+    ) -> None:
+        """Draw what was found, if it is of the run under the cursor, and go on with what is wanted by now."""
+        self._busy = False
+        if looked is None:
+            self._said.object = f"<p>{self._sentence(iteration, seen)} φ could not be computed.</p>"
+            return
+        if trace.problem is not None:
+            self._seconds[trace.problem] = looked.study.seconds
+        self._studies.clear()
+        self._studies[trace] = iteration, looked.study
+        wanted = self.seen() if self.chosen is trace else None
+        if wanted is not None and (wanted[0] == iteration or self.cursor.follow):
+            self._drawn.changed("line", *mark)
+            self._drawn.changed("complete", trace)
+            self._show(iteration, seen, looked)
+        if self.in_sight:
+            self._look()
+
+    # what is drawn
+
+    def _show(self, iteration: int, seen: Seen, looked: Looked | None) -> None:
+        """Draw one search: its trials, and what was found out about its line, if anything was."""
+        self._searched = iteration
+        self.drew(iteration)
+        with batch():
+            data, steps = trials(seen), f"step t on the way to iteration {theme.number(iteration)}"
+            why = self._why_no_line(seen)
+            if looked is None:
+                self._drawn.changed("complete")
+                data |= joined(seen) if why else {}
+            else:
+                data |= on_line(looked, self._rules(), self.models)
+                steps += ", near the accepted step" if self.zoomed else ""
+            self.figures.say(steps)
+            self.figures.show(data)
+            if looked is not None or why:
+                self._make_room(looked is not None and looked.study.has_slopes)
+            self._enable(looked, bool(why))
+            self._said.object = f"<p>{self._sentence(iteration, seen)}{' ' + why if why else ''}</p>"
+            self._rule_steps.object = (
+                f"<p>{accepted_steps(looked, self._rules())}</p>" if looked is not None else ""
+            )
+            self._legend.object = legend({*data, "accepted"})
+
+    def _make_room(self, sloped: bool) -> None:
+        """Show the slopes below φ, or let φ have all of the room."""
+        if self._slope.visible != sloped:
+            self._slope.visible = sloped
+
+    def _enable(self, looked: Looked | None, no_line: bool) -> None:
+        """Grey out what has no meaning for this search."""
+        for widget in (*self._knobs.values(), self._zoom):
+            if widget.disabled != no_line:
+                widget.disabled = no_line
+        if looked is not None:
+            kink = "kink" if looked.study.breakpoints.t.size else "step"
+            label = "Show the whole search" if self.zoomed else f"Zoom to the {kink}"
+            if self._zoom.label != label:
+                self._zoom.label = label
+        if looked is not None or no_line:
+            unknown = no_line or not math.isfinite(looked.study.model)
+            label = "Model of f: this solver has none" if unknown and not no_line else "Model of f"
+            if (self._model.disabled, self._model.label) != (unknown, label):
+                self._model.param.update(disabled=unknown, label=label)
+
+    @staticmethod
+    def _exact(trace: Trace) -> list[tuple[int, Seen]]:
+        """Return the exact searches of a run that took a step, with their iterations."""
+        return [(k, s) for k, s in trace.probes.entries(LINE.name) if len(s["t"]) and "segment" in s]
+
+    def _sentence(self, iteration: int, seen: Seen) -> str:
+        """Say how the search went."""
+        trace, number, f = self.chosen, theme.number, float(seen["start"][0])
+        tried, block = len(seen["t"]), int(seen["block"])
+        said = f"<b>{html.escape(trace.info.label)}</b>, "
+        if block < 0:
+            said += f"the step to iteration {number(iteration)}: "
+        else:
+            said += f"the longest search on the way to iteration {number(iteration)}, "
+            said += f"in {_row(trace, block)}: "
+        if not tried:
+            return said + "f does not decrease along the direction, and no step was taken."
+        if not accepted(seen).any():
+            return said + f"{number(tried)} {'trial' if tried == 1 else 'trials'}, and no step was accepted."
+        t, value, allowed = (float(seen[name][-1]) for name in ("t", "phi", "allowed"))
+        change = value - f
+        fell = f"f {'fell' if change <= 0.0 else 'rose'} by {number(abs(change))}"
+        if "segment" in seen:
+            landed = _landed(t, *map(float, seen["segment"]))
+            before = [float(s["step"]) in s["segment"] for k, s in self._exact(trace) if k <= iteration]
+            on = f"{number(sum(before))} of {number(len(before))} searches so far ended on a breakpoint"
+            return said + f"an exact search, t = {number(t)}, {landed}; {fell}. {on}."
+        return said + (
+            f"{number(tried)} {'trial' if tried == 1 else 'trials'}, t = {number(t)} accepted, "
+            f"{fell} (needed: a fall of at least {number(f - allowed)})."
+        )
+
+
+def trials(seen: Seen) -> dict[str, Any]:
+    """Return the steps tried, in their order, and which was accepted."""
+    count = len(seen["t"])
+    return {
+        "trials": {
+            "t": seen["t"],
+            "phi": seen["phi"] - float(seen["start"][0]),
+            "n": [str(k + 1) for k in range(count)],
+            "alpha": np.where(accepted(seen), 1.0, 0.0),
+        }
+    }
+
+
+def accepted(seen: Seen) -> np.ndarray:
+    """Tell which trial was accepted: the last of a search in a block, else that of the step taken, if any."""
+    last = np.arange(len(seen["t"])) == len(seen["t"]) - 1
+    return last & (np.isnan(seen["step"]) | (seen["t"] == seen["step"]))
+
+
+def joined(seen: Seen) -> dict[str, Any]:
+    """Return the trials as a line, and that of the most that the rule allowed at each."""
+    f, reference = map(float, seen["start"])
+    order = np.argsort(seen["t"])
+    t = np.append(0.0, seen["t"][order])
+    return {
+        "joined": {"t": t, "phi": np.append(0.0, seen["phi"][order] - f)},
+        "rule": {"t": t, "phi": np.append(reference - f, seen["allowed"][order] - f)},
+    }
+
+
+def on_line(looked: Looked, rules: dict[str, float], models: bool) -> dict[str, Any]:
+    """Return what there is to draw of a line, by source."""
+    study, picture, f = looked.study, looked.picture, looked.study.start
+    ends = np.array([0.0, float(picture.t[-1])])
+    data: dict[str, Any] = {
+        "curve": {"t": picture.t, "phi": picture.phi - f},
+        "rule": {"t": ends, "phi": rules["sigma"] * study.promised * ends},
+    }
+    if kinks := [t for t in study.marked(float(picture.t[0]), float(picture.t[-1])).tolist()]:
+        data["kinks"] = {"t": np.array(kinks), "phi": np.interp(kinks, picture.t, picture.phi) - f}
+    if study.segment is not None:
+        data["segment"] = {"x0": [study.segment[0]], "x1": [min(study.segment[1], 2.0 * study.window[1])]}
+    if looked.armijo is not None and looked.armijo.t > 0.0:
+        data["by_armijo"] = {"t": [looked.armijo.t], "phi": [study.phi(looked.armijo.t) - f]}
+    if looked.wolfe is None:
+        return data
+    start = study.slope(0.0)
+    data["slopes"] = {"t": picture.slope_t, "slope": picture.slope}
+    data["asked"] = {"t": ends, "slope": np.full(2, rules["c2"] * start)}
+    data["cone"] = {
+        "t": np.append(ends, ends[1]),
+        "phi": np.append(rules["c1"] * start * ends, rules["c2"] * start * ends[1]),
+    }
+    if (allowed := study.allowed_by_wolfe(rules["c1"], rules["c2"], picture)) is not None:
+        t = np.unique(np.clip(np.append(picture.t, allowed), *allowed))
+        data["wolfe"] = {"t": t, "phi": np.interp(t, picture.t, picture.phi) - f}
+    if 0.0 < looked.wolfe.t < math.inf:
+        data["by_wolfe"] = {"t": [looked.wolfe.t], "phi": [study.phi(looked.wolfe.t) - f]}
+    if models and math.isfinite(study.model):
+        data |= along(picture.t, study, looked.random)
+    return data
+
+
+def along(t: np.ndarray, study: Study, random: np.ndarray) -> dict[str, Any]:
+    """Return the models of f along the line, less f(w): Q_t of random subgradients g, t gᵀd + ½t²dᵀBd, joined
+    with gaps, and the pseudo-quadratic M_t of eq. (10) of Yu et al. 2010, with the sup of gᵀd."""
+    square = 0.5 * study.model * t * t
+    gap = np.append(np.zeros(t.size), np.nan)
+    lines = [np.append(slope * t + square, np.nan) for slope in random]
+    steepest = np.where(t >= 0.0, study.slope(0.0), study.slope(0.0, -1)) * t
+    return {
+        "subgradients": {
+            "t": np.tile(np.append(t, 0.0) + gap, len(lines)),
+            "phi": np.concatenate(lines) if lines else np.zeros(0),
+        },
+        "model": {"t": t, "phi": steepest + square},
+    }
+
+
+def accepted_steps(looked: Looked, rules: dict[str, float]) -> str:
+    """Say what the rules would have accepted, and after how many trials."""
+    number = theme.number
+    if looked.armijo is None:
+        slope = f": its slope is {number(looked.study.slope(0.0))}" if looked.study.has_slopes else ""
+        return f"No rule accepts a step: f does not decrease along the direction{slope}."
+
+    def ending(found: Found[float]) -> str:
+        count = f"{number(found.trials)} {'trial' if found.trials == 1 else 'trials'}"
+        if found.t == math.inf:
+            return f"every step, however long ({count})"
+        return f"t = {number(found.t)} after {count}" if found.t else f"no step in {count}"
+
+    said = (
+        f"<b>Armijo</b> with σ = {number(rules['sigma'])}, β = {number(rules['beta'])} accepts "
+        f"{ending(looked.armijo)}"
+    )
+    if looked.wolfe is not None:
+        said += (
+            f"; <b>Wolfe</b> with c₁ = {number(rules['c1'])}, c₂ = {number(rules['c2'])} accepts "
+            f"{ending(looked.wolfe)}"
+        )
+    return said + "."
+
+
+def _landed(t: float, lo: float, hi: float) -> str:
+    """Say where in its target segment an exact search has landed."""
+    if t in (lo, hi) and t > 0.0:
+        return "on a breakpoint"
+    if math.isinf(hi):
+        return f"beyond the last breakpoint, {theme.number(lo)}"
+    if lo == 0.0:
+        return f"before the first breakpoint, {theme.number(hi)}"
+    return f"between the breakpoints {theme.number(lo)} and {theme.number(hi)}"
+
+
+def _row(trace: Trace, row: int) -> str:
+    """Return a row of W by name, or the weights behind the last."""
+    if row >= trace.info.problem.get("n_features", row + 1):
+        return "the transitions"
+    return f"the row of {theme.pictured(trace.names.feature(row), trace.names.picture_shape)}"

@@ -1,0 +1,104 @@
+"""How many steps each search of a run tried: a bar an iteration."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import param
+from bokeh.models import ColumnDataSource, HoverTool, Span
+
+from app import theme
+from app.views.base.help import AT_CURSOR, Help, Mark
+from app.views.base.view import View, placed
+
+#: Bars, at most: of more iterations each stands for several, and shows the longest search among them.
+BARS = 400
+#: Bars with room between them, at most.
+APART = 100
+
+
+class Trials(View):
+    """Trials of every search of the run under the cursor; a click on a bar moves the cursor to its search,
+    of the iterations that share a bar the one that tried most."""
+
+    id = "trials"
+    title = "Trials"
+    hint = "Run a solver with a line search to see its trials here."
+
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Trials of each line search of the run under the cursor. Click a bar to put the cursor on "
+            "its iteration; a bar that stands for several iterations shows the longest search among them.",
+            r"t_k \in \{ \beta^0, \beta^1, \beta^2, \dots \}",
+            "of a backtracking search: Zhong et al. 2014, section 2",
+            (Mark("▮", "trials of the search that led to an iterate", theme.COLORS[0]), AT_CURSOR),
+        )
+    }
+
+    height: int = param.Integer(default=280, doc="pixels")
+
+    def build(self) -> None:
+        self._bars = ColumnDataSource(bars(np.zeros(0, int), np.zeros(0, int)))
+        self.figure = theme.plot(
+            self.id,
+            x_label="iteration  ·  click to go there",
+            y_label="trials",
+            height=self.height,
+        )
+        self.figure.y_range.start = 0
+        self.figure.yaxis.ticker.min_interval = 1
+        theme.whole(self.figure.xaxis)
+        drawn = self.figure.vbar(
+            "x",
+            top="trials",
+            width="width",
+            source=self._bars,
+            name="bars",
+            color=theme.COLORS[0],
+            fill_alpha=0.65,
+            line_alpha=0.0,
+        )
+        tips = [("iteration", "@iteration"), ("trials", "@trials")]
+        self.figure.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
+        self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
+        self.figure.add_layout(self._here)
+        self.figure.on_event("tap", self._tapped)
+        self._body.append(theme.pane(self.figure))
+
+    def has_content(self) -> bool:
+        return self.chosen is not None
+
+    def draw(self) -> None:
+        if self.chosen is None:
+            return
+        if self._here.location != self.cursor.iteration:
+            self._here.location = self.cursor.iteration
+        self.drew(self.cursor.iteration)
+        rows, until, _ = self.chosen.since(None)
+        if self._drawn.changed("bars", self.chosen, until):
+            self._bars.data = bars(rows["iteration"], rows["ls_trials"])
+
+    def _tapped(self, event: object) -> None:
+        if not placed(event) or self.chosen is None or not len(self._bars.data["x"]):
+            return
+        nearest = int(np.argmin(np.abs(self._bars.data["x"] - event.x)))
+        self.cursor.place(self.chosen, int(self._bars.data["iteration"][nearest]))
+
+
+def bars(iteration: np.ndarray, trials: np.ndarray) -> dict[str, np.ndarray]:
+    """Make the bars: where each stands and how wide it is, and of the longest search that it stands for the
+    iteration and the trials."""
+    searched = trials > 0
+    iteration, trials = iteration[searched], trials[searched].astype(int)
+    each = -(-iteration.size // BARS) or 1
+    starts = np.arange(0, iteration.size, each)
+    longest = np.array([k + int(np.argmax(trials[k : k + each])) for k in starts.tolist()], dtype=int)
+    ends = np.minimum(starts + each, iteration.size) - 1
+    return {
+        "x": 0.5 * (iteration[starts] + iteration[ends]),
+        "width": iteration[ends] - iteration[starts] + (0.8 if starts.size <= APART else 1.0),
+        "iteration": iteration[longest],
+        "trials": trials[longest],
+    }

@@ -1,0 +1,362 @@
+"""Which features a model uses: rows of W that are not zero, over time and at the cursor."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import sys
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import param
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSHover,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    LinearColorMapper,
+)
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.base import looks
+from app.views.base.feed import Records, known
+from app.views.base.help import HERE, RUN, Help, Mark
+from app.views.base.plot import X_AXES, RunPlot
+from app.views.base.probe_view import Seen
+from app.views.base.view import View
+from app.views.search.curvature_memory import PALETTE, SHADES
+from app.views.shrinking.row_moves import Moves
+from solvers import ROWS, Names, Trace
+
+#: Runs whose matrices are drawn side by side, at most.
+SHOWN = 6
+#: Room between two of them, in widths of one.
+ROOM = 0.12
+#: Features named in a sentence, at most.
+NAMED = 8
+#: Shade of the smallest weight, on a scale from 0 (none) to 1 (the largest).
+FAINT = 0.2
+
+
+class RowShare(RunPlot):
+    """Features with a non-zero weight, in per cent of all."""
+
+    id = "row-share"
+    title = "Features in use"
+    y_label = "non-zero rows  ·  of W (%)"
+    default_scale = "linear"
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Share of the features that each run uses. A penalty on whole rows removes a feature for all "
+            "outputs at once.",
+            r"\frac{100}{d} \, |\{ j : W_{j:} \ne 0 \}|, \qquad R(W) = \sum_j \|W_{j:}\|_2",
+            "R: Blondel et al. 2013, eq. (2)",
+            (RUN, HERE),
+        )
+    }
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        size = trace.info.problem.get("n_features", np.nan)
+        return {"y": self.drawable(100.0 * known(rows["nnz_rows"]) / size)}
+
+
+class RowSparsity(View):
+    """The share of features in use in every run; W of every run at the cursor's iteration, features down,
+    outputs across, rows in falling order of their norms; where features are pixels the norms as a picture;
+    and by name which features of the run under the cursor came in and went out.
+
+    While the cursor follows its run, each run is shown at its
+    newest iterate; else at the cursor's iteration, or at its last if it ended before.
+    """
+
+    id = "rows"
+    title = "Rows"
+    hint = "Run a solver to see which features it uses: the non-zero rows of W."
+    every = 2
+    probes = (ROWS,)
+    help: ClassVar = {
+        "row-patterns": Help(
+            "Weights of the features in use",
+            "The matrix W of every run at the cursor, a row for each feature and a column for each "
+            "output, largest norms on top. A penalty on single weights leaves gaps inside rows, one on "
+            "whole rows removes rows.",
+            r"W = [W_{jc}], \qquad \|W_{1:}\|_2 \ge \|W_{2:}\|_2 \ge \dots",
+            "the patterns: Blondel et al. 2013, Figure 1",
+            (*SHADES, Mark("▭", "a run, framed in the colour of its row")),
+        ),
+        "row-pictures": Help(
+            "Pixels in use",
+            "Norm of the row of W of each pixel. Pixels without ink in the data are never used.",
+            r"\|W_{j:}\|_2",
+            "rows of W: Blondel et al. 2013, eq. (2)",
+            (
+                Mark("■", "a pixel, darker for a larger norm", theme.COLORS[0]),
+                Mark(
+                    "+",
+                    "became non-zero since the previous iterate, in the run under the cursor",
+                    theme.COLORS[1],
+                ),
+                Mark("×", "became zero", theme.COLORS[1]),
+            ),
+        ),
+    }
+
+    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
+
+    def build(self) -> None:
+        self.share = RowShare((), self.cursor, part=True, x=self.x, height=220)
+        self.parts = [self.share]
+        self.param.watch(lambda event: self.share.param.update(x=event.new), "x")
+        self._said = theme.said(6)
+        self._patterns = ColumnDataSource(_patterns([]))
+        self._pictures = ColumnDataSource(_pictures([]))
+        self._frames = {name: ColumnDataSource(_frames([], 0, 0)) for name in ("patterns", "pictures")}
+        self._moves = {name: ColumnDataSource({"x": [], "y": []}) for name in ("entered", "left")}
+        self.patterns, self.pictures = self._pattern_figure(), self._picture_figure()
+        self._panes = [theme.pane(plot) for plot in (self.patterns, self.pictures)]
+        self._matrices = theme.column(kind="plots")
+        share = theme.column(self.share, self._said, kind="narrow")
+        self._body.append(theme.column(share, theme.column(self._matrices, kind="broad"), kind="across"))
+
+    def _pattern_figure(self) -> figure:
+        plot = theme.plot(
+            "row-patterns",
+            x_label="outputs  ·  blue above zero, orange below",
+            y_label="features  ·  largest ‖W_j‖ on top",
+            height=320,
+        )
+        drawn = self._side_by_side(plot, "patterns", self._patterns, PALETTE, -1.0)
+        plot.y_range.flipped = True
+        # x and y are numbers of an image; of the lists of names Bokeh would look up single letters
+        named = {"feature": ("@y", "features"), "output": ("@x", "outputs")}
+        code, source = theme.asset("pixels.js", "row_names.js"), self._patterns
+        formats = {
+            place: CustomJSHover(args={"source": source, "column": column}, code=code)
+            for place, column in named.values()
+        }
+        tips = [("feature", theme.tip("@y")), ("output", "@x{custom}"), ("weight", "@weight{0.[0000]}")]
+        plot.add_tools(HoverTool(tooltips=tips, formatters=formats, renderers=[drawn]))
+        return plot
+
+    def _picture_figure(self) -> figure:
+        plot = theme.plot(
+            "row-pictures",
+            x_label="‖W_j‖ of pixels  ·  + became non-zero, × zero",
+            y_label="",
+            height=320,
+            match_aspect=True,
+        )
+        drawn = self._side_by_side(plot, "pictures", self._pictures, PALETTE[255:], 0.0)
+        plot.axis.visible = False
+        plot.xaxis.visible = True
+        for name, marker in (("entered", "cross"), ("left", "x")):
+            plot.scatter(
+                "x",
+                "y",
+                source=self._moves[name],
+                marker=marker,
+                size=10,
+                line_width=2,
+                color=theme.COLORS[1],
+            )
+        name = CustomJSHover(args={"source": self._pictures}, code=theme.asset("picture_names.js"))
+        tips = [("feature", "@x{custom}"), ("‖W_j‖", "@norm{0.[0000]}")]
+        plot.add_tools(HoverTool(tooltips=tips, formatters={"@x": name}, renderers=[drawn]))
+        return plot
+
+    def _side_by_side(
+        self, plot: figure, name: str, source: ColumnDataSource, palette: list[str], low: float
+    ) -> object:
+        """Draw the images of ``source`` in frames of the runs' colours, named below."""
+        shades = LinearColorMapper(palette=palette, low=low, high=1.0)
+        drawn = plot.image("image", "x", "y", "dw", "dh", source=source, color_mapper=shades, level="image")
+        plot.quad(
+            left="left",
+            right="right",
+            bottom="bottom",
+            top="top",
+            source=self._frames[name],
+            fill_alpha=0.0,
+            line_color="color",
+            line_width=1.5,
+        )
+        plot.grid.visible = False
+        plot.xaxis.ticker = FixedTicker(ticks=[])
+        plot.xaxis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
+        return drawn
+
+    def has_content(self) -> bool:
+        return any(trace.probes.iterations(ROWS.name) for trace in self.traces)
+
+    def draw(self) -> None:
+        self.share.update()
+        shown = [t for t in self.traces if t is self.cursor.run]
+        shown += [t for t in self.traces if t is not self.cursor.run][: SHOWN - len(shown)]
+        at = sys.maxsize if self.cursor.follow else self.cursor.iteration
+        runs = [
+            Shown(trace, *looks.style(trace, place)[:1], *found)
+            for place, trace in enumerate(self.traces)
+            if any(t is trace for t in shown) and (found := trace.probes.last(ROWS.name, at)) is not None
+        ]
+        mark = [(run.trace, run.iteration, run.trace is self.cursor.run) for run in runs]
+        if not runs or not self._drawn.changed("rows", mark):
+            return
+        chosen = next((run for run in runs if run.trace is self.cursor.run), runs[0])
+        self.drew(chosen.iteration if chosen.trace is self.cursor.run else None)
+        moves, shape = Moves.of(chosen.trace, chosen.iteration), chosen.trace.names.picture_shape
+        pictured = [run for run in runs if run.trace.names.picture_shape == shape]
+        self._said.object = _sentences(chosen, moves)
+        self._show_patterns(runs)
+        if shape:
+            self._show_pictures(pictured, shape)
+            self._mark_moves(pictured.index(chosen), shape, moves)
+        panes = self._panes if shape else self._panes[:1]
+        if len(self._matrices) != len(panes):
+            self._matrices.objects = panes
+
+    def _show_patterns(self, runs: list[Shown]) -> None:
+        rows = max(int(run.trace.nnz_rows.max(initial=1)) for run in runs)
+        self._patterns.data = _patterns(runs)
+        self._frames["patterns"].data = _frames(runs, 1, rows)
+        _label(self.patterns, runs, 1)
+
+    def _show_pictures(self, runs: list[Shown], shape: tuple[int, int]) -> None:
+        self._pictures.data = _pictures(runs)
+        self._frames["pictures"].data = _frames(runs, shape[1], shape[0])
+        _label(self.pictures, runs, shape[1])
+
+    def _mark_moves(self, place: int, shape: tuple[int, int], moves: Moves) -> None:
+        height, width = shape
+        for name, source in self._moves.items():
+            features = np.array(getattr(moves, name), dtype=int)
+            features = features[features < height * width]
+            left = _left(place, width)
+            source.data = {"x": left + features % width + 0.5, "y": height - features // width - 0.5}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run that is drawn: its colour, and what the probe saw last, and when."""
+
+    trace: Trace
+    color: str
+    iteration: int
+    seen: Seen
+
+    def label(self) -> str:
+        count, size = int(self.seen["count"]), int(self.seen["size"])
+        name = self.trace.info.label.replace(" ", "\n")  # there is little room from one run to the next
+        return f"{name}\n{theme.number(count)} of {theme.number(size)}"
+
+
+def _sentences(run: Shown, moves: Moves) -> str:
+    names, number = run.trace.names, theme.number
+    count, size = int(run.seen["count"]), int(run.seen["size"])
+    said = [
+        f"<b>{html.escape(run.trace.info.label)}</b> at iteration {number(run.iteration)}: "
+        f"{number(count)} of {number(size)} features in use ({number(100.0 * count / size, 3)} %)."
+    ]
+    if moves.before is not None:
+        since = f"since iteration {number(moves.before)}"
+        said.append(f"New {since}: {_named(names, moves.entered)}")
+        said.append(f"Dropped {since}: {_named(names, moves.left)}")
+    said.append(f"In use since the start, largest norm first: {_named(names, moves.since_start)}")
+    said.append(f"Used for a while and dropped, latest first: {_named(names, moves.gone)}")
+    return "".join(f"<p>{text}</p>" for text in said)
+
+
+def _named(names: Names, features: list[int]) -> str:
+    """Say how many there are, and the first of them by name."""
+    if not features:
+        return "none."
+    shape = names.picture_shape
+    shown = " · ".join(f"<i>{theme.pictured(names.feature(j), shape)}</i>" for j in features[:NAMED])
+    return f"{theme.number(len(features))}. {shown}{' …' if len(features) > NAMED else ''}"
+
+
+def _left(place: int, width: float) -> float:
+    return place * width * (1.0 + ROOM)
+
+
+def _label(plot: figure, runs: list[Shown], width: float) -> None:
+    ticks = [_left(place, width) + 0.5 * width for place in range(len(runs))]
+    axis = plot.xaxis[0]
+    axis.formatter.args = {"texts": {tick: run.label() for tick, run in zip(ticks, runs, strict=True)}}
+    axis.ticker.ticks = ticks
+
+
+def _frames(runs: list[Shown], width: float, height: float) -> dict[str, list]:
+    left = [_left(place, width) for place in range(len(runs))]
+    return {
+        "left": left,
+        "right": [x + width for x in left],
+        "bottom": [0.0] * len(runs),
+        "top": [height] * len(runs),
+        "color": [run.color for run in runs],
+    }
+
+
+def _patterns(runs: list[Shown]) -> dict[str, list]:
+    """Make the images of W; an image of one zero stands for one without entries, which cannot be drawn."""
+    weights = [run.seen["pattern"] if run.seen["pattern"].size else np.zeros((1, 1)) for run in runs]
+    return {
+        "image": [_shaded(W) for W in weights],
+        "weight": weights,
+        "x": [_left(place, 1) for place in range(len(runs))],
+        "y": [0] * len(runs),
+        "dw": [1] * len(runs),
+        "dh": [max(int(run.seen["count"]), 1) for run in runs],
+        "features": [_features(run) for run in runs],
+        "shape": [run.trace.names.picture_shape for run in runs],
+        "outputs": [_outputs(run, W.shape[1]) for run, W in zip(runs, weights, strict=True)],
+    }
+
+
+def _shaded(W: np.ndarray) -> np.ndarray:
+    size = np.abs(W)
+    shade = FAINT + (1.0 - FAINT) * np.sqrt(size / max(float(size.max()), 1e-300))
+    return np.where(size > 0.0, np.copysign(shade, W), 0.0).astype(np.float32)
+
+
+def _features(run: Shown) -> list[str]:
+    """Name each row of a pattern."""
+    rows, names = run.seen["rows"], run.trace.names
+    edges = np.linspace(0, int(run.seen["count"]), len(run.seen["pattern"]) + 1).astype(int)
+    said = []
+    for first, after in itertools.pairwise(edges):
+        name = names.feature(int(rows[first])) if first < len(rows) else "a small row"
+        said.append(name if after - first == 1 else f"{name} and {after - first - 1} similar")
+    return said
+
+
+def _outputs(run: Shown, columns: int) -> list[str]:
+    """Name each column of a pattern."""
+    m = run.trace.info.problem.get("n_outputs", columns)
+    return [run.trace.names.output(int(c)) for c in np.linspace(0, m, columns + 1).astype(int)[:-1]]
+
+
+def _pictures(runs: list[Shown]) -> dict[str, list]:
+    norms = [_picture(run) for run in runs]
+    shapes = [picture.shape for picture in norms]
+    return {
+        "image": [(norm / max(float(norm.max()), 1e-300)).astype(np.float32) for norm in norms],
+        "norm": norms,
+        "x": [_left(place, width) for place, (_, width) in enumerate(shapes)],
+        "y": [0] * len(runs),
+        "dw": [width for _, width in shapes],
+        "dh": [height for height, _ in shapes],
+    }
+
+
+def _picture(run: Shown) -> np.ndarray:
+    """Return the norms of the rows of pixels, the picture's first row last: images are drawn upwards."""
+    height, width = run.trace.names.picture_shape
+    rows, norms = run.seen["rows"], run.seen["norms"]
+    flat = np.zeros(height * width)
+    pixels = rows < flat.size
+    flat[rows[pixels]] = norms[pixels]
+    return np.flipud(flat.reshape(height, width))

@@ -1,0 +1,223 @@
+"""What shrinking does: the working set, the test that decides who leaves it, and when an epoch ends."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource, Span
+
+from app import theme
+from app.views.base.feed import POINTS, positive, shaded
+from app.views.base.help import AT_CURSOR, EPOCHS, LEAVES, Help, Mark
+from app.views.base.probe_view import ProbeView, Seen
+from app.views.base.states import NONZERO, RETURNED, SHRUNK, ZERO, legend, states, subset
+from app.views.shrinking.why_it_left import WhyLeft, named, strength
+from app.views.shrinking.working_set_map import WorkingSetMap
+from solvers import ACTIVE, SHRINKING, Trace
+
+#: Bars of the histogram.
+BINS = 60
+#: Groups of the histogram: code, name, colour.
+GROUPS = (
+    (SHRUNK, "leave", theme.GREY),
+    (ZERO, "zero, stays", theme.COLORS[5]),
+    (NONZERO, "non-zero, stays", theme.COLORS[0]),
+)
+TEST_LABEL = "|g|  ·  bound {l1} − M̂/N, {l1} dashed"
+#: Weights named in a sentence, at most.
+NAMED = 8
+
+
+class Shrinking(ProbeView):
+    """Of the run under the cursor: the map of its working set; at the cursor, the |g_j| of the weights that
+    were tested against the bound λ - M̂/N (the elastic net has λρ in place of λ); over time M̂ and the
+    violation at which the epoch ends; and the test of one weight, chosen by its number or by a click on the
+    map."""
+
+    id = "shrinking"
+    title = "Shrinking"
+    probe, probes = SHRINKING, (ACTIVE,)
+    carried = ("active", "variables")
+    hint = WorkingSetMap.hint
+    every = 5
+    help: ClassVar = {
+        "shrinking-test": Help(
+            "The shrinking test",
+            "Distribution of |g| over the weights of the working set when they were tested, at the "
+            "iterate under the cursor. A zero weight left of the bound leaves; a non-zero weight stays "
+            "whatever its gradient.",
+            LEAVES,
+            "Zhong et al. 2014, Algorithm 2, line 6",
+            (
+                *(Mark("■", f"weights that {words}", color) for _, words, color in GROUPS),
+                Mark("┃", "the bound λ − M̂/N", theme.COLORS[1]),
+                Mark("┆", "λ, below which a zero weight is optimal", theme.GREY),
+            ),
+        ),
+        "shrinking-epochs": Help(
+            "When an epoch ends",
+            "Largest violation of optimality in the working set of the run under the cursor. When it "
+            "falls below the dashed line the epoch ends: all weights return, the memory is cleared, and "
+            "the next threshold is lower.",
+            r"\hat{M}_k = \max_{j \in \mathcal{A}_k} |\partial_j f(w_k)| \le \varepsilon_s V_0, "
+            r"\qquad V_0 = \max_j |\partial_j f(0)|",
+            "∂f: Zhong et al. 2014, eq. (16); ε-cooling: section 2.3",
+            (
+                Mark("━", "M̂, the largest violation in the working set", theme.COLORS[0]),
+                Mark("╌", "ε V₀, the violation at which the epoch ends", theme.COLORS[1]),
+                EPOCHS,
+                AT_CURSOR,
+            ),
+        ),
+    }
+
+    def build(self) -> None:
+        self.map, self.why = (kind((), self.cursor, part=True) for kind in (WorkingSetMap, WhyLeft))
+        self.parts = [self.map, self.why]
+        self.map.pick = lambda weight: self.why.param.update(weight=weight)
+        self._said = theme.said()
+        self._bars = {code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code, _, _ in GROUPS}
+        self._course = ColumnDataSource({"iteration": [], "largest": [], "target": []})
+        self._epochs = ColumnDataSource({"x0": [], "x1": []})
+        self._lines = {
+            "bound": Span(dimension="height", line_color=theme.COLORS[1], line_width=2),
+            "l1": Span(dimension="height", line_color=theme.GREY, line_dash="dashed"),
+        }
+        self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
+        self._figures = [self._histogram(), self._time_lines()]
+        self._tests = theme.column(kind="narrow")
+        self._why = theme.column(self.why, kind="narrow")
+        across = theme.column(theme.column(self.map, kind="broad"), self._tests, self._why, kind="across")
+        self._body.extend([self._said, across])
+
+    def _histogram(self) -> pn.viewable.Viewable:
+        plot = theme.plot(
+            "shrinking-test",
+            x_label=TEST_LABEL.format(l1="λ"),
+            y_label="weights tested",
+            log_y=True,
+            height=240,
+        )
+        plot.x_range.start = 0
+        for code, _, color in GROUPS:
+            plot.quad(
+                left="left",
+                right="right",
+                bottom="bottom",
+                top="top",
+                source=self._bars[code],
+                fill_color=color,
+                fill_alpha=0.7,
+                line_alpha=0,
+            )
+        for line in self._lines.values():
+            plot.add_layout(line)
+        self._test_axis = plot.xaxis[0]
+        return plot
+
+    def _time_lines(self) -> pn.viewable.Viewable:
+        plot = theme.plot(
+            "shrinking-epochs",
+            x_label="iteration  ·  epochs shaded alternately",
+            y_label="violation M̂  ·  end ε V₀: dashed",
+            log_y=True,
+            height=240,
+        )
+        plot.vstrip("x0", "x1", source=self._epochs, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
+        plot.line("iteration", "largest", source=self._course, color=theme.COLORS[0], line_width=2)
+        plot.step(
+            "iteration",
+            "target",
+            source=self._course,
+            color=theme.COLORS[1],
+            line_dash="dashed",
+            line_width=1.5,
+            mode="after",
+        )
+        plot.add_layout(self._here)
+        plot.on_event("tap", self._tapped)
+        return plot
+
+    def has_content(self) -> bool:
+        return self.map.has_content()
+
+    def draw(self) -> None:
+        if not self.has_content():
+            return
+        trace, tested = self.chosen, self.iterations()
+        for part in self.parts:
+            part.update()
+        if self._tests.visible != bool(tested):
+            self._tests.visible = self._why.visible = self.why.visible = bool(tested)
+        if not tested:
+            self.drew(None)
+            self._said.object = ""
+            return
+        self._here.location = self.cursor.iteration
+        iteration, seen = self.seen()
+        if self._drawn.changed("test", trace, iteration):
+            self.drew(iteration)
+            self.draw_seen(iteration, seen)
+        if self._drawn.changed("course", trace, tested[-1]):
+            self._show_course(trace)
+        if not len(self._tests):
+            self._tests.extend(theme.pane(plot) for plot in self._figures)
+
+    def draw_seen(self, iteration: int, seen: Seen) -> None:
+        trace = self.chosen
+        size = np.abs(seen["gradient"])
+        codes = states(trace, iteration, seen["members"])
+        codes[codes == RETURNED] = NONZERO
+        edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
+        for code, source in self._bars.items():
+            source.data = _bars(size[codes == code], edges, float(seen["share"]))
+        symbol, l1 = strength(trace, seen)
+        if self._test_axis.axis_label != TEST_LABEL.format(l1=symbol):
+            self._test_axis.axis_label = TEST_LABEL.format(l1=symbol)
+        for name, value in (("bound", float(seen["bound"])), ("l1", l1)):
+            self._lines[name].visible = value >= 0.0
+            if self._lines[name].visible:
+                self._lines[name].location = value
+        self._said.object = _sentence(trace, iteration, seen)
+
+    def _show_course(self, trace: Trace) -> None:
+        entries = trace.probes.entries(SHRINKING.name)
+        at, seen = zip(*entries[:: max(len(entries) // POINTS, 1)], strict=True)
+        course = {name: positive(np.array([float(s[name]) for s in seen])) for name in ("largest", "target")}
+        self._course.data = {"iteration": np.array(at), **course}
+        rows, _, _ = trace.since(None)
+        self._epochs.data = shaded(rows["iteration"], rows["epoch"])
+
+
+def _bars(values: np.ndarray, edges: np.ndarray, share: float = 1.0) -> dict[str, np.ndarray]:
+    """Make the bars of a histogram on a logarithmic axis, none where the count is zero; the values are a
+    ``share`` of all."""
+    count, _ = np.histogram(values, edges) if values.size else (np.zeros(len(edges) - 1, int), None)
+    full = np.flatnonzero(count)
+    return {
+        "left": edges[full],
+        "right": edges[full + 1],
+        "bottom": np.full(full.size, 0.5),
+        "top": count[full] / share,
+    }
+
+
+def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
+    """Say what the test did at an iteration, and which weights it had been wrong about before."""
+    number, bound = theme.number, float(seen["bound"])
+    said = f"Iteration {number(iteration)}: "
+    if np.isfinite(bound):
+        tested = int(seen["tested"])
+        left = tested - int(subset(trace.probes.last(ACTIVE.name, iteration)[1], "inside")["count"])
+        said += f"{number(left)} of {number(tested)} tested weights were zero with |g| up to "
+        said += f"{strength(trace, seen)[0]} − M̂/N = {number(bound)} and left."
+    else:
+        said += "M̂ is not known yet, so nothing leaves."
+    if count := seen["returned"].size:
+        names = ", ".join(named(trace, int(j)) for j in seen["returned"][:NAMED])
+        more = f" and {number(count - NAMED)} more" if count > NAMED else ""
+        back = "weight returns" if count == 1 else "weights return"
+        said += f" {number(count)} {back} that shrinking had missed: {names}{more}."
+    return f"<p>{said} {legend({name: color for _, name, color in GROUPS})}</p>"

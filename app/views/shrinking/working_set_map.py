@@ -1,0 +1,383 @@
+"""A picture of the working set: which weights a solver works on, iteration by iteration."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+from weakref import ref
+
+import numpy as np
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJS,
+    CustomJSHover,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    Label,
+    LinearColorMapper,
+    Span,
+)
+
+from app import theme
+from app.views.base.help import AT_CURSOR, STAY, Help, Mark
+from app.views.base.lam_marks import LamMarks
+from app.views.base.probe_view import ProbeView
+from app.views.base.states import (
+    COLORS,
+    NONZERO,
+    RETURNED,
+    SHRUNK,
+    UNSEEN,
+    ZERO,
+    Kind,
+    kind_of,
+    legend,
+    picked,
+    returned,
+    states,
+    subset,
+    used,
+)
+from app.views.base.view import placed
+from solvers import ACTIVE, SHRINKING, Trace
+from solvers.probes.subsets import INSIDE, contains, packed, rank, sampled
+
+#: Lines and columns of the picture, at most: no more lines than it has pixels.
+LINES, COLUMNS = 280, 512
+#: Weights looked at one by one, at most, but for those that came back.
+SAMPLED = 16_384
+#: Height of the band of all other weights, and of the room above it, in heights of the picture.
+BAND, ROOM = 0.13, 0.03
+#: Times it left or came back, at most, that are listed of a weight below the pointer.
+MOVES = 6
+Y_LABEL = "{} used\nfirst to leave on top"
+#: Layouts that are kept for clicks on a picture that the browser still shows.
+KEPT = 3
+#: Growth of the number of iterates at which lines are sorted anew: always, and when some have no line yet.
+AGAIN, SOON = 2.0, 1.25
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The lines of one picture of a run: ``shown`` are its weights in their order, a line has those between
+    two ``edges``; a column of the ``image`` stands for ``width`` iterations."""
+
+    run: ref[Trace]
+    shown: np.ndarray
+    edges: np.ndarray
+    image: np.ndarray
+    width: int
+
+    def weight_at(self, trace: Trace, line: int, iteration: int) -> int:
+        """Return a weight of a line that is at an iteration what the line is painted as, if any; of these,
+        one that is in every sample of which any of them is."""
+        members = self.shown[self.edges[line] : self.edges[line + 1]]
+        code = self.image[line, min(iteration // self.width, self.image.shape[1] - 1)]
+        alike = members[states(trace, iteration, members) == code]
+        members = alike if alike.size else members
+        return int(members[np.argmin(rank(members))])
+
+
+class WorkingSetMap(ProbeView):
+    """One column an iteration, one line a weight or a group of weights, coloured by what it is. Where there
+    are more weights than lines, those at the bottom have a line each, and the earlier others left the more
+    of them share one: so many leave at once, and so few stay.
+
+    It has the weights that were picked for the working set after iteration 1 (or are not zero, while the
+    working set is all weights); all others are one thin band below, with their number. Lines are ordered by
+    when their weights first left, those that never did at the bottom; they are sorted anew as the run grows
+    and when it ends. A group has the colour of most of its members, but that of a returned one if it has any.
+    What the variables are, weights or others, the set says. Below the pointer it says which one that is, and
+    when it left and came back, as the browser finds it in the picture. A click puts the cursor on the
+    iteration and gives ``pick`` a weight of that line, of the picture that was clicked: there may be a newer
+    one by the time the click arrives.
+    """
+
+    id = "working-set"
+    title = "Working set"
+    probe, probes = ACTIVE, (SHRINKING,)
+    hint = (
+        "Run a solver that shrinks (prox-qn, dual-cd) and put the cursor on it to see its working set here."
+    )
+
+    help: ClassVar = {
+        id: Help(
+            title,
+            "Each row is a weight, or a group that left at about the same time; each column is an "
+            "iteration, and the colour is the state. Weights that left first are on top; those never "
+            "used share the thin band at the bottom.",
+            STAY,
+            "Zhong et al. 2014, Algorithm 2, line 6; of dual variables: Hsieh et al. 2008, section 3.2",
+            (
+                Mark("■", "shrunk: not in the working set", COLORS[SHRUNK]),
+                Mark("■", "in the working set and zero (or at its bound)", COLORS[ZERO]),
+                Mark("■", "not zero", COLORS[NONZERO]),
+                Mark("■", "returned: non-zero after shrinking had dropped it", COLORS[RETURNED]),
+                AT_CURSOR,
+            ),
+        )
+    }
+
+    pick: Callable[[int], None] = staticmethod(lambda weight: None)
+
+    def build(self) -> None:
+        columns = ("image", "x", "y", "dw", "dh")
+        self._source = ColumnDataSource(
+            {name: [] for name in (*columns, "names", "shape", "until", "layout")}
+        )
+        self._layouts: dict[int, Layout] = {}
+        self._clicked = ColumnDataSource({"layout": []})
+        self._band = ColumnDataSource({name: [] for name in columns})
+        self._extent = ColumnDataSource({"left": [], "right": [], "bottom": [], "top": []})
+        self._room = 0
+        self._iterations: list[int] = []
+        self._said = theme.html()
+        self.figure = theme.plot(self.id, x_label="iteration", y_label=Y_LABEL.format("weights"), height=340)
+        shades = LinearColorMapper(palette=[*COLORS, "#00000000"], low=0, high=UNSEEN + 1)
+        drawn, _ = (
+            self.figure.image(*columns, source=source, color_mapper=shades, level="image")
+            for source in (self._source, self._band)
+        )
+        self.figure.grid.visible = False
+        self._fit()
+        self._add_hover(drawn)
+        self._others = Label(
+            x=8, y=0, x_units="screen", text="", text_font_size="0.92em", text_color=theme.GREY, visible=False
+        )
+        self._others.text_baseline = "middle"
+        self.figure.add_layout(self._others)
+        self._here = Span(location=0, dimension="height", line_color=theme.GREY, line_dash="dashed")
+        self.figure.add_layout(self._here)
+        self._lam_marks = LamMarks(self.figure)
+        args = {"clicked": self._clicked, "source": self._source}
+        tell = CustomJS(args=args, code="clicked.data = {layout: [...source.data.layout]}")
+        self.figure.js_on_event("tap", tell)  # arrives before the click itself
+        self.figure.on_event("tap", self._tapped)
+        self._pane = theme.pane()
+        self._body.extend([self._said, self._pane])
+
+    def _fit(self) -> None:
+        """Set axes that reach to the newest iterate, not to the end of the room, and count weights, not
+        lines."""
+        extent = self.figure.quad(
+            "left", "right", "bottom", "top", source=self._extent, fill_alpha=0.0, line_alpha=0.0
+        )
+        for reach in (self.figure.x_range, self.figure.y_range):
+            reach.renderers, reach.range_padding = [extent], 0.0
+        axis = self.figure.yaxis[0]
+        axis.ticker = FixedTicker(ticks=[])
+        axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
+
+    def _add_hover(self, drawn: object) -> None:
+        self._hover = HoverTool(renderers=[drawn], attachment="vertical")
+        self.figure.add_tools(self._hover)
+
+    def _name(self, kind: Kind) -> None:
+        """Call the variables by their names on the axis and below the pointer."""
+        line = theme.asset("pixels.js", "working_set.js")
+        tips = {
+            "@x": ("iteration", "return Math.floor(special_vars.x)", {}),
+            "@y": (kind.one, line, {"what": "names"}),
+            "@image": ("state", "return states[value] ?? 'not observed'", {"states": list(kind.states)}),
+            "@dw": ("moved", line, {"what": "moves", "most": MOVES, "unseen": UNSEEN}),
+        }
+        said = {place: f"{place}{{custom}}" for place in tips} | {"@y": theme.tip("@y")}
+        self._hover.tooltips = [(label, said[place]) for place, (label, _, _) in tips.items()]
+        self._hover.formatters = {
+            place: CustomJSHover(args={"source": self._source, **args}, code=code)
+            for place, (_, code, args) in tips.items()
+        }
+        self.figure.yaxis[0].axis_label = Y_LABEL.format(kind.many)
+
+    def has_content(self) -> bool:
+        return len(self.iterations()) > 1
+
+    def draw(self) -> None:
+        trace, entries = self.chosen, self.iterations()
+        if len(entries) < 2:
+            return
+        if self._drawn.changed("run", trace) or entries[-1] >= self._room or self._is_due(trace, entries):
+            self._lay_out(trace, entries)
+        else:
+            self._add(trace, [k for k in entries if k > self._iterations[-1]])
+        self._here.location = self.cursor.iteration + 0.5
+        self.drew(self.cursor.iteration)
+        self._lam_marks.show_run(trace)
+        if self._pane.object is None:
+            self._pane.object = self.figure
+
+    def _is_due(self, trace: Trace, entries: list[int]) -> bool:
+        """Tell whether it is time to choose and sort the lines anew."""
+        if trace.result:
+            return self._sorted_until < entries[-1]
+        grown = (entries[-1] + 1) / (self._sorted_until + 1)
+        return grown >= (SOON if self._strangers else AGAIN)
+
+    def _tapped(self, event: object) -> None:
+        clicked = next(iter(self._clicked.data["layout"]), max(self._layouts, default=0))
+        layout = self._layouts.get(clicked)
+        run = None if layout is None else layout.run()
+        if not placed(event) or not any(trace is run for trace in self.traces):
+            return  # a click on the picture of a run that was removed
+        line, iteration = int(np.floor(event.y)), int(event.x)
+        if 0 <= line < len(layout.image) and layout.shown.size:
+            self.pick(layout.weight_at(run, line, iteration))
+        self.cursor.place(run, iteration)
+
+    def _lay_out(self, trace: Trace, entries: list[int]) -> None:
+        """Choose and sort the lines anew; send all of the picture, with room for as many iterations again."""
+        self._room = 64
+        while self._room <= entries[-1]:
+            self._room *= 2
+        self._width = max(self._room // COLUMNS, 1)
+        drawn = entries[:: max(len(entries) // COLUMNS, 1)]
+        if drawn[-1] != entries[-1]:
+            drawn.append(entries[-1])
+        self._sorted_until, self._strangers = entries[-1], 0
+        size = int(trace.probes.last(ACTIVE.name, 0)[1]["size"])
+        everything = used(trace)
+        self._used, self._n_others = packed(everything, size), size - everything.size
+        shown, share = sampled(everything, SAMPLED)
+        back = np.intersect1d(returned(trace), everything)
+        sample = shown.size
+        shown = np.union1d(shown, back)
+        codes = np.stack([states(trace, k, shown) for k in drawn])
+        order = _by_exit(codes)
+        self._shown = shown[order]
+        self._edges = edges_of(len(order))
+        lines = len(self._edges) - 1
+        self._image = np.full((max(lines, 1), self._room // self._width), UNSEEN, np.uint8)
+        number = max(self._layouts, default=0) + 1
+        self._layouts = dict([*self._layouts.items()][1 - KEPT :])
+        self._layouts[number] = Layout(ref(trace), self._shown, self._edges, self._image, self._width)
+        self._others_image = np.full((1, self._image.shape[1]), UNSEEN, np.uint8)
+        self._iterations = [-1]
+        for k, column in zip(drawn, codes, strict=True):
+            self._paint(trace, k, column[order])
+        # those that came back stand for themselves, the sample for all others
+        stands_for = np.full(shown.size, (everything.size - (shown.size - sample)) / max(sample, 1))
+        if share < 1.0:
+            stands_for[np.isin(shown, back) & (rank(shown) >= np.uint32(2**32 * share))] = 1.0
+        self._send(trace, np.append(0.0, np.cumsum(stands_for[order]))[self._edges])
+
+    def _send(self, trace: Trace, counts: np.ndarray) -> None:
+        """Send the whole picture; ``counts`` are the weights below each edge of a line."""
+        lines, others = len(self._image), self._n_others
+        band, room = (BAND * lines, ROOM * lines) if others else (0.0, 0.0)
+        place = {"x": [0], "dw": [self._room]}
+        self._source.data = {
+            "image": [self._image],
+            "y": [0],
+            "dh": [lines],
+            "names": [self._names(trace)],
+            "shape": [trace.names.picture_shape],
+            "until": [self._iterations[-1]],
+            "layout": [max(self._layouts)],
+            **place,
+        }
+        self._band.data = {"image": [self._others_image], "y": [-band - room], "dh": [band], **place}
+        self._extent.data = {
+            "left": [0],
+            "right": [self._iterations[-1] + 1],
+            "bottom": [-band - room],
+            "top": [lines],
+        }
+        axis, ticks = self.figure.yaxis[0], _ticks(counts)
+        axis.formatter.args = {"texts": {line: theme.number(count) for line, count in ticks.items()}}
+        axis.ticker.ticks = sorted(ticks)
+        number = theme.number
+        some, every = number(round(counts[-1])), number(others + round(counts[-1]))
+        kind = kind_of(trace)
+        if self._drawn.changed("kind", kind):
+            self._name(kind)
+        self._others.text = f"{number(others)} others"
+        self._others.y, self._others.visible = -room - 0.5 * band, others > 0
+        self._said.object = (
+            f"<p>{some} of {every} {kind.many} were used after iteration 1 (picked for the working set, or "
+            f"{kind.free}){', all others are the thin band below' if others else ''}.</p>"
+            f"<p>{legend(kind.states)}</p>"
+        )
+
+    def _names(self, trace: Trace) -> list[str]:
+        """Name each line, a group by its first weight."""
+        names, kind = [], kind_of(trace)
+        for first, after in itertools.pairwise(self._edges):
+            name = kind.name(trace, int(self._shown[first]))
+            names.append(name if after - first == 1 else f"{name} and {after - first - 1} more")
+        return names
+
+    def _add(self, trace: Trace, new: list[int]) -> None:
+        if not new:
+            return
+        first = (self._iterations[-1] + 1) // self._width
+        for k in new:
+            _, seen = trace.probes.last(ACTIVE.name, k)
+            self._strangers += int((contains(self._used, picked(seen)) != INSIDE).sum())
+            self._paint(trace, k, states(trace, k, self._shown))
+        block, until = slice(first, new[-1] // self._width + 1), self._iterations[-1]
+        for source, image in ((self._source, self._image), (self._band, self._others_image)):
+            source.patch({"image": [((0, slice(0, len(image)), block), image[:, block].ravel())]})
+        self._source.patch({"until": [(0, until)]})
+        self._extent.patch({"right": [(0, until + 1)]})
+
+    def _paint(self, trace: Trace, k: int, codes: np.ndarray) -> None:
+        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights there:
+        ``codes``, one a weight, in the order of the lines."""
+        start = min((self._iterations[-1] + 1) // self._width, k // self._width)
+        columns = slice(start, k // self._width + 1)
+        if codes.size:
+            self._image[:, columns] = _grouped(codes, self._edges)[:, None]
+        _, seen = trace.probes.last(ACTIVE.name, k)
+        inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])  # of the others, at least
+        self._others_image[:, columns] = ZERO if 2 * inside >= self._n_others else SHRUNK
+        self._iterations.append(k)
+
+
+def _by_exit(codes: np.ndarray) -> np.ndarray:
+    """Order weights, of which ``codes`` has a row an iterate, from those that never left to those
+    that left first, then by how long they stayed, then by how long they were not zero."""
+    inside = codes != SHRUNK
+    left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
+    nonzero = (codes == NONZERO) | (codes == RETURNED)
+    return np.lexsort((-nonzero.sum(axis=0), -inside.sum(axis=0), -left))
+
+
+def _grouped(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return one code a group of neighbours: that of most of those that were observed."""
+    counts = np.stack(
+        [np.add.reduceat(codes == code, edges[:-1], dtype=np.int64) for code in range(len(COLORS))]
+    )
+    most = np.where(counts.any(axis=0), counts.argmax(axis=0), UNSEEN)
+    return np.where(counts[RETURNED] > 0, RETURNED, most).astype(np.uint8)
+
+
+def edges_of(count: int) -> np.ndarray:
+    """Return the edges of the lines that ``count`` weights share: one line each, or, of too many, the first
+    m, and from there each line has a part 1/m more weights below it than the one before."""
+    if count <= LINES:
+        return np.arange(count + 1)
+    low, high = 1.0, float(LINES)
+    for _ in range(40):  # m + ln(count/m)/ln(1 + 1/m) grows with m
+        m = 0.5 * (low + high)
+        low, high = (low, m) if m + np.log(count / m) / np.log1p(1.0 / m) > LINES else (m, high)
+    singles = min(int(low), LINES - 1)
+    groups = np.geomspace(singles + 1, count + 1, LINES - singles + 1).round().astype(int) - 1
+    return np.unique(np.append(np.arange(singles), groups))
+
+
+def _ticks(counts: np.ndarray) -> dict[float, int]:
+    """Choose round numbers of weights and the lines where they stand, the largest first, some way from each
+    other; ``counts`` are the weights below each edge of a line."""
+    if not counts[-1]:
+        return {}
+    powers = 10 ** np.arange(int(np.log10(counts[-1])) + 1)
+    rounds = np.append(np.outer(powers, (1, 2, 5)).ravel(), 0)
+    ticks: dict[float, int] = {}
+    for count in sorted((int(c) for c in rounds if c <= counts[-1]), reverse=True):
+        line = float(np.interp(count, counts, np.arange(counts.size)))
+        if not ticks or min(ticks) - line >= (counts.size - 1) / 9:
+            ticks[line] = count
+    return ticks

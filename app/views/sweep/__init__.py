@@ -1,0 +1,1 @@
+"""The view of a sweep: solvers over data sets and λ."""

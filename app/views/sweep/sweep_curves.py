@@ -1,0 +1,102 @@
+"""Lines of a sweep's figures, one a solver, and what is said in their place while none is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from bokeh.models import ColumnDataSource, HoverTool
+
+from app import theme
+from app.views.base.help import Help
+from app.views.base.view import View
+
+#: For each solver values along both axes, nan where they are not known.
+Curves = Mapping[str, tuple[np.ndarray, np.ndarray]]
+
+
+class SolverCurves(View):
+    """One figure: lines with a point for each run, a part of a sweep's view.
+
+    ``name`` is its id and that of the figure, ``about`` says what it shows, and ``missing`` why there is
+    nothing yet. Without anything to draw there are no axes: a logarithmic one has nothing to begin at.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        about: Help,
+        *,
+        missing: str,
+        x: str,
+        y: str,
+        log_x: bool = False,
+        log_y: bool = False,
+        steps: bool = False,
+        thin: bool = False,
+    ) -> None:
+        self.id, self._about, self.hint = name, about, missing
+        self._axes = {"x_label": x, "y_label": y, "log_y": log_y} | ({"x_axis_type": "log"} if log_x else {})
+        self._steps, self._thin = steps, thin
+        self._curves: Curves = {}
+        super().__init__(part=True)
+
+    def build(self) -> None:
+        self.figure = theme.plot(self.id, **self._axes)
+        self._lines = ColumnDataSource({name: [] for name in ("xs", "ys", "color", "dash")})
+        self.points = ColumnDataSource({name: [] for name in ("x", "y", "color", "label")})
+        looks = {"line_color": "color", "line_dash": "dash", "line_width": 1 if self._thin else 2}
+        self.figure.multi_line("xs", "ys", source=self._lines, **looks)
+        drawn = self.figure.scatter("x", "y", source=self.points, color="color", size=7 if self._thin else 5)
+        x, y = self._axes["x_label"].partition(",")[0], self._axes["y_label"]
+        printf = {"tooltips": [("run", "@label"), (x, "@x{%.4g}"), (y, "@y{%.4g}")]}
+        printf["formatters"] = {"@x": "printf", "@y": "printf"}
+        self.figure.add_tools(HoverTool(renderers=[drawn], limit=1, **printf))
+        self._pane = theme.pane()
+        self._body.append(self._pane)
+
+    def explain(self, name: str) -> Help | None:
+        return self._about if name == self.id else None
+
+    def put(self, curves: Curves) -> None:
+        """Show these curves, in the colours of their places; those without a known value stay out."""
+        self._curves = {name: _known(*curve) for name, curve in curves.items()}
+        self.update()
+
+    def has_content(self) -> bool:
+        return any(x.size for x, _ in self._curves.values())
+
+    def draw(self) -> None:
+        if not self.has_content():  # what was drawn before is covered
+            return
+        lines: dict[str, list] = {name: [] for name in self._lines.data}
+        dots: dict[str, list] = {name: [] for name in self.points.data}
+        for k, (name, (x, y)) in enumerate(self._curves.items()):
+            color = theme.COLORS[k % len(theme.COLORS)]
+            corners = _stairs(x, y) if self._steps else (x, y)
+            for column, value in zip(lines.values(), (*corners, color, theme.dash(k)), strict=True):
+                column.append(value)
+            if not self._steps:
+                dots["x"] += x.tolist()
+                dots["y"] += y.tolist()
+                dots["color"] += [color] * x.size
+                dots["label"] += [name] * x.size
+        self._lines.data, self.points.data = lines, dots
+        if self._pane.object is None:
+            self._pane.object = self.figure
+
+    def label_y(self, text: str) -> None:
+        """Say what stands along the vertical axis."""
+        if self.figure.yaxis.axis_label != text:
+            self.figure.yaxis.axis_label = text
+
+
+def _known(x: Sequence[float], y: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    known = np.isfinite(x) & np.isfinite(y)
+    return x[known], y[known]
+
+
+def _stairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of a curve that is constant between its points, each value from its point on."""
+    return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]

@@ -1,0 +1,279 @@
+"""A sweep: how long each solver took at each λ, and what that says of the solvers."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+import panel as pn
+from bokeh.events import Tap
+from bokeh.models import CategoricalTickFormatter, ColumnDataSource, FactorRange, HoverTool
+from bokeh.palettes import Viridis256
+from bokeh.plotting import figure
+
+from app import theme
+from app.menu import Menu
+from app.views.base.cursor import Cursor
+from app.views.base.help import Help, Mark
+from app.views.base.view import View, placed
+from app.views.sweep.sweep_cells import HeatCells
+from app.views.sweep.sweep_curves import SolverCurves
+from app.views.sweep.sweep_figures import LEAST_SECONDS, Outcome, labels_of, over_lam, problems_of, profiles
+from solvers import Trace
+
+#: Gaps (f - f*)/|f*| whose times can be shown.
+GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
+#: Rows of the heat map, at most, and the height of one in pixels.
+MOST_ROWS, ROW = 60, 24
+#: Times longer than this share of the range of the colours are dark enough for white letters.
+DARK = 0.55
+LAM = "λ, decreasing to the right"
+SOLVERS = (
+    Mark("━", "a solver, in the colour of the line above"),
+    Mark("●", "one run, or a step of its curve"),
+)
+TIME = r"t_{p,s} = \min \{ t : f(w(t)) - f^\ast \le \varepsilon |f^\ast| \}"
+TIMES = "f: Zhong et al. 2014, eq. (1), with any loss L and penalty R; t: CPU seconds"
+
+
+class Sweep(View):
+    """Heat map of the time to a gap over problems and solvers, performance profiles, time against λ, and
+    accuracy against non-zeros.
+
+    ``outcomes(gap)`` gives what is known of the runs, ``on_open(key)`` is called with the run that a visitor
+    clicks on; ``controls`` stand above.
+    """
+
+    id = "sweep"
+    title = "Sweep"
+    hint = "Run a sweep to see how solvers compare over λ and data sets here."
+    help: ClassVar = {
+        "sweep-heat-map": Help(
+            "Time to the gap",
+            "CPU seconds that each solver needs to reach the gap, a row for each problem. Click a cell "
+            "to open its run.",
+            TIME,
+            TIMES,
+            (
+                Mark("■", "a fast run is light", Viridis256[-20]),
+                Mark("■", "a slow one is dark", Viridis256[40]),
+                Mark("■", "gap not reached, or not yet", theme.GREY),
+            ),
+        ),
+        "sweep-profile": Help(
+            "Performance profile",
+            "Share of the problems on which a solver is at most τ times slower than the fastest. High on "
+            "the left: often the fastest; high on the right: solves most.",
+            r"\rho_s(\tau) = \frac{1}{P} \, |\{ p : t_{p,s} \le \tau \min_r t_{p,r} \}|",
+            "Dolan and Moré 2002",
+            SOLVERS,
+        ),
+        "sweep-times": Help(
+            "Time against λ",
+            "CPU seconds to the gap at each λ of the data set chosen above. Small λ, on the right, keep "
+            "more weights and take longer.",
+            TIME,
+            TIMES,
+            SOLVERS,
+        ),
+        "sweep-accuracy": Help(
+            "Accuracy against sparsity",
+            "Accuracy of the solutions at all λ on held-out data against their non-zeros. Curves of "
+            "solvers that reach the optimum coincide.",
+            r"w(\lambda) = \text{argmin}_w \; L(w) + \lambda R(w)",
+            TIMES,
+            SOLVERS,
+        ),
+    }
+
+    def __init__(
+        self,
+        traces: Trace | Sequence[Trace] = (),
+        cursor: Cursor | None = None,
+        *,
+        outcomes: Callable[[float], list[Outcome]] = lambda gap: [],
+        on_open: Callable[[str], None] = lambda key: None,
+        controls: Sequence[pn.viewable.Viewable] = (),
+        **params: object,
+    ) -> None:
+        self._outcomes, self._on_open, self._controls = outcomes, on_open, controls
+        self.shown: list[Outcome] = []
+        super().__init__(traces, cursor, **params)
+
+    def build(self) -> None:
+        small = {"size": "small", "margin": (4, 4)}
+        self.gap = Menu(label="Time to a gap of", options=list(GAPS), value=1e-3, width=130, **small)
+        self.data = Menu(label="Plots below: data", width=190, visible=False, **small)
+        for menu in (self.gap, self.data):
+            menu.param.watch(lambda event: self.update(), "value")
+        self.said = theme.html(margin=(0, 10), visible=False)
+        self._legend = theme.html(sizing_mode="stretch_width")
+        self._build_heat_map()
+        self.grid = HeatCells(self._on_open, figure=self._heat_figure.id)
+        self.profile = SolverCurves(
+            "sweep-profile",
+            self.help["sweep-profile"],
+            missing="Profiles appear once all solvers have finished a problem.",
+            x="time relative to the fastest, τ",
+            y="share of problems",
+            log_x=True,
+            steps=True,
+        )
+        self.times = SolverCurves(
+            "sweep-times",
+            self.help["sweep-times"],
+            missing="No run on these data has reached the gap yet: choose a larger one above, or wait.",
+            x=LAM,
+            y="CPU time to the gap (s)",
+            log_x=True,
+            log_y=True,
+        )
+        self.times.figure.x_range.flipped = True
+        self.worth = SolverCurves(
+            "sweep-accuracy",
+            self.help["sweep-accuracy"],
+            missing="No run on these data has a held-out metric yet.",
+            x="non-zero weights",
+            y="on held-out data",
+            thin=True,
+        )
+        self.parts = [self.profile, self.times, self.worth]
+        self._head.extend([*self._controls, self.said])
+        choices = pn.FlexBox(self.gap, self.data, align_items="center", margin=0)
+        self._heat = theme.pane()
+        heat = theme.column(self._heat, kind="plots heat")
+        plots = theme.column(*self.parts, kind="plots tall")
+        self._body.extend([choices, self.grid, heat, self._legend, plots])
+
+    def _build_heat_map(self) -> None:
+        self._cells = ColumnDataSource(
+            {name: [] for name in ("x", "y", "color", "text", "ink", "key", "state")}
+        )
+        fig = figure(
+            x_range=FactorRange(),
+            y_range=FactorRange(),
+            styles=theme.least(280),
+            sizing_mode="stretch_both",
+            min_width=200,
+            tools="",
+            toolbar_location="right",
+            x_axis_location="above",
+            min_border_right=12,
+        )
+        theme.styled(fig, "sweep-heat-map")
+        for axis in fig.axis:
+            axis.formatter = CategoricalTickFormatter()
+        fig.grid.visible = False
+        fig.axis.major_tick_line_color = None
+        cells = fig.rect("x", "y", 0.97, 0.94, source=self._cells, fill_color="color", line_color=None)
+        fig.text(
+            *("x", "y", "text"),
+            source=self._cells,
+            text_color="ink",
+            text_align="center",
+            text_baseline="middle",
+            text_font_size="0.92em",
+        )
+        tips = [
+            ("run", "@x"),
+            ("on", "@y"),
+            ("time to the gap", "@text"),
+            ("", "@state"),
+            ("", "click to open"),
+        ]
+        fig.add_tools(HoverTool(renderers=[cells], tooltips=tips))
+        fig.on_event(Tap, self._tapped_cell)
+        self._heat_figure = fig
+
+    def say(self, text: str) -> None:
+        """Write ``text`` (HTML) above the figures."""
+        if self.said.object != text:
+            self.said.param.update(object=text, visible=bool(text))
+
+    def has_content(self) -> bool:
+        return bool(self._outcomes(self.gap.value))
+
+    def draw(self) -> None:
+        outcomes = self._outcomes(self.gap.value)
+        if not outcomes or (outcomes == self.shown and not self._drawn.changed("data", self.data.value)):
+            return
+        self.shown = outcomes
+        data = list(dict.fromkeys(outcome.data for outcome in outcomes))
+        if data != self.data.options:
+            chosen = self.data.value if self.data.value in data else data[0]
+            self.data.param.update(options=data, value=chosen, visible=len(data) > 1)
+        self._drawn.changed("data", self.data.value)
+        if self._heat.object is None:  # a figure without data has no axes, of which browsers complain
+            self._heat.object = self._heat_figure
+        names = labels_of(outcomes)
+        self._legend.object = theme.marks(
+            ("━", theme.COLORS[k % len(theme.COLORS)], html.escape(name)) for k, name in enumerate(names)
+        )
+        self._draw_heat_map(outcomes, names)
+        self.profile.put(profiles(outcomes))
+        times = over_lam(outcomes, self.data.value, "seconds")
+        self.times.put(
+            {name: (lam, np.maximum(times, LEAST_SECONDS)) for name, (lam, times) in times.items()}
+        )
+        nnz = over_lam(outcomes, self.data.value, "nnz")
+        metric = over_lam(outcomes, self.data.value, "metric")
+        measures = (o.metric_name for o in outcomes if o.data == self.data.value and o.metric_name)
+        self.worth.label_y(f"{next(measures, 'accuracy')} on the test part")
+        self.worth.put({name: (nnz[name][1], metric[name][1]) for name in names})
+
+    def _draw_heat_map(self, outcomes: Sequence[Outcome], names: list[str]) -> None:
+        problems = problems_of(outcomes)[:MOST_ROWS]
+        shown = [outcome for outcome in outcomes if outcome.problem in set(problems)]
+        known = [max(o.seconds, LEAST_SECONDS) for o in shown if o.seconds is not None]
+        low, high = (np.log10(min(known)), np.log10(max(known))) if known else (0.0, 1.0)
+        colors, inks = [], []
+        for outcome in shown:
+            if outcome.seconds is None:
+                colors.append("rgba(136, 136, 136, 0.18)")
+                inks.append(theme.GREY)
+                continue
+            share = (np.log10(max(outcome.seconds, LEAST_SECONDS)) - low) / max(high - low, 1e-9)
+            colors.append(Viridis256[int(255 * (1.0 - share))])  # fast is light
+            inks.append("#FFFFFF" if share > 1.0 - DARK else "#111111")
+        self._heat_figure.x_range.factors, self._heat_figure.y_range.factors = names, problems[::-1]
+        styles = {**theme.least(220), "min-height": f"max(var(--least, 220px), {60 + ROW * len(problems)}px)"}
+        if self._heat_figure.styles != styles:
+            self._heat_figure.styles = styles
+        self._cells.data = {
+            "x": [outcome.label for outcome in shown],
+            "y": [outcome.problem for outcome in shown],
+            "color": colors,
+            "text": [_cell(outcome) for outcome in shown],
+            "ink": inks,
+            "key": [outcome.key for outcome in shown],
+            "state": [outcome.state for outcome in shown],
+        }
+        found = {(o.problem, o.label): [o.key, _read_out(o)] for o in shown}
+        cells = [[found.get((problem, name)) for name in names] for problem in problems]
+        self.grid.show(problems, names, cells)
+
+    def _tapped_cell(self, event: Tap) -> None:
+        """Open the run of the cell that was clicked on: the k-th factor of an axis lies from k to k + 1."""
+        names, problems = self._heat_figure.x_range.factors, self._heat_figure.y_range.factors
+        if not placed(event):
+            return
+        x, y = int(np.floor(event.x)), int(np.floor(event.y))
+        if 0 <= x < len(names) and 0 <= y < len(problems):
+            for outcome in self.shown:
+                if (outcome.label, outcome.problem) == (names[x], problems[y]):
+                    self._on_open(outcome.key)
+                    return
+
+
+def _read_out(outcome: Outcome) -> str:
+    text = _cell(outcome)
+    return text if text == outcome.state else f"{text}, {outcome.state}"
+
+
+def _cell(outcome: Outcome) -> str:
+    """Return what stands in a cell: the time, else why there is none."""
+    if outcome.seconds is None:
+        return outcome.state if not outcome.over or outcome.state in ("failed", "stopped") else "not reached"
+    return theme.seconds(outcome.seconds) if outcome.seconds >= 0.1 else f"{1e3 * outcome.seconds:.0f} ms"

@@ -1,0 +1,105 @@
+"""Which of the weights that a probe follows are drawn."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from app import theme
+from app.views.base.probe_view import Seen
+from app.views.base.states import name_of
+from solvers import Trace
+from solvers.probes.subsets import rank
+
+#: How weights are chosen: names in the menu.
+KINDS = {"largest": "largest", "random": "random", "by name": "named"}
+#: Outputs offered, at most, and the word for the weights behind W.
+OUTPUTS = 100
+TRANSITIONS = "transitions"
+#: What is between two names: a comma, but not that of "pixel (3, 6)".
+APART = re.compile(r",(?![^(]*\))")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Weights to draw: their ``places`` in what the probe saw, and what is to be said of those asked for
+    that cannot be drawn."""
+
+    places: np.ndarray
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The weights of a run that a probe follows: ``members`` are their numbers in w, of ``size`` weights, as
+    they were seen at an iterate with their ``values``."""
+
+    trace: Trace
+    members: np.ndarray
+    values: np.ndarray
+    size: int
+
+    @classmethod
+    def of(cls, trace: Trace, seen: Seen) -> Followed:
+        return cls(trace, seen["members"], seen["values"], int(seen["size"]))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return features and outputs, rows and columns of W."""
+        about = self.trace.info.problem
+        return about.get("n_features", self.size), about.get("n_outputs", 1)
+
+    def outputs(self) -> dict[str, int]:
+        """Name the outputs whose weights are clustered apart, and behind them the transitions, if there are
+        any; those of one output have no choice."""
+        features, outputs = self.shape
+        found = {self.trace.names.output(c): c for c in range(min(outputs, OUTPUTS))}
+        return found | ({TRANSITIONS: outputs} if self.size > features * outputs else {})
+
+    def choose(self, kind: str, count: int, output: int, named: str) -> Choice:
+        """Choose at most ``count`` weights of one output: the largest, random ones, always the same, or those
+        that ``named`` lists by the names or the numbers of their features."""
+        features, outputs = self.shape
+        body = self.members < features * outputs
+        mine = np.flatnonzero(body & (self.members % outputs == output) if output < outputs else ~body)
+        if kind == "named":
+            return self._named(mine, named, count)
+        if kind == "random":
+            order = np.argsort(rank(self.members[mine]), kind="stable")
+        else:
+            order = np.argsort(-np.abs(self.values[mine]), kind="stable")
+        return Choice(np.sort(mine[order[:count]]))
+
+    def _named(self, mine: np.ndarray, named: str, count: int) -> Choice:
+        asked = [text.strip() for text in APART.split(named) if text.strip()]
+        _, outputs = self.shape
+        features = {int(k) // outputs: int(place) for k, place in zip(self.members[mine], mine, strict=True)}
+        by_name = {self.trace.names.feature(j).lower(): place for j, place in features.items()}
+        found, missing = [], []
+        for text in asked:
+            number = int(text) - 1 if text.isdigit() else -1
+            place = by_name.get(text.lower(), features.get(number))
+            if place is None:
+                missing.append(text)
+            else:
+                found.append(place)
+        said = self._missing(", ".join(missing)) if missing else ""
+        if not asked:
+            said = "Give names or numbers (from 1) of features, separated by commas."
+        return Choice(np.unique(np.array(found[:count], dtype=np.int64)), said)
+
+    def _missing(self, named: str) -> str:
+        """Say that features asked for are not there, or not observed."""
+        followed, size = theme.number(self.members.size), theme.number(self.size)
+        if self.members.size == self.size:
+            return f"There is no feature with this name or number: {named}."
+        return (
+            f"Not recorded: {named}. Of {size} weights {followed} are recorded: a random sample, and the "
+            "largest since they were first found."
+        )
+
+    def names(self, places: np.ndarray) -> list[str]:
+        """Name weights."""
+        return [name_of(self.trace, int(k)) for k in self.members[places]]

@@ -1,0 +1,126 @@
+"""Clusters of trajectories: the solver's own, or found in the trace of any solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.views.trajectories.trajectory_history import History
+from solvers.parts.clusters import chunked, crossed, kmeans, spreads
+
+#: Clusters that have a colour of their own; the others share the next number.
+COLORED = 8
+
+#: What makes the clusters: names in the menu.
+MAKERS = {
+    "the solver's own": "own",
+    "k-means on (β, Δβ)": "kmeans",
+    "chunks of sorted β": "chunks",
+}
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Clusters of the weights drawn at one iterate: ``labels`` (n,) from 0, -1 for none, made by ``maker``.
+    ``slots`` (n,) is what each weight is drawn as: the number of a colour, ``COLORED`` for all others."""
+
+    labels: np.ndarray
+    maker: str
+    slots: np.ndarray
+
+    @classmethod
+    def of(cls, beta: np.ndarray, change: np.ndarray, own: np.ndarray, maker: str, count: int) -> Grouping:
+        """Cluster weights by their values, what these changed by, and the solver's own clusters (-1: none).
+
+        Where the solver's own are asked for and there are none, and unless chunks are asked for, there are at
+        most ``count`` clusters by k-means, on (β, Δβ) as they are: divided by their deviations, changes near
+        the end of a run, which are noise, would count as much as weights.
+        """
+        if maker == "own" and (own >= 0).any():
+            labels = own
+        elif maker == "chunks":
+            labels = chunked(beta, max(-(-beta.size // count), 1))
+        else:
+            maker, labels = "kmeans", kmeans(np.stack([beta, change], axis=1), count, scale="none")
+        return cls(labels, maker, _slots(labels, beta))
+
+    def like(self, other: Grouping | None, known: np.ndarray) -> Grouping:
+        """Return the same clusters in the colours that most of their weights had in ``other``, where each
+        weight is found at the place that ``known`` tells, -1 for nowhere."""
+        if other is None:
+            return self
+        was = np.full(known.size, COLORED)
+        was[known >= 0] = other.slots[known[known >= 0]]
+        table = np.zeros((COLORED, COLORED), dtype=np.int64)
+        both = (self.slots < COLORED) & (was < COLORED)
+        np.add.at(table, (self.slots[both], was[both]), 1)
+        new = np.full(COLORED + 1, -1)
+        new[COLORED] = COLORED
+        for _ in range(COLORED):
+            now, then = np.unravel_index(np.argmax(table), table.shape)
+            if table[now, then] <= 0:
+                break
+            new[now] = then
+            table[now, :] = table[:, then] = -1
+        free = [slot for slot in range(COLORED) if slot not in new[:COLORED]]
+        for slot in np.flatnonzero(new < 0):
+            new[slot] = free.pop(0)
+        return replace(self, slots=new[self.slots])
+
+    def spread(self, values: np.ndarray) -> tuple[float, float]:
+        """Return the standard deviation inside these clusters, and that of their means, at other values of
+        the weights, nan where one is not known."""
+        known = np.isfinite(values)
+        inside, between = spreads(np.where(known, values, 0.0), np.where(known, self.labels, -1))
+        return float(np.sqrt(inside)), float(np.sqrt(between))
+
+    def crossovers(self, history: History) -> np.ndarray:
+        """Tell where weights have changed their cluster since the row before, (T, n).
+
+        The solver's own clusters are those that it had at each iterate, chunks are made of each iterate. With
+        k-means a weight is, at each iterate, in that of these clusters whose mean there is nearest to it.
+        """
+        labels = self._at_each(history)
+        moved = np.zeros(labels.shape, dtype=bool)
+        for row in range(1, len(labels)):
+            if not np.array_equal(labels[row], labels[row - 1]):
+                moved[row] = crossed(labels[row - 1], labels[row])
+        known = np.isfinite(history.values)
+        moved[1:] &= known[1:] & known[:-1]
+        apart = np.nan_to_num(history.values).any(axis=1)  # where all are zero none is in any cluster
+        moved[1:] &= (apart[1:] & apart[:-1])[:, None]
+        return moved
+
+    def _at_each(self, history: History) -> np.ndarray:
+        if self.maker == "own":
+            return history.labels
+        values, count = np.nan_to_num(history.values), int(self.labels.max(initial=0)) + 1
+        if self.maker == "chunks":
+            return np.stack([chunked(row, max(-(-self.labels.size // count), 1)) for row in values])
+        members = np.zeros((self.labels.size, count))
+        members[np.flatnonzero(self.labels >= 0), self.labels[self.labels >= 0]] = 1.0
+        means = values @ (members / np.maximum(members.sum(axis=0), 1.0))
+        nearest = np.zeros(values.shape, dtype=np.int32)
+        best = np.full(values.shape, np.inf)
+        for cluster in range(count):
+            away = np.abs(values - means[:, cluster, None])
+            nearest[away < best] = cluster
+            best = np.minimum(best, away)
+        return nearest
+
+
+def _slots(labels: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """Give the clusters with most weights, of equal ones those with the largest, colours in the order of
+    their means."""
+    slots = np.full(labels.size, COLORED, dtype=np.int64)
+    inside = labels >= 0
+    clusters, place, sizes = np.unique(labels[inside], return_inverse=True, return_counts=True)
+    if clusters.size:
+        means = np.bincount(place, beta[inside]) / sizes
+        first = np.lexsort((-np.abs(means), -sizes))[:COLORED]
+        ordered = first[np.argsort(-means[first], kind="stable")]
+        slot = np.full(clusters.size, COLORED)
+        slot[ordered] = np.arange(ordered.size)
+        slots[inside] = slot[place]
+    return slots

@@ -1,0 +1,180 @@
+"""The pictures of trajectories: β over iterations, how many weights a cluster has, and how far apart they
+are."""
+
+from __future__ import annotations
+
+import numpy as np
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, LabelSet, Span
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.base.feed import positive
+from app.views.base.help import AT_CURSOR, Help, Mark
+from app.views.base.lam_marks import LamMarks
+from app.views.trajectories.trajectory_lines import COLORS, FAINT, Lines
+
+#: Pixels of the main picture and of those beside it.
+HEIGHT, BESIDE = 380, 184
+#: Share of the axis that a phase has at least whose name is written.
+WIDE = 0.05
+
+#: Alpha of the bands of phases, in the order in which they first come.
+SHADES = (0.0, 0.4, 0.15, 0.07)
+#: Alpha of bars.
+BAR = 0.7
+
+PHASES = Mark("▒", "phases of the solver", theme.GREY)
+#: What the figures show, by what their names end in.
+HELP = {
+    "": Help(
+        "Weights and their clusters",
+        "Each line is a weight over the iterations, in the colour of its cluster at the cursor. In a "
+        "coarse phase the solver moves each cluster as one weight, so its lines coincide.",
+        r"\beta_j^{(t)} = \gamma_k^{(t)} \quad \text{for all } j \text{ with } \text{cmap}(j) = k",
+        "Mathur and Chakrabarti 2006, sections II-D and III-C, eq. (14)",
+        (
+            Mark("━", "a weight; eight clusters are coloured, the others are grey"),
+            Mark("×", "a weight changes cluster"),
+            PHASES,
+            AT_CURSOR,
+        ),
+    ),
+    "-sizes": Help(
+        "Sizes of the clusters",
+        "Weights drawn of each cluster, by the mean of the cluster. Click a bar to isolate its cluster, "
+        "click again to show all.",
+        r"|\{ j : \text{cmap}(j) = k \}|, \qquad \bar\beta_k = \text{mean of } \beta_j \text{ over } "
+        r"\text{cmap}(j) = k",
+        "cmap: Mathur and Chakrabarti 2006, eq. (14)",
+        (Mark("▬", "a cluster, in the colour of its lines"),),
+    ),
+    "-spread": Help(
+        "Spread of the clusters",
+        "Spread of weights around the mean of their cluster, and spread of these means, over the "
+        "iterations. The further the dashed line is below the other, the less a cluster loses by moving "
+        "as one weight.",
+        r"\sqrt{\text{mean}_j (\beta_j - \bar\beta_{\text{cmap}(j)})^2} \quad \text{and} \quad "
+        r"\sqrt{\text{mean}_j (\bar\beta_{\text{cmap}(j)} - \bar\beta)^2}",
+        "cmap: Mathur and Chakrabarti 2006, eq. (14)",
+        (
+            Mark("╌", "inside the clusters", theme.GREY),
+            Mark("━", "between their means", theme.GREY),
+            PHASES,
+            AT_CURSOR,
+        ),
+    ),
+}
+
+
+class Figures:
+    """Figures and their sources."""
+
+    def __init__(self, name: str) -> None:
+        self.bands = ColumnDataSource({"x0": [], "x1": [], "alpha": []})
+        self.phases = ColumnDataSource({"x": [], "y": [], "name": []})
+        self.marks = ColumnDataSource({"x": [], "at": [], "color": []})
+        self.bars = ColumnDataSource({"place": [], "size": [], "slot": [], "color": [], "alpha": []})
+        self.course = ColumnDataSource({"x": [], "inside": [], "between": []})
+        self.main = self._trajectories(name)
+        self.lam_marks = LamMarks(self.main)
+        self.sizes = self._sizes(f"{name}-sizes")
+        self.spread = self._spread(f"{name}-spread")
+        self.here = [Span(dimension="height", line_color=theme.GREY, line_dash="dashed") for _ in range(2)]
+        for plot, line in zip((self.main, self.spread), self.here, strict=True):
+            plot.add_layout(line)
+
+    def _trajectories(self, name: str) -> figure:
+        plot = theme.plot(name, x_label="iteration", y_label="weight β", height=HEIGHT)
+        self._shade(plot)
+        self.lines = Lines(plot)
+        looks = {"marker": "x", "size": 8, "line_width": 1.5, "line_color": "color"}
+        plot.scatter("x", "at", source=self.marks, **looks)
+        plot.add_layout(
+            LabelSet(
+                x="x",
+                y="y",
+                y_units="screen",
+                text="name",
+                source=self.phases,
+                text_align="center",
+                text_font_size="0.92em",
+                text_color=theme.GREY,
+            )
+        )
+        for reach in (plot.x_range, plot.y_range):
+            reach.renderers = self.lines.renderers
+        self.pointer = theme.point_out(plot, ("β", "y"))
+        return plot
+
+    def _shade(self, plot: figure) -> None:
+        looks = {"color": theme.GREY, "fill_alpha": "alpha", "line_alpha": 0}
+        plot.vstrip("x0", "x1", source=self.bands, **looks)
+
+    def _sizes(self, name: str) -> figure:
+        plot = theme.plot(name, x_label="weights in each cluster", y_label="mean β", height=BESIDE)
+        plot.hbar("place", right="size", height=0.8, source=self.bars, color="color", alpha="alpha")
+        plot.x_range.start = 0
+        plot.ygrid.visible = False
+        axis = plot.yaxis[0]
+        axis.ticker = FixedTicker(ticks=[])
+        axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
+        return plot
+
+    def _spread(self, name: str) -> figure:
+        plot = theme.plot(
+            name, x_label="iteration", y_label="spread  ·  inside: dashed", log_y=True, height=BESIDE
+        )
+        plot.x_range = self.main.x_range
+        self._shade(plot)
+        for column, dash in (("inside", "dashed"), ("between", "solid")):
+            theme.curve(plot, self.course, column, color=theme.GREY, dash=dash, width=2)
+        return plot
+
+    def show_cursor(self, iteration: int) -> None:
+        for line in self.here:
+            line.location = iteration
+
+    def show_phases(self, starts: list[int], ends: list[int], names: list[str]) -> None:
+        """Shade phases, each name in a shade of its own, the first in none; where there are several, write
+        the names of those that are wide enough."""
+        shades = {name: SHADES[k % len(SHADES)] for k, name in enumerate(dict.fromkeys(names))}
+        alphas = [shades[name] for name in names]
+        shaded = [k for k, alpha in enumerate(alphas) if alpha]
+        columns = {"x0": starts, "x1": ends, "alpha": alphas}
+        self.bands.data = {name: [column[k] for k in shaded] for name, column in columns.items()}
+        least = WIDE * (ends[-1] - starts[0]) if names else 0
+        several = len(shades) > 1
+        wide = [k for k in range(len(names)) if several and ends[k] - starts[k] > least]
+        self.phases.data = {
+            "x": [0.5 * (starts[k] + ends[k]) for k in wide],
+            "y": [4] * len(wide),
+            "name": [names[k] for k in wide],
+        }
+
+    def show_marks(self, iterations: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
+        """Draw a cross a crossover."""
+        if len(iterations) or len(self.marks.data["x"]):
+            self.marks.data = {"x": iterations, "at": values, "color": [COLORS[slot] for slot in slots]}
+
+    def show_sizes(self, slots: list[int], sizes: list[int], texts: list[str]) -> None:
+        """Draw a bar a colour, the first on top."""
+        self.bars.data = {
+            "place": [-k for k in range(len(slots))],
+            "size": sizes,
+            "slot": slots,
+            "color": [COLORS[slot] for slot in slots],
+            "alpha": [BAR] * len(slots),
+        }
+        axis, places = self.sizes.yaxis[0], [-k for k in range(len(slots))]
+        axis.formatter.args = {"texts": dict(zip(places, texts, strict=True))}
+        axis.ticker.ticks = sorted(places)  # in which order Bokeh looks for labels that overlap
+
+    def isolate(self, slot: int | None) -> None:
+        """Make the weights of one colour stand out; None: all as they are."""
+        self.lines.isolate(slot)
+        alpha = [BAR if slot in (None, k) else FAINT for k in self.bars.data["slot"]]
+        if alpha != list(self.bars.data["alpha"]):
+            self.bars.data = {**self.bars.data, "alpha": alpha}
+
+    def show_spread(self, x: np.ndarray, inside: np.ndarray, between: np.ndarray) -> None:
+        self.course.data = {"x": x, "inside": positive(inside), "between": positive(between)}

@@ -1,0 +1,86 @@
+"""Trajectories of chosen weights, read from what a probe saw, as far as a run has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.views.base.probe_view import Seen
+
+#: Iterates drawn of a run, at most: of more every second one, and then every fourth, and so on.
+ROWS = 300
+
+#: What the probe saw, with the iteration of each.
+Entries = Sequence[tuple[int, Seen]]
+
+
+class History:
+    """β of chosen weights, an iterate a row: ``iterations`` (T,) and ``values`` (T, n), nan where a weight
+    was not followed yet; ``labels`` (T, n) the solver's own clusters, -1 where there are none.
+
+    ``places`` says where the weights are in what the probe saw, which only ever grows at its end.
+    """
+
+    def __init__(self, entries: Entries, places: np.ndarray) -> None:
+        self.places = places
+        self._stride = 1
+        while sum(k % self._stride == 0 for k, _ in entries) > ROWS // (1 + (self._stride > 1)):
+            self._stride *= 2
+        self.iterations = np.empty(0, dtype=np.int64)
+        self.values = np.empty((0, places.size), dtype=np.float32)
+        self.labels = np.empty((0, places.size), dtype=np.int32)
+        self._append(self._due(entries))
+
+    def __len__(self) -> int:
+        return len(self.iterations)
+
+    def update(self, entries: Entries) -> bool:
+        """Add the iterates that are new; False if there would be too many, and all has to be read anew."""
+        last = self.iterations[-1] if len(self) else -1
+        new = self._due([entry for entry in entries if entry[0] > last])
+        if len(self) + len(new) > ROWS:
+            return False
+        self._append(new)
+        return True
+
+    def _due(self, entries: Entries) -> Entries:
+        """Return every so many-th entry, the first of the run and the newest."""
+        if not entries:
+            return []
+        due = [entry for entry in entries[:-1] if entry[0] % self._stride == 0]
+        return [*due, entries[-1]]
+
+    def _append(self, entries: Entries) -> None:
+        if not entries:
+            return
+        values = np.full((len(entries), self.places.size), np.nan, dtype=np.float32)
+        labels = np.full(values.shape, -1, dtype=np.int32)
+        for row, (_, seen) in enumerate(entries):
+            there = self.places < seen["values"].size
+            values[row, there] = seen["values"][self.places[there]]
+            if "labels" in seen:
+                labels[row, there] = seen["labels"][self.places[there]]
+        self.iterations = np.append(self.iterations, [k for k, _ in entries])
+        self.values = np.concatenate([self.values, values])
+        self.labels = np.concatenate([self.labels, labels])
+
+    def row(self, iteration: int) -> int:
+        """Return the last row up to an iteration, or the first."""
+        return max(int(np.searchsorted(self.iterations, iteration, side="right")) - 1, 0)
+
+    def nearest(self, x: float, y: float, reach: float) -> int | None:
+        """Return the weight whose trajectory is nearest to β = y at iteration x; None where none is within
+        ``reach``, a share of the height of all, or where x is outside of the run."""
+        if not len(self) or not self.iterations[0] <= x <= self.iterations[-1]:
+            return None
+        row = min(self.row(int(x)), len(self) - 2) if len(self) > 1 else 0
+        low, high = self.iterations[row], self.iterations[min(row + 1, len(self) - 1)]
+        share = (x - low) / max(high - low, 1)
+        at = (1.0 - share) * self.values[row] + share * self.values[min(row + 1, len(self) - 1)]
+        if not np.isfinite(at).any():
+            return None
+        away = np.abs(at - y)
+        best = int(np.nanargmin(away))
+        height = float(np.nanmax(self.values) - np.nanmin(self.values))
+        return best if away[best] <= reach * height else None

@@ -1,0 +1,108 @@
+"""Many trajectories in one figure: one line a colour, made of the trajectories of all its weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from bokeh.models import ColumnDataSource, GlyphRenderer
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.trajectories.trajectory_clusters import COLORED
+from app.views.trajectories.trajectory_history import History
+
+#: Colours of clusters, and of all other weights.
+COLORS = (*theme.COLORS, "#999933", "#AA4499", theme.GREY)
+#: Alpha of clusters, of other weights, and of what is not looked at.
+STRONG, WEAK, FAINT = 0.8, 0.35, 0.07
+#: Width of a line; where there are more weights than so many it is one pixel, which is drawn in a seventh of
+#: the time that any other takes.
+WIDE, FEW = 2.0, 30
+#: Rows sent piece by piece, as a share of the whole, above which the whole is sent again.
+PIECES = 1.0
+
+
+def points(values: np.ndarray, iterations: np.ndarray, members) -> dict[str, np.ndarray]:
+    """Return trajectories one behind the other, each ended by nan."""
+    rows, count = len(iterations), len(members)
+    x, y = (np.full((count, rows + 1), np.nan, dtype=np.float32) for _ in range(2))
+    if count:
+        x[:, :rows] = iterations
+        y[:, :rows] = values[:, members].T
+    of = np.repeat(np.asarray(members, dtype=np.uint16), rows + 1)
+    return {"x": x.ravel(), "y": y.ravel(), "of": of}
+
+
+#: Columns of a source without points.
+NOTHING = points(np.empty((0, 0)), np.empty(0), [])
+
+
+class Lines:
+    """The trajectories of a history, by their colours. What is new of a run is a piece of each trajectory: it
+    alone is sent, and looked through by the browser; now and then, when the pieces have grown many, the whole
+    is sent.
+
+    A source has the columns "x" (iteration), "y" (β) and "of", the column of the history; nan ends a piece.
+    """
+
+    def __init__(self, plot: figure) -> None:
+        self._whole, self._pieces = ([ColumnDataSource(NOTHING) for _ in COLORS] for _ in range(2))
+        self._drawn: list[tuple[GlyphRenderer, GlyphRenderer]] = [()] * len(COLORS)
+        for slot in (COLORED, *range(COLORED)):  # what has no cluster below all others
+            look = {"color": COLORS[slot], "dash": "solid", "width": 1.0, "alpha": _usual(slot)}
+            sources = self._whole[slot], self._pieces[slot]
+            self._drawn[slot] = tuple(theme.curve(plot, source, "y", **look) for source in sources)
+        self.renderers = [drawn for pair in self._drawn for drawn in pair]
+        self._rows = self._sent = 0
+
+    def send(self, history: History, slots: np.ndarray) -> None:
+        """Send everything: weight k of the history in the colour ``slots[k]``."""
+        width = WIDE if slots.size <= FEW else 1.0
+        for drawn in self.renderers:
+            if drawn.glyph.line_width != width:
+                drawn.glyph.line_width = width
+        self._slots, self._rows, self._sent = slots, len(history), 0
+        for slot, source in enumerate(self._whole):
+            members = np.flatnonzero(slots == slot)
+            if members.size or len(source.data["x"]):
+                source.data = points(history.values, history.iterations, members)
+        _empty(self._pieces)
+
+    def add(self, history: History) -> None:
+        """Send the rows that are new, in the same colours."""
+        new = len(history) - self._rows
+        if not new:
+            return
+        if self._sent + new + 2 > PIECES * (len(history) + 1):
+            self.send(history, self._slots)
+            return
+        rows = slice(max(self._rows - 1, 0), len(history))
+        for slot, source in enumerate(self._pieces):
+            members = np.flatnonzero(self._slots == slot)
+            if members.size:
+                source.stream(points(history.values[rows], history.iterations[rows], members))
+        self._rows = len(history)
+        self._sent += new + 2
+
+    def isolate(self, slot: int | None) -> None:
+        """Make the weights of one colour stand out; None: all as they are."""
+        for k, pair in enumerate(self._drawn):
+            alpha = _usual(k) if slot is None else (1.0 if k == slot else FAINT)
+            for drawn in pair:
+                if drawn.glyph.line_alpha != alpha:
+                    drawn.glyph.line_alpha = alpha
+
+    def clear(self) -> None:
+        """Send that there is nothing to draw."""
+        self._rows = self._sent = 0
+        _empty(self._whole)
+        _empty(self._pieces)
+
+
+def _usual(slot: int) -> float:
+    return WEAK if slot == COLORED else STRONG
+
+
+def _empty(sources: list[ColumnDataSource]) -> None:
+    for source in sources:
+        if len(source.data["x"]):
+            source.data = NOTHING

@@ -1,0 +1,325 @@
+"""How weights move: hundreds of trajectories, in the colours of the clusters they move in."""
+
+from __future__ import annotations
+
+import html
+import math
+import time
+from bisect import bisect_left
+from typing import ClassVar
+
+import numpy as np
+import panel_material_ui as pmui
+import param
+
+from app import theme
+from app.menu import LineMenu
+from app.views.base.phases import spans
+from app.views.base.plot import menu
+from app.views.base.probe_view import ProbeView, Seen
+from app.views.base.view import placed
+from app.views.trajectories.trajectory_choice import KINDS, Choice, Followed
+from app.views.trajectories.trajectory_clusters import COLORED, MAKERS, Grouping
+from app.views.trajectories.trajectory_figures import HELP, Figures
+from app.views.trajectories.trajectory_history import Entries, History
+from solvers import TRAJECTORIES, Trace
+
+#: Numbers of weights drawn and of clusters found, as menus offer them.
+COUNTS = (50, 100, 200, 500)
+CLUSTERS = (2, 3, 4, 6, 8, 12, 20, 40)
+#: Seconds between two clusterings while the cursor follows its run.
+BETWEEN_TWO = 1.0
+#: Crossovers marked, at most, the newest, and of these named, at most.
+MARKED, NAMED = 200, 6
+#: Spread inside clusters, in spreads between them, up to which weights of a cluster count as equal.
+EQUAL = 1e-6
+#: Size of weights above which their squares could not be added up.
+LARGE = 1e100
+#: Weights that are drawn, and what makes clusters, in a sentence.
+CHOSEN = {"largest": "the {} largest", "random": "{} random", "named": "{} named"}
+MADE = {
+    "own": "of the solver's own",
+    "kmeans": "by k-means on (β, Δβ)",
+    "chunks": "of neighbours in sorted order",
+}
+KEY = (
+    "× marks where a weight changes cluster. Click a line or a bar to isolate its cluster, click again "
+    "to show all; drag to zoom."
+)
+#: Share of the height of the picture within which a click is meant for a line.
+REACH = 0.03
+
+
+class Trajectories(ProbeView):
+    """β of up to hundreds of weights of the run under the cursor, over its iterations, in the colours of
+    clusters at the cursor: the solver's own where it has any, else clusters found here, which any solver's
+    weights have. Eight clusters have a colour, the rest is grey; a cross marks where a weight went over to
+    another cluster. Weights of different outputs are clustered apart, and drawn one output at a time.
+
+    Beside it the sizes of the clusters, and over time how far weights are from the mean of their cluster,
+    and these means from each other. A click on a line or a bar isolates that cluster, a second one shows all
+    again; a click beside the lines moves the cursor.
+    """
+
+    id = "trajectories"
+    title = "Trajectories"
+    probe = TRAJECTORIES
+    help: ClassVar = {f"trajectories{end}": about for end, about in HELP.items()}
+    hint = "Run a solver to see its weights move, and the clusters they form."
+
+    which: str = param.Selector(
+        default="largest", objects=list(KINDS.values()), doc="which weights are drawn"
+    )
+    count: int = param.Selector(default=100, objects=list(COUNTS), doc="lines drawn, at most")
+    named: str = param.String(default="", doc="names or numbers of features, separated by commas")
+    output: int = param.Integer(
+        default=0, bounds=(0, None), doc="output (column of W) whose weights are drawn"
+    )
+    maker: str = param.Selector(default="own", objects=list(MAKERS.values()), doc="what makes the clusters")
+    clusters: int = param.Selector(default=6, objects=list(CLUSTERS), doc="number of clusters")
+    isolated: int | None = param.Integer(
+        default=None, allow_None=True, doc="cluster that is isolated, by its colour"
+    )
+
+    def build(self) -> None:
+        self.figures = Figures(self.id)
+        self.history: History | None = None
+        self.grouping: Grouping | None = None
+        self._grouped_at = -math.inf
+        self._spreads: list[tuple[float, float]] = []
+        self._bars: list[int] = []
+        self._choice = Choice(np.empty(0, dtype=np.int64))
+        self._said = theme.said(3)
+        self._panes = theme.column(kind="across")
+        self._controls()
+        self._body.extend([self._panes, self._said])
+        for event in ("tap", "doubletap"):  # the second of two quick clicks is no tap for Bokeh
+            self.figures.main.on_event(event, self._tapped)
+            self.figures.sizes.on_event(event, self._tapped_bar)
+        changes = ["which", "count", "named", "output", "maker", "clusters"]
+        self.param.watch(lambda *events: self.update(), changes)
+        self.param.watch(lambda event: self._isolate(), "isolated")
+
+    def _controls(self) -> None:
+        self._outputs = LineMenu(label="Output", options={}, width=120, visible=False)
+        self._outputs.param.watch(lambda event: self._take_output(event.new), "value")
+        field = pmui.TextInput.from_param(
+            self.param.named, label="Features", width=180, size="small", margin=(4, 4), visible=False
+        )
+        self.param.watch(lambda event: field.param.update(visible=event.new == "named"), "which")
+        counts, clusters = ({theme.number(k): k for k in some} for some in (COUNTS, CLUSTERS))
+        row = (
+            theme.html(f"<h2>{self.title}</h2>"),
+            menu("Weights", self.param.which, KINDS, width=150),
+            field,
+            menu("Lines", self.param.count, counts, width=64),
+            self._outputs,
+            menu("Clusters by", self.param.maker, MAKERS, width=160),
+            menu("Number", self.param.clusters, clusters, width=64),
+        )
+        self._head.append(theme.column(*row, kind="line"))
+
+    def has_content(self) -> bool:
+        return len(self.iterations()) > 1
+
+    def draw(self) -> None:
+        trace = self.chosen
+        entries = [] if trace is None else trace.probes.entries(TRAJECTORIES.name)
+        if len(entries) < 2:
+            return
+        if self._drawn.changed("run", trace):
+            self._begin(trace, entries[0][1])
+        place = max(bisect_left(entries, self.cursor.iteration + 1, key=lambda entry: entry[0]) - 1, 0)
+        if self._is_due(trace, entries[place][0]):
+            self._group(trace, entries, place)
+        elif self.history.update(entries):
+            self.figures.lines.add(self.history)
+        else:
+            self._read(entries)
+        self.figures.show_cursor(self.cursor.iteration)
+        self._show_course()
+        self._show_phases(trace)
+        self.figures.lam_marks.show_run(trace)
+        if not len(self._panes):
+            self._show_panes()
+
+    def _show_panes(self) -> None:
+        main, sizes, spread = (
+            theme.pane(plot) for plot in (self.figures.main, self.figures.sizes, self.figures.spread)
+        )
+        self._panes.extend([theme.column(main, kind="broad"), theme.column(sizes, spread, kind="narrow")])
+
+    def _begin(self, trace: Trace, seen: Seen) -> None:
+        """Offer the outputs of another run, and forget the run before."""
+        self.history, self.grouping = None, None
+        options = Followed.of(trace, seen).outputs()
+        output = self.output if self.output in options.values() else 0
+        self._outputs.param.update(options=options, value=output, visible=len(options) > 1)
+        self.param.update(output=output, isolated=None)
+
+    def _take_output(self, output: object) -> None:
+        if isinstance(output, int):
+            self.output = output
+
+    def _is_due(self, trace: Trace, at: int) -> bool:
+        """Tell whether weights are to be chosen and clustered as they are at an iterate: not at each that a
+        run comes to while the cursor follows it."""
+        setting = self.which, self.count, self.named, self.output, self.maker, self.clusters
+        if self._drawn.changed("setting", trace, *setting) or self.history is None:
+            return True
+        waits = self.cursor.follow and time.monotonic() - self._grouped_at < BETWEEN_TWO
+        return not waits and not self._drawn.shows("clusters", trace, at)
+
+    # the weights and their clusters
+
+    def _group(self, trace: Trace, entries: Entries, place: int) -> None:
+        """Choose the weights to draw, and cluster them, as they are at an entry."""
+        at, seen = entries[place]
+        self._drawn.changed("clusters", trace, at)
+        self.drew(at)
+        self._grouped_at = time.monotonic()
+        before, grouping = self.history, self.grouping
+        followed = Followed.of(trace, seen)
+        self._choice = followed.choose(self.which, self.count, self.output, self.named)
+        places = self._choice.places
+        if before is None or not np.array_equal(before.places, places) or not before.update(entries):
+            self.history = History(entries, places)
+            said = {"names": followed.names(places), "shape": trace.names.picture_shape}
+            self.figures.pointer.args = {**self.figures.pointer.args, **said}
+        beta = _values(seen, places)
+        found = Grouping.of(
+            beta,
+            beta - _values(entries[max(place - 1, 0)][1], places),
+            _own(seen, places),
+            self.maker,
+            self.clusters,
+        )
+        self.grouping = found.like(grouping, _found(places, before))
+        same = self.history is before and np.array_equal(self.grouping.slots, grouping.slots)
+        if same:
+            self.figures.lines.add(self.history)
+        else:
+            self.figures.lines.send(self.history, self.grouping.slots)
+        self._spreads = []
+        moved = self.grouping.crossovers(self.history)
+        self._mark(moved, at)
+        self._show_sizes(beta)
+        self._said.object = self._sentences(followed, at, seen, beta, moved)
+
+    def _read(self, entries: Entries) -> None:
+        """Read all iterates anew: they have become too many, and every second one is left out."""
+        self.history = History(entries, self.history.places)
+        self._spreads = []
+        self.figures.lines.send(self.history, self.grouping.slots)
+
+    def _mark(self, moved: np.ndarray, until: int) -> None:
+        """Mark the newest crossovers up to an iteration."""
+        history, slots = self.history, self.grouping.slots
+        rows, weights = np.nonzero(moved[: history.row(until) + 1])
+        rows, weights = rows[-MARKED:], weights[-MARKED:]
+        self.figures.show_marks(history.iterations[rows], history.values[rows, weights], slots[weights])
+
+    def _show_sizes(self, beta: np.ndarray) -> None:
+        slots, sizes = np.unique(self.grouping.slots, return_counts=True)
+        means = [float(beta[self.grouping.slots == slot].mean()) for slot in slots]
+        order = sorted(range(slots.size), key=lambda k: (slots[k] == COLORED, -means[k]))
+        self._bars = [int(slots[k]) for k in order]
+        texts = ["others" if slots[k] == COLORED else theme.number(means[k], 3) for k in order]
+        self.figures.show_sizes(self._bars, [int(sizes[k]) for k in order], texts)
+        self._isolate()
+
+    # over time
+
+    def _show_course(self) -> None:
+        history, known = self.history, len(self._spreads)
+        if known < len(history):
+            self._spreads += [self.grouping.spread(row) for row in history.values[known:]]
+            self.figures.show_spread(history.iterations, *np.array(self._spreads).T)
+
+    def _show_phases(self, trace: Trace) -> None:
+        rows, _, _ = trace.since(None)
+        found = spans(rows)
+        if not self._drawn.changed("phases", trace, len(found), rows["iteration"][-1] if found else -1):
+            return
+        ends = [int(rows["iteration"][span.last]) for span in found]
+        starts = [int(rows["iteration"][max(span.first - 1, 0)]) for span in found]
+        self.figures.show_phases(starts, ends, [span.phase for span in found])
+
+    # what is said
+
+    def _sentences(self, followed: Followed, at: int, seen: Seen, beta: np.ndarray, moved: np.ndarray) -> str:
+        number, grouping = theme.number, self.grouping
+        phase = "".join(f", {word}" for word in (_round(seen), str(seen["phase"])) if word)
+        sizes = np.unique(grouping.labels[grouping.labels >= 0], return_counts=True)[1]
+        lines = [
+            f"<b>{html.escape(followed.trace.info.label)}</b> at iteration {number(at)}{phase}: "
+            f"{CHOSEN[self.which].format(number(beta.size))} of {number(followed.size)} weights, "
+            f"in {number(sizes.size)} {'cluster' if sizes.size == 1 else 'clusters'} {MADE[grouping.maker]}."
+        ]
+        inside, between = grouping.spread(beta)
+        alone = sizes.max(initial=0) < 2
+        if not alone and beta.any() and inside <= EQUAL * between:
+            lines.append("The lines of a cluster coincide: its weights are equal.")
+        elif not alone and between > 0.0:
+            share = number(100.0 * inside / between, 2)
+            lines.append(f"The spread inside clusters is {share} % of the spread of their means.")
+        if self.maker == "own" and grouping.maker != "own":
+            lines.append("The solver has no clusters of its own here.")
+        row = self.history.row(at)
+        if crossed := np.flatnonzero(moved[row]).tolist():
+            names = followed.names(self.history.places[crossed[:NAMED]])
+            shape, more = followed.trace.names.picture_shape, " …" if len(crossed) > NAMED else ""
+            named = ", ".join(theme.pictured(name, shape) for name in names)
+            lines.append(f"{number(len(crossed))} changed cluster: {named}{more}.")
+        said = f"<p>{' '.join(lines)}</p>"
+        if self._choice.missing:
+            said += f'<p class="error" role="alert">{html.escape(self._choice.missing)}</p>'
+        return said + f'<p class="note">{KEY}</p>'
+
+    # clicks
+
+    def _isolate(self) -> None:
+        self.figures.isolate(self.isolated)
+
+    def _toggle(self, slot: int) -> None:
+        self.isolated = None if self.isolated == slot else slot
+
+    def _tapped_bar(self, event: object) -> None:
+        if placed(event) and self.grouping is not None and 0 <= round(-event.y) < len(self._bars):
+            self._toggle(self._bars[round(-event.y)])
+
+    def _tapped(self, event: object) -> None:
+        if not placed(event) or self.history is None or not self._drawn.shows("run", self.chosen):
+            return  # a click on the picture of a run that was removed
+        weight = self.history.nearest(event.x, event.y, REACH)
+        if weight is None:
+            super()._tapped(event)
+        else:
+            self._toggle(int(self.grouping.slots[weight]))
+
+
+def _values(seen: Seen, places: np.ndarray) -> np.ndarray:
+    """Return values that a probe saw: zero where a weight was not followed yet, cut off where a run
+    diverges."""
+    found = np.zeros(places.size)
+    there = places < seen["values"].size
+    found[there] = seen["values"][places[there]]
+    return np.clip(np.nan_to_num(found), -LARGE, LARGE)
+
+
+def _own(seen: Seen, places: np.ndarray) -> np.ndarray:
+    """Return the solver's own clusters, -1 where there are none."""
+    return seen["labels"][places] if "labels" in seen else np.full(places.size, -1, dtype=np.int32)
+
+
+def _found(places: np.ndarray, history: History | None) -> np.ndarray:
+    """Return where each of these weights was in a history, -1 for nowhere."""
+    if history is None or not history.places.size:
+        return np.full(places.size, -1)
+    at = np.minimum(np.searchsorted(history.places, places), history.places.size - 1)
+    return np.where(history.places[at] == places, at, -1)
+
+
+def _round(seen: Seen) -> str:
+    """Number the round, or epoch, of a solver that works in phases."""
+    return f"epoch {theme.number(int(seen['epoch']))}" if int(seen["epoch"]) >= 0 and seen["phase"] else ""

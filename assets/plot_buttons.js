@@ -1,0 +1,28 @@
+// Two buttons in the corner below the axes of every figure that has a name: "?", which the page's own card answers, and
+// one that opens the figure in a window of its own. The page tells by data-follow what the window is to follow.
+{
+  const STYLE = `position: absolute; bottom: 0; z-index: 2; width: 1.35em; height: 1.35em; padding: 0; border: 0;
+    border-radius: 50%; font: inherit; line-height: 1; cursor: pointer; color: inherit; opacity: 0.75;
+    background: color-mix(in srgb, currentColor 14%, transparent);`
+  const add = (view, kind, left, text, title, click) => {
+    const button = document.createElement("button")
+    button.type = "button"
+    button.className = kind
+    button.textContent = text
+    button.title = title
+    button.setAttribute("aria-label", `${title} (${view.model.name.replaceAll("-", " ")})`)
+    button.style.cssText = `left: ${left}; ${STYLE}`
+    button.addEventListener("click", () => click(button))
+    view.shadow_el.append(button)
+    return button
+  }
+  window.plotDrawn = (view) => {
+    if (!view.model.name || view.shadow_el.querySelector(".help")) { return } // it is called again when laid out anew
+    const explain = (button) => dispatchEvent(new CustomEvent("explain-plot", {detail: {figure: view.model.id, button}}))
+    add(view, "help", "0", "?", "What does this plot show?", explain).setAttribute("aria-haspopup", "dialog")
+    add(view, "alone", "1.75em", "\u2197", "Open this plot in a window of its own", () => {
+      const query = new URLSearchParams({view: view.model.name, follow: document.documentElement.dataset.follow ?? ""})
+      open(`${location.pathname}?${query}`, "_blank", "popup,width=1000,height=700")
+    })
+  }
+}

@@ -8,13 +8,15 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
+
+from tests.clock import Clock
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER_TESTS = Path(__file__).parent / "browser"
@@ -31,6 +33,12 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path, None, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOLVERSCOPE_HOME", str(home))
         yield home
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Clocks that stand still until ``clock.work(seconds)`` or ``clock.idle(seconds)``."""
+    return Clock(monkeypatch)
 
 
 @dataclass(frozen=True)
@@ -103,10 +111,7 @@ def by_hand() -> Generator[ByHand, None, None]:
         subprocess.Popen([*dask, "worker", address, "--nthreads", "1", *where], cwd=ROOT, **quiet),
     ]
     try:
-        until = time.monotonic() + 60
-        while not _answers(port):
-            assert time.monotonic() < until, "the scheduler does not answer"
-            time.sleep(0.05)
+        wait_until(lambda: _answers(port), "the scheduler to answer")
         yield ByHand(address, *processes)
     finally:
         for process in processes:

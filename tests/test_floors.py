@@ -18,20 +18,23 @@ FLOORS = {
         (
             "solvers.parts",
             "solvers.problems.scores",
-            "solvers.problems.multilabel",
+            "solvers.problems.metrics.multilabel",
             "solvers.problems.row_norms",
             "solvers.problems.sources",
+            "solvers.problems.products.working_set",
         ),
         ("solvers.problems.losses",),
         ("solvers.problems",),
         ("solvers.methods",),
+        ("solvers.probes",),
         ("solvers.runs",),
         ("solvers.registry",),
+        ("solvers.from_data",),
         ("solvers",),
     ),
     "datasets": (
         ("datasets.errors", "datasets.limits", "datasets.names", "datasets.size", "datasets.metrics"),
-        ("datasets.options", "datasets.store", "datasets.matrix", "datasets.trees", "datasets.examples"),
+        ("datasets.options", "datasets.store", "datasets.matrix", "datasets.trees"),
         ("datasets.dataset",),
         ("datasets.entry",),
         ("datasets.readers", "datasets.transforms"),
@@ -41,7 +44,8 @@ FLOORS = {
         ("datasets",),
     ),
     "app": (
-        ("app.theme", "app.component", "app.ink", "app.menu", "app.plugins"),
+        ("app.compat",),
+        ("app.theme", "app.component", "app.dropped", "app.ink", "app.menu", "app.owner", "app.plugins"),
         ("app.settings",),
         ("app.stories", "app.serving", "app.views"),
         ("app.runs",),
@@ -62,18 +66,10 @@ def modules(package: str) -> dict[str, Path]:
 
 
 def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
-    """Modules of the same package that a module needs at run time, also those it imports late."""
+    """Modules of the same package that a module imports, also late or for its types alone."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    typing = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
     folder = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     for node in ast.walk(tree):
-        if node in typing:
-            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom):

@@ -1,11 +1,13 @@
-"""README is true: its Python runs, its commands do what they say, its files are there."""
+"""The READMEs are true: their Python runs, their commands do what they say, what they name is there."""
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import re
 import runpy
 import shlex
+from functools import cache
 from pathlib import Path
 
 import panel as pn
@@ -13,30 +15,83 @@ import pytest
 
 import datasets
 import solvers
+from app import views
+from app.plugins import load_file
+from solvers.runs.pseudocode import Pseudocode
 from tests import loop
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-DATA = (ROOT / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
+FILES = {
+    path: path.read_text(encoding="utf-8")
+    for path in (ROOT / folder / "README.md" for folder in (".", "app", "solvers", "datasets"))
+}
+README, APP, SOLVERS, DATASETS = FILES.values()
+FIGURES = (ROOT / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
 SETUP = "python -m venv .venv && . .venv/bin/activate && python -m pip install -e"
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(text, language):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-API, NOTEBOOK, OWN_SOLVER = blocks("python")
-(GRID,) = blocks("toml")
-COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("solverscope ")]
+#: What a reader is told to save, by file name.
+SAVED = {
+    name: content
+    for text in FILES.values()
+    for name, content in re.findall(r"`(\w+\.(?:py|toml))`[^`]*:\n\n```\w+\n(.*?)```", text, re.DOTALL)
+}
+COMMANDS = [
+    line
+    for text in FILES.values()
+    for block in blocks(text, "sh")
+    for line in block.splitlines()
+    if line.startswith("solverscope ")
+]
+#: Those of README itself in each run of the tests, and the others with the slow ones.
+SHOWN = [
+    line if line in README.splitlines() else pytest.param(line, marks=pytest.mark.slow) for line in COMMANDS
+]
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch, registries):
+    """The folder with the files that a reader has saved, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(views, "TABS", dict(views.TABS))
+    for name, content in SAVED.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    return tmp_path
+
+
+def run_example(code, folder):
+    """Run Python as a file of its own; return its names."""
+    path = folder / "example.py"
+    path.write_text(code, encoding="utf-8")
+    return runpy.run_path(str(path))
+
+
+def test_what_is_to_be_saved_is_found():
+    solver, loss, penalty, data = "my_solver.py", "my_loss.py", "my_penalty.py", "my_data.py"
+    assert set(SAVED) == {solver, loss, penalty, data, "my_view.py", "my_probe_view.py", "grid.toml"}
 
 
 def test_python_example_runs(tmp_path, capsys):
-    path = tmp_path / "example.py"
-    path.write_text(API, encoding="utf-8")
-    names = runpy.run_path(str(path))
+    names = run_example(blocks(README, "python")[0], tmp_path)
     assert names["trace"].status == "converged"
     assert names["transitions"].shape == (10, 10)
     assert "prox-qn" in capsys.readouterr().out
+
+
+def test_example_of_a_probe_prints_the_largest_weights(tmp_path, capsys):
+    names = run_example(blocks(SOLVERS, "python")[-1], tmp_path)
+    last = names["trace"].probes.entries("largest")[-1][1]
+    assert last["size"][0] == abs(names["trace"].w).max()
+    assert len(capsys.readouterr().out.splitlines()) == len(names["trace"])
+
+
+def test_example_of_a_data_set_prints_its_summary(tmp_path, capsys):
+    names = run_example(blocks(DATASETS, "python")[0], tmp_path)
+    assert names["data"].summary in capsys.readouterr().out
 
 
 def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeypatch):
@@ -46,13 +101,12 @@ def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeyp
 
     async def notebook() -> None:
         cell: dict[str, object] = {}
-        exec(compile(NOTEBOOK, "cell", "exec"), cell)
+        exec(compile(blocks(APP, "python")[0], "cell", "exec"), cell)
         run, view = cell["run"], cell["view"]
         while not seen or seen[-1][0] != "over":
             await asyncio.sleep(0.05)
             over = "over" if run.trace.result else "at work"
-            (curve,) = view._curves.values() or (None,)
-            seen.append((over, len(curve.feed.source.data["x"]) if curve else 0))
+            seen.append((over, max(len(line.data_source.data["x"]) for line in view.figure.renderers)))
             if seen[-1][1] > 5:
                 run.interrupt()
         cell["updates"].stop()
@@ -63,22 +117,35 @@ def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeyp
 
 
 def test_own_solver_is_shorter_than_30_lines():
-    assert len(OWN_SOLVER.splitlines()) < 30
+    assert len(SAVED["my_solver.py"].splitlines()) < 30
 
 
-@pytest.mark.usefixtures("registries")
-@pytest.mark.parametrize("line", COMMANDS)
-def test_command_does_what_it_says(command, tmp_path, monkeypatch, line):
-    monkeypatch.chdir(tmp_path)
-    Path("my_solver.py").write_text(OWN_SOLVER, encoding="utf-8")
-    Path("grid.toml").write_text(GRID, encoding="utf-8")
+@pytest.mark.parametrize("line", SHOWN)
+def test_command_does_what_it_says(command, saved, line):
     answer = command(*shlex.split(line)[1:])
     assert answer.status == 0, answer.err
     assert answer.out
     if "--gap" in line:
         assert answer.out.count(" converged ") == line.count("--solver")
     if "--out" in line:
-        assert Path("race.npz").stat().st_size > 0
+        assert (saved / "race.npz").stat().st_size > 0
+
+
+@pytest.mark.parametrize(("file", "id"), [("my_view.py", "balance"), ("my_probe_view.py", "largest")])
+def test_own_view_joins_the_tabs_and_draws_a_run(saved, file, id):
+    load_file(saved / file)
+    view = views.TABS[id]
+    problem = solvers.make_problem(datasets.load("breast-cancer"))
+    run = solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=5, probes=views.probes())
+    drawn = view(run)
+    assert drawn.has_content()
+    (figure,) = [figure for _, figure in drawn.shown_figures()]
+    assert max(len(next(iter(r.data_source.data.values()))) for r in figure.renderers) > 4
+
+
+def test_own_pseudocode_is_understood():
+    (text,) = blocks(SOLVERS, "text")
+    assert [step.fields for step in Pseudocode.parse(text).steps] == [["step", "violation"]]
 
 
 def lam_row(entry, lam):
@@ -90,18 +157,71 @@ def lam_row(entry, lam):
 
 def test_the_table_of_data_sets_says_what_the_catalog_knows():
     rows = [lam_row(entry, lam) for entry in datasets.DATASETS.values() for lam in entry.lams]
-    table = DATA.split("| data set | λ |")[1].split("\n\n")[0].splitlines()[2:]
+    table = FIGURES.split("| data set | λ |")[1].split("\n\n")[0].splitlines()[2:]
     assert table == rows
     without = [entry.id for entry in datasets.DATASETS.values() if not entry.lams]
-    assert all(f"`{id}`" in DATA for id in without)
+    assert all(f"`{id}`" in FIGURES for id in without)
 
 
 def test_both_set_up_commands_are_there():
-    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    lines = [line for block in blocks(README, "sh") for line in block.splitlines()]
     assert f"{SETUP} . && panel serve app --show" in lines
-    assert f'{SETUP} ".[test]" && pytest' in lines
+    assert f'{SETUP} ".[test]" && pytest -n 2' in lines
 
 
-def test_linked_files_exist():
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).is_file(), target
+def test_the_first_readme_has_at_most_150_lines():
+    assert len(README.splitlines()) <= 150
+
+
+def test_its_figures_are_measured_ones():
+    rows = [line.split("|") for line in README.splitlines() if re.match(r"\| .*`[\w-]+` \| \d", line)]
+    figures = {cell.strip() for row in rows for cell in (*row[3:5], *row[6:8])} - {"–"}
+    assert len(figures) > 10
+    assert sorted(figure for figure in figures if not re.search(rf"\b{figure}\b", FIGURES)) == []
+
+
+def test_catalog_names_every_data_set():
+    table = DATASETS.split("## The catalog")[1].split("\n\n")[1]
+    assert sorted(re.findall(r"`([a-z0-9-]+)`", table)) == sorted(datasets.DATASETS)
+
+
+@pytest.mark.parametrize("readme", FILES, ids=lambda path: path.parent.name)
+def test_linked_files_exist(readme):
+    for target in re.findall(r"\]\(([^)#:]+)[)#]", FILES[readme]):
+        assert (readme.parent / target).is_file(), target
+
+
+@pytest.mark.parametrize("readme", FILES, ids=lambda path: path.parent.name)
+def test_folders_of_a_table_are_those_there_are(readme):
+    named = set(re.findall(r"`(\w+)/`", "".join(re.findall(r"^\| (`.*?) \|", FILES[readme], re.MULTILINE))))
+    there = {path.parent.name for path in readme.parent.glob("*/__init__.py")}
+    assert named in (set(), there)
+
+
+@cache
+def names_in(path):
+    """Classes, functions, methods and constants of a file."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            inner = (each.name for each in node.body if isinstance(each, ast.FunctionDef))
+            found |= {node.name, *(f"{node.name}.{name}" for name in inner)}
+        elif isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+def test_each_place_in_the_code_is_there():
+    places = [
+        (readme, file, name)
+        for readme, text in FILES.items()
+        for file, name in re.findall(r"`([\w/]+\.py):([\w.]+)`", text)
+    ]
+    assert len(places) > 80
+    missing = [
+        f"{file}:{name}" for readme, file, name in places if name not in names_in(readme.parent / file)
+    ]
+    assert missing == []

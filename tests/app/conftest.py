@@ -8,11 +8,11 @@ import logging
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 import datasets
@@ -20,15 +20,13 @@ import solvers
 from app.page.session import Session
 from app.runs.pool import RunPool, Share
 from solvers.problems import problem as problem_module
+from tests import waiting
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from app.page.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-
-#: Seconds in which work ends that was stopped, whatever it is at: data that are read, or kernels that are
-#: compiled, are not left half-way.
-ENDING = 60.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,7 +65,7 @@ def share() -> Generator[Share, None, None]:
     yield share
     workers = list(share.workers)
     share.stop()
-    assert all(worker.join(ENDING) for worker in workers)
+    assert all(worker.join(PATIENCE) for worker in workers)
 
 
 @pytest.fixture
@@ -77,30 +75,20 @@ def session() -> Generator[Session, None, None]:
     yield session
     workers = list(session.share.workers)
     session.close()
-    assert all(worker.join(ENDING) for worker in workers)
+    assert all(worker.join(PATIENCE) for worker in workers)
 
 
 @pytest.fixture
 def wait_until() -> Callable[..., None]:
-    def wait(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-        until = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < until, "it did not happen in time"
-            time.sleep(0.01)
-
-    return wait
+    """``wait_until(condition)`` returns once it holds."""
+    return waiting.wait_until
 
 
 @pytest.fixture
-def as_if_huge(monkeypatch: pytest.MonkeyPatch) -> Callable[[solvers.Problem], None]:
-    """Makes a problem forget its gradient at zero, as those of very many weights do: for another penalty or λ
-    it is computed anew."""
-
-    def make(problem: solvers.Problem) -> None:
-        monkeypatch.setattr(problem_module, "KEPT", 0)
-        monkeypatch.setattr(problem._gradient, "value", None)
-
-    return make
+def as_if_huge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Problems made from here on forget their gradient at zero, as those of very many weights do: for another
+    penalty or λ it is computed anew."""
+    monkeypatch.setattr(problem_module, "KEPT", 0)
 
 
 @pytest.fixture
@@ -121,27 +109,25 @@ def visit(wait_until: Callable[..., None]) -> Generator[Callable[..., Page], Non
     for page in pages:
         workers = list(page.session.share.workers)
         page.session.close()
-        assert all(worker.join(ENDING) for worker in workers)
+        assert all(worker.join(PATIENCE) for worker in workers)
 
 
 class Served:
-    """``panel serve app`` on a port of its own."""
+    """``panel serve app`` on a port of its own; ``program`` is what Python runs as ``panel``."""
 
-    def __init__(self, log: Path, *arguments: str) -> None:
+    def __init__(self, log: Path, *arguments: str, program: Sequence[str] = ("-m", "panel")) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.log = log
-        command = [sys.executable, "-m", "panel", "serve", "app", "--port", str(self.port), *arguments]
+        command = [sys.executable, *program, "serve", "app", "--port", str(self.port), *arguments]
         with log.open("w") as file:
             self.process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT)
-        until = time.monotonic() + 60
-        while not self._answers():
-            assert self.process.poll() is None, log.read_text()
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(0.1)
+        waiting.wait_until(self.answers, period=0.1)
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Tell whether it takes connections."""
+        assert self.process.poll() is None, self.log.read_text()
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
             return True
         return False
@@ -160,12 +146,12 @@ class Served:
 
     def memory(self) -> float:
         """Resident MiB."""
-        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096 / 2**20
+        return psutil.Process(self.process.pid).memory_info().rss / 2**20
 
     def stop(self) -> str:
         """End it; returns what it has said."""
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         return self.log.read_text()
 
 

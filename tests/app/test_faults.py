@@ -56,11 +56,12 @@ def test_a_full_disk_keeps_the_old_file_and_has_a_status_of_its_own(small_disk):
     assert sorted(os.listdir(small_disk)) == ["filler", "home", "trace.jsonl"]
 
 
+@pytest.mark.slow
 def test_commands_that_share_a_home_do_not_disturb_each_other(tmp_path):
     environment = {**os.environ, "SOLVERSCOPE_HOME": str(tmp_path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
     both = [subprocess.Popen([sys.executable, "-c", SCRIPT, *RUN], **pipes) for _ in range(2)]
-    answers = [process.communicate(timeout=120) for process in both]
+    answers = [process.communicate(timeout=60) for process in both]
     assert [process.returncode for process in both] == [0, 0], answers
     assert "Traceback" not in answers[0][1] + answers[1][1]
     values = {

@@ -8,6 +8,7 @@ import pytest
 
 from app.plugins import load_file
 from app.views import TABS
+from tests.app.helpers import covered, curves
 
 pytestmark = pytest.mark.usefixtures("registries")
 
@@ -71,7 +72,9 @@ def test_tol_is_refused_where_nothing_proves_a_gap(command, tmp_path):
     call = [word if word != str(PLUGIN) else str(path) for word in CALL]
     answer = command(*call, "--penalty", "l1", "--lam", "0.1", "--tol", "0.1")
     assert answer.status == 2
-    assert "--tol 0.1 needs a smooth loss, a penalty with ridge or a solver that proves its gap" in answer.err
+    assert (
+        "a tol of 0.1 needs a smooth loss, a penalty with ridge or a solver that proves its gap" in answer.err
+    )
     # with a ridge any subgradient proves one
     answer = command(*call, "--penalty", "l2", "--lam", "0.1", "--tol", "0.1", "--max-iter", "3", "--json")
     assert answer.status == 0, answer.err
@@ -95,13 +98,12 @@ def test_the_page_draws_its_curves_and_says_what_the_other_views_are_for(visit, 
     page.session.tick()
     assert (run.word, run.message) == ("converged", run.trace.message)
     assert len(run.trace) > 10
-    (curve,) = page.convergence._curves.values()
-    assert len(curve.feed.source.data["y"]) > 10
-    for place, view in enumerate(TABS.values()):
-        page.tab_bar.active = place
+    (curve,) = curves(page.convergence.figure)
+    assert len(curve.data["y"]) > 10
+    for view in TABS.values():
+        page.tab_bar.chosen = view.id
         page.session.tick()
         tab = page.tabs[view.id]
         if view.id in ("shrinking", "line-search", "memory"):
             assert not tab.has_content()
-            assert tab._hint.object
-            assert not tab._body.visible
+            assert covered(tab)

@@ -1,6 +1,13 @@
 """A menu and choices that come late."""
 
+from bokeh.document import Document
+
 from app.menu import Menu
+
+
+def choose(menu: Menu, label: str) -> None:
+    """Click on a choice, as the browser tells of it."""
+    menu.get_root(Document()).data.value = label
 
 
 def test_a_choice_that_is_gone_meanwhile_changes_nothing():
@@ -8,7 +15,7 @@ def test_a_choice_that_is_gone_meanwhile_changes_nothing():
     menu.options = {"Chain CRF": "chain-crf"}
     menu.value = "chain-crf"
 
-    menu._process_events({"value": "Softmax"})
+    choose(menu, "Softmax")
 
     assert menu.value == "chain-crf"
 
@@ -16,6 +23,6 @@ def test_a_choice_that_is_gone_meanwhile_changes_nothing():
 def test_a_choice_that_is_there_is_taken():
     menu = Menu(options={"Logistic": "logistic", "Softmax": "softmax"}, value="logistic")
 
-    menu._process_events({"value": "Softmax"})
+    choose(menu, "Softmax")
 
     assert menu.value == "softmax"

@@ -3,12 +3,12 @@
 import pytest
 
 import solvers
-from app.page.solver_panel import SolverPanel
+from app.page.sidebar.solver_panel import SolverPanel
 from app.settings import arguments
-from app.settings.setting import ProblemSetting, SolverSetting
+from app.settings.recipe import Entrant, Recipe
 
 PAPER = {"order": "cyclic", "lengthen": 1.0, "revisit": 0.0, "rule": "paper"}
-PROBLEM = ProblemSetting("digits", loss="multiclass-squared-hinge", penalty="l1-l2")
+PROBLEM = Recipe("digits", loss="multiclass-squared-hinge", penalty="l1-l2")
 
 
 def made(texts, settings=()):
@@ -32,21 +32,21 @@ def test_a_preset_for_all_goes_to_those_that_have_one():
 
 
 def test_an_address_keeps_the_values_a_preset_stands_for():
-    (setting,) = SolverSetting.parse_all(["old=bcd-ls,preset=paper,omega=0.25"])
+    (setting,) = Entrant.parse_all(["old=bcd-ls,preset=paper,omega=0.25"])
     assert setting.params == PAPER | {"omega": 0.25}
-    assert SolverSetting.parse_all([str(setting)]) == (setting,)
+    assert Entrant.parse_all([str(setting)]) == (setting,)
     assert setting.make() == solvers.make_solver("bcd-ls", preset="paper", omega=0.25)
 
 
 def test_the_form_offers_it_where_there_is_one_and_shows_its_values():
     panel = SolverPanel(lambda: None)
-    panel.set(PROBLEM, [SolverSetting("bcd-ls", "bcd-ls"), SolverSetting("sparsa", "sparsa")])
+    panel.set(PROBLEM, [Entrant("bcd-ls", "bcd-ls"), Entrant("sparsa", "sparsa")])
     bcd, sparsa = panel.entries[:2]
     assert (bcd["presets"], sparsa["presets"]) == (["paper"], [])
-    panel._handle_msg({"action": "preset", "key": bcd["key"], "value": "paper"})
-    panel._handle_msg({"action": "preset", "key": sparsa["key"], "value": "paper"})
+    panel.receive({"action": "preset", "key": bcd["key"], "value": "paper"})
+    panel.receive({"action": "preset", "key": sparsa["key"], "value": "paper"})
     assert [solver.params for solver in panel.chosen] == [PAPER, {}]
     shown = {field["name"]: field["value"] for field in panel.entries[0]["fields"] if field["changed"]}
     assert shown == {"order": "cyclic", "lengthen": "1", "revisit": "0", "rule": "paper"}
-    panel._handle_msg({"action": "reset", "key": bcd["key"]})
+    panel.receive({"action": "reset", "key": bcd["key"]})
     assert panel.chosen[0].params == {}

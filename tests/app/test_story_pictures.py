@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-
 import numpy as np
-import panel as pn
 import pytest
 from bokeh.models import GlyphRenderer
-from bokeh.plotting import figure
 
 from app.stories import stories
+from tests.app.helpers import in_sight
 
 #: The tree story on a tree that is quickly made.
 SMALLER = {"tree": {"options": "n_nodes=60,n_leaves=40,n_features=400,n_samples=200"}}
-#: Iterates of each run, or seconds of waiting for them.
-SHORT, PATIENCE = 4, 120.0
+#: Iterates of each run.
+SHORT = 4
 #: What glyphs draw by, and the helpers that say nothing of a run.
 PLACES = ("y", "ys", "top", "image", "value")
 HELPERS = ("VSpan", "VStrip")
-
-
-def in_sight(layout: pn.viewable.Viewable) -> Iterator[figure]:
-    """The figures that a visitor sees."""
-    if layout.visible and isinstance(layout, pn.pane.Bokeh) and layout.object is not None:
-        yield layout.object
-    elif layout.visible:
-        for part in getattr(layout, "objects", ()):
-            yield from in_sight(part)
 
 
 def draws(renderer: GlyphRenderer) -> bool:
@@ -47,25 +34,19 @@ def draws(renderer: GlyphRenderer) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", stories())
-def test_every_figure_in_sight_has_something_to_show(visit, id):
+def test_every_figure_in_sight_has_something_to_show(visit, wait_until, id):
     page = visit(story=id, **SMALLER.get(id, {}))
     page.controls.pace.value = 0.0
     page.controls.go()
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and page.session.alive:
-        if all(run.trace and len(run.trace) > SHORT for run in page.session.runs):
-            break
-        time.sleep(0.05)
+    runs = page.session.runs
+    wait_until(lambda: all(not run.alive or (run.trace and len(run.trace) > SHORT) for run in runs))
     page.session.stop()
-    while page.session.alive:
-        time.sleep(0.02)
-    page.session.tick()
-    until = time.monotonic() + PATIENCE
-    while page.session.computing and time.monotonic() < until:  # curves are computed off the page's thread
-        time.sleep(0.02)
-        page.session.tick()
-    for view in (*page.standing.shown, *(v for v in page.tabs.values() if v.visible)):
-        shown = list(in_sight(view.__panel__()))
+    wait_until(lambda: not page.session.alive)
+    # curves are computed off the page's thread
+    wait_until(lambda: (page.session.tick(), not page.session.computing)[1])
+    for view in (*page.top_views.shown, *(v for v in page.tabs.values() if v.visible)):
+        shown = list(in_sight(view))
         empty = [plot.toolbar.tools[-1].filename for plot in shown if not any(map(draws, plot.renderers))]
         assert empty == [], view.id

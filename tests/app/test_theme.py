@@ -72,3 +72,13 @@ def test_a_name_is_escaped_and_that_of_pixels_says_how_large_their_picture_is():
     )
     assert theme.pictured("pixel (3, 6)", None) == "pixel (3, 6)"
     assert theme.pictured("a → <b>", (16, 8)) == "a → &lt;b&gt;", "a transition is no pixel"
+
+
+def test_a_part_that_is_hidden_is_hidden_in_the_browser_too():
+    """The style sheet's grid would be stronger than the way Bokeh hides things."""
+    part = theme.column(kind="plots")
+    part.visible = False
+    assert "hidden" in part.css_classes
+    part.visible = True
+    assert part.css_classes == ["plots"]
+    assert ":host(.hidden) { display: none !important; }" in theme.asset("layout.css")

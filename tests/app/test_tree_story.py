@@ -32,7 +32,7 @@ def test_all_weights_are_looked_at_once_an_epoch_and_few_of_them_between(options
     setting = STORY.setting.problem
     data = datasets.load(setting.data, seed=setting.seed, **options)
     problem = solvers.make_problem(data, loss=setting.loss, penalty=setting.penalty, lam=setting.lam)
-    (chosen,) = STORY.setting.solvers
+    (chosen,) = STORY.setting.entrants
     solver = solvers.make_solver(chosen.id, **chosen.params, **params)
     trace = solvers.solve(problem, solver, max_iter=40)
     begins = ["epoch-start" in events for events in trace.events]

@@ -153,7 +153,7 @@ def test_figures_2_to_4_convergence_and_rows(report: Report, name: str, lam: flo
                 last["test_metric"],
                 1000 * pass_seconds(race, label),
                 last["passes"],
-                trace.info["params"].get("eta0"),
+                trace.info.params.get("eta0"),
             ]
         )
     report.table(f"Figures 2 to 4: {title}", [*columns, "test accuracy", "ms a pass", "passes", "η0"], rows)

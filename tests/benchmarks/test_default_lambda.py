@@ -23,6 +23,8 @@ from datasets import DataSetInfo, Lam
 from solvers import Problem, Stopping, path_runs
 from tests.benchmarks.report import Report
 
+pytestmark = pytest.mark.slow
+
 BUDGET = float(os.environ.get("SOLVERSCOPE_BUDGET", "300"))
 #: Metrics that differ by no more are taken as equal.
 NEAR = 0.003

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+import psutil
 import pytest
 
 import solvers
@@ -19,7 +20,7 @@ from app.views import TABS
 from solvers import Stopping
 from solvers.runs.trace import CAPACITY
 from tests.benchmarks.report import Report
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Server, Visit
 
 pytestmark = pytest.mark.bench
 
@@ -42,7 +43,7 @@ CLOCKED = """async ([press, done]) => {
   }
   return performance.now() - began
 }"""
-LINES = """[...Bokeh.documents[0]._all_models.values()].filter((m) => m.type === "Figure")
+LINES = """[...Bokeh.documents[0].all_models].filter((m) => m.type === "Figure")
   .flatMap((figure) => figure.renderers).filter((r) => r.glyph?.type === "Line" && r.glyph.y.field === "y")"""
 #: Frames drawn and updates of the curves seen in some seconds.
 WATCHED = f"""async (seconds) => {{
@@ -142,7 +143,7 @@ def test_the_page_is_quick(visit, report):
         tab.page.wait_for_timeout(1000)
         some = f"{LINES}.some((r) => r.data_source.get_length() > 0)"
         first.append(click_to_answer(tab, "button.MuiButton-contained", some))
-    tab.page.get_by_role("tab", name="Steps").click()
+    tab.open_tab("Steps")
     tab.page.wait_for_timeout(2000)
     rate, updates = tab.page.evaluate(WATCHED, 6)
     answers = clicks(tab)
@@ -261,7 +262,7 @@ def test_a_story_is_there_within_a_second_with_all_tabs_opened(visit, report):
     tab.wait_until(lambda: tab.points("convergence") > 3, "points", 120)
     tab.button("Stop").click()
     for view in TABS.values():
-        tab.page.get_by_role("tab", name=view.title, exact=True).click()
+        tab.open_tab(view.title)
         tab.page.wait_for_timeout(300)
     spent = []
     for story in 2 * list(stories().values())[1:5]:
@@ -275,6 +276,89 @@ def test_a_story_is_there_within_a_second_with_all_tabs_opened(visit, report):
     report.table("A story is chosen: seconds until address and Run follow", ["story", "seconds"], spent)
     again = [seconds for _, seconds in spent[len(spent) // 2 :]]  # whose data are in memory
     assert max(again) < 1.0
+
+
+#: A run that does not come to an end, a few iterates a second.
+ENDLESS = {"data": "digits", "solvers": "prox-gd", "tol": "1e-300", "max_seconds": "600", "lam": "0.001"}
+SLOWLY = ENDLESS | {"speed": "10 a second"}
+
+
+def busy(server: Server) -> float:
+    """CPU seconds of the server so far."""
+    spent = psutil.Process(server.process.pid).cpu_times()
+    return spent.user + spent.system
+
+
+def test_a_paused_page_costs_less_than_a_twentieth_of_a_core(visit, report):
+    tab = visit(**SLOWLY)
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.points("convergence") > 3, "points", 120)
+    tab.button("Pause").click()
+    tab.wait_until(lambda: tab.states() == ["paused"], "the pause")
+    tab.page.wait_for_timeout(3000)
+    before, began = busy(tab.server), time.monotonic()
+    tab.page.wait_for_timeout(10_000)
+    share = (busy(tab.server) - before) / (time.monotonic() - began)
+    report.table("A paused page", ["CPU seconds of the server a second", "wanted"], [(share, "< 0.05")])
+    assert share < 0.05
+
+
+def working(server: Server, seconds: float) -> bool:
+    """Tell whether any thread but the page's does something within some seconds."""
+    before = server.threads()
+    time.sleep(seconds)
+    after = server.threads()
+    return any(spent > before.get(id, 0.0) for id, spent in after.items() if id != server.page_thread)
+
+
+def test_the_runs_of_a_closed_page_end_within_two_seconds(visit, report):
+    tab = visit(**ENDLESS)
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.points("convergence") > 3, "points", 120)
+    assert working(tab.server, 1.0), "a run that is under way"
+    tab.page.close()
+    began = looked = time.monotonic()
+    while working(tab.server, 0.25) and looked - began < 20:
+        looked = time.monotonic()
+    report.table("A closed page", ["seconds until its runs have ended", "wanted"], [(looked - began, "< 2")])
+    assert looked - began < 2
+
+
+def test_a_dead_server_is_told_within_three_seconds(browser, tmp_path, own_home, report):
+    server = Server(tmp_path / "log", own_home)
+    context = browser.new_context()
+    tab = Visit(context.new_page(), server).open(**SLOWLY)
+    server.process.kill()
+    began = time.monotonic()
+    tab.alert("The server is gone").wait_for()
+    spent = time.monotonic() - began
+    context.close()
+    report.table("A dead server", ["seconds until the page tells", "wanted"], [(spent, "< 3")])
+    assert spent < 3
+
+
+def test_the_slider_answers_within_0_3_seconds(visit, report):
+    tab = visit(**SLOWLY, x="iteration")
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.iteration("prox-gd") > 20, "iterates", 120)
+    tab.button("Pause").click()
+    tab.wait_until(lambda: tab.states() == ["paused"], "the pause")
+    tab.page.keyboard.press("Home")
+    tab.wait_until(lambda: tab.cursor("convergence") == 0, "the first iterate")
+    spent = []
+    for wanted in range(1, 16):
+        began = time.monotonic()
+        tab.page.keyboard.press("ArrowRight")
+        while tab.cursor("convergence") != wanted and time.monotonic() - began < 20:
+            time.sleep(0.005)
+        spent.append(time.monotonic() - began)
+        tab.page.wait_for_timeout(150)
+    median = statistics.median(spent)
+    rows = [(median, max(spent), "median < 0.3")]
+    report.table(
+        "A key that moves the slider: seconds until the line follows", ["median", "slowest", "wanted"], rows
+    )
+    assert median < 0.3
 
 
 def test_memory_is_flat_while_streaming(visit, report):

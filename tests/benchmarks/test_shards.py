@@ -17,8 +17,9 @@ import pytest
 
 import datasets
 import solvers
+from app.settings.recipe import Recipe
 from app.sweep.cluster import Place
-from app.sweep.crew import hired
+from app.sweep.shard_crew import hired
 from tests.benchmarks.report import Report
 
 pytestmark = pytest.mark.bench
@@ -72,8 +73,7 @@ def test_bytes_of_an_iteration_and_what_shards_cost():
     rows: list[list[Any]] = []
     for id, options, loss, how, solver in RUNS:
         data = datasets.load(id, **options)
-        recipe = {"dataset": id, "options": options, "seed": 0, "loss": loss, "loss_params": {}}
-        recipe |= {"threads": 1, "files": []}
+        recipe = Recipe(id, options, loss=loss)
         alone: tuple[float, float] | None = None
         for count in (None, *COUNTS):
             with ExitStack() as stack:

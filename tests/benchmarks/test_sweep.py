@@ -13,11 +13,12 @@ import pytest
 import datasets
 import solvers
 from app.runs.packing import pack_rows
+from app.settings.experiment import Experiment
+from app.sweep.cell_store import Store
 from app.sweep.cells import problem_of
 from app.sweep.cluster import Place
 from app.sweep.driver import Sweep
-from app.sweep.spec import Cell, Spec
-from app.sweep.store import Store
+from app.sweep.spec import Spec
 
 pytestmark = pytest.mark.bench
 
@@ -41,12 +42,10 @@ def swept(given: dict, folder: Path) -> tuple[Sweep, float]:
     return sweep, time.perf_counter() - began
 
 
-def alone(cell: Cell) -> solvers.Trace:
+def alone(cell: Experiment) -> solvers.Trace:
     """The same run in this process."""
-    solver = solvers.make_solver(cell.solver, **cell.params)
-    return solvers.solve(
-        problem_of(cell), solver, max_iter=int(cell.limits["max_iter"]), tol=cell.limits["tol"]
-    )
+    solver = cell.entrant.make()
+    return solvers.solve(problem_of(cell.problem), solver, max_iter=cell.limits.max_iter, tol=cell.limits.tol)
 
 
 def test_sixty_cells_have_the_objectives_of_runs_in_one_process(tmp_path):

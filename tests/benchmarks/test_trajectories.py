@@ -27,8 +27,7 @@ CLICKS = 10
 
 #: Frames drawn, and updates of the picture, a second.
 WATCHED = """async (seconds) => {
-  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "trajectories")).at(-1)
+  const figure = figureOf("trajectories")
   const lines = figure.renderers.filter((r) => r.glyph.type === "Line" && r.glyph.y.field === "y")
   const count = () => lines.reduce((sum, r) => sum + r.data_source.get_length(), 0)
   const began = performance.now()
@@ -43,8 +42,7 @@ WATCHED = """async (seconds) => {
 }"""
 #: Milliseconds from the next press of the pointer until the lines have other alphas.
 ANSWERED = """() => {
-  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "trajectories")).at(-1)
+  const figure = figureOf("trajectories")
   const lines = figure.renderers.filter((r) => r.glyph.type === "Line" && r.glyph.y.field === "y")
   const alphas = () => lines.map(({glyph}) => glyph.line_alpha.value ?? glyph.line_alpha).join()
   window.answered = new Promise((resolve) => {
@@ -88,7 +86,7 @@ def test_500_trajectories_stream_smoothly(visit, report):
         speed=f"{PACE} a second",
         tab="trajectories",
     )
-    tab.choose("At most", str(WEIGHTS))
+    tab.choose("Lines", str(WEIGHTS))
     tab.button("Run").click()
     tab.wait_until(lambda: sum(line["weights"] for line in lines(tab)) == WEIGHTS, "all lines", 120)
     tab.wait_until(lambda: tab.iteration("gd") > ITERATES // 3, "iterates", 120)

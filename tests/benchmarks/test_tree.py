@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 import datasets
 import solvers
 from solvers import Run, Stopping, relative_gap
-from solvers.methods.solver import available_memory
 from tests.benchmarks.report import Report
-from tests.solvers.stops import stop
+from tests.benchmarks.stops import stop
 
 pytestmark = pytest.mark.bench
 
@@ -122,7 +122,7 @@ def test_prox_qn_at_the_papers_size_is_lean_and_before_prox_gd() -> None:
 
 
 def test_prox_qn_is_before_owl_qn_at_the_largest_size_that_its_vectors_leave_room_for() -> None:
-    room = float(os.environ.get("SOLVERSCOPE_GIB", 0.8 * available_memory() / 2**30)) * 2**30
+    room = float(os.environ.get("SOLVERSCOPE_GIB", 0.8 * psutil.virtual_memory().available / 2**30)) * 2**30
     vectors = solvers.make_solver("owl-qn").dense_vectors
     features = min(int(room / (8 * vectors * NODES)), FEATURES)
     report = Report("The largest tree for OWL-QN")

@@ -140,7 +140,7 @@ def optimum(id: str, lam: float) -> tuple[Problem, float, Trace]:
     )
     assert trace.status != "failed", trace.message
     unsure = solvers.duality_gap(problem, problem.at(trace.w)) / trace.result["objective"]
-    trace.info["levels"] = levels(problem, trace.w)
+    trace.result["levels"] = levels(problem, trace.w)
     trace.w = None
     return problem, unsure, trace
 
@@ -171,7 +171,7 @@ def run(id: str, lam: float, solver: Solver) -> Trace | str:
 
 
 def gaps(trace: Trace) -> np.ndarray:
-    return relative_gap(trace.objective, trace.info["f_star"])
+    return relative_gap(trace.objective, trace.info.f_star)
 
 
 def at_gap(trace: Trace, gap: float, column: str = "cpu_seconds") -> float:
@@ -204,7 +204,7 @@ def race(report: Report, title: str, id: str, lam: float) -> dict[str, Trace]:
         seconds = [finite(at_gap(trace, gap)) for gap in GAPS]
         longer = [times_as_long(trace, best, gap) for gap in (1e-4, 1e-6)]
         times.append([label, *seconds, *longer, last["cpu_seconds"], gap])
-        most, eta0 = int(trace.nnz.max()), trace.info["params"].get("eta0")
+        most, eta0 = int(trace.nnz.max()), trace.info.params.get("eta0")
         ends.append([label, last["nnz"], most, last["test_metric"], last["iterations"], last["passes"], eta0])
     columns = ["solver", *(f"s to {gap:g}" for gap in GAPS), "× to 1e-4", "× to 1e-6", "CPU s", "gap"]
     report.table(title, columns, times)
@@ -222,7 +222,7 @@ def test_objective_non_zeros_and_accuracy_over_time(report: Reproduction, id: st
     problem, unsure, found = optimum(id, lam)
     result = found.result
     row = [lam, result["nnz"], paper.nnz, result["test_metric"], paper.accuracy]
-    row += [f"{result['objective']:.9g}", unsure, found.info["levels"]]
+    row += [f"{result['objective']:.9g}", unsure, result["levels"]]
     report.optima.setdefault(id, []).append(row)
     title = f"{experiment.name}, λ = {lam:g} (Figure {paper.figure})"
     about = problem.describe()

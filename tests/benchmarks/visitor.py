@@ -17,16 +17,18 @@ TOKEN = re.compile(r'"token":"([^"]+)"')
 
 
 class Visitor:
-    """One page. ``rows`` are those of the legend as they were last sent: a dictionary a run."""
+    """One page. ``rows`` are those of the legend as they were last sent: a dictionary a run. All text that
+    comes is put into ``heard``, where that is given."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, heard: list[str] | None = None) -> None:
+        self._heard = heard
         self._at = f"localhost:{port}"
         self._ids = itertools.count()
         self._socket: WebSocketClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
         self._news = asyncio.Condition()
-        self._models: dict[str, str] = {}  # id of what can be sent an event, by its label or class
-        self._labels: dict[str, str] = {}  # labels of buttons, by the id of their data
+        self.models: dict[str, str] = {}  # id of what can be sent an event, by its label or class
+        self.labels: dict[str, str] = {}  # labels of buttons and menus, by the id of their data
         self.disabled: dict[str, bool] = {}  # by label
         self.rows: list[dict[str, Any]] = []
 
@@ -43,7 +45,7 @@ class Visitor:
             pass  # the server listens once it has said so
         self._reader = asyncio.create_task(self._read())
         await self._write("PULL-DOC-REQ", {})
-        await self.wait_until(lambda: "Run" in self._models, "the document")
+        await self.wait_until(lambda: "Run" in self.models, "the document")
         await self._event({"type": "event", "name": "document_ready", "values": {"type": "map"}})
         await self.wait_until(lambda: not self.disabled["Run"], "Run to be possible")
 
@@ -56,13 +58,24 @@ class Visitor:
 
     async def press(self, label: str) -> None:
         """Press a button."""
+        await self.press_at(self.models[label])
+
+    async def press_at(self, id: str) -> None:
+        """Press what has this id, which may be none of this page's."""
         data = {"type": "map", "entries": []}
-        await self._model_event("dom_event", label, node="click", data=data)
+        await self._model_event("dom_event", id, node="click", data=data)
+
+    async def change(self, id: str, attr: str, value: Any) -> None:
+        """Set a property of a model, as the script of a page does, or whoever writes one."""
+        await self._write(
+            "PATCH-DOC",
+            {"events": [{"kind": "ModelChanged", "model": {"id": id}, "attr": attr, "new": value}]},
+        )
 
     async def tell_legend(self, action: str, run: int) -> None:
         """What a click into a run's row says."""
         data = {"type": "map", "entries": [["action", action], ["key", run]]}
-        await self._model_event("data_event", "LegendRows", data=data)
+        await self._model_event("data_event", self.models["LegendRows"], data=data)
 
     async def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
         """Until a message has made it true."""
@@ -89,8 +102,8 @@ class Visitor:
 
     # messages
 
-    async def _model_event(self, name: str, model: str, **values: Any) -> None:
-        entries = [["model", {"id": self._models[model]}], *([key, value] for key, value in values.items())]
+    async def _model_event(self, name: str, id: str, **values: Any) -> None:
+        entries = [["model", {"id": id}], *([key, value] for key, value in values.items())]
         await self._event({"type": "event", "name": name, "values": {"type": "map", "entries": entries}})
 
     async def _event(self, event: dict[str, Any]) -> None:
@@ -104,6 +117,8 @@ class Visitor:
 
     async def _read(self) -> None:
         while (frame := await self._socket.read_message()) is not None:
+            if self._heard is not None and isinstance(frame, str):
+                self._heard.append(frame)
             # what is not about the legend or a button is not worth the time on a machine that measures
             if isinstance(frame, str) and any(word in frame for word in ('"rows"', '"disabled"', '"doc"')):
                 message = json.loads(frame)
@@ -123,15 +138,15 @@ class Visitor:
             name = own.get("label") if model.get("name", "").endswith("ReactComponent") else None
             name = name or model["attributes"].get("class_name")
             if name is not None:
-                self._models.setdefault(name, model["id"])
-                self._labels[data["id"]] = name
+                self.models.setdefault(name, model["id"])
+                self.labels[data["id"]] = name
                 self.disabled[name] = bool(own.get("disabled", False))
 
     def _follow(self, event: dict[str, Any]) -> None:
         attr = event.get("attr")
         if attr == "rows":
             self.rows = [dict(row["entries"]) for row in event["new"]]
-        elif attr == "disabled" and (name := self._labels.get(event["model"]["id"])):
+        elif attr == "disabled" and (name := self.labels.get(event["model"]["id"])):
             self.disabled[name] = event["new"]
 
 

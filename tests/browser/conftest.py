@@ -1,8 +1,7 @@
-"""One server, started by README's command, for all tests in a real browser."""
+"""One server, started by README's command, and one Chromium for all tests in a real browser."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -10,17 +9,21 @@ import signal
 import socket
 import subprocess
 import sys
-import tarfile
-import time
 import urllib.request
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import psutil
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page
+
+from app.page.tabs.tab_bar import MORE, group_of
+from app.views import TABS
+from tests.waiting import PATIENCE, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -34,13 +37,38 @@ FLAGS = [
     "--no-first-run",
 ]
 
-#: The judge, fetched when it is first asked for and kept in the user's cache.
-AXE = "axe-core@4.14.1"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "solverscope-tests"
-#: How many times as long as on a quiet machine whoever waits for the page waits.
-PATIENCE = float(os.environ.get("SOLVERSCOPE_PATIENCE", "1"))
-#: Seconds for which a quiet machine is waited for, whatever it is that is to come.
-WAIT = 30.0
+#: Seconds for which whoever waits for a state waits at most, and where many kernels are compiled before it.
+DEADLINE, LONG = PATIENCE, 180.0
+#: Milliseconds between two looks at a page.
+LOOK = 100
+#: Frames for which what is at rest stays as it is, and in which what must not happen would.
+FRAMES = 20
+
+#: In every page: the newest figure whose file is called so.
+FIGURE_OF = """window.figureOf = (name) => [...Bokeh.documents[0].all_models].filter((m) =>
+  m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name)).at(-1)"""
+#: The sequence number of the newest update that the server has sent: one a tick while runs are alive.
+TICK = "[...Bokeh.documents[0].all_models].find((m) => 'sent' in (m.data?.attributes ?? {})).data.sent"
+#: Waits until so many frames have been drawn.
+DRAW = """async (count) => {
+  for (let k = 0; k < count; k++) { await new Promise(requestAnimationFrame) }
+}"""
+#: Waits until all that moves or fades has come to its end, in any shadow root.
+FADE = """async () => {
+  const moving = (root) => [root, ...root.querySelectorAll("*")].flatMap((el) => [
+    ...(el === root ? root.getAnimations() : []), ...(el.shadowRoot ? moving(el.shadowRoot) : []),
+  ])
+  const frame = () => new Promise(requestAnimationFrame)
+  // a transition may be cancelled by the one that follows it, or begin a frame later
+  for (let still = 0; still < 2; still += 1) {
+    const ending = moving(document).filter((one) =>
+      one.playState === "running" && Number.isFinite(one.effect?.getComputedTiming().endTime))
+    if (ending.length) { still = -1 }
+    await Promise.allSettled(ending.map((one) => one.finished))
+    await frame()
+  }
+}"""
+Read = TypeVar("Read")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,65 +87,46 @@ def browser_type_launch_args(browser_type_launch_args: dict) -> dict:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The source of axe-core."""
-    kept = CACHE / f"{AXE.replace('@', '-')}.tgz"
-    if not kept.exists():
-        if shutil.which("npm") is None:
-            pytest.skip(f"{AXE} is not there, and no npm to fetch it")
-        CACHE.mkdir(parents=True, exist_ok=True)
-        fetch = ["npm", "pack", AXE, "--silent", "--pack-destination", str(CACHE)]
-        try:
-            subprocess.run(fetch, check=True, capture_output=True, timeout=60, cwd=CACHE)
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            pytest.skip(f"{AXE} cannot be fetched: {(error.stderr or b'').decode().strip() or error}")
-    with tarfile.open(kept) as package:
-        source = package.extractfile("package/axe.min.js")
-        assert source is not None
-        return source.read().decode()
+    """The source of axe-core, which judges accessibility."""
+    return pytest.importorskip("axe_playwright_python.base").AXE_SCRIPT
 
 
 class Server:
     """A running dashboard and what it has said."""
 
-    def __init__(self, log: Path, home: Path, port: int = 0) -> None:
+    def __init__(
+        self,
+        log: Path,
+        home: Path,
+        port: int = 0,
+        arguments: Sequence[str] = (),
+        program: Sequence[str] = (str(Path(sys.executable).parent / "panel"),),
+    ) -> None:
         with socket.socket() as free:
             free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             free.bind(("127.0.0.1", port))
             self.port = free.getsockname()[1]
         self.log = log
-        panel = Path(sys.executable).parent / "panel"
         self._file = log.open("w")
         self.process = subprocess.Popen(
-            [str(panel), "serve", "app", "--port", str(self.port)],
+            [*program, "serve", "app", "--port", str(self.port), *arguments],
             cwd=ROOT,
             stdout=self._file,
             stderr=subprocess.STDOUT,
             env={**os.environ, "SOLVERSCOPE_HOME": str(home), "PYTHONFAULTHANDLER": "1"},
         )
-        self._wait()
+        wait_until(self._answers, f"the server, whose log is {log}")
 
-    def _wait(self) -> None:
-        address = f"http://localhost:{self.port}/static/js/bokeh.min.js"
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            try:
-                urllib.request.urlopen(address, timeout=2).close()
-                return
-            except OSError:
-                assert self.process.poll() is None, self.log.read_text()
-                time.sleep(0.2)
-        raise AssertionError(f"the server did not answer: {self.log.read_text()}")
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            urllib.request.urlopen(f"http://localhost:{self.port}/static/js/bokeh.min.js").close()
+        except OSError:
+            return False
+        return True
 
     def address(self, **query: str) -> str:
         return f"http://localhost:{self.port}/app" + (f"?{urlencode(query)}" if query else "")
-
-    def computing(self, seconds: float) -> float:
-        """CPU seconds that runs take in the time to come: those of all threads but the page's own, which may
-        draw, or look for garbage after a visit, meanwhile."""
-        before = self.threads()
-        time.sleep(seconds)
-        after = self.threads()
-        return sum(after[name] - before.get(name, 0.0) for name in after if name != self.page_thread)
 
     @property
     def page_thread(self) -> str:
@@ -126,24 +135,20 @@ class Server:
 
     def threads(self) -> dict[str, float]:
         """CPU seconds of every thread that is alive."""
-        found = {}
-        for stat in Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
-            with contextlib.suppress(OSError):  # it has just ended
-                fields = stat.read_text().rpartition(")")[2].split()
-                found[stat.parent.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        return found
+        threads = psutil.Process(self.process.pid).threads()
+        return {str(thread.id): thread.user_time + thread.system_time for thread in threads}
 
     def memory(self) -> float:
         """Resident MiB of the server process."""
-        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096 / 2**20
+        return psutil.Process(self.process.pid).memory_info().rss / 2**20
 
     def stop(self) -> str:
         self.process.terminate()
         try:
-            self.process.wait(10 * PATIENCE)
+            self.process.wait(DEADLINE)
         except subprocess.TimeoutExpired:
             self.process.send_signal(signal.SIGABRT)  # the log then says what its threads were doing
-            self.process.wait(10)
+            self.process.wait(DEADLINE)
             raise AssertionError(f"the server did not end: {self.log.read_text()}") from None
         self._file.close()
         return self.log.read_text()
@@ -167,15 +172,17 @@ class Visit:
 
     def __init__(self, page: Page, server: Server) -> None:
         self.page, self.server = page, server
-        page.set_default_timeout(1000 * WAIT * PATIENCE)
+        page.set_default_timeout(1000 * DEADLINE)
+        page.add_init_script(FIGURE_OF)
         self.errors: list[str] = []
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.errors.append(f"page error: {error.stack}"))
         page.on("request", self._request)
 
     def _console(self, message) -> None:
-        if message.type == "error":
-            self.errors.append(f"console: {message.text}")
+        # a browser without a graphics card draws WebGL slowly, and says so
+        if message.type in ("error", "warning") and "GL Driver Message" not in message.text:
+            self.errors.append(f"console: {message.type}: {message.text}")
 
     def _request(self, request) -> None:
         if not request.url.startswith((f"http://localhost:{self.server.port}/", "data:", "blob:")):
@@ -194,6 +201,22 @@ class Visit:
         """Pick an option of a Material menu."""
         self.page.get_by_role("combobox", name=label).click()
         self.page.get_by_role("listbox").get_by_text(option, exact=True).click()
+
+    def open_tab(self, title: str) -> None:
+        """Show the view with this title, whether it stands in its group or under More."""
+        view = next(view for view in TABS.values() if view.title == title)
+        tab, below = (
+            self.page.get_by_role("tab", name=title, exact=True),
+            self.page.get_by_role("tablist").nth(1),
+        )
+        for group in (group_of(view), MORE):
+            above = self.page.get_by_role("tab", name=group, exact=True)
+            if tab.count() == 0 and above.get_attribute("aria-selected") == "false":
+                shown = below.inner_text()
+                above.click()
+                self.wait_until(lambda shown=shown: below.inner_text() != shown, f"the views of {group}")
+        tab.click()
+        self.wait_until(lambda: self.query().get("tab") == view.id, f"the tab {title}")
 
     def enter(self, label: str, text: str, role: str = "textbox") -> None:
         """Write into a field, and leave it by Enter."""
@@ -238,9 +261,7 @@ class Visit:
         page: a run that goes on has more points at the next."""
         found = self.page.evaluate(
             """([name, columns]) => {
-              const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-                m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name))
-              const renderers = figures.at(-1)?.renderers ?? []
+              const renderers = figureOf(name)?.renderers ?? []
               const lines = renderers.filter((r) => r.glyph?.type === "Line" && r.glyph.y.field === "y")
               const curves = lines.map(({name, data_source: {data}}) => [name, Array.from(
                 data[columns[0]], (_, k) => columns.map((column) => data[column][k]))])
@@ -252,7 +273,7 @@ class Visit:
 
     def figures(self) -> set[str]:
         """Ids of the figures on the page."""
-        code = "() => [...Bokeh.documents[0]._all_models.values()].filter((m) => m.type === 'Figure')"
+        code = "() => [...Bokeh.documents[0].all_models].filter((m) => m.type === 'Figure')"
         return set(self.page.evaluate(f"({code})().map((m) => m.id)"))
 
     def points(self, figure: str) -> int:
@@ -263,8 +284,7 @@ class Visit:
         """Where the cursor's line stands in a figure."""
         return self.page.evaluate(
             """(name) => {
-              const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-                m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name)).at(-1)
+              const figure = figureOf(name)
               const line = figure?.renderers.find((r) => r.glyph?.type === "VSpan")
               return line?.data_source.data.x[0] ?? null
             }""",
@@ -275,8 +295,7 @@ class Visit:
         """Where the horizontal axis of a figure begins and ends."""
         return self.page.evaluate(
             """(name) => {
-              const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-                m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name)).at(-1)
+              const figure = figureOf(name)
               return [figure.x_range.start, figure.x_range.end]
             }""",
             figure,
@@ -286,12 +305,38 @@ class Visit:
         """The address as the page keeps it."""
         return dict(parse_qsl(urlsplit(self.page.url).query))
 
-    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = WAIT) -> None:
-        until = time.monotonic() + seconds * PATIENCE
-        while not condition():
-            waited = f"waited {seconds:g} s for {what}"
-            assert time.monotonic() < until, "; ".join([waited, *self.notices(), *self.rows(), *self.errors])
-            self.page.wait_for_timeout(100)
+    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = DEADLINE) -> None:
+        try:
+            wait_until(condition, what, seconds, self.page.wait_for_timeout, LOOK)
+        except AssertionError as error:
+            raise AssertionError(
+                "; ".join([str(error), *self.notices(), *self.rows(), *self.errors])
+            ) from None
+
+    def frames(self, count: int = FRAMES) -> None:
+        """Let the browser draw so many frames."""
+        self.page.evaluate(DRAW, count)
+
+    def ticks(self, count: int = 5) -> None:
+        """Let the server tick so often, which tells the page of it while runs are alive."""
+        wanted = self.page.evaluate(TICK) + count
+        self.wait_until(lambda: self.page.evaluate(TICK) >= wanted, f"{count} ticks")
+
+    def faded(self) -> None:
+        """Wait until what moves or fades has come to its end."""
+        self.page.evaluate(FADE)
+
+    def settled(self, read: Callable[[], Read], what: str, frames: int = FRAMES) -> Read:
+        """Return what is read once it has stayed the same for so many frames."""
+        found = [read()]
+
+        def still() -> bool:
+            self.frames(frames)
+            found.append(read())
+            return found[-1] == found[-2]
+
+        self.wait_until(still, f"{what} to stay the same")
+        return found[-1]
 
 
 @pytest.fixture

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 LONG = {
     "data": "digits",
     "solvers": "prox-qn,memory=7",
@@ -15,19 +19,19 @@ LONG = {
 def test_a_branch_with_another_memory_is_the_old_run_up_to_there_and_another_one_after(visit):
     tab = visit(**LONG)
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["finished"], "the end", 60)
+    tab.wait_until(lambda: tab.states() == ["finished"], "the end")
     slider = tab.page.get_by_label("Iteration under the cursor")
-    go, choice = tab.button("Go on from here"), tab.page.get_by_label("With which solver")
+    go, choice = tab.button("Go on from here"), tab.page.get_by_label("Solver to continue with")
     slider.fill("20")
-    tab.wait_until(lambda: "up to iteration 20" in go.get_attribute("title"), "the cursor")
+    tab.wait_until(lambda: "to iteration 20" in go.get_attribute("title"), "the cursor")
     go.click()
-    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end of the same", 60)
+    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end of the same")
     tab.button("Settings of prox-qn").click()
     tab.enter("pairs kept m", "2")
     tab.wait_until(lambda: choice.locator("option").nth(1).text_content().endswith("memory=2"), "the offer")
     choice.select_option(index=1)
     go.click()
-    tab.wait_until(lambda: tab.states() == ["finished"] * 3, "the end of the other", 60)
+    tab.wait_until(lambda: tab.states() == ["finished"] * 3, "the end of the other")
     labels = tab.page.locator(".row.run").evaluate_all("rows => rows.map((row) => row.dataset.label)")
     assert labels == ["prox-qn", "prox-qn from 20", "prox-qn from 20 (2)"]
     colours = tab.page.locator(".row.run .chip line").evaluate_all(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;prox-gd", "lam": "0.005", "tol": "1e-8"}
 
 
@@ -13,7 +17,7 @@ def test_a_breakpoint_holds_a_run_is_explained_and_left_by_resume(visit):
     tab.enter("condition", "working_set < 30 or iteration >= 4", role="combobox")
     wrong.wait_for(state="detached")
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["paused", "paused"], "both to be held", 60)
+    tab.wait_until(lambda: tab.states() == ["paused", "paused"], "both to be held")
     said = tab.page.locator(".row.run .message").all_text_contents()
     for label, text in zip(("prox-qn", "prox-gd"), said, strict=True):
         assert text == f"paused at iteration {tab.iteration(label)}, where working_set < 30 or iteration >= 4"
@@ -25,4 +29,4 @@ def test_a_breakpoint_holds_a_run_is_explained_and_left_by_resume(visit):
     tab.enter("condition", "", role="combobox")
     tab.wait_until(lambda: not tab.query().get("break"), "the address without the condition")
     tab.button("Resume").click()
-    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end", 60)
+    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end")

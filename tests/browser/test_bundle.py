@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.slow
 
 COLUMNS = """([name, glyph]) => {
-  const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
+  const figures = [...Bokeh.documents[0].all_models].filter((m) =>
     m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name) && Bokeh.index.find_one(m))
   return figures.flatMap((figure) => figure.renderers)
     .filter((r) => r.glyph?.type === glyph && r.data_source.data.f?.length)
@@ -13,8 +16,7 @@ COLUMNS = """([name, glyph]) => {
     .map(([color, f]) => [color, Array.from(f, (value) => Number.isFinite(value) ? value : null)])
 }"""
 PLACE = """(name) => {
-  const figure = [...Bokeh.documents[0]._all_models.values()].find((m) =>
-    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name))
+  const figure = figureOf(name)
   const view = figure && Bokeh.index.find_one(figure)
   view.el.scrollIntoView({block: "center"})
   const {x, y} = view.el.getBoundingClientRect(), {left, top, width, height} = view.frame.bbox
@@ -28,7 +30,7 @@ FUNCTION, MODEL = "#0072B2", "#D55E00"
 def test_the_model_grows_below_the_function_with_the_cursor(visit):
     tab = visit(story="bundle", speed="full")
     tab.button("Run").click()
-    tab.wait_until(lambda: set(tab.states()) == {"finished"}, "both runs", 60)
+    tab.wait_until(lambda: set(tab.states()) == {"finished"}, "both runs")
 
     def models() -> list[np.ndarray]:
         """The model of each section in sight, that of the playground and that of the tab."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn"}
 SLOW = SMALL | {"solvers": "prox-gd", "tol": "1e-14", "speed": "5 a second"}
 FINISHED = ["finished"] * 2
@@ -12,7 +14,7 @@ FINISHED = ["finished"] * 2
 def paused(tab) -> None:
     """A run with some iterates, paused by the space bar."""
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.iteration("prox-gd") >= 4, "some iterates", 60)
+    tab.wait_until(lambda: tab.iteration("prox-gd") >= 4, "some iterates")
     tab.page.keyboard.press(" ")
     tab.wait_until(lambda: tab.states() == ["paused"], "space pauses right after Run was clicked")
 
@@ -39,14 +41,14 @@ def test_keys_work_wherever_the_focus_is_and_space_does_one_thing(visit):
         run_name,
         tab.button("Step"),
         page.get_by_title("One iterate back"),
-        page.get_by_role("tab", name="Steps"),
+        page.get_by_role("tab", name="Trajectories"),
         page.locator("summary").first,
     ]
     for place in focused:
         place.click()
         use_keys(tab, str(place))
-    steps = page.get_by_role("tab", name="Steps")
-    tab.wait_until(lambda: steps.get_attribute("aria-selected") == "true", "the tab that was clicked")
+    tab_clicked = page.get_by_role("tab", name="Trajectories")
+    tab.wait_until(lambda: tab_clicked.get_attribute("aria-selected") == "true", "the tab that was clicked")
 
 
 def test_a_menu_has_the_keys_while_it_is_open_and_where_it_was_reached_by_them(visit):
@@ -96,7 +98,7 @@ def test_keys_are_those_of_a_field_or_a_menu_that_has_the_focus(visit):
     page.get_by_role("listbox").wait_for()
     page.keyboard.press("End")
     page.keyboard.press("Escape")
-    page.wait_for_timeout(500)
+    tab.ticks()
     assert slider.input_value() == "0"
     assert tab.states() == ["paused"]
 
@@ -121,7 +123,7 @@ def test_run_pressed_with_a_wrong_lambda_says_why_it_does_not_start(visit):
     lam.press("Enter")
     tab.wait_until(lambda: notice.count() == 0, "the notice to go")
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == FINISHED, "the end", 60)
+    tab.wait_until(lambda: tab.states() == FINISHED, "the end")
     assert tab.page.locator(".row.run .state").all_text_contents() == ["converged", "converged"]
     assert "violation" in tab.page.locator(".row.run .state").first.get_attribute("title")
 
@@ -137,7 +139,7 @@ def test_the_rest_of_the_slider_is_light_on_a_light_page_whatever_the_runs_colou
 
     tab = visit(**SMALL | {"solvers": "prox-qn;owl-qn;prox-gd"})
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["finished"] * 3, "the end", 60)
+    tab.wait_until(lambda: tab.states() == ["finished"] * 3, "the end")
     slider = tab.page.get_by_label("Iteration under the cursor")
     who, what = tab.page.locator(".bar .who"), tab.page.locator(".bar .what")
     for label in ("prox-qn", "owl-qn", "prox-gd"):
@@ -146,7 +148,8 @@ def test_the_rest_of_the_slider_is_light_on_a_light_page_whatever_the_runs_colou
         slider.fill("3")
         tab.wait_until(lambda: what.text_content().startswith("iteration 3 "), "its third iterate")
         tab.page.mouse.move(700, 20)
-        tab.page.wait_for_timeout(400)  # what lights up below the pointer fades
+        tab.frames()
+        tab.faded()  # what was lit up below the pointer
         place = slider.evaluate(PAINTED)
         tab.page.screenshot(path=tmp_path / "slider.png")
         picture = Image.open(tmp_path / "slider.png").convert("L")
@@ -191,7 +194,7 @@ def test_the_theme_is_as_the_system_wishes_and_a_choice_lasts_without_a_flash(vi
     assert page.evaluate("wrong") == [], "nothing was ever in the wrong theme"
     page.emulate_media(color_scheme=other[wish])
     page.emulate_media(color_scheme=wish)
-    page.wait_for_timeout(300)
+    tab.frames()
     assert page.evaluate(SHADE) == shade[other[wish]], "a choice is stronger than the system"
 
 
@@ -201,16 +204,7 @@ def test_the_theme_follows_the_system_while_the_page_is_open(visit):
     tab.wait_until(lambda: tab.page.evaluate(SHADE) == "rgb(18, 20, 22)", "dark")
 
 
-def test_a_change_that_a_control_has_not_heard_of_reaches_it(visit):
-    """As where it comes between the first drawing of a component and its listening."""
-    tab = visit(**SMALL)
-    heard = tab.button("Run").evaluate(
-        """(button) => {
-          const models = [...Bokeh.documents[0]._all_models.values()]
-          const run = models.find((m) => m.data?.attributes?.label === "Run")
-          run.data.setv({disabled: true}, {silent: true})
-          return button.disabled
-        }"""
-    )
-    assert not heard
-    tab.wait_until(lambda: not tab.button("Run").is_enabled(), "Run to be greyed", 10)
+def test_a_first_visit_that_wishes_dark_loads_the_page_once(visit):
+    tab = visit(color_scheme="dark", **SMALL)
+    (load,) = tab.page.evaluate("performance.getEntriesByType('navigation').map((one) => one.type)")
+    assert load == "navigate", "and not again"

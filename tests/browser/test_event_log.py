@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "lam": "0.005", "tol": "1e-8"}
 
 
 def test_a_click_on_an_event_puts_the_cursor_there(visit):
     tab = visit(**SMALL, tab="events")
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end", 60)
+    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end")
     lines = tab.page.locator(".events button")
     tab.wait_until(lambda: lines.count() > 2, "the events")
     line = lines.filter(has_text="epoch 1 begins")
@@ -23,7 +27,7 @@ def test_the_summary_is_copied_as_text(visit):
     tab = visit(**SMALL, tab="summary")
     tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end", 60)
+    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end")
     tab.wait_until(lambda: tab.page.locator("td", has_text="converged").count() == 2, "the table")
     copied = tab.page.get_by_role("button", name="Copied")
     for name, start in (("Markdown", "| run |"), ("LaTeX", r"\begin{tabular}"), ("CSV", "run,status,")):

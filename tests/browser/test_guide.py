@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.stories import stories
+
+pytestmark = pytest.mark.slow
 
 STORY = stories()["kink"]
 
@@ -26,7 +30,7 @@ def test_a_guided_story_is_gone_through_with_next_and_left_with_end(visit):
         steps.get_by_text(f"Step {k + 1} of {len(STORY.steps)}").wait_for()
         steps.get_by_text(step.text).wait_for()
         note = steps.locator(".note")
-        tab.wait_until(lambda note=note: note.text_content() == "", f"step {k + 1}: its iterate", 60)
+        tab.wait_until(lambda note=note: note.text_content() == "", f"step {k + 1}: its iterate")
 
         def seen() -> bool:
             rings = page.evaluate(RING)
@@ -42,7 +46,7 @@ def test_a_guided_story_is_gone_through_with_next_and_left_with_end(visit):
     assert tab.button("Next").is_disabled()
     tab.button("Back").click()
     steps.get_by_text(f"Step {len(STORY.steps) - 1} of").wait_for()
-    page.get_by_role("tab", name="Steps", exact=True).click()  # anything may be clicked meanwhile
+    tab.open_tab("Steps")  # anything may be clicked meanwhile
     tab.button("End").click()
     steps.wait_for(state="hidden")
     tab.wait_until(lambda: page.evaluate(RING) == [], "no ring")

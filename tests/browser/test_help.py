@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "max_seconds": "5"}
 
 
@@ -9,7 +13,7 @@ def ran(visit, **query: str):
     """A page with two runs at their end."""
     tab = visit(**SMALL | query)
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end of the runs", 60)
+    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end of the runs")
     return tab
 
 
@@ -48,7 +52,7 @@ def test_plots_of_tabs_have_one_each(visit):
         "Line search": ("line search", "line search slope", "trials"),
     }
     for name, figures in opened.items():
-        page.get_by_role("tab", name=name, exact=True).click()
+        tab.open_tab(name)
         for figure in ("convergence", *figures):
             tab.button(f"What does this plot show? ({figure})").click()
             tab.wait_until(lambda: page.get_by_role("dialog").locator("math").count() >= 1, figure)

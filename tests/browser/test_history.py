@@ -14,6 +14,8 @@ from app.runs.archive import LASTING, Archive
 
 from .conftest import Server, complaints
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "lam": "0.005", "tol": "1e-6", "tab": "runs"}
 
 
@@ -55,7 +57,7 @@ def test_a_run_from_yesterday_is_compared_with_one_of_now(visit):
     tab = visit(**SMALL)
     listed(tab, "prox-qn #1", "slow #2")
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["finished"], "the end", 60)
+    tab.wait_until(lambda: tab.states() == ["finished"], "the end")
     listed(tab, "prox-qn #3")
     # a line of a run that goes on is drawn again and again, maybe between two halves of a click
     tab.page.locator(".runs tbody tr.alive").wait_for(state="detached")
@@ -72,7 +74,7 @@ def test_a_run_from_yesterday_is_compared_with_one_of_now(visit):
     assert curves["prox-qn"] != curves["prox-qn #1"]
 
     for title in ("prox-qn #1", "prox-qn #3"):
-        box = tab.page.get_by_label(f"Choose {title}")
+        box = tab.page.get_by_label(f"Select {title}")
         box.click()
         tab.wait_until(box.is_checked, f"{title} to be chosen")
     differs = tab.page.locator(".differences tr", has_text="solver: pairs kept m")
@@ -82,8 +84,8 @@ def test_a_run_from_yesterday_is_compared_with_one_of_now(visit):
 
     tab.button("Run").click()  # the ghost stays
     listed(tab, "prox-qn #4")
-    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end", 60)
-    tab.button("Put away prox-qn #1").click()
+    tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end")
+    tab.button("Remove prox-qn #1 from the plots").click()
     tab.wait_until(lambda: set(tab.curves("convergence")) == {"prox-qn"}, "one curve")
 
 
@@ -104,12 +106,15 @@ def test_a_run_is_renamed_and_pinned_for_all_pages(visit):
     tab.button("Rename slow #2").click()
     field = tab.page.get_by_label("Name of slow #2")
     field.fill("without shrinking")
-    tab.page.wait_for_timeout(2500)  # the list is looked at again meanwhile
+    listed_before = len(lines(tab))
+    other = visit(**SMALL)
+    other.button("Run").click()
+    other.wait_until(lambda: len(lines(other)) > listed_before, "one more run in the list of the other page")
     assert field.input_value() == "without shrinking"
     field.press("Enter")
     listed(tab, "without shrinking #2")
-    tab.button("Keep without shrinking #2 for ever").click()
+    tab.button("Pin without shrinking #2: never delete it").click()
     tab.wait_until(lambda: lines(tab)[0][1] == "without shrinking #2", "the pinned run to stand first")
-    other = visit(**SMALL)
+    other.page.reload()
     listed(other, "without shrinking #2")
     assert lines(other)[0][1] == "without shrinking #2"

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from tests.browser.conftest import Visit
 from tests.browser.test_page_sizes import boxes as at_rest
+
+pytestmark = pytest.mark.slow
 
 #: Presses of Tab from the beginning of the page to Run, at most.
 MOST = 12
@@ -53,7 +57,7 @@ def test_run_is_few_presses_of_tab_away(visit):
         if (tab.page.evaluate(FOCUSED) or {}).get("name") == "Skip to Run":
             tab.page.keyboard.press("Enter")
     tab.page.keyboard.press("Enter")
-    tab.wait_until(lambda: tab.states() != [], "runs", 60)
+    tab.wait_until(lambda: tab.states() != [], "runs")
 
 
 def test_tab_goes_through_the_page_in_the_order_of_reading(visit):

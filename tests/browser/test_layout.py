@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
+
 from app import theme
 from app.views import TABS
-from tests.browser.conftest import Visit
+from tests.browser.conftest import LONG, Visit
+from tests.browser.test_page_sizes import boxes
 
 COUNT = """() => {
   const root = Bokeh.index.roots[0], plots = []
@@ -39,7 +42,7 @@ WIDTHS = """() => {
     [plot.bbox.width, plot.el.getBoundingClientRect().width, plot.canvas_view.bbox.width])
 }"""
 
-#: Paints all plots that are seen; how often the browser was asked for styles, and sizes of type in them.
+#: Paints all plots that are seen; the sizes of type in them, as they are painted and as they should be.
 PAINT = """() => {
   const plots = []
   const visit = (view) => {
@@ -47,17 +50,9 @@ PAINT = """() => {
     view.child_views?.forEach(visit)
   }
   visit(Bokeh.index.roots[0])
-  const own = window.getComputedStyle
-  let styles = 0
-  window.getComputedStyle = (...args) => { styles += 1; return own(...args) }
-  try {
-    for (const plot of plots) { plot.paint() }
-  } finally {
-    window.getComputedStyle = own
-  }
+  for (const plot of plots) { plot.paint() }
   return {
     plots: plots.length,
-    styles,
     sizes: plots.map((plot) => plot.base_font_size),
     seen: plots.map((plot) => parseFloat(getComputedStyle(plot.el).fontSize)),
   }
@@ -68,15 +63,15 @@ def at_rest_with_two_tabs_opened(visit: Callable[..., Visit]) -> Visit:
     tab = visit()
     tab.button("Run").click()
     for id in ("memory", "rate"):
-        tab.page.get_by_role("tab", name=TABS[id].title, exact=True).click()
-        tab.wait_until(lambda id=id: tab.query().get("tab") == id, id)
-    tab.wait_until(lambda: tab.points("convergence") > 3, "points", 60)
+        tab.open_tab(TABS[id].title)
+    tab.wait_until(lambda: tab.points("convergence") > 3, "points")
     tab.button("Stop").click()
     tab.wait_until(lambda: not {"running", "compiling", "queued"} & set(tab.states()), "rest")
-    tab.page.wait_for_timeout(500)
+    boxes(tab)
     return tab
 
 
+@pytest.mark.slow
 def test_many_changes_in_a_frame_are_one_layout_without_what_is_hidden(visit):
     tab = at_rest_with_two_tabs_opened(visit)
     tab.page.evaluate(COUNT)
@@ -88,10 +83,11 @@ def test_many_changes_in_a_frame_are_one_layout_without_what_is_hidden(visit):
     assert after["written"] == 0, "a style sheet that stays the same is not written"
 
 
+@pytest.mark.slow
 def test_what_was_hidden_while_the_page_changed_its_width_fits_when_it_is_shown(visit):
     tab = at_rest_with_two_tabs_opened(visit)
     tab.page.set_viewport_size({"width": 1000, "height": 900})
-    tab.page.get_by_role("tab", name=TABS["memory"].title, exact=True).click()
+    tab.open_tab(TABS["memory"].title)
 
     def fit() -> bool:
         widths = tab.page.evaluate(WIDTHS)
@@ -108,11 +104,11 @@ def test_no_style_sheet_of_the_project_sets_what_bokeh_is_kept_from_asking_for()
     assert not any("--bk-" in sheet for sheet in sheets)
 
 
-def test_a_painted_plot_asks_for_no_styles(visit):
+@pytest.mark.slow
+def test_plots_are_painted_in_the_size_of_type_that_the_page_has(visit):
     tab = at_rest_with_two_tabs_opened(visit)
     asked = tab.page.evaluate(PAINT)
     assert asked["plots"] >= 2
-    assert asked["styles"] == 0
     assert asked["sizes"] == asked["seen"]
     tab.button("Larger type, for a projector").click()
 
@@ -123,6 +119,7 @@ def test_a_painted_plot_asks_for_no_styles(visit):
     tab.wait_until(larger, "larger type, also in plots")
 
 
+@pytest.mark.slow
 def test_a_click_on_a_run_is_answered_by_its_row_and_then_by_all_views_in_one_message(visit):
     tab = visit(data="breast-cancer", loss="logistic", solvers="prox-qn;owl-qn", tab="memory")
     received = []
@@ -133,22 +130,20 @@ def test_a_click_on_a_run_is_answered_by_its_row_and_then_by_all_views_in_one_me
     def changes(frames: list[str]) -> list[str]:
         return [frame for frame in frames if '"events"' in frame]
 
-    def quiet(frames: list[str]) -> bool:
-        before = len(changes(frames))
-        tab.page.wait_for_timeout(1000)
-        return len(changes(frames)) == before
+    def quiet() -> None:
+        tab.settled(lambda: len(changes(received)), "the count of messages")
 
     tab.page.reload()
     tab.wait_until(lambda: tab.button("Run").is_enabled(), "Run to be possible")
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end of both runs", 120)
+    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end of both runs", LONG)
     tab.page.get_by_text(re.compile("^f\\* = ")).wait_for()  # it is solved for, and changes the plots
-    tab.wait_until(lambda: quiet(received), "nothing more to come")
+    quiet()
     received.clear()
     tab.page.locator('.row.run[data-label="owl-qn"] .label').click()
     tab.wait_until(lambda: tab.page.locator('.row.run.chosen[data-label="owl-qn"]').count() == 1, "its row")
     tab.wait_until(lambda: len(changes(received)) > 1, "all views")
-    tab.wait_until(lambda: quiet(received), "nothing more to come")
+    quiet()
     assert len(changes(received)) == 2, f"{len(changes(received))} messages"
     assert '"attr":"rows"' in changes(received)[0]
     assert "ColumnDataChanged" not in changes(received)[0]

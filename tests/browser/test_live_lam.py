@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 UNDER_WAY = {
     "data": "digits",
     "solvers": "prox-qn;owl-qn",
@@ -13,8 +17,7 @@ UNDER_WAY = {
 }
 
 MARKS = """(name) => {
-  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name)).at(-1)
+  const figure = figureOf(name)
   const found = figure?.center.find((m) => m.type === "LabelSet")?.source.data ?? {x: [], said: []}
   return {x: Array.from(found.x), said: Array.from(found.said)}
 }"""
@@ -22,10 +25,10 @@ MARKS = """(name) => {
 
 def test_lambda_changed_on_the_way_refills_the_working_set_and_is_marked_on_the_plots(visit):
     tab = visit(**UNDER_WAY)
-    box = tab.page.get_by_role("checkbox", name="live: turns runs that go on")
+    box = tab.page.get_by_role("checkbox", name="apply λ to running solvers")
     assert not box.is_checked()
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.iteration("prox-qn") >= 12, "some iterates", 60)
+    tab.wait_until(lambda: tab.iteration("prox-qn") >= 12, "some iterates")
     tab.enter("λ", "0.0005")
     tab.page.get_by_text("λ takes effect on the next Run").wait_for()
     box.check()
@@ -34,7 +37,7 @@ def test_lambda_changed_on_the_way_refills_the_working_set_and_is_marked_on_the_
     line.first.wait_for()
     assert line.first.locator("span").last.text_content() == "λ = 5e−4"
     turn = int(line.first.get_attribute("data-iteration"))
-    tab.wait_until(lambda: tab.iteration("prox-qn") >= turn + 4, "iterates after the change", 60)
+    tab.wait_until(lambda: tab.iteration("prox-qn") >= turn + 4, "iterates after the change")
     tab.wait_until(lambda: tab.query().get("dial") == "live", "the dial in the address")
     tab.button("Pause").click()
     tab.wait_until(lambda: tab.states() == ["paused"] * 2, "the pause, of the two runs that there were")
@@ -47,5 +50,5 @@ def test_lambda_changed_on_the_way_refills_the_working_set_and_is_marked_on_the_
     line.first.click()
     slider = tab.page.get_by_label("Iteration under the cursor")
     tab.wait_until(lambda: slider.input_value() == str(turn), "a click on the event to move the cursor")
-    tab.page.get_by_role("tab", name="Shrinking").click()
+    tab.open_tab("Shrinking")
     tab.wait_until(lambda: len(tab.page.evaluate(MARKS, "working-set")["x"]) == 1, "the mark on the map")

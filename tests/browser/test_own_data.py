@@ -35,10 +35,11 @@ DROP = """([name, bytes]) => {
 def give(visit, name: str, content: bytes) -> None:
     """Choose a file as the dialog of the browser does."""
     with visit.page.expect_file_chooser() as chooser:
-        visit.button("Drop a file of your own, or choose one").click()
+        visit.button("Drop your own file, or choose one").click()
     chooser.value.set_files({"name": name, "mimeType": "", "buffer": content})
 
 
+@pytest.mark.slow
 def test_a_dropped_file_is_there_to_be_run_and_no_other_page_sees_it(visit):
     first = visit(data="breast-cancer", solvers="prox-gd")
     first.page.evaluate(DROP, ["mine.svm", list(GOOD.encode())])
@@ -54,6 +55,7 @@ def test_a_dropped_file_is_there_to_be_run_and_no_other_page_sees_it(visit):
     assert choices.get_by_text("mine.svm").count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_file_is_said_to_be_so_in_a_sentence_and_changes_nothing(visit, name):
     visit = visit(data="breast-cancer", solvers="prox-gd")
@@ -62,7 +64,7 @@ def test_a_bad_file_is_said_to_be_so_in_a_sentence_and_changes_nothing(visit, na
     before = menu.inner_text()
     give(visit, name, content)
     said = visit.alert(re.compile(re.escape(sentence)))
-    said.wait_for(timeout=60_000)
+    said.wait_for()
     assert menu.inner_text() == before
     visit.wait_until(lambda: visit.button("Run").is_enabled(), "Run to be possible")
     give(visit, "mine.svm", GOOD.encode())

@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from app import views
-from tests.browser.conftest import PATIENCE, Visit
+from app.stories import stories
+from tests.browser.conftest import LONG, Visit
+
+pytestmark = pytest.mark.slow
 
 #: The default story, ended after seconds; the tabs that are looked at, and a problem for that of bundles.
 DEFAULT = {"max_seconds": "2", "speed": "full"}
-TABS = ("Shrinking", "Memory", "Line search", "Trajectories", "Model", "Sweep", "Summary", "Race")
+TABS = ("Shrinking", "Memory", "Line search", "Trajectories", "Weights", "Sweep", "Summary", "Race")
 #: What is there once a tab without figures of its own has something to show.
 THERE = {
     "Sweep": ("button", "Run the sweep"),
@@ -49,8 +51,9 @@ BOXES = """() => {
   }
   visit(Bokeh.index.roots[0])
   const [content] = deep(document, ".main-content"), [foot] = deep(document, ".foot")
-  const seen = (root, selector) => deep(root, selector).filter((el) => el.offsetParent !== null).map(box)
-  const [sidebar] = deep(document, ".MuiDrawer-paper"), [tabs] = deep(document, ".tabs")
+  const seen = (root, selector) => deep(root, selector).filter((el) => el.checkVisibility()).map(box)
+  const [sidebar = document.createElement("i")] = deep(document, ".MuiDrawer-paper")
+  const [tabs] = deep(document, ".tabs")
   return {
     plots, foot: box(foot), header: box(deep(document, ".MuiAppBar-root")[0]),
     rows: deep(document, ".row.run").map(box), run: box(deep(document, ".MuiButton-contained")[0]),
@@ -76,32 +79,25 @@ TO_THE_END = """() => {
 
 def boxes(tab: Visit) -> dict:
     """Where everything is, once it stays there."""
-    found = [tab.page.evaluate(BOXES)]
-
-    def still() -> bool:
-        tab.page.wait_for_timeout(300)
-        found.append(tab.page.evaluate(BOXES))
-        return found[-1] == found[-2] and all(plot["width"] > 0 for plot in found[-1]["plots"])
-
-    tab.wait_until(still, "a page at rest")
-    return found[-1]
+    tab.wait_until(
+        lambda: all(plot["width"] > 0 for plot in tab.page.evaluate(BOXES)["plots"]), "figures with axes"
+    )
+    return tab.settled(lambda: tab.page.evaluate(BOXES), "the page")
 
 
 def ended(tab: Visit) -> Visit:
     tab.button("Run").click()
     alive = {"running", "ready", "compiling", "loading", "queued", "paused"}
-    tab.wait_until(lambda: tab.states() and not alive & set(tab.states()), "the end of the runs", 120)
+    tab.wait_until(lambda: tab.states() and not alive & set(tab.states()), "the end of the runs", LONG)
     return tab
 
 
 def open_tab(tab: Visit, name: str) -> dict:
-    tab.page.get_by_role("tab", name=name, exact=True).click()
-    id = next(id for id, view in views.TABS.items() if view.title == name)
-    tab.wait_until(lambda: tab.query().get("tab") == id, f"the tab {name}")
+    tab.open_tab(name)
     standing = 2
     if name in THERE:
         role, called = THERE[name]
-        tab.page.get_by_role(role, name=called).wait_for(timeout=30_000 * PATIENCE)
+        tab.page.get_by_role(role, name=called).wait_for()
     else:
         tab.wait_until(lambda: len(tab.page.evaluate(BOXES)["plots"]) > standing, f"the figures of {name}")
     return boxes(tab)
@@ -153,6 +149,9 @@ def test_at_1440_by_900_controls_rows_both_plots_and_the_view_of_each_tab_are_se
     rows = [row["bottom"] - row["top"] for row in tab.page.evaluate(BOXES)["rows"]]
     assert len(rows) == 3
     assert max(rows) <= 25
+    for solver in stories()["shrinking"].setting.entrants:
+        box = tab.page.get_by_role("checkbox", name=solver.label, exact=True).bounding_box()
+        assert box["y"] + box["height"] <= 900, "the chosen solvers are seen without scrolling"
     for name in TABS:
         found = open_tab(tab, name)
         in_sight(found)
@@ -233,7 +232,7 @@ def test_the_bundle_and_the_playground_are_seen_whole_as_well(visit, query):
 def test_nothing_moves_while_points_come(visit):
     tab = visit(tab="memory", **DEFAULT | {"max_seconds": "60", "speed": "30 a second"})
     tab.button("Run").click()
-    tab.wait_until(lambda: len(tab.page.evaluate(BOXES)["plots"]) > 4, "the figures of the memory", 60)
+    tab.wait_until(lambda: len(tab.page.evaluate(BOXES)["plots"]) > 4, "the figures of the memory")
     before = boxes(tab)
     seen = tab.points("convergence")
     tab.wait_until(lambda: tab.points("convergence") > seen + 20, "more points")
@@ -242,3 +241,65 @@ def test_nothing_moves_while_points_come(visit):
     assert {plot["name"]: plot["top"] for plot in after["plots"] if plot["name"] in names} == names
     assert after["rows"] == before["rows"]
     tab.button("Stop").click()
+
+
+#: Of each text that a plot paints, whether it was cut off when it was painted last.
+PAINTED = """
+  window.cut = {}
+  const {fillText} = CanvasRenderingContext2D.prototype
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    const across = this.measureText(text).width, {width, height} = this.canvas, matrix = this.getTransform()
+    const begin = {left: 0, start: 0, center: -across / 2, right: -across, end: -across}[this.textAlign]
+    cut[text] = [begin, begin + across].some((along) => {
+      const place = matrix.transformPoint({x: x + along, y})
+      return place.x < -1 || place.y < -1 || place.x > width + 1 || place.y > height + 1
+    })
+    return fillText.call(this, text, x, y, ...more)
+  }
+"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (390, 844)])
+def test_no_title_of_an_axis_is_cut_off(visit, width, height):
+    tab = ended(visit(width=width, height=height, init_script=PAINTED, **DEFAULT))
+    for name in ("Shrinking", "Rows", "Test accuracy", "Weights"):
+        open_tab(tab, name)
+        painted = tab.page.evaluate("cut")
+        assert len(painted) > 20
+        assert [text for text, cut in painted.items() if cut] == [], name
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_why_each_of_three_runs_stands_still_is_seen_above_a_ghost(visit, width, height):
+    tab = visit(width=width, height=height, **DEFAULT | {"max_iter": "5", "break": "iteration > 2"})
+
+    def held() -> bool:
+        return tab.states()[:3] == ["paused"] * 3
+
+    tab.button("Run").click()
+    tab.wait_until(held, "three runs that are held", LONG)
+    tab.button("Resume").click()
+    tab.wait_until(lambda: tab.states() == ["finished"] * 3, "the end", LONG)
+    tab.button("Pin prox-qn: keep it beside the next runs").click()
+    tab.button("Unpin prox-qn").wait_for()
+    tab.button("Run").click()
+    tab.wait_until(lambda: held() and len(tab.states()) == 4, "three that are held, and a ghost", LONG)
+    rows = tab.page.locator(".legend")
+    assert tab.page.locator(".legend .message:visible").count() == 3
+    assert rows.evaluate("rows => rows.scrollHeight - rows.clientHeight") <= 0
+    tab.button("Stop").click()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
+def test_the_buttons_of_kept_runs_leave_iterations_objective_and_state_to_be_seen(visit, width, height):
+    tab = ended(visit(width=width, height=height, tab="runs", **DEFAULT))
+    line = tab.page.locator("tr[data-id]").first
+    line.wait_for()
+    texts = line.locator("td:is(.title, .data, .lam, .solver)")
+    texts.evaluate_all(
+        "cells => cells.forEach((cell) => { cell.textContent = 'as long as names of runs may be' })"
+    )
+    buttons = line.locator(".acts").bounding_box()
+    for name in ("iterations", "objective", "state"):
+        cell = line.locator(f"td.{name}").bounding_box()
+        assert cell["x"] + cell["width"] <= buttons["x"] + 1, name

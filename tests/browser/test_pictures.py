@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.browser.test_page import finished
+
+pytestmark = pytest.mark.slow
 
 #: Pictures of pixels that are seen: width and height of each, 0 if it cannot be drawn.
 PICTURES = """() => {
@@ -18,7 +22,7 @@ FILLED = """([name, shape]) => {
   return [...svg.querySelectorAll("rect")].map((el) => [el.y.baseVal.value, el.x.baseVal.value])
 }"""
 INSIDE = """(name) => {
-  const figure = [...Bokeh.documents[0]._all_models.values()].find((m) => m.name === name)
+  const figure = [...Bokeh.documents[0].all_models].find((m) => m.name === name)
   const view = Bokeh.index.find_one(figure), {left, top, width, height} = view.frame.bbox
   const {x, y} = view.el.getBoundingClientRect()
   return {x: x + left + 0.3 * width, y: y + top + 0.4 * height}
@@ -32,7 +36,7 @@ def seen(tab) -> list[list[int]]:
 def test_pixels_are_shown_below_the_pointer_on_the_map_and_on_names_in_sentences(visit):
     tab = visit(data="digit-strings", lam="20", solvers="prox-qn", tol="1e-3", tab="shrinking")
     tab.button("Run").click()
-    tab.wait_until(lambda: finished(tab), "the end", 60)
+    tab.wait_until(lambda: finished(tab), "the end")
     name = tab.page.locator(".pictured").filter(visible=True)
     tab.wait_until(lambda: name.count() == 1, "the weight whose course is told")
     assert seen(tab) == []

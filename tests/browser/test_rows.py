@@ -6,9 +6,12 @@ import re
 
 import pytest
 
+from tests.browser.conftest import LONG
+
+pytestmark = pytest.mark.slow
+
 PATTERNS = """() => {
-  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "row-patterns")).at(-1)
+  const figure = figureOf("row-patterns")
   const drawn = figure?.renderers.find((r) => r.glyph?.type === "Image")
   const view = figure && Bokeh.index.find_one(figure)
   if (!view || !drawn.data_source.data.dh.length) return null
@@ -39,7 +42,7 @@ def tooltip(tab, picture: str, across: float, down: float) -> str:
     for aside in (0.0, 0.01):
         x, y = place["x"] + (across + aside) * place["width"], place["y"] + down * place["height"]
         tab.page.mouse.move(x, y)
-        tab.page.wait_for_timeout(200)
+        tab.frames()
     return tab.page.evaluate(TOOLTIP)
 
 
@@ -47,7 +50,7 @@ def test_four_penalties_leave_four_patterns_and_the_tooltip_names_feature_and_ou
     tab = visit(width=1440, height=1600, story="four-patterns", tol="1e-3")
     assert tab.page.get_by_role("tab", name="Rows", exact=True).get_attribute("aria-selected") == "true"
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["finished"] * 4, "the end of all runs", 120)
+    tab.wait_until(lambda: tab.states() == ["finished"] * 4, "the end of all runs", LONG)
     tab.wait_until(
         lambda: (seen := tab.page.evaluate(PATTERNS)) is not None and len(seen["rows"]) == 4, "four patterns"
     )
@@ -71,7 +74,7 @@ def test_who_waits_in_vain_is_told_how_each_run_stands_and_why_it_ended(visit):
         data="breast-cancer", solvers="prox-qn;capped=prox-gd", lam="0.008", tol="1e-300", max_seconds="0.2"
     )
     tab.button("Run").click()
-    tab.wait_until(lambda: set(tab.states()) == {"finished"}, "the end", 60)
+    tab.wait_until(lambda: set(tab.states()) == {"finished"}, "the end")
     with pytest.raises(
         AssertionError, match=r"waited 0 s for more; prox-qn: finished \(.+\); capped: finished \(.+\)"
     ):

@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import LONG, Visit
 from tests.browser.test_controls import SHADE
 from tests.browser.test_page_sizes import BOXES, boxes, ended
 
+pytestmark = pytest.mark.slow
+
 #: Difference of the largest and the smallest channel from which a pixel has a colour of its own.
 VIVID = 60
-#: Waits until what has been changed is painted.
-PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 KEPT = os.environ.get("SOLVERSCOPE_SCREENSHOTS") == "1"
 
@@ -49,8 +49,8 @@ class Seen:
 
 def photographed(tab: Visit, path: Path) -> Seen:
     """Take a picture of the page, once it is drawn."""
-    tab.page.wait_for_timeout(800)  # what moves or fades comes to its end
-    tab.page.evaluate(PAINTED)
+    tab.frames()
+    tab.faded()
     tab.page.screenshot(path=path)
     places = [plot.bounding_box() for plot in tab.page.locator(".bk-Canvas").all()]
     return Seen.of(path, [place for place in places if place is not None][:2])
@@ -80,12 +80,12 @@ def test_the_default_story_is_photographed(visit, tmp_path, theme):
     tab.page.mouse.move(700, 20)
     seen = [shoot("-start")]
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.points("convergence") > 0 and tab.iteration("prox-qn") > 45, "the way", 120)
+    tab.wait_until(lambda: tab.points("convergence") > 0 and tab.iteration("prox-qn") > 45, "the way", LONG)
     tab.button("Pause").click()
     tab.wait_until(lambda: "paused" in tab.states() and "running" not in tab.states(), "a pause")
     seen.append(shoot(""))
     tab.button("Resume").click()
-    tab.wait_until(lambda: tab.row("prox-qn")["state"] == "finished", "the end of prox-qn", 180)
+    tab.wait_until(lambda: tab.row("prox-qn")["state"] == "finished", "the end of prox-qn", LONG)
     tab.button("Stop").click()
     tab.wait_until(lambda: "running" not in tab.states(), "the end")
     seen.append(shoot("-end"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 QUERY = {
     "data": "synthetic-text",
     "options": "n_classes=2,n_features=300,n_samples=400",
@@ -13,8 +15,7 @@ QUERY = {
 }
 #: What is drawn: of each colour its alpha, its points, and how many weights they belong to.
 LINES = """() => {
-  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "trajectories")).at(-1)
+  const figure = figureOf("trajectories")
   const lines = (figure?.renderers ?? []).filter((r) => r.glyph.type === "Line" && r.glyph.y.field === "y")
   const colours = Map.groupBy(lines, ({glyph}) => glyph.line_color.value ?? glyph.line_color)
   return [...colours.values()].map((pair) => {
@@ -29,8 +30,7 @@ LINES = """() => {
 }"""
 #: Where the end of the highest line of a figure is on the screen.
 END = """() => {
-  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "trajectories")).at(-1)
+  const figure = figureOf("trajectories")
   const view = Bokeh.index.find_one(figure), box = view.el.getBoundingClientRect()
   let best = {y: -Infinity}
   for (const {glyph, data_source: {data}} of figure.renderers) {
@@ -58,9 +58,9 @@ def finished(tab) -> bool:
 def test_trajectories_stream_in_pieces_and_end_with_the_run(visit):
     tab = visit(height=1400, solvers="gd", speed="30 a second", tol="1e-15", **QUERY)
     tab.button("Run").click()
-    tab.wait_until(lambda: sum(line["weights"] for line in lines(tab)) == 100, "a hundred weights", 60)
+    tab.wait_until(lambda: sum(line["weights"] for line in lines(tab)) == 100, "a hundred weights")
     before = max(line["last"] for line in lines(tab))
-    tab.wait_until(lambda: max(line["last"] for line in lines(tab)) > before + 40, "new pieces", 60)
+    tab.wait_until(lambda: max(line["last"] for line in lines(tab)) > before + 40, "new pieces")
     tab.button("Pause").click()
     tab.wait_until(lambda: set(tab.states()) == {"paused"}, "a pause")
     at = tab.iteration("gd")
@@ -73,16 +73,9 @@ def test_trajectories_stream_in_pieces_and_end_with_the_run(visit):
 def test_a_weight_says_its_name_and_a_click_isolates_its_cluster(visit, width, height):
     tab = visit(width=width, height=height, solvers="lbfgs", **QUERY)
     tab.button("Run").click()
-    tab.wait_until(lambda: finished(tab) and len(lines(tab)) > 3, "the end of the run", 60)
+    tab.wait_until(lambda: finished(tab) and len(lines(tab)) > 3, "the end of the run")
     tab.page.get_by_role("tab", name="Trajectories").evaluate("el => el.scrollIntoView({block: 'start'})")
-    drawn: list[list[dict]] = [[]]
-
-    def still() -> bool:
-        tab.page.wait_for_timeout(1500)  # clusters follow the cursor once a second
-        drawn.append(lines(tab))
-        return drawn[-1] == drawn[-2]
-
-    tab.wait_until(still, "clusters at the end, found and drawn")
+    tab.settled(lambda: lines(tab), "clusters at the end", 90)  # which follow the cursor once a second
     box = tab.page.locator(".pointed.box .line")
 
     def said() -> list[str]:

@@ -6,17 +6,17 @@ import re
 
 import pytest
 
+from tests.browser.conftest import LONG
 from tests.browser.test_rows import tooltip
 
+pytestmark = pytest.mark.slow
+
 COLUMN = """([name, glyph, column]) => {
-  const figures = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === name))
-  const drawn = figures.at(-1)?.renderers.find((r) => r.glyph?.type === glyph)
+  const drawn = figureOf(name)?.renderers.find((r) => r.glyph?.type === glyph)
   return drawn ? [...drawn.data_source.data[column]].length : 0
 }"""
 MAP = """() => {
-  const figure = [...Bokeh.documents[0]._all_models.values()].filter((m) =>
-    m.type === "Figure" && m.toolbar.tools.some((t) => t.filename === "working-set")).at(-1)
+  const figure = figureOf("working-set")
   const view = Bokeh.index.find_one(figure)
   const {x, y} = view.el.getBoundingClientRect(), {left, top, width, height} = view.frame.bbox
   return {x: x + left, y: y + top, width, height}
@@ -33,7 +33,7 @@ MAP = """() => {
 )
 def test_a_view_draws_a_run(visit, story, tab, figure, glyph, column):
     page = visit(story=story)
-    page.page.get_by_role("tab", name=tab, exact=True).click()
+    page.open_tab(tab)
     page.button("Run").click()
     page.wait_until(
         lambda: page.page.evaluate(COLUMN, [figure, glyph, column]) > 0, f"something in {figure}", 60
@@ -43,7 +43,7 @@ def test_a_view_draws_a_run(visit, story, tab, figure, glyph, column):
 def test_the_map_says_which_weight_is_below_the_pointer_and_when_it_moved(visit):
     tab = visit(height=1600, story="shrinking", solvers="prox-qn")
     tab.button("Run").click()
-    tab.wait_until(lambda: tab.states() == ["finished"], "the end of the run", 120)
+    tab.wait_until(lambda: tab.states() == ["finished"], "the end of the run", LONG)
     tab.wait_until(lambda: tab.page.evaluate(COLUMN, ["working-set", "Image", "names"]) == 1, "a map")
     said = re.compile(
         r"iteration:\s*\d+\s*weight:\s*pixel \(\d, \d\).* for \d and \d+ more\s*"

@@ -68,6 +68,11 @@ class Program:
         self._W.value = w.reshape(self._W.shape)
         return float(self._objective.value)
 
+    @property
+    def w(self) -> np.ndarray:
+        """The weights found last."""
+        return np.asarray(self._W.value).reshape(-1)
+
     def least(self) -> float:
         """Return the minimum, good to about 1e-8 of it."""
         problem = cp.Problem(cp.Minimize(self._objective))

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.sparse as sp
 
+import datasets
+import solvers
+
 STORAGES = ("dense", "sparse", "binary", "lazy", "lazy-binary")
+
+
+def compiled(function: Any) -> Any:
+    """A function with versions by class, as kernels call it."""
+    return numba.njit(lambda first, *others: function(first, *others), error_model="numpy")
 
 
 class Lazy:
     """A matrix that hands out its rows by columns only, as huge ones do."""
 
     def __init__(self, X: np.ndarray) -> None:
-        self._X = sp.csr_array(X)
-        self.shape, self.nnz = X.shape, self._X.nnz
-        self.binary = bool(np.all(self._X.data == 1))
+        self.whole = sp.csr_array(X)
+        self.shape, self.nnz = X.shape, self.whole.nnz
+        self.binary = bool(np.all(self.whole.data == 1))
 
     def csc_rows(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        part = sp.csc_array(self._X[lo:hi])
+        part = sp.csc_array(self.whole[lo:hi])
         part.sort_indices()
         return part.indptr.astype(np.int64), part.indices, None if self.binary else part.data
 
@@ -40,7 +50,7 @@ def matrix(n: int, d: int, storage: str = "dense", *, density: float = 0.3, seed
 def dense_of(X: Any) -> np.ndarray:
     """Any of the storages as an array."""
     if isinstance(X, Lazy):
-        X = X._X
+        X = X.whole
     return np.asarray(X.todense()) if sp.issparse(X) else X
 
 
@@ -139,3 +149,49 @@ MAKERS = {
     "sequences": chains,
     "tree": trees,
 }
+
+
+def problem_of(
+    data: str | Data,
+    loss: str | None = None,
+    penalty: str = "l1",
+    *,
+    lam: float | None = None,
+    lam_ratio: float | None = None,
+    average: bool | None = None,
+    **options: Any,
+) -> solvers.Problem:
+    """A small problem on random data of a kind, or on these. λ, where none is given, is a tenth of λ_max if
+    the loss is smooth and the penalty sparse, and 0.05 otherwise."""
+    data = MAKERS[data](**options) if isinstance(data, str) else data
+    loss = loss or data.loss
+    if lam is None and lam_ratio is None and penalty != "none":
+        smooth = solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
+        lam, lam_ratio = (None, 0.1) if smooth and solvers.PENALTIES[penalty].sparse else (0.05, None)
+    return solvers.make_problem(
+        data, loss=loss, penalty=penalty, lam=lam, lam_ratio=lam_ratio, average=average
+    )
+
+
+@cache
+def toy_problem(
+    id: str = "toy", *, penalty: str | None = None, lam: float | None = None, **options: str
+) -> solvers.Problem:
+    """The problem of a toy function; the options are those of its data set."""
+    return solvers.make_problem(datasets.load(id, **options), penalty=penalty, lam=lam)
+
+
+def searched(
+    problem: solvers.Problem, steps: int = 4, model: float = float("nan")
+) -> tuple[dict, np.ndarray]:
+    """What the LINE probe sees of an exact search along a subgradient, after some such steps; and w."""
+    point = problem.at()
+    for _ in range(steps):
+        before = point.w.copy()
+        found = problem.line(point, -point.gradient()).exact()
+        point = found.point
+    found.search.model = model
+    assert found.search.active is not None
+    return solvers.LINE.take(
+        solvers.Iterate(steps, w=point.w, step=found.t, live={"line": found.search})
+    ), before

@@ -12,6 +12,8 @@ import solvers
 from tests.solvers.helpers import dense_of
 from tests.solvers.oracles import Oracle
 
+pytestmark = pytest.mark.slow
+
 LOSS, PENALTY = "multiclass-squared-hinge", "l1-l2"
 SOLVERS = ("bcd-ls", "bcd-cst", "fista-ls", "fista-cst", "sparsa")
 #: λ, and how close to the optimum solvers come in a few seconds.

@@ -12,7 +12,7 @@ import pytest
 import datasets
 import solvers
 from app.command import headless
-from solvers.problems.multilabel import micro_f1, ranking_loss
+from solvers.problems.metrics.multilabel import micro_f1, ranking_loss
 
 FAST = ("--n-lams", "3", "--tol", "1e-3")
 SQUARED = ("path", "digits", "--loss", "multiclass-squared-hinge", "--penalty", "l1-l2")
@@ -67,6 +67,7 @@ def test_solvers_and_objectives_follow_one_another(lines):
     assert {len(group) for group in found} == {3}
 
 
+@pytest.mark.slow
 def test_warm_starts_save_iterations(lines):
     def iterations(*lams):
         results = lines(*SQUARED, "--solver", "fista-cst", "--tol", "1e-4", "--no-iterates", "--lams", *lams)
@@ -110,6 +111,8 @@ def test_values_of_lam_are_taken_as_given(lines):
         ("--lam-from 1 --ratio-to 0.1", "do not name a range"),
         ("--ratio-to 0", "give a number above 0"),
         ("--n-lams 0", "give a whole number from 1"),
+        ("--n-lams 10001", "--n-lams 10001 is not possible: give a whole number from 1 to 10"),
+        ("--lams " + "1," * 10_000 + "1", "--lams names 10,001 values of λ: give at most 10,000"),
         ("--lam 1", "No such option"),
         ("--f-star 3", "write --f-star auto"),
         ("--penalty none", "penalty none has no λ: choose another penalty"),
@@ -172,6 +175,13 @@ def test_csv_file_has_a_row_for_each_lam(command, tmp_path):
     assert [float(row["lam"]) for row in rows] == [result["lam"] for result in results]
     assert [row["nnz_rows"] for row in rows] == [str(result["nnz_rows"]) for result in results]
     assert rows[0]["test_micro_f1"] == ""
+
+
+def test_csv_file_has_no_label_that_a_spreadsheet_computes(command, tmp_path):
+    out = tmp_path / "path.csv"
+    command(*SQUARED, "--solver", "@x=fista-ls", *FAST, "--out", str(out))
+    with out.open(newline="") as file:
+        assert {row["label"] for row in csv.DictReader(file)} == {"'@x"}
 
 
 def test_npz_file_holds_columns_and_weights(command, tmp_path):

@@ -26,10 +26,11 @@ def race(tmp_path_factory):
 
 
 def iterates(path, label):
-    found = next(trace for trace in read(path) if trace.info["label"] == label)
+    found = next(trace for trace in read(path) if trace.info.label == label)
     return [{k: v for k, v in record.items() if k not in TIMED} for record in found.records()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["qn", "sgd-l1"])
 @pytest.mark.parametrize("ending", ["jsonl", "npz"])
 def test_a_run_of_a_file_goes_on_as_it_did(command, race, tmp_path, label, ending):
@@ -39,9 +40,9 @@ def test_a_run_of_a_file_goes_on_as_it_did(command, race, tmp_path, label, endin
     assert f"{label} from 5: {label} is replayed up to iteration 5, some" in answer.err
     assert iterates(out, f"{label} from 5") == iterates(race, label)[5:]
     (branch,) = read(out)
-    old = next(trace for trace in read(race) if trace.info["label"] == label)
-    assert branch.info["params"] == old.info["params"]
-    assert (branch.cpu_seconds[0], branch.info["from"]["iteration"]) == (old.cpu_seconds[5], 5)
+    old = next(trace for trace in read(race) if trace.info.label == label)
+    assert branch.info.params == old.info.params
+    assert (branch.cpu_seconds[0], branch.info.origin["iteration"]) == (old.cpu_seconds[5], 5)
 
 
 def test_what_is_given_overrides_what_the_run_had_and_its_file_can_be_gone_on_from(command, race, tmp_path):
@@ -50,13 +51,13 @@ def test_what_is_given_overrides_what_the_run_had_and_its_file_can_be_gone_on_fr
     answer = command("run", "--from", f"{race}#qn@5", *choice, "--max-iter", "9", "--out", str(out))
     assert answer.status == 0, answer.err
     traces = read(out)
-    assert [trace.info["label"] for trace in traces] == ["prox-qn from 5", "gd"]
-    params = traces[0].info["params"]
+    assert [trace.info.label for trace in traces] == ["prox-qn from 5", "gd"]
+    params = traces[0].info.params
     assert (params["memory"], params["shrinking"], params["max_inner"]) == (7, False, 2)
     assert "and prox-gd starts from the weights there" in answer.err
     old = iterates(race, "qn")
     for trace in traces:
-        found = iterates(out, trace.info["label"])
+        found = iterates(out, trace.info.label)
         assert found[0] == old[5]
         assert [record["iteration"] for record in found] == [5, 6, 7, 8, 9]
         assert found[1]["objective"] != old[6]["objective"]
@@ -196,7 +197,7 @@ def test_a_run_whose_lambda_was_changed_goes_on_at_the_lambda_of_its_iterate(com
         answer = command("run", "--from", f"{path}@{at}", "--max-iter", "10", "--out", str(out))
         assert answer.status == 0, answer.err
         (branch,) = read(out)
-        assert branch.info["problem"]["lam"] == lam
+        assert branch.info.problem["lam"] == lam
         until = 5 if at == 3 else 11
         np.testing.assert_array_equal(branch.objective[: until - at], old.objective[at:until])
     wrong = command("run", "--from", f"{path}@7", "--lam", "0.01", "--max-iter", "10")

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import sqlite3
+import subprocess
+import sys
+import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from app.runs import archive as archive_module
 from app.runs.archive import LASTING, Archive, place
+from solvers import Trace
 from solvers.runs.reading import read
+from solvers.runs.trace import save
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +94,7 @@ def test_export_prints_what_the_run_had_written(command, written):
 
 def test_f_star_that_a_page_found_is_exported_as_a_reference(command, written, tmp_path):
     trace = read(written())[0]
-    trace.info["f_star"] = 0.125
+    trace.tell(f_star=0.125)
     archive = Archive(place(), LASTING)
     id = archive.enter(trace)
     archive.close()
@@ -134,3 +143,177 @@ def test_the_list_is_json_where_that_is_wanted(command, written):
     command("runs", "import", str(written()))
     for line in command("runs", "--json").out.splitlines():
         assert json.loads(line)["started"]
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A file of two small runs that nobody had to compute."""
+    traces = []
+    for label in ("quick", "prox-gd"):
+        problem = {"key": "k", "dataset": "digits", "loss": "logistic", "penalty": "l1", "lam": 0.5}
+        info = {"label": label, "solver": "prox-gd", "params": {}, "problem": {"type": "problem", **problem}}
+        traces.append(
+            Trace.from_records([{"iteration": k, "objective": 1.0 / (k + 1)} for k in range(3)], **info)
+        )
+        traces[-1].finish("max-iter")
+        traces[-1].w = np.ones(3)
+        traces[-1].result = {"type": "result", "status": "max-iter"}
+    save(traces, tmp_path / "small.npz")
+    return tmp_path / "small.npz"
+
+
+def test_a_history_that_another_process_has_gets_one_sentence(command, small, monkeypatch):
+    command("runs", "import", str(small))
+    monkeypatch.setattr(archive_module, "PATIENCE", 0.05)
+    with contextlib.closing(sqlite3.connect(place(), isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        for arguments in ((), ("import", str(small)), ("export", "1")):
+            answer = command("runs", *arguments)
+            assert (answer.status, answer.out) == (4, "")
+            assert answer.err == (
+                f"solverscope: the history of runs, {place()}, is in use by another process: try again\n"
+            )
+    assert [entry["id"] for entry in command("runs", "--json").records] == [1, 2]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from app.runs.archive import LASTING, Archive
+from solvers.runs.reading import read
+archive, (trace, _) = Archive(Path(sys.argv[1]), LASTING), read(sys.argv[2])
+archive.db.execute("PRAGMA cache_size = 1")  # what is written goes to the disk before it is committed
+with archive.transaction():
+    for _ in range(30):
+        archive.end(archive.begin(trace, 0.0), trace)
+    print("in the middle", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_process_killed_in_the_middle_of_a_write_leaves_the_history_as_it_was(command, small):
+    command("runs", "import", str(small))
+    before = command("runs", "--json").records
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(place()), str(small)],
+        cwd=Path(__file__).resolve().parents[3],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert writer.stdout.readline() == "in the middle\n"
+    finally:
+        writer.kill()
+        writer.communicate()
+    assert command("runs", "--json").records == before
+    assert command("runs", "import", str(small)).status == 0
+    with contextlib.closing(sqlite3.connect(place())) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+# entries that say something else than this program writes
+
+ABOUT = json.dumps({"problem": {"key": "k", "dataset": "digits", "loss": "logistic", "penalty": "l1"}})
+
+
+def spoil(id, **columns):
+    """Write what somebody else might into the database."""
+    with contextlib.closing(sqlite3.connect(place(), isolation_level=None)) as db:
+        for name, value in columns.items():
+            db.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, id))
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (
+            {"about": ABOUT.replace('"k"', '"k", "lam": {"a": [1]}')},
+            "has {'a': [1]} for lam, not a number or null",
+        ),
+        ({"about": "{"}, "has '{' for about, not a record"),
+        ({"about": "[" * 50_000}, "for about, not a record"),
+        ({"about": "[]"}, "is no record in about"),
+        ({"about": '{"problem": 3}'}, "is no record in problem in about"),
+        ({"about": '{"params": {"memory": []}}'}, "has {'memory': []} for params, not a table"),
+        ({"result": '{"nnz": "many"}'}, "has 'many' for nnz, not a whole number from 0 or null in result"),
+        ({"label": b"\xff"}, "has b'\\xff' for label, not a text"),
+        ({"iterations": "many"}, "has 'many' for iterations, not a whole number from 0 or null"),
+        ({"started": 1e300}, "has 1e+300 for started, not seconds since 1970"),
+        (
+            {"objective": "low", "alive": 1, "heartbeat": "x", "bytes": "x"},
+            "has 'low' for objective, not a number",
+        ),
+    ],
+)
+def test_a_damaged_entry_is_listed_as_such_beside_the_others(command, small, columns, said):
+    path = str(small)
+    command("runs", "import", path)
+    spoil(1, **columns)
+    for again in (False, True):
+        answer = command("runs", "--json")
+        assert (answer.status, answer.err) == (0, "")
+        damaged, good, *_ = answer.records
+        assert (damaged["id"], damaged["state"]) == (1, "damaged")
+        assert damaged["damage"].startswith("run 1 of the history is damaged, its entry ")
+        assert said in damaged["damage"]
+        assert (good["run"], good["state"]) == ("prox-gd", "max-iter")
+        if not again:
+            assert command("runs", "import", path).out == "3\n4\n"
+    table = command("runs").out
+    assert "prox-gd" in table
+    assert table.count(said) == 1
+    answer = command("runs", "export", "1")
+    assert (answer.status, answer.err) == (2, f"solverscope: {damaged['damage']}\n")
+    assert command("runs", "export", "2").status == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("blocks", "rows", b"garbage"),
+        ("blocks", "rows", zlib.compress(b"[]\n")),
+        ("blocks", "rows", zlib.compress(b"[" * 50_000 + b"\n")),
+        ("blocks", "rows", zlib.compress(b'{"arrays": [["iteration", "O", [1]]], "words": {}}\n12345678')),
+        ("blocks", "rows", "text"),
+        ("runs", "weights", b"garbage"),
+        ("runs", "weights", zlib.compress(b'{"arrays": [], "size": -1}\n')),
+        ("runs", "metrics", "{"),
+        ("runs", "observations", zlib.compress(b'{"arrays": [], "index": 3}\n')),
+    ],
+)
+def test_a_run_whose_rows_are_damaged_is_refused_in_a_sentence(command, small, table, column, value):
+    command("runs", "import", str(small))
+    with contextlib.closing(sqlite3.connect(place(), isolation_level=None)) as db:
+        db.execute(
+            f"UPDATE {table} SET {column} = ? WHERE {'run' if table == 'blocks' else 'id'} = 1", (value,)
+        )
+    answer = command("runs", "export", "1")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == (
+        "solverscope: run 1 of the history is damaged, its entry has rows or weights that cannot be "
+        "unpacked: delete it in the page's tab Runs\n"
+    )
+    assert command("runs", "export", "2").status == 0
+
+
+def test_a_file_with_a_field_of_another_type_is_refused_and_the_list_stays(command, written, tmp_path):
+    good = written()
+    bad = tmp_path / "bad.jsonl"
+    lines = good.read_text().splitlines(keepends=True)
+    bad.write_text(json.dumps(json.loads(lines[0]) | {"lam": {"a": [1]}}) + "\n" + "".join(lines[1:]))
+    answer = command("runs", "import", str(good), str(bad))
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.endswith("bad.jsonl: line 1 has {'a': [1]} for lam, not a number or null\n")
+    assert command("runs", "--json").records == []
+
+
+def test_labels_reach_a_terminal_without_commands_for_it(command, written, tmp_path):
+    lines = written().read_text().replace('"quick"', '"\\u001b]0;owned\\u0007\\u001b[31mred"')
+    (tmp_path / "red.jsonl").write_text(lines)
+    command("runs", "import", str(tmp_path / "red.jsonl"))
+    assert command("runs", "--json").records[0]["run"] == "red"
+    spoil(2, label="\x1b[2J\x9b2Jblue")
+    assert "\x1b" not in (table := command("runs").out)
+    assert "\x9b" not in table
+    assert "blue" in table

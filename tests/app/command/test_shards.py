@@ -32,7 +32,8 @@ def test_a_run_on_shards_prints_what_one_on_one_machine_does(command):
         (("--shards", "2", "--from", "x.jsonl@3"), "--from replays a run on this machine"),
     ],
 )
-def test_what_cannot_be_is_told_in_a_sentence(command, arguments, said):
+def test_what_cannot_be_is_told_in_a_sentence(command, monkeypatch, arguments, said):
+    monkeypatch.setattr("app.sweep.cluster.CONNECT", 0.5)
     done = command("run", "breast-cancer", "--solver", "prox-qn", *arguments)
     assert done.status == 2
     assert said in done.err

@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -19,8 +18,20 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.console import main; main()"
-ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+#: A process inherits what its parent ignores: SIGINT of a shell's background, SIGHUP of nohup.
+SCRIPT = f"""
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.{{}})
+sys.path.insert(0, {str(ROOT)!r})
+from app.console import main
+main()
+"""
+ENDING = [
+    pytest.param(signal.SIGINT, id="SIGINT"),
+    pytest.param(signal.SIGTERM, id="SIGTERM", marks=pytest.mark.slow),
+    pytest.param(signal.SIGHUP, id="SIGHUP", marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture
@@ -28,13 +39,10 @@ def start():
     """``start("run", ...)`` is a process of its own; whatever is left of it at the end is killed."""
     begun = []
 
-    def begin(*arguments):
-        # a test run in the background starts with SIGINT ignored, and hands that on
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def begin(*arguments, hangup="SIG_DFL"):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        begun.append(
-            subprocess.Popen([sys.executable, "-c", SCRIPT, *arguments], start_new_session=True, **pipes)
-        )
+        command = [sys.executable, "-c", SCRIPT.format(hangup), *arguments]
+        begun.append(subprocess.Popen(command, start_new_session=True, **pipes))
         return begun[-1]
 
     yield begin
@@ -81,7 +89,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="te
 SENT = [pytest.param(os.killpg, signal.SIGINT, id="Ctrl-C"), pytest.param(os.kill, signal.SIGTERM, id="kill")]
 
 
-@pytest.mark.parametrize("ending", ENDING, ids=lambda s: s.name)
+@pytest.mark.parametrize("ending", ENDING)
 def test_process_asked_to_end_leaves_whole_lines_and_its_file(start, tmp_path, ending):
     out = tmp_path / "trace.npz"
     process = start(*endless(out))
@@ -97,7 +105,19 @@ def test_process_asked_to_end_leaves_whole_lines_and_its_file(start, tmp_path, e
     assert os.listdir(tmp_path) == [out.name]
 
 
-@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+@pytest.mark.slow
+def test_process_that_nohup_started_outlives_its_terminal(start, tmp_path):
+    process = start(*endless(tmp_path / "trace.npz"), hangup="SIG_IGN")
+    iterating(process)
+    process.send_signal(signal.SIGHUP)
+    iterating(process)
+    process.send_signal(signal.SIGTERM)
+    rest, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert json.loads(rest.splitlines()[-1])["status"] == "stopped"
+
+
+@pytest.mark.parametrize("ending", [".jsonl", pytest.param(".csv", marks=pytest.mark.slow)])
 def test_path_asked_to_end_leaves_what_there_is_of_it(start, tmp_path, ending):
     out = tmp_path / f"path{ending}"
     lams = ("--lams", "0.01,0.001", "--tol", "0", "--json", "--out", str(out))
@@ -110,6 +130,7 @@ def test_path_asked_to_end_leaves_what_there_is_of_it(start, tmp_path, ending):
     assert "stopped" in out.read_text().splitlines()[-1]
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize(("send", "ending"), SENT)
 def test_run_on_shards_asked_to_end_leaves_its_file_and_no_worker(
@@ -120,14 +141,15 @@ def test_run_on_shards_asked_to_end_leaves_its_file_and_no_worker(
     iterating(process)
     assert len(group(process)) >= 3, "two workers"
     send(process.pid, ending)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     last = json.loads(out.read_text().splitlines()[-1])
     assert (last["type"], last["status"], last["iterations"] > 0) == ("result", "stopped", True)
-    wait_until(lambda: not group(process), 5)
+    wait_until(lambda: not group(process))
 
 
+@pytest.mark.slow
 @needs_proc
 def test_shards_interrupted_while_workers_start_end_quietly(start, tmp_path, dask, wait_until):
     out = tmp_path / "trace.jsonl"
@@ -138,9 +160,10 @@ def test_shards_interrupted_while_workers_start_end_quietly(start, tmp_path, das
     assert (process.returncode, said) == (130, ""), err
     assert "Traceback" not in err
     assert not out.exists()
-    wait_until(lambda: not group(process), 5)
+    wait_until(lambda: not group(process))
 
 
+@pytest.mark.slow
 @needs_proc
 def test_sweep_interrupted_in_a_terminal_ends_quietly_and_leaves_no_worker(start, tmp_path, dask, wait_until):
     plugin = shutil.copy(ROOT / "tests/app/sweep/slow_plugin.py", tmp_path)
@@ -149,14 +172,15 @@ def test_sweep_interrupted_in_a_terminal_ends_quietly_and_leaves_no_worker(start
     process = start("sweep", str(spec), "--workers", "1", "--out", str(folder), "--plugin", plugin)
     wait_until((tmp_path / "begun").exists)
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     (record,) = map(json.loads, (folder / "cells.jsonl").read_text().splitlines())
     assert (record["status"], record["message"]) == ("stopped", "stopped by the user")
-    wait_until(lambda: not group(process), 5)
+    wait_until(lambda: not group(process))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("send", "ending"), SENT)
 def test_workers_of_others_stay_when_a_run_on_them_is_asked_to_end(
     start, tmp_path, dask, by_hand, wait_until, send, ending
@@ -168,24 +192,27 @@ def test_workers_of_others_stay_when_a_run_on_them_is_asked_to_end(
         process = start(*endless(out), "--shards", "1", "--scheduler", by_hand.address)
         iterating(process)
         send(process.pid, ending)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
         assert process.returncode == 130, err
         assert "Traceback" not in err
         assert json.loads(out.read_text().splitlines()[-1])["status"] == "stopped"
         assert list(client.nthreads()) == workers
-        wait_until(lambda: set(client.run(_actors).values()) == {0}, 20)
+        wait_until(lambda: set(client.run(_actors).values()) == {0})
 
 
 def _actors(dask_worker):
     return len(dask_worker.state.actors)
 
 
-def test_process_asked_to_end_before_it_runs_ends_quietly(start):
-    process = start("run", "digit-strings", "--option", "n_samples=3000", "--solver", "prox-gd")
-    time.sleep(0.5)
+def test_process_asked_to_end_before_it_runs_ends_quietly(start, tmp_path, wait_until):
+    plugin, begun = tmp_path / "own.py", tmp_path / "begun"
+    plugin.write_text(f"from pathlib import Path\nPath({str(begun)!r}).touch()\n")
+    data = ("digit-strings", "--option", "n_samples=3000")
+    process = start("run", *data, "--solver", "prox-gd", "--plugin", str(plugin))
+    wait_until(begun.exists)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=60)
-    assert process.returncode in (130, -signal.SIGTERM)  # the latter before Python got to the command line
+    assert process.returncode == 130
     assert "Traceback" not in out + err
 
 
@@ -200,6 +227,7 @@ def test_process_killed_keeps_the_file_that_was_there(start, tmp_path):
     assert out.read_text() == "old\n"
 
 
+@pytest.mark.slow
 def test_reader_that_goes_away_ends_the_run(start, tmp_path):
     out = tmp_path / "trace.npz"
     process = start(*endless(out))
@@ -223,23 +251,22 @@ def test_serve_ends_with_its_server(start, ending):
         said += line
     port = int(found[1])
     # it answers once its loop runs: it listens before, but Panel would not yet end quietly
-    urllib.request.urlopen(f"http://localhost:{port}/static/js/bokeh.min.js", timeout=20).close()
+    urllib.request.urlopen(f"http://localhost:{port}/static/js/bokeh.min.js", timeout=60).close()
     process.send_signal(ending)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert "Traceback" not in err
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("localhost", port), timeout=10)
+        socket.create_connection(("localhost", port), timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="tells by /proc how far a process is")
-def test_server_that_is_interrupted_while_it_starts_ends_quietly(start):
+def test_server_that_is_interrupted_while_it_starts_ends_quietly(start, wait_until):
     process = start("serve", "--port", "0")
     about = Path(f"/proc/{process.pid}")
-    until = time.monotonic() + 60
     # it has become the server, which imports Panel: NumPy is there first
-    while "--address" not in (about / "cmdline").read_text() or "numpy" not in (about / "maps").read_text():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_until(lambda: "--address" in (about / "cmdline").read_text())
+    wait_until(lambda: "numpy" in (about / "maps").read_text())
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert "Traceback" not in out + err

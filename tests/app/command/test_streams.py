@@ -45,6 +45,7 @@ def test_closed_streams_go_nowhere(command, closed):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_file_asked_for_is_written_though_standard_output_is_closed(tmp_path):
     out = tmp_path / "a.jsonl"
     assert call(*SHORT, "--out", str(out), **close(0, 1, 2)).returncode == 0
@@ -72,6 +73,7 @@ def test_a_full_output_is_told_in_a_sentence_with_a_status_of_its_own(command):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @full
 def test_words_that_nobody_hears_do_not_end_a_run():
     with open("/dev/full", "w") as device:
@@ -89,6 +91,7 @@ def test_a_full_output_does_not_cost_the_file(tmp_path):
     assert len(out.read_text().splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_letters_that_an_encoding_lacks_are_escaped():
     done = call(*SHORT, "--solver", "ünïcode=prox-gd", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr

@@ -2,8 +2,11 @@
 
 import importlib.util
 import json
+from pathlib import Path
 
 import pytest
+
+from app.sweep.cell_store import Store
 
 SPEC = """
 data = "breast-cancer"
@@ -69,6 +72,41 @@ def test_bad_usage_is_one_line(command, spec, arguments, said):
     assert answer.status == 2
     assert said in answer.err
     assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("data = " + "[" * 30_000, "grid.toml: it is nested too deep"),
+        ('loss = [["a"]]\n' + SPEC, "loss = [['a']] is not possible"),
+        (
+            SPEC.replace("[limits]", f"seeds = {'9' * 400}\n[limits]"),
+            "seeds has a number of more than 19 digits",
+        ),
+        (SPEC.replace("[0.2, 0.02]", "{from = 1, to = 0.1, n = 60000000}"), "more than 10,000 runs"),
+        (SPEC.replace("short", "\\u001b[2Jx"), "holds a control character: leave that out"),
+    ],
+)
+def test_a_sweep_beyond_all_bounds_is_one_line(command, spec, text, said):
+    Path(spec).write_text(text)
+    answer = command("sweep", spec)
+    assert answer.status == 2
+    assert said in answer.err
+    assert answer.err.count("\n") == 1
+    assert "\x1b" not in answer.err
+    assert not Path("grid.sweep").exists()
+
+
+def test_a_folder_in_use_is_one_line(command, spec):
+    pytest.importorskip("distributed")
+    other = Store(Path("shared"))
+    other.open(resume=False)
+    answer = command("sweep", spec, "--out", "shared")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == (
+        "solverscope: another sweep is at work in shared: wait until it has ended, or give --out to name "
+        "another folder\n"
+    )
 
 
 def test_without_dask_it_says_what_to_install(command, spec, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 import datasets
 import solvers
-from app.page.card import LABEL, TEXT, card, opening, shortened
+from app.page.card import LABEL, TEXT, card, shortened, suggested
 
 
 @pytest.mark.parametrize("id", ["synthetic-text", "synthetic-chain", "breast-cancer"])
@@ -46,24 +46,22 @@ def test_a_text_is_shortened_after_a_word(text, most, expected):
 def test_the_card_says_what_a_run_shows_where_the_set_opens():
     data = datasets.load("digits")
     lam = datasets.DATASETS["digits"].lams[0]
-    text = opening(data, solvers.make_problem(data))
-    assert text.startswith(f"at λ = {lam.value:.0e}".replace("e-0", "e−"))
-    assert f"{lam.nonzeros} of {lam.weights} weights" in text
+    text = suggested(data, solvers.make_problem(data))
+    assert text.startswith(f"λ = {lam.value:.0e}".replace("e-0", "e−"))
+    assert f"{lam.nonzeros} non-zeros" in text
     assert f"accuracy {lam.metric:g}" in text
     assert text in card(data, solvers.make_problem(data, lam=0.5))
 
 
 def test_the_card_says_nothing_of_another_objective_or_other_features():
     data = datasets.load("digits")
-    assert opening(data, solvers.make_problem(data, penalty="l2")) == ""
-    assert opening(data, solvers.make_problem(data, loss="multiclass-squared-hinge")) == ""
+    assert suggested(data, solvers.make_problem(data, penalty="l2")) == ""
+    assert suggested(data, solvers.make_problem(data, loss="multiclass-squared-hinge")) == ""
     scaled = datasets.load("digits", scale="none")
-    assert opening(scaled, solvers.make_problem(scaled)) == ""
+    assert suggested(scaled, solvers.make_problem(scaled)) == ""
 
 
 def test_a_function_has_weights_and_neither_samples_nor_labels_nor_density():
     data = datasets.load("toy-wolfe")
     shown = card(data, solvers.make_problem(data))
-    assert re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", shown) == [
-        ("d", "2 weights, of which it is a function")
-    ]
+    assert re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", shown) == [("d", "a function of 2 weights")]

@@ -5,17 +5,15 @@ from __future__ import annotations
 import pytest
 
 from app.page.cursor_bar import CursorBar, marks, said
-from app.page.session import Session
-from app.runs.pool import RunPool
-from app.views.happenings import FAILED_SEARCH, TROUBLE
+from app.views.base.run_events import FAILED_SEARCH, TROUBLE
 from solvers import Trace
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 
 
 @pytest.fixture
-def bar() -> CursorBar:
-    return CursorBar(Session(RunPool(1)), on_space=lambda: None)
+def bar(session) -> CursorBar:
+    return CursorBar(session, on_space=lambda: None)
 
 
 def trace(*events: tuple[str, ...]) -> Trace:
@@ -40,8 +38,8 @@ def test_a_memory_cleared_by_a_failed_search_is_trouble_and_one_cleared_by_a_new
     assert marked(both) == [[0, "trouble", FAILED_SEARCH]]
 
 
-def test_another_run_of_the_same_length_brings_its_own_marks(bar):
-    cursor = bar._session.cursor
+def test_another_run_of_the_same_length_brings_its_own_marks(bar, session):
+    cursor = session.cursor
     cursor.choose(trace((), ("curvature-skipped",)), follow=True)
     bar.update()
     assert len(bar.marks) == 1
@@ -50,22 +48,22 @@ def test_another_run_of_the_same_length_brings_its_own_marks(bar):
     assert bar.marks == []
 
 
-def test_arrows_move_by_one_recorded_iterate_and_not_beyond_the_ends(bar):
-    cursor, run = bar._session.cursor, trace((), (), ())
+def test_arrows_move_by_one_recorded_iterate_and_not_beyond_the_ends(bar, session):
+    cursor, run = session.cursor, trace((), (), ())
     cursor.place(run, 1)
     places = []
     for by in (1, 1, -1, -1, -1):
-        bar._handle_msg({"action": "by", "by": by})
+        bar.receive({"action": "by", "by": by})
         places.append(cursor.iteration)
     assert places == [2, 2, 1, 0, 0]
 
 
-def test_home_and_end_move_to_the_first_and_the_newest_recorded_iterate(bar):
-    cursor, run = bar._session.cursor, trace((), (), (), ())
+def test_home_and_end_move_to_the_first_and_the_newest_recorded_iterate(bar, session):
+    cursor, run = session.cursor, trace((), (), (), ())
     cursor.place(run, 2)
-    bar._handle_msg({"action": "first"})
+    bar.receive({"action": "first"})
     assert cursor.iteration == 0
-    bar._handle_msg({"action": "last"})
+    bar.receive({"action": "last"})
     assert cursor.iteration == 3
     assert not cursor.follow
 
@@ -73,7 +71,7 @@ def test_home_and_end_move_to_the_first_and_the_newest_recorded_iterate(bar):
 def test_marks_write_how_many_variables_are_back_with_thin_spaces():
     run = Trace.from_records([{"iteration": 3, "objective": 1.0, "returned": 12345}], label="a")
     assert marks(run.since(None)[0]) == [
-        [3, "return", "12\u2009345 variables are back that shrinking had missed"]
+        [3, "return", "12\u2009345 weights return that shrinking had missed"]
     ]
 
 
@@ -85,14 +83,14 @@ def test_the_cursor_scrubs_by_row_and_follows_the_head_again(visit, wait_until):
     cursor, bar = page.session.cursor, page.cursor_bar
     last = int(page.session.traces[0].iteration[-1])
     assert cursor.iteration == last
-    bar._handle_msg({"action": "by", "by": -1})
+    bar.receive({"action": "by", "by": -1})
     assert (cursor.iteration, cursor.follow) == (last - 1, False)
-    bar._handle_msg({"action": "move", "iteration": 2})
+    bar.receive({"action": "move", "iteration": 2})
     assert bar.state["iteration"] == 2
     assert bar.state["text"].startswith("iteration 2 ·")
     page.session.tick()
     assert cursor.iteration == 2
-    bar._handle_msg({"action": "follow"})
+    bar.receive({"action": "follow"})
     assert cursor.iteration == last
     assert sorted({mark[1] for mark in bar.marks if mark[0] == 0}) == ["epoch"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app import theme
-from app.views import TABS, Convergence, Memory
+from app.views import Convergence, Memory
+from tests.app.helpers import covered, curves, hint, mark
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "tol": "1e-6", "tab": "memory"}
 SORRY = "This view cannot be drawn: IndexError: no row &lt;0&gt;."
@@ -23,7 +23,7 @@ class BrokenWatcher:
 
 
 def finished(page, wait_until):
-    page._open_tabs()
+    page.open_tabs()
     page.controls.go()
     wait_until(lambda: not page.session.alive)
     for _ in range(5):
@@ -32,7 +32,7 @@ def finished(page, wait_until):
 
 
 def points(view):
-    return sum(len(curve.feed.source.data["x"]) for curve in view._curves.values())
+    return sum(len(source.data["x"]) for source in curves(view.figure))
 
 
 def test_a_view_that_fails_says_so_in_its_place_and_the_others_are_drawn(
@@ -40,8 +40,8 @@ def test_a_view_that_fails_says_so_in_its_place_and_the_others_are_drawn(
 ):
     monkeypatch.setattr(Convergence, "draw", broken_draw)
     page = finished(visit(**SMALL), wait_until)
-    assert SORRY in page.convergence._hint.object
-    assert page.convergence._body.styles == theme.seen(False)
+    assert SORRY in hint(page.convergence)
+    assert covered(page.convergence)
     assert points(page.sparsity) > 3
     assert page.legend.rows[0]["state"] == "finished"
     assert caplog.text.count("Traceback") == 1, "once, with the place"
@@ -51,8 +51,8 @@ def test_a_view_that_fails_says_so_in_its_place_and_the_others_are_drawn(
     monkeypatch.undo()
     page.session.tick()
     assert points(page.convergence) > 3
-    assert SORRY not in page.convergence._hint.object
-    assert page.convergence._body.styles == theme.seen(True)
+    assert SORRY not in hint(page.convergence)
+    assert not covered(page.convergence)
 
 
 def test_a_view_that_fails_at_a_moved_cursor_keeps_the_cursor_and_the_others(
@@ -62,8 +62,8 @@ def test_a_view_that_fails_at_a_moved_cursor_keeps_the_cursor_and_the_others(
     monkeypatch.setattr(Convergence, "draw", broken_draw)
     page.session.cursor.place(page.session.runs[0].trace, 2)
     assert page.cursor_bar.state["iteration"] == 2
-    assert list(page.sparsity._here.data["x"]) != []
-    assert SORRY in page.convergence._hint.object
+    assert list(mark(page.sparsity.figure)["x"]) != []
+    assert SORRY in hint(page.convergence)
     caplog.clear()
 
 
@@ -85,7 +85,7 @@ def test_a_view_that_fails_when_its_tab_is_opened_is_there_with_its_sentence(
 ):
     page = finished(visit(**SMALL | {"tab": "summary"}), wait_until)
     monkeypatch.setattr(Memory, "draw", broken_draw)
-    page.tab_bar.active = list(TABS).index("memory")
+    page.tab_bar.chosen = "memory"
     assert page.tabs["memory"].visible
-    assert SORRY in page.tabs["memory"]._hint.object
+    assert SORRY in hint(page.tabs["memory"])
     caplog.clear()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from app.views import Race
-from app.views.curves import FAINT
+from app.views.base.curves import FAINT
+from tests.app.helpers import text
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn,memory=3;owl-qn", "tol": "1e-6", "lam": "0.02"}
 
@@ -26,11 +27,11 @@ def ended(page, wait_until):
 
 
 def press(page, row, action):
-    page.legend._handle_msg({"action": action, "key": page.legend.rows[row]["key"]})
+    page.legend.receive({"action": action, "key": page.legend.rows[row]["key"]})
 
 
 def pins(page):
-    return {kept.id: kept.pinned for kept in page.session.history.ask(lambda a: a.runs()).result(10)}
+    return {kept.id: kept.pinned for kept in page.session.history.ask(lambda a: a.runs()).result(60)}
 
 
 def test_a_pinned_run_stays_beside_the_next_one_with_its_lambda_and_options(raced, wait_until):
@@ -48,7 +49,8 @@ def test_a_pinned_run_stays_beside_the_next_one_with_its_lambda_and_options(race
     assert rows[0]["note"] == ""
     assert len({row["key"] for row in rows}) == 3
     assert (rows[2]["color"], rows[2]["dash"]) == (rows[0]["color"], rows[0]["dash"])
-    drawn = {c.renderers[0].name: c.renderers[0].glyph.line_alpha for c in raced.convergence._curves.values()}
+    curves = raced.convergence.figure.y_range.renderers
+    drawn = {curve.name: curve.glyph.line_alpha for curve in curves}
     assert drawn == {"prox-qn": 1.0, "owl-qn": 1.0, f"prox-qn #{old.id}": FAINT}
     raced.controls.go()
     ended(raced, wait_until)
@@ -87,25 +89,35 @@ def test_the_list_of_runs_and_the_rows_have_one_pin(raced, wait_until):
     raced.tab_views.make("runs")
     panel = raced.session.watchers[-1]
     run = raced.session.runs[1]
-    panel._act({"action": "pin", "ids": [run.id], "value": True})
+    panel.view.list.receive({"action": "pin", "ids": [run.id], "value": True})
     assert raced.session.pinned(run)
     assert pins(raced)[run.id]
-    panel._act({"action": "pin", "ids": [run.id], "value": False})
+    panel.view.list.receive({"action": "pin", "ids": [run.id], "value": False})
     assert not raced.session.pinned(run)
     assert not pins(raced)[run.id]
 
 
 def test_the_race_is_told_at_equal_cost_and_by_time_to_gaps(raced, wait_until):
-    wait_until(lambda: (raced.session.tick(), raced.session.traces[0].info.get("f_star"))[1])
+    wait_until(lambda: (raced.session.tick(), raced.session.traces[0].info.f_star)[1])
     view = Race(raced.session.traces)
-    text = view._tables.object
-    assert text.count("<tr>") == 1 + 2 + 1 + 3
+    tables = text(view)
+    assert tables.count("<tr>") == 1 + 2 + 1 + 3
     for gap in ("0.01", "0.0001", "1e-06"):
-        assert f"<td>{gap}</td><td>1. " in text
+        assert f"<td>{gap}</td><td>1. " in tables
     a, b = raced.session.traces
     view.cursor.place(a, 3)
     view.cost = "iteration"
     ahead = "prox-qn" if a.objective[3] <= b.objective[3] else "owl-qn"
-    assert "iteration 3" in view._tables.object
-    assert f"<td>1</td><td>{ahead}</td>" in view._tables.object
+    assert "iteration 3" in text(view)
+    assert f"<td>1</td><td>{ahead}</td>" in text(view)
     assert np.all(np.diff(a.iteration) == 1)
+
+
+def test_pinned_runs_on_another_problem_are_put_away_with_a_sentence(raced):
+    press(raced, 0, "pin")
+    raced.problem.loss.value = "binary-hinge"
+    assert raced.session.runs == []
+    (notice,) = raced.notices
+    assert "prox-qn. What was pinned stays in the tab Runs." in notice.objects[0].object
+    raced.problem.loss.value = "logistic"
+    assert len(raced.notices) == 1, "nothing else was pinned"

@@ -11,7 +11,6 @@ from app.page.legend import COLUMNS as legend_columns
 from app.page.legend import LegendRows, row
 from app.page.session import Session
 from app.runs.live import LiveRun
-from app.runs.pool import RunPool
 from solvers import FIELDS, Trace
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
@@ -24,15 +23,23 @@ def ended(status: str, *objectives: float, style: int = 0, **result: object) -> 
     )
     trace.result = result
     trace.finish(status, f"the sentence of {status}")
-    run = LiveRun.__new__(LiveRun)
-    run.label, run.style, run.trace, run._problem = "a", style, trace, None
-    run.worker = SimpleNamespace(done=SimpleNamespace(is_set=lambda: True), error=None)
-    return run
+    return Ended(trace, style)
+
+
+class Ended(LiveRun):
+    """A run that is over and was never begun."""
+
+    problem = None
+
+    def __init__(self, trace: Trace, style: int) -> None:
+        self.label, self.style, self.trace = "a", style, trace
+        over = SimpleNamespace(is_set=lambda: True)
+        self.worker = SimpleNamespace(done=over, error=None, stop=lambda: None)
 
 
 @pytest.fixture
-def legend() -> LegendRows:
-    return LegendRows(Session(RunPool(1)))
+def legend(session: Session) -> LegendRows:
+    return LegendRows(session)
 
 
 @pytest.mark.parametrize(
@@ -47,17 +54,17 @@ def legend() -> LegendRows:
         ("failed", "failed"),
     ],
 )
-def test_a_row_says_how_its_run_ended_and_why(legend, status, word):
-    shown = row(ended(status, 1.0), legend._session)
+def test_a_row_says_how_its_run_ended_and_why(session, status, word):
+    shown = row(ended(status, 1.0), session)
     assert shown["word"] == word
     assert shown["message"] == f"the sentence of {status}"
 
 
-def test_columns_are_called_as_the_record_calls_its_fields_and_a_dash_stands_for_the_unknown(legend):
+def test_columns_are_called_as_the_record_calls_its_fields_and_a_dash_stands_for_the_unknown(legend, session):
     assert [key for key, *_ in legend.columns] == list(legend_columns)
     for key, heading, tip in legend.columns:
         assert (heading, tip) == (FIELDS[key].title, FIELDS[key].label)
-    shown = row(ended("converged", 1.0), legend._session)
+    shown = row(ended("converged", 1.0), session)
     assert {key: shown[key] for key in legend_columns if key != "objective"} == {
         "iteration": "0",
         "epoch": "–",
@@ -67,21 +74,21 @@ def test_columns_are_called_as_the_record_calls_its_fields_and_a_dash_stands_for
     }
 
 
-def test_objectives_stand_with_their_decimal_points_below_each_other(legend):
-    legend._session.runs = [ended("converged", f) for f in (12.5, 12.4375, 120.0)]
+def test_objectives_stand_with_their_decimal_points_below_each_other(legend, session):
+    session.runs = [ended("converged", f) for f in (12.5, 12.4375, 120.0)]
     legend.update()
     assert [r["objective"] for r in legend.rows] == ["12.5000", "12.4375", "120.0000"]
 
 
-def test_a_certified_bound_is_shown_where_it_is_known(legend):
-    known = row(ended("converged", 2.0, dual_gap=0.034), legend._session)
+def test_a_certified_bound_is_shown_where_it_is_known(session):
+    known = row(ended("converged", 2.0, dual_gap=0.034), session)
     assert known["bound"] == "≤ 0.034 above f*"
     assert known["proof"] == "A dual point proves that f is at most 0.034 above the optimum, 1.7 % of it."
-    exact = row(ended("converged", 2.0, dual_gap=0.0), legend._session)
+    exact = row(ended("converged", 2.0, dual_gap=0.0), session)
     assert exact["bound"] == "f = f*, proved"
     assert exact["proof"] == "A dual point proves that f is the optimum, but for rounding."
     for unknown in ({}, {"dual_gap": None}):
-        assert row(ended("converged", 2.0, **unknown), legend._session)["bound"] == ""
+        assert row(ended("converged", 2.0, **unknown), session)["bound"] == ""
 
 
 def test_the_legend_row_steers_its_run(visit, wait_until):
@@ -90,20 +97,20 @@ def test_the_legend_row_steers_its_run(visit, wait_until):
     session, legend = page.session, page.legend
     wait_until(lambda: (session.tick(), len(session.traces) == 2)[1])
     first, second = session.runs
-    legend._handle_msg({"action": "pause", "key": 0})
+    legend.receive({"action": "pause", "key": 0})
     assert first.worker.paused
     assert not second.worker.paused
-    legend._handle_msg({"action": "hide", "key": 1})
+    legend.receive({"action": "hide", "key": 1})
     assert session.traces == [first.trace]
     assert page.convergence.traces == [first.trace]
-    legend._handle_msg({"action": "isolate", "key": 1})
+    legend.receive({"action": "isolate", "key": 1})
     assert session.traces == [second.trace]
-    legend._handle_msg({"action": "isolate", "key": 1})
+    legend.receive({"action": "isolate", "key": 1})
     assert len(session.traces) == 2
-    legend._handle_msg({"action": "choose", "key": 1})
+    legend.receive({"action": "choose", "key": 1})
     assert session.cursor.run is second.trace
-    legend._handle_msg({"action": "stop", "key": 1})
+    legend.receive({"action": "stop", "key": 1})
     wait_until(lambda: second.state == "stopped")
-    legend._handle_msg({"action": "remove", "key": 1})
+    legend.receive({"action": "remove", "key": 1})
     assert session.runs == [first]
     assert legend.rows[0]["label"] == "prox-qn"

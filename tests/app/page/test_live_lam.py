@@ -7,6 +7,7 @@ import pytest
 
 from app.runs.past import PastRun
 from solvers import segments
+from tests.app.helpers import drawn, press
 
 #: Slow enough for λ to be changed in the middle, and endless at full speed.
 UNDER_WAY = {
@@ -62,7 +63,9 @@ def test_lambda_acts_at_the_next_iterate_of_every_run_that_is_under_way(held, wa
 
 def test_without_the_box_lambda_waits_for_the_next_run_and_the_page_says_what_to_do(held, wait_until):
     held.problem.lam.value = "0.01"
-    assert held.pending.object.startswith("λ takes effect on the next Run; tick <i>live</i>")
+    assert held.pending.object.startswith(
+        "λ takes effect on the next Run; tick <i>apply λ to running solvers</i>"
+    )
     step(held, wait_until)
     assert all(len(segments(run.trace)) == 1 for run in held.session.runs)
     held.problem.live.value = True
@@ -73,10 +76,10 @@ def test_without_the_box_lambda_waits_for_the_next_run_and_the_page_says_what_to
 
 def test_what_else_was_changed_still_waits_for_the_next_run(held):
     held.problem.live.value = True
-    held.limits._handle_msg({"name": "tol", "value": "1e-3"})
+    held.limits.receive({"name": "tol", "value": "1e-3"})
     held.problem.lam.value = "0.01"
     assert held.pending.object == "Changes take effect on the next Run."
-    assert held._running.problem.lam == 0.01
+    assert held.running.problem.lam == 0.01
 
 
 def test_a_lambda_that_is_none_turns_nothing(held, wait_until):
@@ -115,17 +118,17 @@ def test_the_change_is_marked_on_the_plots_in_the_list_of_events_and_on_the_bar(
     run = held.session.runs[0]
     n = len(run.trace) - 1
     held.session.cursor.choose(run.trace, follow=True)
-    held._set_x("iteration")
+    held.convergence.x = "iteration"
     held.session.tick()
     for view in (held.convergence, held.sparsity):
-        marks = view._lam_marks.source.data
+        marks = drawn(view.figure, "said", "foot").data
         assert sorted(marks["x"]) == sorted(float(len(r.trace) - 1) for r in held.session.runs)
         assert "λ = 0.01" in marks["said"]
     assert [n, "turn", "λ = 0.01"] in held.cursor_bar.marks
     assert "λ = 0.01" in held.cursor_bar.state["text"]
     held.session.clear()
     held.session.tick()
-    assert held.convergence._lam_marks.source.data["x"] == []
+    assert drawn(held.convergence.figure, "said", "foot").data["x"] == []
 
 
 def test_a_branch_from_before_the_change_has_the_lambda_of_its_iterate(held, wait_until):
@@ -136,14 +139,14 @@ def test_a_branch_from_before_the_change_has_the_lambda_of_its_iterate(held, wai
     n = len(old.trace)
     for at, lam in ((2, 0.05), (n - 1, 0.01)):
         held.session.cursor.place(old.trace, at)
-        held.cursor_bar._handle_msg({"action": "branch", "name": "as it was"})
+        held.cursor_bar.receive({"action": "branch", "name": "same solver"})
         branch = held.session.runs[-1]
         wait_until(lambda branch=branch: branch.trace is not None and len(branch.trace) > 1)
         branch.worker.stop()
-        assert branch.worker.join(5)
+        assert branch.worker.join(60)
         assert branch.trace.message in ("", "stopped by the user"), branch.trace.message
-        assert branch.trace.info["problem"]["lam"] == lam
-        assert f"lam={lam}" in branch.trace.info["setting"]
+        assert branch.trace.info.problem["lam"] == lam
+        assert f"lam={lam}" in branch.setting
         upto = min(at + len(branch.trace), n if lam == 0.01 else segments(old.trace)[1].first)
         np.testing.assert_array_equal(branch.trace.objective[: upto - at], old.trace.objective[at:upto])
 
@@ -156,32 +159,32 @@ def test_a_run_of_the_past_that_was_turned_goes_on_at_the_lambda_of_its_iterate(
         step(held, wait_until)
     old = held.session.runs[0]
     held.session.stop()
-    assert old.worker.join(5)
+    assert old.worker.join(60)
     history = held.session.history
-    wait_until(lambda: old.id is not None and not history.ask(lambda a: a.run(old.id)).result(10).alive)
-    kept, trace = history.ask(lambda a: (a.run(old.id), a.trace(old.id))).result(10)
+    wait_until(lambda: old.id is not None and not history.ask(lambda a: a.run(old.id)).result(60).alive)
+    kept, trace = history.ask(lambda a: (a.run(old.id), a.trace(old.id))).result(60)
     past = PastRun(kept, trace, 999, held.problem.problem)
     held.session.add(past)
     iteration = int(trace.iteration[at])
     held.session.cursor.place(trace, iteration)
-    held.cursor_bar._handle_msg({"action": "branch", "name": "as it was"})
+    held.cursor_bar.receive({"action": "branch", "name": "same solver"})
     branch = held.session.runs[-1]
     wait_until(lambda: branch.trace is not None and len(branch.trace) > 1)
     branch.worker.stop()
-    assert branch.worker.join(5)
-    assert branch.trace.info["problem"]["lam"] == lam
+    assert branch.worker.join(60)
+    assert branch.trace.info.problem["lam"] == lam
     assert branch.trace.objective[0] == old.trace.objective[iteration]
 
 
 def test_f_star_is_that_of_each_lambda_and_the_plot_measures_against_it(held, wait_until):
-    held.limits._handle_msg({"name": "tol", "value": "1e-6"})
+    held.limits.receive({"name": "tol", "value": "1e-6"})
     held.problem.live.value = True
     held.problem.lam.value = "0.01"
     step(held, wait_until)
     held.session.stop()
     wait_until(lambda: not held.session.alive)
     held.session.tick()
-    held.optimum._press()
+    press(held.optimum.button)
     run = held.session.runs[0]
     wait_until(lambda: (held.session.tick(), all(s.f_star for s in segments(run.trace)))[1])
     before, after = segments(run.trace)

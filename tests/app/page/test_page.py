@@ -8,7 +8,10 @@ import weakref
 from typing import ClassVar
 
 import numpy as np
+import panel as pn
 import pytest
+from bokeh.document import Document
+from bokeh.events import ButtonClick
 
 from app import theme, views
 from app.page import serve as serve_module
@@ -17,6 +20,7 @@ from app.runs import library
 from app.stories import stories
 from app.views import TABS, ProbeView
 from solvers import CUTS, Probe
+from tests.app.helpers import happen, press, said
 
 
 def small(**query: str) -> dict[str, str]:
@@ -72,7 +76,7 @@ def test_the_first_picture_has_data_that_are_at_hand_but_loads_none_and_waits_fo
     page = Page(small())
     page.view()
     assert page.controls.run.disabled
-    assert not page.session._tasks
+    assert not page.session.computing
     page.session.close()
     visit(**small())
     later = []
@@ -85,7 +89,7 @@ def test_the_first_picture_has_data_that_are_at_hand_but_loads_none_and_waits_fo
         (open_tabs,) = later
         open_tabs()
         assert set(page.tabs) == {"steps"}
-        page.tab_bar.active = 0
+        page.tab_bar.chosen = "shrinking"
         assert len(page.tabs) == 2
     finally:
         page.session.close()
@@ -96,6 +100,12 @@ def test_a_story_in_the_address_brings_its_view_unless_the_address_has_one_of_it
     page = visit(story="superlinear")
     assert page.query() | shown == page.query()
     assert visit(story="superlinear", tab="steps").query()["tab"] == "steps"
+
+
+def test_a_story_opens_after_another_as_it_does_alone(visit):
+    page, alone = visit(view="large", dial="live", story="kink"), visit(view="large", story="memory")
+    page.load_story(stories()["memory"])
+    assert page.query() == alone.query()
 
 
 def test_bad_values_in_an_address_fall_back_with_a_notice_each(visit):
@@ -112,15 +122,15 @@ def test_nothing_in_an_address_becomes_part_of_the_page(visit, wait_until):
     page = visit(**small(solvers=f"{bad}=prox-qn", lam=bad, tab=bad, story=bad))
     assert len(page.notices) == 3
     assert all("<" not in alert.objects[0].object for alert in page.notices)
-    page.tab_bar.active = list(TABS).index("line-search")
+    page.tab_bar.chosen = "line-search"
     page.controls.go()
     finish(page, wait_until)
     page.session.tick()
-    said = page.tabs["line-search"]._said.object
-    assert "&lt;img" in said
-    assert "<img" not in said
+    told = said(page.tabs["line-search"])
+    assert "&lt;img" in told
+    assert "<img" not in told
     page.problem.data.value = "digits"
-    page.problem.options._handle_msg({"name": "positive", "value": bad})
+    page.problem.options.receive({"name": "positive", "value": bad})
     wait_until(lambda: (page.session.tick(), bool(page.problem.error))[1])
     assert bad in page.problem.error
     assert "<img" not in page.problem.card.object
@@ -132,9 +142,7 @@ def test_run_starts_the_chosen_solvers_and_they_end_with_f_star_found(visit, wai
     assert [run.label for run in page.session.runs] == ["prox-qn", "owl-qn"]
     finish(page, wait_until)
     assert [run.state for run in page.session.runs] == ["finished", "finished"]
-    wait_until(
-        lambda: (page.session.tick(), all(t.info.get("f_star") is not None for t in page.session.traces))[1]
-    )
+    wait_until(lambda: (page.session.tick(), all(t.info.f_star is not None for t in page.session.traces))[1])
     assert "f* = " in page.optimum.text.object
     assert page.convergence.y_label == "(f − f*) / |f*|"
 
@@ -157,7 +165,7 @@ def test_runs_are_observed_for_all_views_also_for_one_that_a_plug_in_brings(visi
 
     monkeypatch.setitem(TABS, Norms.id, Norms)
     page = visit(**small(tab="norms", solvers="prox-qn"))
-    page._open_tabs()
+    page.open_tabs()
     page.controls.go()
     finish(page, wait_until)
     (trace,) = page.session.traces
@@ -172,11 +180,11 @@ def test_the_story_gives_f_star_only_to_its_own_problem(visit, wait_until):
     page = visit(solvers="prox-qn")
     page.controls.go()
     wait_until(lambda: bool(page.session.traces))
-    assert page.session.traces[0].info["f_star"] == page.story.f_star["l1"]
+    assert page.session.traces[0].info.f_star == page.story.f_star["l1"]
     other = visit(solvers="prox-qn", lam="6")
     other.controls.go()
     wait_until(lambda: bool(other.session.traces))
-    assert other.session.traces[0].info["f_star"] is None
+    assert other.session.traces[0].info.f_star is None
 
 
 def test_runs_with_penalties_of_their_own_share_the_data_and_lambda(visit, wait_until):
@@ -195,7 +203,7 @@ def test_runs_with_penalties_of_their_own_share_the_data_and_lambda(visit, wait_
 def test_a_pressed_step_starts_and_then_advances_by_one(visit, wait_until):
     page = visit(**small(solvers="prox-gd"))
     for k in (0, 1, 2):
-        page.controls._one_step()
+        press(page.controls.step)
         run = page.session.runs[0]
         wait_until(lambda run=run: run.state == "paused")
         assert run.trace.last["iteration"] == k
@@ -241,22 +249,22 @@ def test_choosing_another_data_set_offers_what_fits(visit, wait_until):
 
 def test_unusable_options_are_told_in_the_card_and_the_page_lives_on(visit, wait_until):
     page = visit(**small())
-    page.problem.options._handle_msg({"name": "degree", "value": "7"})
+    page.problem.options.receive({"name": "degree", "value": "7"})
     field = next(f for f in page.problem.options.fields if f["name"] == "degree")
     assert "from 1 to 2" in field["error"]
     page.problem.data.value = "digits"
-    page.problem.options._handle_msg({"name": "positive", "value": "eleven"})
+    page.problem.options.receive({"name": "positive", "value": "eleven"})
     wait_until(lambda: (page.session.tick(), bool(page.problem.error))[1])
     assert "eleven" in page.problem.card.object
     assert page.controls.run.disabled
-    page.problem.options._handle_msg({"name": "positive", "value": "3"})
+    page.problem.options.receive({"name": "positive", "value": "3"})
     wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
     assert page.setting.problem.loss == "logistic"
     assert not page.controls.run.disabled
 
 
 def test_a_solver_that_does_not_fit_says_why_and_cannot_be_chosen(visit, monkeypatch):
-    from app.page import solver_panel
+    from app.page.sidebar import solver_panel
 
     page = visit(**small())
     monkeypatch.setattr(
@@ -268,23 +276,23 @@ def test_a_solver_that_does_not_fit_says_why_and_cannot_be_chosen(visit, monkeyp
     line = next(line for line in page.solvers.entries if line["label"] == "owl-qn")
     assert line["reason"] == "needs a smooth loss"
     assert not line["chosen"]
-    assert [solver.id for solver in page.setting.solvers] == ["prox-qn"]
+    assert [solver.id for solver in page.setting.entrants] == ["prox-qn"]
 
 
 def test_the_same_solver_races_twice_with_different_settings(visit, wait_until):
     page = visit(**small(solvers="prox-qn"))
-    page.solvers._handle_msg({"action": "copy", "key": 0})
-    page.solvers._handle_msg({"action": "set", "key": 1, "name": "memory", "value": "2"})
-    page.solvers._handle_msg({"action": "set", "key": 1, "name": "beta", "value": "3"})
+    page.solvers.receive({"action": "copy", "key": 0})
+    page.solvers.receive({"action": "set", "key": 1, "name": "memory", "value": "2"})
+    page.solvers.receive({"action": "set", "key": 1, "name": "beta", "value": "3"})
     line = page.solvers.entries[1]
     assert "backtracking factor β must be" in next(f["error"] for f in line["fields"] if f["name"] == "beta")
-    page.solvers._handle_msg({"action": "set", "key": 1, "name": "beta", "value": "0.5"})
-    assert list(map(str, page.setting.solvers)) == ["prox-qn", "prox-qn-2=prox-qn,memory=2"]
+    page.solvers.receive({"action": "set", "key": 1, "name": "beta", "value": "0.5"})
+    assert list(map(str, page.setting.entrants)) == ["prox-qn", "prox-qn-2=prox-qn,memory=2"]
     page.controls.go()
     finish(page, wait_until)
-    assert [t.info["params"]["memory"] for t in page.session.traces] == [30, 2]
-    page.solvers._handle_msg({"action": "remove", "key": 1})
-    assert list(map(str, page.setting.solvers)) == ["prox-qn"]
+    assert [t.info.params["memory"] for t in page.session.traces] == [30, 2]
+    page.solvers.receive({"action": "remove", "key": 1})
+    assert list(map(str, page.setting.entrants)) == ["prox-qn"]
 
 
 def test_two_sessions_do_not_see_each_others_runs(visit):
@@ -300,7 +308,7 @@ def test_two_sessions_do_not_see_each_others_runs(visit):
 def test_hidden_tabs_are_not_drawn(visit, wait_until, monkeypatch):
     page = visit(**small(tab="record"))
     for id in ("steps", "record"):
-        page.tab_bar.active = list(TABS).index(id)
+        page.tab_bar.chosen = id
     drawn: list[str] = []
     for id, view in page.tabs.items():
         monkeypatch.setattr(view, "draw", lambda id=id: drawn.append(id))
@@ -340,17 +348,14 @@ def test_strangers_get_one_line_instead_of_the_page(monkeypatch):
 
 
 def test_events_of_others_do_not_touch_the_page(visit):
-    import panel as pn
-
     shown = visit().view()
-    changes = []
+    changes, seen = [], []
     shown.param.watch(changes.append, list(shown.param))
-    pn.state._add_busy_event("somebody's click")
-    try:
-        assert pn.state.busy
-        assert changes == []
-    finally:
-        pn.state._remove_busy_event("somebody's click")
+    button = pn.widgets.Button()
+    button.on_click(lambda event: seen.append(pn.state.busy))
+    happen(ButtonClick(button.get_root(Document())))
+    assert seen == [True]
+    assert changes == []
 
 
 def test_nothing_is_left_of_a_page_that_was_closed(wait_until):
@@ -364,18 +369,15 @@ def test_nothing_is_left_of_a_page_that_was_closed(wait_until):
         return [weakref.ref(thing) for thing in (page, shown, page.session.cursor)]
 
     left = use()
-    wait_until(lambda: gc.collect() >= 0 and [ref() for ref in left] == [None] * 3, 5)
+    wait_until(lambda: gc.collect() >= 0 and [ref() for ref in left] == [None] * 3)
 
 
-def test_a_story_draws_the_list_of_solvers_once_also_where_its_data_are_loaded(
-    visit, wait_until, monkeypatch
-):
+def test_a_story_draws_the_list_of_solvers_once_also_where_its_data_are_loaded(visit, wait_until):
     page, drawn = visit(**small()), []
     library.forget()
-    draw = page.solvers._draw
-    monkeypatch.setattr(page.solvers, "_draw", lambda: (drawn.append(page.setting.solvers), draw()))
+    page.solvers.param.watch(lambda event: drawn.append(page.setting.entrants), "entries", onlychanged=False)
     story = stories()["memory"]
-    page.tell(story)
+    page.load_story(story)
     wait_until(lambda: page.session.tick() or page.problem.ready)
-    assert drawn == [story.setting.solvers]
+    assert drawn == [story.setting.entrants]
     assert page.setting == story.setting

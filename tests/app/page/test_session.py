@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import panel as pn
 import pytest
@@ -13,36 +14,38 @@ from bokeh.model import Model
 from app.page.session import GRACE, Session
 from app.runs.pool import PoolFull, RunPool
 from app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
+from app.views import View
+from tests.app.helpers import curves, note
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 SLOW = SMALL | {"tol": "1e-14", "speed": "1 a second"}
 
 
-class Timer:
-    """Called by the test itself."""
+class Browser:
+    """Comes and goes, and lets time pass in which nobody is connected; it is the session's timer, too."""
 
-    period = PERIOD
+    def __init__(self, session: Session) -> None:
+        self.open, self.now = 1, 0.0
+        session.start_timer(lambda: self.open, timer=self.timer, clock=lambda: self.now)
+
+    def timer(self, *, callback: Callable[[], None], period: int, background: bool) -> Browser:
+        self.tick, self.period = callback, period
+        return self
+
+    def start(self) -> None:
+        self.tick()
 
     def stop(self) -> None:
         pass
 
-
-class Browser:
-    """Comes and goes, and lets time pass in which nobody is connected."""
-
-    def __init__(self, session: Session) -> None:
-        self._session, self._open = session, 1
-        session._timer, session._connected = Timer(), lambda: self._open
-        session._on_time()
-
     def away(self, seconds: float) -> None:
-        self._open = 0
-        self._session._seen_connected = time.monotonic() - seconds
-        self._session._on_time()
+        self.open = 0
+        self.now += seconds
+        self.tick()
 
     def back(self) -> None:
-        self._open = 1
-        self._session._on_time()
+        self.open = 1
+        self.tick()
 
 
 def ended(page, wait_until):
@@ -57,10 +60,10 @@ def test_a_session_whose_page_is_gone_stops_its_runs(visit, wait_until):
     workers = [run.worker for run in page.session.runs]
     browser = Browser(page.session)
     browser.away(GRACE / 2)
-    assert not any(worker.join(0.1) for worker in workers)
+    assert not any(worker.over for worker in workers)
     browser.away(GRACE)
-    assert all(worker.join(1) for worker in workers)
-    assert page.session._timer.period == SLOWEST
+    assert all(worker.join(60) for worker in workers)
+    assert browser.period == SLOWEST
 
 
 def test_a_short_gap_of_the_connection_goes_unnoticed(visit):
@@ -103,10 +106,10 @@ def test_a_browser_that_comes_back_finds_what_was_computed_and_runs_again(visit,
     assert len(page.notices) == 1
     assert "connection was lost" in page.notices[0].objects[0].object
     page.controls.pace.value = 0.0
-    page.limits._handle_msg({"name": "tol", "value": "1e-6"})
+    page.limits.receive({"name": "tol", "value": "1e-6"})
     page.controls.go()
-    wait_until(lambda: (session._on_time(), not session.alive)[1])
-    session._on_time()
+    wait_until(lambda: (browser.tick(), not session.alive)[1])
+    browser.tick()
     assert [row["state"] for row in page.legend.rows] == ["finished", "finished"]
 
 
@@ -142,7 +145,7 @@ def test_held_plots_wait_while_runs_go_on_and_show_everything_once_they_end(visi
     wait_until(lambda: (page.session.tick(), sum(map(len, page.session.traces)) > 5)[1])
 
     def points() -> int:
-        return sum(len(curve.feed.source.data["x"]) for curve in page.convergence._curves.values())
+        return sum(len(source.data["x"]) for source in curves(page.convergence.figure))
 
     assert points() == 0
     assert page.legend.rows[0]["iteration"] != "–", "the numbers go on"
@@ -165,7 +168,7 @@ def test_no_row_is_ahead_of_the_plots_however_a_run_ends_meanwhile(visit, wait_u
 
         def update(self) -> None:
             run.worker.stop()
-            assert run.worker.join(30)
+            assert run.worker.join(60)
 
     page.session.watchers.insert(0, Ends())
     page.session.tick()
@@ -173,34 +176,32 @@ def test_no_row_is_ahead_of_the_plots_however_a_run_ends_meanwhile(visit, wait_u
     assert (page.legend.rows[0]["state"], page.legend.rows[0]["word"]) == ("running", "running")
     page.session.tick()
     assert (page.legend.rows[0]["state"], page.legend.rows[0]["word"]) == ("stopped", "stopped")
-    (curve,) = page.convergence._curves.values()
-    assert curve.feed.source.data["iteration"][-1] == run.trace.iteration[-1]
+    (curve,) = curves(page.convergence.figure)
+    assert curve.data["iteration"][-1] == run.trace.iteration[-1]
 
 
 def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until):
     page = visit(**SMALL | {"solvers": "prox-gd", "tol": "1e-14"})
-
-    page.session._timer, page.session._connected = Timer(), lambda: 1
+    browser = Browser(page.session)
     page.controls.go()
-    assert page.session._timer.period == EAGER
-    wait_until(lambda: (page.session._on_time(), len(page.session.traces[:1] and page.session.traces[0]))[1])
-    page.session._on_time()
-    assert page.session._timer.period >= PERIOD
+    assert browser.period == EAGER
+    wait_until(lambda: (browser.tick(), len(page.session.traces[:1] and page.session.traces[0]))[1])
+    browser.tick()
+    assert browser.period >= PERIOD
 
 
 def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeypatch):
     session = Session(RunPool(1), Rhythm())
-
     spent, clock = [0.01], [0.0]
-    session._timer, session._connected = Timer(), lambda: 1
     monkeypatch.setattr(session, "tick", lambda: clock.__setitem__(0, clock[0] + spent[0]))
     monkeypatch.setattr("app.page.session.time.perf_counter", lambda: clock[0])
+    browser = Browser(session)
 
     def tick(seconds: float, times: int) -> int:
         spent[0] = seconds
         for _ in range(times):
-            session._on_time()
-        return session._timer.period
+            browser.tick()
+        return browser.period
 
     assert tick(0.01, 10) == PERIOD
     assert tick(0.2, 1) == PERIOD, "one slow tick is none"
@@ -208,6 +209,71 @@ def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeyp
     assert tick(0.06, 20) == 2 * PERIOD, "it does not go to and fro"
     assert tick(2.0, 20) == SLOWEST
     assert tick(0.01, 20) == PERIOD
+
+
+class Slow(View):
+    """A view that is brought up to date at every fifth tick."""
+
+    id, title, every = "slow", "Slow", 5
+    draws = 0
+
+    def build(self) -> None:
+        pass
+
+    def draw(self) -> None:
+        self.draws += 1
+
+
+def test_a_view_that_takes_long_lags_no_further_behind_where_ticks_are_slow(visit, wait_until):
+    page = visit(**SLOW)
+    browser, view = Browser(page.session), Slow()
+    page.session.show_in(view)
+    page.controls.go()
+    wait_until(lambda: (browser.tick(), page.session.state == "running")[1])
+
+    def draws(seconds: float) -> int:
+        before = view.draws
+        for _ in range(10):
+            browser.now += seconds
+            browser.tick()
+        return view.draws - before
+
+    assert draws(0.0) == 2
+    assert draws(PERIOD / 1000) in (2, 3)
+    assert draws(SLOWEST / 1000) == 10
+    page.session.pause()
+    wait_until(lambda: page.session.state == "paused")
+    assert draws(0.0) == 10, "what stands still is shown as it is"
+    page.session.set_drawing(0)
+    assert draws(SLOWEST / 1000) == 0
+
+
+def test_a_view_that_is_not_drawn_in_a_tick_says_in_it_which_iterate_it_shows(visit, wait_until):
+    page = visit(**SLOW | {"solvers": "prox-gd", "tab": "shrinking", "speed": "30 a second", "plots": "held"})
+    page.controls.go()
+    views, cursor = (page.convergence, page.sparsity), page.session.cursor
+    wait_until(lambda: (page.session.tick(), cursor.iteration > 3)[1])
+    page.session.set_drawing(1)
+    page.session.tick()
+    page.session.set_drawing(0)
+    shown = cursor.iteration
+    wait_until(lambda: (page.session.tick(), cursor.iteration > shown)[1])
+    assert [note(view).count(f"Showing iterate {shown}<") for view in views] == [1, 1]
+    page.session.pause()
+    wait_until(lambda: page.session.state == "paused")
+    page.session.set_drawing(1)
+    page.session.tick()
+    page.session.tick()
+    assert [note(view) for view in views] == ["", ""]
+
+
+def test_the_open_tab_comes_first_in_every_tick(visit, monkeypatch):
+    page, order = visit(**SMALL | {"tab": "memory"}), []
+    page.open_tabs()
+    monkeypatch.setattr(View, "update", lambda view: order.append(view.id))
+    page.session.tick()
+    assert order[0] == "memory"
+    assert set(order[1:]) == {"convergence", "sparsity"}
 
 
 @pytest.fixture
@@ -266,6 +332,42 @@ def test_what_a_view_hands_over_is_done_off_the_pages_thread_and_given_back_by_a
     assert found == [7]
 
 
+class EndsMeanwhile(threading.Event):
+    """Is set by somebody else as soon as it has been looked at."""
+
+    def is_set(self) -> bool:
+        found = super().is_set()
+        self.set()
+        return found
+
+
+def test_work_that_ends_while_a_tick_looks_for_what_has_ended_is_given_back(session, monkeypatch):
+    found = []
+    worker = SimpleNamespace(done=EndsMeanwhile(), error=None)
+    monkeypatch.setattr(session.share, "start", lambda task, name: worker)
+    session.task(lambda worker: None, found.append)
+    session.tick()
+    session.tick()
+    assert found == [worker]
+
+
+def test_what_was_stopped_while_nobody_was_there_is_done_on_return(session, wait_until):
+    asked, found = [], []
+
+    def work(pulse):
+        asked.append(pulse)
+        wait_until(lambda: (pulse(), len(asked) > 1)[1])
+        return 7
+
+    session.later("a view", work, found.append)
+    wait_until(lambda: bool(asked))
+    browser = Browser(session)
+    browser.away(2 * GRACE)
+    browser.back()
+    wait_until(lambda: (browser.tick(), found)[1])
+    assert found == [7]
+
+
 def test_of_what_fails_a_view_hears_and_the_log_too(session, wait_until, caplog):
     found = []
 
@@ -292,16 +394,16 @@ def test_where_no_thread_is_left_a_view_hears_at_once(session, monkeypatch):
 def test_ticks_come_often_while_the_visitor_waits_for_work(session, wait_until):
     session.pages = Rhythm()
     session.pages.note = lambda session, milliseconds: None  # no tick is long, however busy the machine
-    Browser(session)
+    browser = Browser(session)
     release = threading.Event()
-    session.task(lambda worker: release.wait(30), lambda worker: None)
-    session._on_time()
-    assert session._timer.period == PERIOD, "a path that is drawn is not waited for"
-    session.task(lambda worker: release.wait(30), lambda worker: None, awaited=True)
-    assert session._timer.period == EAGER
-    session._on_time()
-    assert session._timer.period == EAGER
+    session.task(lambda worker: release.wait(60), lambda worker: None)
+    browser.tick()
+    assert browser.period == PERIOD, "a path that is drawn is not waited for"
+    session.task(lambda worker: release.wait(60), lambda worker: None, awaited=True)
+    assert browser.period == EAGER
+    browser.tick()
+    assert browser.period == EAGER
     release.set()
-    wait_until(lambda: all(worker.done.is_set() for worker, _ in session._tasks))
-    session._on_time()
-    assert session._timer.period == PERIOD
+    wait_until(lambda: not session.share.workers)
+    browser.tick()
+    assert browser.period == PERIOD

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.settings.setting import ProblemSetting
+from app.settings.recipe import Recipe
 from app.stories import stories
 from solvers import PENALTIES
 
@@ -15,7 +15,7 @@ HUGE = {"tree"}
 def test_the_card_has_the_question_and_all_that_there_is_to_look_for(visit):
     page = visit()
     for story in list(stories().values())[:3]:
-        page.tell(story)
+        page.load_story(story)
         told = {"question": story.question, "points": list(story.look_for), "steps": len(story.steps)}
         assert page.story_card.text == told
         assert story.question in page.question.object
@@ -43,19 +43,19 @@ def test_settings_that_leave_the_story_are_told_and_one_click_goes_back(visit, w
         page.problem.lam.value = "7"
 
     def change_solver() -> None:
-        page.solvers._handle_msg({"action": "choose", "key": 0, "value": False})
+        page.solvers.receive({"action": "choose", "key": 0, "value": False})
 
     def change_limit() -> None:
         page.limits.enter("tol", "1e-3")
 
     def change_data() -> None:
-        page.problem.set(ProblemSetting.of("breast-cancer"))
+        page.problem.set(Recipe.of("breast-cancer"))
 
     for change in (change_lam, change_solver, change_limit, change_data):
         change()
         assert page.story_card.changed, change.__name__
         assert "story, changed" in page.question.object
-        page.story_card._handle_msg({"action": "back"})
+        page.story_card.receive({"action": "back"})
         wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
         assert page.setting == own, change.__name__
         assert not page.story_card.changed
@@ -64,7 +64,7 @@ def test_settings_that_leave_the_story_are_told_and_one_click_goes_back(visit, w
 
 def test_another_tab_or_axis_is_no_change_of_the_story(visit):
     page = visit()
-    page.tab_bar.active = 3
+    page.tab_bar.chosen = "trajectories"
     page.convergence.x = "passes"
     page.controls.pace.value = 5.0
     assert not page.story_card.changed

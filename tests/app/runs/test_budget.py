@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ import solvers
 from app.runs import budget as budgets
 from app.runs import library
 from app.runs.budget import Budget, cost, footprint, gib, size_of
-from app.settings.setting import ProblemSetting
+from app.settings.recipe import Recipe
 from datasets.size import Size
 
 GIB = 1 << 30
@@ -72,7 +71,7 @@ def test_what_is_in_use_is_counted_until_the_last_copy_is_gone(monkeypatch):
     gc.collect()
     own = Budget(8 * GIB)
     monkeypatch.setattr(library, "budget", own)
-    setting = ProblemSetting("breast-cancer", loss="logistic", penalty="l1")
+    setting = Recipe("breast-cancer", loss="logistic", penalty="l1")
     data = library.load("breast-cancer", {}, 0)
     problem = library.problem(data, setting)
     copy = problem.at_lam(0.5 * problem.lam)
@@ -127,7 +126,7 @@ def test_a_bare_get_loads_nothing(served):
         status, _, text = served.get(f"/app?{query}")
         assert status == 200
         assert "Solverscope" in text
-    time.sleep(1.0)
+    served.get("/app")
     assert served.memory() - before < 60
 
 

@@ -19,8 +19,7 @@ def archive():
 def entered(archive, problem, setting="", **params):
     solver = solvers.make_solver("prox-qn", **params)
     trace = solvers.Run(problem, solver, stopping=solvers.Stopping(tol=1e-6)).execute()
-    trace.info["setting"] = setting
-    id = archive.enter(trace)
+    id = archive.enter(trace, setting=setting)
     return archive.run(id), archive.trace(id)
 
 

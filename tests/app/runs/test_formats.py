@@ -40,7 +40,7 @@ def test_what_is_taken_along_reads_back(traces, form, tmp_path):
     path = tmp_path / f"taken.{form}"
     path.write_bytes(formats.as_bytes(traces, form))
     for new, old in zip(read(path), traces, strict=True):
-        assert new.info["label"] == old.info["label"]
+        assert new.info.label == old.info.label
         for name in FIELDS:
             np.testing.assert_array_equal(new.column(name), old.column(name))
 
@@ -55,6 +55,7 @@ def test_arrays_are_read_without_pickles(traces):
 def test_a_spreadsheet_has_a_line_an_iterate(traces):
     rows = list(csv.DictReader(io.StringIO(formats.as_bytes(traces, "csv").decode())))
     assert [row["label"] for row in rows] == ["prox-qn"] * 4 + ["owl-qn"] * 3
+    assert {row["lam"] for row in rows} == {"0.5"}
 
 
 def test_benchopt_finds_its_columns(traces):
@@ -82,13 +83,28 @@ def test_parquet_is_not_offered_where_nothing_writes_it(monkeypatch):
     assert list(formats.offered()) == ["csv", "jsonl", "npz"]
 
 
-def test_benchopt_finds_an_objective_for_each_lambda_of_a_run():
+@pytest.fixture
+def turned():
+    """A run whose λ was changed at iteration 2."""
     problem = {"dataset": "digits", "loss": "logistic", "penalty": "l1", "lam": 0.5, "key": "a"}
     records = [{"iteration": k, "objective": 4.0 - k, "cpu_seconds": float(k)} for k in range(3)]
     trace = Trace.from_records(records, label="a", solver="prox-qn", params={}, problem=problem, f_star=2.0)
     change = {"iteration": 2, "lam": 0.1, "key": "b", "f_star": 1.5, "cpu_seconds": 1.0, "wall_seconds": 1.0}
-    trace.info["lams"] = [change]
-    columns = benchopt.columns([trace])
+    trace.tell(lams=(change,))
+    return trace
+
+
+def test_each_format_tells_lambda_where_it_was_changed(turned, tmp_path):
+    rows = csv.DictReader(io.StringIO(formats.as_bytes([turned], "csv").decode()))
+    assert [row["lam"] for row in rows] == ["0.5", "0.5", "0.1"]
+    with np.load(io.BytesIO(formats.as_bytes([turned], "npz")), allow_pickle=False) as arrays:
+        assert arrays["a/lam"].tolist() == [0.5, 0.5, 0.1]
+    problem, _, run, *_ = map(json.loads, formats.as_bytes([turned], "jsonl").decode().splitlines())
+    assert (problem["lam"], [(one["iteration"], one["lam"]) for one in run["lams"]]) == (0.5, [(2, 0.1)])
+
+
+def test_benchopt_finds_an_objective_for_each_lambda_of_a_run(turned):
+    columns = benchopt.columns([turned])
     assert columns["p_obj_lam"] == ["0.5", "0.5", "0.1"]
     assert columns["objective_suboptimality"] == [2.0, 1.0, 0.5]
     assert len(set(columns["objective_name"])) == 2

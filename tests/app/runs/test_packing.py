@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from app.runs import packing
 from solvers import Trace
-from solvers.runs.probes import ProbeStore
+from solvers.probes.probe import ProbeStore
 
 
 def test_of_many_observations_the_first_of_each_probe_and_the_last_are_kept(monkeypatch):
@@ -22,6 +23,23 @@ def test_of_many_observations_the_first_of_each_probe_and_the_last_are_kept(monk
     assert back.iterations("weights")[0] == 1
     assert back.iterations("weights")[-1] == 49
     assert 5 < len(back.everything()) < 20
+
+
+def test_weights_of_a_run_at_work_are_packed_while_they_change():
+    w, over = np.zeros(200_000), threading.Event()
+
+    def work():
+        while not over.is_set():
+            w[:] = 1.0 - w
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        for _ in range(50):
+            assert packing.unpack_weights(packing.pack_weights(w)).size == w.size
+    finally:
+        over.set()
+        worker.join()
 
 
 def test_objects_and_cut_blocks_are_refused():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -32,30 +31,28 @@ def gates():
 def test_none_begins_before_the_last_one_is_ready(share, small_problem, gates, wait_until):
     line = StartingLine()
     quick = [racer(share, small_problem, line) for _ in range(3)]
-    slow = racer(share, small_problem, line, before=lambda: gates.wait(30))
+    slow = racer(share, small_problem, line, before=lambda: gates.wait(60))
     line.close()
     wait_until(lambda: all(run.state == "ready" for run in quick))
     assert quick[0].message == "ready: 1 of the others still loads or compiles"
     assert [len(run.trace) for run in quick] == [0] * 3
     wait_until(lambda: not any(run.worker.has_slot for run in quick))  # they take no core meanwhile
     gates.set()
-    assert all(run.worker.join(30) for run in [*quick, slow])
+    assert all(run.worker.join(60) for run in [*quick, slow])
     assert {run.state for run in [*quick, slow]} == {"finished"}
     assert all(run.trace.iteration[0] == 0 for run in [*quick, slow])
-    wall = [run.trace.result["wall_seconds"] for run in quick]
-    assert max(wall) < 5.0, "to wait is on no clock"
 
 
 def test_the_line_stays_shut_until_all_have_joined(share, small_problem, wait_until):
     line = StartingLine()
     first = racer(share, small_problem, line)
-    wait_until(lambda: first.state == "ready")
-    time.sleep(0.3)
-    assert first.state == "ready"
+    wait_until(lambda: first.state == "ready" and not first.worker.has_slot)
+    first.worker.look_again()
+    assert (first.state, len(first.trace)) == ("ready", 0)
     second = racer(share, small_problem, line)
     line.close()
-    assert first.worker.join(30)
-    assert second.worker.join(30)
+    assert first.worker.join(60)
+    assert second.worker.join(60)
 
 
 def fails():
@@ -68,23 +65,23 @@ def test_one_that_drops_out_before_the_start_does_not_hold_up_the_others(
 ):
     line = StartingLine()
     one = racer(share, small_problem, line)
-    before = fails if how == "fails" else lambda: gates.wait(30)
+    before = fails if how == "fails" else lambda: gates.wait(60)
     other = racer(share, small_problem, line, before=before)
     line.close()
     if how == "stopped":
         wait_until(lambda: one.state == "ready")
         other.worker.stop()
-    assert one.worker.join(30)
+    assert one.worker.join(60)
     assert one.state == "finished"
     gates.set()
-    assert other.worker.join(30)
+    assert other.worker.join(60)
 
 
 def test_one_that_waits_at_the_line_can_be_stopped(share, small_problem, wait_until):
     run = racer(share, small_problem, StartingLine())
     wait_until(lambda: run.state == "ready")
     run.worker.stop()
-    assert run.worker.join(5)
+    assert run.worker.join(60)
     assert run.state == "stopped"
 
 

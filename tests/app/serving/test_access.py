@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.serving.access import from_here, refusal
-from app.serving.options import Serving
+from app.serving.access import HERE as EVERYTHING
+from app.serving.access import Rights, from_here, refusal, rights
+from app.serving.serve_options import Serving
 
 HERE = Serving()
 
@@ -59,7 +60,10 @@ def test_a_name_given_on_purpose_is_answered():
     assert refusal("127.0.0.1", "other.lan:5006", serving) is not None
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://localhost.evil.example:5006"])
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "", "http://localhost.evil.example:5006", "http://127.0.0.1:5006"],
+)
 def test_a_page_of_another_site_is_refused(origin):
     assert "open it at localhost" in refusal("127.0.0.1", "localhost:5006", HERE, origin)
 
@@ -82,3 +86,41 @@ def test_a_public_server_refuses_nobody():
 )
 def test_a_visitor_is_here_only_without_another_program_between(peer, headers, here):
     assert from_here(peer, headers) is here
+
+
+def test_a_page_of_a_name_that_is_served_is_not_answered_under_another_one():
+    """A program that passes requests on as its own would make all its visitors those of this machine."""
+    serving = Serving(hosts=("scope.example",))
+    assert refusal("127.0.0.1", "scope.example", serving, "https://scope.example") is None
+    assert "leave their Host" in refusal("127.0.0.1", "127.0.0.1:5006", serving, "https://scope.example")
+
+
+NAMED = Serving(hosts=("scope.example",), schedulers=("tcp://127.0.0.1:8786",))
+
+
+@pytest.mark.parametrize(
+    ("serving", "headers", "wanted"),
+    [
+        (HERE, {"Host": "localhost"}, EVERYTHING),
+        (NAMED, {"Host": "localhost"}, Rights(schedulers=NAMED.schedulers)),
+        (Serving(public=True), {"Host": "localhost"}, Rights(no_sweeps="a server for the public runs")),
+        (NAMED, {"Host": "scope.example"}, Rights(files=False, no_sweeps="by visitors of this machine only")),
+        (
+            NAMED,
+            {"Host": "localhost", "X-Forwarded-For": "192.0.2.7"},
+            Rights(files=False, no_sweeps="by visitors of this machine only"),
+        ),
+        (
+            Serving(public=True, schedulers=NAMED.schedulers),
+            {"Host": "scope.example"},
+            Rights(files=False, no_sweeps="a server for the public runs"),
+        ),
+    ],
+)
+def test_files_and_sweeps_are_for_visitors_of_this_machine_and_schedulers_are_those_named(
+    serving, headers, wanted
+):
+    given = rights("127.0.0.1", headers, serving)
+    assert (given.files, given.schedulers) == (wanted.files, wanted.schedulers)
+    assert wanted.no_sweeps in given.no_sweeps
+    assert bool(given.no_sweeps) is bool(wanted.no_sweeps)

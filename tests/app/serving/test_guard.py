@@ -1,16 +1,24 @@
-"""What stands before every answer: names, headers, and what the log is spared. By raw sockets."""
+"""What stands before every answer: names, headers, tokens, modules, and what the log is spared. By raw
+sockets."""
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
+from collections.abc import Generator
+from pathlib import Path
 
 import pytest
-from bokeh.server.connection import ServerConnection
+from bokeh.util.token import generate_jwt_token, get_session_id, get_token_payload
+from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.iostream import StreamClosedError
-from tornado.websocket import WebSocketClosedError
+from tornado.websocket import WebSocketClosedError, websocket_connect
 
 from app.serving.guard import not_a_closed_tab
+from tests import loop
+
+from ..conftest import Served
 
 EVERYTHING = (
     "/",
@@ -60,6 +68,109 @@ def test_no_websocket_for_another_name_or_another_sites_page(served):
     assert served.get("/app/ws", Host=evil, Origin=f"http://{here}", **SOCKET)[0] == 403
 
 
+def token_of(page: str) -> str:
+    found = re.search(r'"token":"([^"]+)"', page)
+    assert found is not None, page
+    return found[1]
+
+
+def joined(served: Served, token: str, **headers: str) -> bool:
+    """Whether a websocket with this token gets a session; False where it is refused by status 403."""
+    address = f"ws://localhost:{served.port}/app/ws"
+
+    async def ask() -> bool:
+        request = HTTPRequest(address, headers=headers, request_timeout=60, connect_timeout=60)
+        try:
+            socket = await websocket_connect(request, subprotocols=["bokeh", token])
+        except HTTPClientError as error:
+            if error.code != 403:
+                raise
+            return False
+        word = await socket.read_message()
+        socket.close()
+        assert word is not None
+        assert '"ACK"' in word
+        return True
+
+    return loop.run(ask())
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served, None, None]:
+    """A server that lets everybody in."""
+    server = Served(tmp_path_factory.mktemp("public") / "log", "--args", "--public")
+    yield server
+    log = server.stop()
+    assert "Traceback" not in log, log
+
+
+@pytest.fixture(params=["served", pytest.param("public", marks=pytest.mark.slow)])
+def one(request: pytest.FixtureRequest) -> Served:
+    """Each sort of server."""
+    return request.getfixturevalue(request.param)
+
+
+def test_a_websocket_is_for_who_has_the_token_of_a_page(one):
+    own = token_of(one.get("/app")[2])
+    assert joined(one, own)
+    id, begun = get_session_id(own), get_token_payload(own)
+    said = {"headers": {"Host": "localhost"}, "cookies": {}, "arguments": {}}
+    forged = [
+        generate_jwt_token(id, signed=False, extra_payload=said),
+        generate_jwt_token(id, secret_key=b"guessed", signed=True, extra_payload=said),
+        generate_jwt_token("chosen", signed=False, extra_payload=said),
+        own.partition(".")[0],
+        own[:-1] + ("A" if own[-1] != "A" else "B"),
+        "a",
+    ]
+    assert [joined(one, token) for token in forged] == [False] * len(forged)
+    assert begun["session_expiry"] > 24 * 3600 + get_token_payload(forged[0])["session_expiry"] - 300
+    assert joined(one, own), "a page that has lost its connection comes back"
+
+
+def test_nobody_chooses_the_session_of_a_page(one):
+    """A link with one would bring whoever follows it into the session of who wrote the link."""
+    own = token_of(one.get("/app")[2])
+    id = get_session_id(own)
+    for path, headers in (
+        (f"/app?bokeh-session-id={id}", {}),
+        ("/app?bokeh-session-id=chosen", {}),
+        ("/app?bokeh%2Dsession-id=chosen", {}),
+        (f"/app?bokeh-token={own}", {}),
+        ("/app", {"Bokeh_Session_Id": id}),
+        (f"/app/autoload.js?bokeh-autoload-element=1&bokeh-session-id={id}", {}),
+    ):
+        status, _, text = one.get(path, **headers)
+        assert (status, text.count("\n"), "token" in text) == (403, 1, False), path
+        assert "session of its own" in text
+    assert one.get("/app/known?session=chosen")[2] == "no"
+    assert one.get(f"/app/known?session={id.partition('.')[0]}")[2] == "yes"
+    assert get_session_id(token_of(one.get("/app")[2])) != id
+
+
+def test_no_page_of_another_site_is_told_what_a_script_of_ours_says(one):
+    for headers in ({}, {"Origin": f"http://localhost:{one.port}"}):
+        status, answered, text = one.get("/app/autoload.js?bokeh-autoload-element=1", **headers)
+        assert (status, "Access-Control-Allow-Origin" in answered) == (403, False)
+        assert "no other page can hold" in text
+
+
+def test_requests_of_pages_of_other_sites_are_not_answered(served):
+    for path in ("/app", "/app/known"):
+        assert served.get(path, Origin="http://evil.example")[0] == 403
+        assert served.get(path, Origin=f"http://localhost:{served.port}")[0] == 200
+
+
+def test_no_module_is_imported_because_a_visitor_names_it(one):
+    """Panel imports the module whose files are asked for: this one ends the process that does."""
+    for name in ("unittest.__main__", "unittest%2E__main__", "this", "antigravity", "", ".x", "app..x"):
+        status, _, text = one.get(f"/components/{name}/main/_css/x")
+        assert (status, text.count("\n")) == (403, 1), name
+    assert one.get("/components%2Funittest.__main__/main/_css/x")[0] in (403, 404)
+    assert "Zen of Python" not in Path(one.log).read_text()
+    assert one.get("/components/panel/Nothing/_css/x")[0] == 404, "Panel looks among those that are there"
+
+
 def test_only_a_session_that_is_there_is_known(served):
     assert served.get("/app/known?session=nobody")[2] == "no"
     assert served.get("/app/known")[2] == "no"
@@ -78,21 +189,3 @@ def test_the_log_is_spared_of_closed_tabs_and_of_nothing_else():
     for error in (ValueError("x"), AssertionError("x"), OSError("x")):
         assert not_a_closed_tab(record(error))
     assert not_a_closed_tab(logging.LogRecord("x", logging.ERROR, "", 0, "", (), None))
-
-
-def test_the_log_is_spared_of_bokehs_assertion_that_a_closed_tab_still_has_a_session():
-    connection = object.__new__(ServerConnection)
-    connection._session = None
-
-    def on_close():
-        return connection.session
-
-    def handle():
-        return connection.session
-
-    for ask, told in ((on_close, False), (handle, False), (lambda: connection.session, True)):
-        try:
-            ask()
-        except AssertionError:
-            found = logging.LogRecord("x", logging.ERROR, "", 0, "", (), sys.exc_info())
-        assert not_a_closed_tab(found) is told

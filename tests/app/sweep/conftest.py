@@ -14,10 +14,10 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 from distributed import LocalCluster
 
 from app import plugins
+from app.sweep.cell_store import Store
 from app.sweep.cluster import LOOPBACK, Place
 from app.sweep.driver import Sweep
 from app.sweep.spec import Spec
-from app.sweep.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +84,10 @@ class Going:
     def __init__(self, sweep: Sweep) -> None:
         self.sweep, self.ended = sweep, []
         self.error: BaseException | None = None
-        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread = threading.Thread(target=self.work, daemon=True)
         self.thread.start()
 
-    def _work(self) -> None:
+    def work(self) -> None:
         try:
             self.sweep.run(self.ended.append)
         except BaseException as error:

@@ -5,47 +5,64 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import panel as pn
+import panel_material_ui as pmui
 import pytest
 
+import datasets
 from app import plugins
-from app.page.sweep_panel import OpenCell, SweepPanel, spec_text
-from app.settings.setting import ProblemSetting, Setting, SolverSetting
+from app.page.tabs.sweep_panel import OpenCell, SweepPanel, spec_text
+from app.serving.access import Rights
+from app.settings.experiment import Experiment
+from app.settings.recipe import PAGE_LIMITS, Entrant, Limits, Recipe
 from app.sweep.spec import Spec
 
 ROOT = Path(__file__).resolve().parents[3]
-SETTING = Setting(
-    ProblemSetting("digits", options={"positive": "3"}, seed=2, loss="logistic", penalty="l1"),
-    (SolverSetting("prox-qn", "prox-qn"), SolverSetting("prox-qn", "short", params={"memory": 3})),
-    max_seconds=9.0,
+SETTING = Experiment(
+    Recipe("digits", options={"positive": "3"}, seed=2, loss="logistic", penalty="l1"),
+    (Entrant("prox-qn", "prox-qn"), Entrant("prox-qn", "short", params={"memory": 3})),
+    Limits(tol=1e-6, max_seconds=9.0),
 )
 
 
 @pytest.fixture
-def panel(session):
-    panel = SweepPanel(session, lambda: SETTING, lambda: [])
-    session.watchers.append(panel)
-    yield panel
-    panel.stop()
-    if panel._thread is not None:
-        panel._thread.join(60)
-        assert not panel._thread.is_alive()
+def made(session, wait_until):
+    """``made(rights)`` makes the panel of a visitor; sweeps that are left at the end are stopped."""
+    panels = []
+
+    def make(rights):
+        panels.append(SweepPanel(session, lambda: SETTING, lambda: [], rights))
+        session.watchers.append(panels[-1])
+        return panels[-1]
+
+    yield make
+    for one in panels:
+        one.stop()
+        wait_until(lambda one=one: not one.alive)
+
+
+@pytest.fixture
+def panel(made):
+    """The panel of a visitor of this machine."""
+    return made(Rights())
 
 
 def test_the_page_writes_what_is_chosen_as_a_sweep():
     cells = Spec.parse(spec_text(SETTING)).cells
     assert len(cells) == 10
-    assert {(cell.data_text, cell.loss, cell.penalty) for cell in cells} == {
+    assert {(cell.problem.data_text, cell.problem.loss, cell.problem.penalty) for cell in cells} == {
         ("digits,positive=3,seed=2", "logistic", "l1")
     }
-    assert {(cell.label, cell.params["memory"]) for cell in cells} >= {("short", 3)}
-    ridge = Setting(
-        ProblemSetting("breast-cancer", loss="logistic", penalty="l2"), (SolverSetting("lbfgs", "lbfgs"),)
+    assert {(cell.entrant.label, cell.entrant.make().memory) for cell in cells} >= {("short", 3)}
+    ridge = Experiment(
+        Recipe("breast-cancer", loss="logistic", penalty="l2"), (Entrant("lbfgs", "lbfgs"),), PAGE_LIMITS
     )
-    assert len({cell.lam for cell in Spec.parse(spec_text(ridge)).cells}) == 5
+    assert len({cell.problem.lam for cell in Spec.parse(spec_text(ridge)).cells}) == 5
 
 
 @pytest.mark.parametrize(
@@ -57,6 +74,14 @@ def test_the_page_writes_what_is_chosen_as_a_sweep():
             "sweeps of your own files run on the command line",
         ),
         ('data = "digits"\nsolvers = "ocas"', "Solver ocas needs"),
+        ("data = " + "[" * 30_000, "It is nested too deep"),
+        ('{"data": ' + "[" * 30_000, "It is nested too deep"),
+        ('data = "digits"\nsolvers = "prox-qn"\nloss = [["a"]]', "Loss = [[&#x27;a&#x27;]] is not possible"),
+        (f'data = "digits"\nsolvers = "prox-qn"\nseeds = {"9" * 400}', "Seeds has a number of more than 19"),
+        (
+            'data = "digits"\nsolvers = "prox-qn"\nlam = {from = 1, to = 0.1, n = 60000000}',
+            "more than 10,000 runs",
+        ),
     ],
 )
 def test_what_cannot_be_run_is_said_in_a_sentence(panel, text, said):
@@ -67,21 +92,67 @@ def test_what_cannot_be_run_is_said_in_a_sentence(panel, text, said):
     assert not panel.alive
 
 
+def test_no_field_leads_to_a_scheduler_that_was_not_named_when_the_server_was_started(panel, wait_until):
+    """Dask unpickles what a scheduler answers: one of the visitor's own would run code in this process."""
+    panel.text.value = 'data = "breast-cancer"\nsolvers = "prox-qn"\n[limits]\nmax_iter = 1'
+    with socket.create_server(("127.0.0.1", 0)) as trap:
+        address = f"tcp://127.0.0.1:{trap.getsockname()[1]}"
+        for field in pn.Column(panel.view).select(
+            lambda part: isinstance(part, pmui.TextInput | pmui.Select)
+        ):
+            if field is not panel.text and not isinstance(field.value, float):
+                field.value = address  # a client may send any value, also one that no menu offers
+        panel.run()
+        wait_until(lambda: not panel.alive)
+        trap.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            trap.accept()
+    panel.update()
+    assert "is not among the places for sweeps (this machine)" in panel.view.said.object
+
+
+def test_visitors_from_elsewhere_find_no_form_and_run_no_sweeps(made):
+    panel = made(Rights(files=False, no_sweeps="sweeps are run by visitors of this machine only"))
+    fields = pn.Column(panel.view).select(lambda part: isinstance(part, pmui.TextAreaInput | pmui.TextInput))
+    assert list(fields) == []
+    panel.run()
+    panel.update()
+    assert not panel.alive
+    assert panel.sweep is None
+    assert "Sweeps are run by visitors of this machine only" in panel.view.said.object
+
+
+def test_a_file_that_the_server_offers_leads_to_no_other_file(panel, registries, tmp_path):
+    offered, secret = tmp_path / "offered.svm", tmp_path / "secret"
+    offered.write_text("1 1:1\n-1 2:1\n")
+    secret.write_text("1 1:1\n-1 3:1\n")
+    id = datasets.offer(str(offered), "binary").id
+    panel.text.value = f'data = {{id = "{id}", test = "{secret}"}}\nsolvers = "prox-qn"'
+    panel.run()
+    panel.update()
+    assert "has no option &#x27;test&#x27;" in panel.view.said.object
+    assert panel.sweep is None
+
+
+@pytest.mark.slow
 def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_goes(
-    session, panel, by_hand, slow, begun, monkeypatch, wait_until
+    session, made, by_hand, slow, begun, monkeypatch, wait_until
 ):
     address, scheduler, _ = by_hand
+    panel = made(Rights(schedulers=(address,)))
     monkeypatch.setenv(plugins.VARIABLE, str(slow))
     panel.text.value = (
         'data = "breast-cancer"\nlam = 0.01\n'
         'solvers = ["quick=slow,naps=3,number=1", "long=slow,naps=3000,number=2"]\n'
         "[limits]\nmax_iter = 9999\n"
     )
-    panel.scheduler.value = address
+    panel.place.value = address
     panel.run()
-    long = next(watched for watched in panel.sweep.cells.values() if watched.cell.label == "long")
+    long = next(watched for watched in panel.sweep.cells.values() if watched.cell.entrant.label == "long")
     panel.open(long.cell.key)
-    assert "long on breast-cancer · λ 0.01 has not begun: click again once it runs." in panel.view.said.object
+    assert (
+        "long on breast-cancer · λ 0.01 has not started: click again once it runs." in panel.view.said.object
+    )
     assert session.runs == []
 
     def ticked(condition):
@@ -89,7 +160,7 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
 
     ticked(lambda: long.trace is not None and len(long.trace) > 3)
     assert "1 running" in panel.view.said.object
-    assert "long on breast-cancer · λ 0.01 has begun: click again to open it." in panel.view.said.object
+    assert "long on breast-cancer · λ 0.01 has started: click again to open it." in panel.view.said.object
     panel.open(long.cell.key)
     (run,) = session.runs
     assert isinstance(run, OpenCell)
@@ -118,10 +189,11 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
     assert len(panel.sweep.store.trace(long.cell)) == len(run.trace)
 
 
-def test_a_sweep_ends_with_its_session(session, panel, place, slow, monkeypatch, wait_until):
+def test_a_sweep_ends_with_its_session(session, made, place, slow, monkeypatch, wait_until):
+    panel = made(Rights(schedulers=(place.scheduler,)))
     monkeypatch.setenv(plugins.VARIABLE, str(slow))
     panel.text.value = 'data = "breast-cancer"\nlam = 0.01\nsolvers = ["slow,naps=3000,number=3"]\n'
-    panel.scheduler.value = place.scheduler
+    panel.place.value = place.scheduler
     panel.run()
     (watched,) = panel.sweep.cells.values()
     wait_until(lambda: watched.state == "running")

@@ -1,11 +1,15 @@
 """What a text asks for, as a grid of cells; every mistake is one sentence."""
 
+import datetime
 import json
+import math
+import pickle
 import re
 
 import pytest
 
-from app.sweep.spec import Cell, Spec
+from app.settings.experiment import Experiment
+from app.sweep.spec import Spec
 
 SMALL = {"data": "breast-cancer", "solvers": ["prox-qn"]}
 
@@ -22,10 +26,10 @@ def test_grid_has_every_combination_once():
         """
     )
     assert len(spec.cells) == len({cell.key for cell in spec.cells}) == 2 * 3 * 3 * 2
-    assert {cell.lam_ratio for cell in spec.cells} == {0.5, 0.05, 0.005}
-    assert {cell.label for cell in spec.cells} == {"prox-qn", "plain", "owl-qn"}
-    assert {cell.limits["max_iter"] for cell in spec.cells} == {7}
-    assert {cell.data_text for cell in spec.cells if cell.seed} == {
+    assert {cell.problem.lam_ratio for cell in spec.cells} == {0.5, 0.05, 0.005}
+    assert {cell.entrant.label for cell in spec.cells} == {"prox-qn", "plain", "owl-qn"}
+    assert {cell.limits.max_iter for cell in spec.cells} == {7}
+    assert {cell.problem.data_text for cell in spec.cells if cell.problem.seed} == {
         "breast-cancer,seed=1",
         "digits,positive=3,seed=1",
     }
@@ -33,22 +37,23 @@ def test_grid_has_every_combination_once():
 
 def test_hyper_parameters_make_a_grid_of_the_solvers_that_have_them():
     spec = Spec.of({**SMALL, "solvers": ["prox-qn", "prox-gd"], "set": {"memory": [3, 9]}})
-    assert [(cell.label, cell.params.get("memory")) for cell in spec.cells] == [
+    assert [(cell.entrant.label, cell.entrant.params.get("memory")) for cell in spec.cells] == [
         ("prox-qn,memory=3", 3),
         ("prox-qn,memory=9", 9),
         ("prox-gd", None),
     ]
     own = Spec.of({**SMALL, "solvers": ["a=prox-qn", "b=prox-qn"], "set": {"a": {"memory": 3}}})
-    default = Spec.of(SMALL).cells[0].params["memory"]
-    assert [cell.params["memory"] for cell in own.cells] == [3, default]
+    default = Spec.of(SMALL).cells[0].entrant.make().memory
+    assert [cell.entrant.make().memory for cell in own.cells] == [3, default]
 
 
 def test_a_cell_survives_the_way_to_its_worker():
     spec = Spec.of({**SMALL, "data": {"id": "digits", "positive": "3"}, "limits": {"gap": 1e-3}})
     (cell,) = spec.cells
-    assert Cell.of(json.loads(json.dumps(cell.plain()))) == cell
-    assert cell.reference, "a gap needs f*"
-    assert cell.loss == "logistic"
+    assert Experiment.from_table(json.loads(json.dumps(cell.table()))) == cell
+    assert pickle.loads(pickle.dumps(cell)) == cell
+    assert cell.limits.f_star == "auto", "a gap needs f*"
+    assert cell.problem.loss == "logistic"
 
 
 def test_key_changes_with_all_that_determines_a_run_and_nothing_else():
@@ -77,23 +82,65 @@ def test_key_changes_with_all_that_determines_a_run_and_nothing_else():
         ({"penalty": "l0"}, "no penalty 'l0'"),
         ({"penalty": "none", "solvers": ["lbfgs"], "lam": 1.0}, "has no λ"),
         ({"lam": [1.0], "lam_ratio": [0.1]}, "both lam and lam_ratio"),
-        ({"lam": [-1.0]}, "numbers above 0"),
+        ({"lam": [-1.0]}, "a number above 0"),
         ({"lam_ratio": {"from": 1.0, "to": 0.1}}, "{from = 1, to = 0.01, n = 5}"),
-        ({"seeds": [0.5]}, "whole numbers"),
+        ({"seeds": [0.5]}, "a whole number"),
         ({"set": {"memry": 3}}, "none of the solvers has such a parameter"),
         ({"set": {"b": {"memory": 3}}}, "no solver is labelled 'b'"),
         ({"limits": {"iterations": 3}}, "has no 'iterations'"),
-        ({"limits": {"max_iter": 1.5}}, "whole numbers"),
+        ({"limits": {"max_iter": 1.5}}, "a whole number"),
         ({"limits": {"f_star": 0.3}}, 'write f_star = "auto"'),
         ({"limits": 3}, "limits is no table"),
         ({"average": "yes"}, "write true or false"),
         ({"seeds": list(range(20_000))}, "more than 10,000 runs"),
+        ({"lam": {"from": 1.0, "to": 0.1, "n": 60_000_000}}, "more than 10,000 runs"),
+        ({"lam_ratio": {"from": 1.0, "to": 0.1, "n": 10**18}}, "more than 10,000 runs"),
+        (
+            {"lam": {"from": 1.0, "to": 0.1, "n": math.inf}},
+            "lam.n = inf is not possible: give a whole number",
+        ),
+        ({"lam": 10**400}, "lam has a number of more than 19 digits: write a smaller one"),
+        ({"lam": math.nan}, "lam = nan is not possible: give a number above 0"),
+        ({"seeds": 10**400}, "seeds has a number of more than 19 digits: write a smaller one"),
+        ({"seeds": 1e308}, "seeds = 1e+308 is not possible: give a whole number from 0 to 999999999"),
+        ({"solvers": ["sgd-l1,seed=1e308"]}, "seed must be a whole number from 0 to 999999999"),
+        ({"set": {"seed": 10**10}, "solvers": ["sgd-l1"]}, "seed must be a whole number from 0 to 999999999"),
+        ({"limits": {"tol": -(10**400)}}, "tol has a number of more than 19 digits"),
+        ({"loss": [["a"]]}, """loss = [['a']] is not possible: write loss = "ID" or ["ID", ...]"""),
+        ({"loss": {"id": "logistic"}}, "loss = {'id': 'logistic'} is not possible"),
+        ({"penalty": [{"l1": 1}]}, "penalty = [{'l1': 1}] is not possible"),
+        ({"solvers": [["prox-qn"]]}, "solvers is a list of texts"),
+        ({"data": [["digits"]]}, "data = ['digits'] names no data set"),
+        ({"data": {"id": "digits", "positive": [1]}}, "positive of data digits is a list or a table"),
+        ({"set": {"memory": [[[3]]]}}, "memory is nested too deep: write lists of numbers and texts"),
+        ({"seeds": datetime.date(2020, 1, 1)}, "seeds = datetime.date(2020, 1, 1) is not possible"),
+        ({"name": "\x1b[2J"}, r"name = '\x1b[2J' holds a control character: leave that out"),
+        ({"set": {"\x1b[2J": 3}}, r"a name = '\x1b[2J' holds a control character"),
+        ({"solvers": ["\x9b2J=prox-qn"]}, r"solvers = '\x9b2J=prox-qn' holds a control character"),
     ],
 )
 def test_a_mistake_is_one_sentence(given, said):
     with pytest.raises(ValueError, match=re.escape(said)) as error:
         Spec.of({**SMALL, **given})
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 30_000, "it is nested too deep: write lists of numbers and texts, not of lists"),
+        ('{"data": ' + "[" * 30_000, "it is nested too deep"),
+        ('{"seeds": ' + "9" * 5000 + "}", "it has a number of thousands of digits: write a smaller one"),
+        (" " * (2 << 20), "it has more than 1 MiB"),
+    ],
+)
+@pytest.mark.parametrize("json_text", [True, False])
+def test_a_text_beyond_all_bounds_is_one_sentence(text, said, json_text):
+    if not json_text:
+        text = text.replace('{"data": ', "data = ").replace('{"seeds": ', "seeds = ").replace("}", "")
+        text = text if text.startswith(("data", "seeds", " ")) else f"data = {text}"
+    with pytest.raises(ValueError, match=f"^{said}"):
+        Spec.parse(text, json_text=json_text)
 
 
 def test_files_are_read_by_their_ending(tmp_path):

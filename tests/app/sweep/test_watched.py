@@ -1,15 +1,18 @@
 """A streamed trace: whole and once, whatever happens on the way; and the folder that keeps results."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import solvers
 from app.runs.packing import pack_rows
+from app.sweep.cell_store import Store
 from app.sweep.results import f_stars, gap_of, seconds_to
 from app.sweep.spec import Spec
-from app.sweep.store import Store
 from app.sweep.watched import Watched
 
 SPEC = Spec.of({"data": "breast-cancer", "solvers": ["prox-qn"], "lam_ratio": [0.1, 0.2, 0.4]})
@@ -88,6 +91,7 @@ def test_store_keeps_what_ended_and_knows_what_to_run_again(tmp_path):
     failed.fail("it cannot be made")
     for watched in (done, failed):
         store.put(watched.cell, watched.trace, watched.record)
+    store.close()
     with store.ledger.open("a") as file:
         file.write('{"cell": "cut')  # its process was killed in the middle of a line
     with pytest.raises(ValueError, match="has 2 results already: give --resume"):
@@ -100,10 +104,89 @@ def test_store_keeps_what_ended_and_knows_what_to_run_again(tmp_path):
     assert again.trace(failed.cell) is None
 
 
-def test_a_ledger_of_something_else_is_refused(tmp_path):
-    (tmp_path / "cells.jsonl").write_text('{"type": "problem"}\n')
-    with pytest.raises(ValueError, match=r"line 1 of .* is no result of a sweep"):
+@pytest.mark.parametrize(
+    ("spoilt", "what"),
+    [
+        (lambda line: "garbage\n", "it is not JSON"),
+        (lambda line: "\0\0\0\n", "it is not JSON"),
+        (lambda line: "[" * 50_000 + "\n", "it is not JSON"),
+        (lambda line: "9" * 5000 + "\n", "it is not JSON"),
+        (lambda line: "3\n", "it is no record"),
+        (lambda line: '{"type": "problem"}\n', "it has no cell"),
+        (
+            lambda line: line.replace('"seed": 0', '"seed": "x"'),
+            "it has 'x' for seed, not a whole number from 0",
+        ),
+        (
+            lambda line: line.replace('"lam": null', '"lam": {"a": [1]}'),
+            r"it has {'a': \[1\]} for lam, not a number",
+        ),
+        (lambda line: line.replace('"nnz": null', '"nnz": "x"'), "it has 'x' for nnz, not a whole number"),
+        (lambda line: line.replace('"status": "failed"', '"status": 3'), "it has 3 for status, not a text"),
+        (lambda line: line.replace('"problem": {', '"problem": {"key": 3, "n": '), "it is not JSON"),
+    ],
+)
+def test_a_line_of_the_ledger_that_is_something_else_is_refused_with_advice(tmp_path, spoilt, what):
+    store = Store(tmp_path)
+    store.open(resume=False)
+    lines = []
+    for cell in SPEC.cells[:2]:
+        watched = Watched(cell)
+        watched.fail("it cannot be made")
+        store.put(cell, None, watched.record)
+    store.close()
+    lines = store.ledger.read_text().splitlines(keepends=True)
+    assert spoilt(lines[1]) != lines[1]
+    store.ledger.write_text(lines[0] + spoilt(lines[1]))
+    said = f"line 2 of .* is no result of a sweep, {what}.*: delete that line, and its run is done again$"
+    with pytest.raises(ValueError, match=said):
         Store(tmp_path).open(resume=True)
+    store.ledger.write_text(lines[0])
+    store.open(resume=True)
+    assert list(store.records()) == [SPEC.cells[0].key]
+
+
+def test_a_folder_has_one_sweep_at_a_time(tmp_path):
+    first, second = Store(tmp_path / "out"), Store(tmp_path / "out")
+    first.open(resume=False)
+    with pytest.raises(ValueError, match=r"another sweep is at work in .*: wait until it has ended, or give"):
+        second.open(resume=True)
+    first.close()
+    assert second.open(resume=True) == {}
+    with pytest.raises(ValueError, match="another sweep is at work"):
+        first.open(resume=True)
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from app.sweep.cell_store import Store
+store = Store(Path(sys.argv[1]))
+store.open(resume=False)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_sweep_that_is_killed_leaves_its_folder_to_others(tmp_path):
+    folder = tmp_path / "out"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(folder)],
+        cwd=Path(__file__).resolve().parents[3],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(ValueError, match="another sweep is at work"):
+            Store(folder).open(resume=True)
+        holder.kill()
+        holder.communicate()
+        assert Store(folder).open(resume=True) == {}
+    finally:
+        holder.kill()
+        holder.communicate()
 
 
 def test_gaps_are_to_the_best_that_is_known_of_each_problem():

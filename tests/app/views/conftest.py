@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import datasets
 import solvers
 from app import views
 from app.views import View
+from app.views.base import looks
 from solvers import Run, Stopping, Trace
 
 
@@ -21,7 +23,7 @@ def traces(chain_problem: solvers.Problem) -> list[Trace]:
     for k, id in enumerate(("prox-qn", "owl-qn")):
         solver = solvers.make_solver(id)
         run = Run(chain_problem, solver, stopping=Stopping(max_iter=60), probes=probes)
-        run.trace.info["style"] = k
+        looks.give(run.trace, k)
         found.append(run.execute())
     return found
 
@@ -38,7 +40,7 @@ def bundles(hinge_problem: solvers.Problem) -> list[Trace]:
     found, probes = [], views.probes()
     for k, id in enumerate(("bmrm", "ls-bmrm")):
         run = Run(hinge_problem, solvers.make_solver(id), stopping=Stopping(max_iter=60), probes=probes)
-        run.trace.info["style"] = k
+        looks.give(run.trace, k)
         found.append(run.execute())
     return found
 
@@ -51,7 +53,7 @@ def drawable(
 
     def find(view: type[View] | None) -> list[Trace]:
         found = request.getfixturevalue("bundles" if view is views.Bundle else "traces")
-        monkeypatch.setitem(found[0].info, "f_star", 1.0)
+        monkeypatch.setattr(found[0], "info", replace(found[0].info, f_star=1.0))
         return found
 
     return find
@@ -61,14 +63,14 @@ class Restless(Trace):
     """A run that goes on between any two reads, as one in another thread may."""
 
     def since(self, cursor: tuple[int, int] | None) -> Any:
-        self._go_on()
+        self.go_on()
         return super().since(cursor)
 
     def column(self, name: str) -> Any:
-        self._go_on()
+        self.go_on()
         return super().column(name)
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
         last = self.last
         self.append(last | {"iteration": last["iteration"] + 1, "cpu_seconds": last["cpu_seconds"] + 1e-3})
 
@@ -78,7 +80,7 @@ def again() -> Callable[..., Trace]:
     """``again(trace)`` makes another trace with all that a trace has, if it shall be one that goes on."""
 
     def make(trace: Trace, live: bool = False) -> Trace:
-        made = (Restless if live else Trace).from_records(list(trace.records()), **trace.info)
+        made = (Restless if live else Trace).from_records(list(trace.records()), **trace.info.record())
         made.names, made.probes, made.result = trace.names, trace.probes, trace.result
         made.test_metric, made.w = list(trace.test_metric), trace.w
         return made

@@ -77,14 +77,3 @@ def test_listing_loads_no_numerical_library():
     )
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
-
-
-def test_importing_takes_less_than_a_tenth_of_a_second():
-    code = "import time; t = time.process_time(); import datasets; print(time.process_time() - t)"
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout
-        for _ in range(3)
-    ]
-    assert min(map(float, runs)) < 0.1

@@ -97,6 +97,7 @@ def test_the_real_folds_have_their_sizes(load_real):
         assert (len(data.test.y), data.test.n_samples) == (letters[fold], words[fold])
 
 
+@pytest.mark.bench
 def test_21_million_non_zeros_are_ready_in_3_seconds_and_150_mb(load_real):
     load_real("ocr", degree=1, bias=0)
     code = """

@@ -7,6 +7,8 @@ import scipy.sparse
 import datasets
 from datasets.trees import leaves
 
+pytestmark = pytest.mark.slow
+
 SHAPES = [
     # id, options, training rows, test rows, features, classes (nodes of a tree)
     ("reuters", {}, 7775, 3019, 26385, 115),

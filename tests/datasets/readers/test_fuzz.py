@@ -140,6 +140,7 @@ def test_a_file_cut_anywhere_gets_one_clear_sentence(scratch, format):
         assert read_or_refuse(read, scratch / "given-42", whole[:end])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", READERS)
 @pytest.mark.parametrize(
     "filler", [b"1" * 1_000_000, b"1," * 500_000, b"1 " * 500_000, b"\n" * 1_000_000, b"\0" * 1_000_000]

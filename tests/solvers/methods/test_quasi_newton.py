@@ -1,6 +1,7 @@
 """The family of Yu et al. on smooth losses: against SciPy and the textbook."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -109,7 +110,7 @@ def test_the_record_tells_pairs_scaling_and_curvature():
 def test_a_matrix_too_large_for_memory_is_refused_in_a_sentence(monkeypatch):
     problem = solvers.make_problem(binary(d=40), penalty="l2", lam=1e-2)
     assert solvers.make_solver("bfgs").refuses(problem) is None
-    monkeypatch.setattr("solvers.methods.estimates.available_memory", lambda: 20_000.0)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=20_000))
     for id, other in (("bfgs", "lbfgs"), ("subbfgs", "sublbfgs")):
         sentence = solvers.make_solver(id).refuses(problem)
         assert sentence.startswith(f"{id} keeps a matrix of 40 x 40 entries")

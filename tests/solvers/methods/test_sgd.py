@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import solvers
-from solvers.problems.losses.samples import residual_of
+from solvers.problems.losses import instances
 from solvers.problems.scores import Scores
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import MAKERS, compiled, problem_of
 from tests.solvers.oracles import Oracle
 
+residual_of = compiled(instances.residual_of)
 KINDS = [k for k in MAKERS if solvers.losses_for(k)]
 PAIRS = [
     (kind, loss)
@@ -18,13 +19,6 @@ PAIRS = [
     for loss in solvers.losses_for(kind)
     if solvers.Trait.SAMPLES in solvers.LOSSES[loss].traits
 ]
-
-
-def problem_of(kind, storage="sparse", loss=None, **setting):
-    data = MAKERS[kind](storage=storage)
-    loss = loss or solvers.losses_for(kind)[0]
-    lam = {"lam_ratio": 0.1} if solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits else {"lam": 0.01}
-    return solvers.make_problem(data, loss=loss, penalty="l1", **lam, **setting)
 
 
 def instance_gradient(problem, w, i):
@@ -44,7 +38,7 @@ def instance_gradient(problem, w, i):
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)
 def test_lazy_payments_equal_an_eager_loop(kind, loss):
     """Every weight pays at every step: what the penalty's bookkeeping must amount to (section 3.2)."""
-    problem = problem_of(kind, loss=loss)
+    problem = problem_of(kind, loss=loss, storage="sparse")
     n = problem.loss.n_instances
     lam = problem.penalty.l1 / problem.scale
     solver = solvers.make_solver("sgd-l1", eta0=0.02, seed=3)
@@ -66,24 +60,24 @@ def test_lazy_payments_equal_an_eager_loop(kind, loss):
 
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)
 def test_loss_of_one_instance_is_the_sum_taken_apart(kind, loss):
-    problem = problem_of(kind, loss=loss)
+    problem = problem_of(kind, loss=loss, storage="sparse")
     rng = np.random.default_rng(0)
     scores = problem.design.scores(rng.normal(size=problem.size))
     loss, whole = problem.loss, problem.loss.residual(scores)
-    code, offsets, _, *held = loss.instances()
+    term, offsets, _ = loss.instances()
     tail = np.zeros_like(whole.tail)
     for i, value in enumerate(loss.values(scores)):
         rows = slice(offsets[i], offsets[i + 1])
         Z, G, G_tail = scores.Z[rows].copy(), np.empty_like(scores.Z[rows]), np.zeros_like(tail)
         y = loss.labels.reshape(len(loss.y), -1)[rows].ravel()
-        assert residual_of(code, Z, scores.tail, y, *held, G, G_tail) == pytest.approx(value)
+        assert residual_of(term, Z, scores.tail, y, G, G_tail) == pytest.approx(value)
         np.testing.assert_allclose(G, whole.Z[rows], atol=1e-12)
         tail += G_tail
     np.testing.assert_allclose(tail, whole.tail, atol=1e-10)
 
 
 def test_the_objective_is_computed_by_whoever_watches():
-    problem = problem_of("binary")
+    problem = problem_of("binary", storage="sparse")
     trace = solvers.solve(problem, solvers.make_solver("sgd-l1"), max_iter=5)
     oracle = Oracle(MAKERS["binary"](storage="sparse"), "logistic", "l1", problem.lam, problem.average)
     assert trace.objective[-1] == pytest.approx(oracle.objective(trace.w), rel=1e-12)
@@ -92,16 +86,16 @@ def test_the_objective_is_computed_by_whoever_watches():
 
 
 def test_a_tuned_step_is_shown_and_counts_as_set_up():
-    problem = problem_of("binary")
+    problem = problem_of("binary", storage="sparse")
     trace = solvers.solve(problem, solvers.make_solver("sgd-l1"), max_iter=3)
-    assert trace.info["params"]["eta0"] > 0
-    assert np.log2(trace.info["params"]["eta0"]) % 1 == 0
+    assert trace.info.params["eta0"] > 0
+    assert np.log2(trace.info.params["eta0"]) % 1 == 0
     assert trace.result["setup_seconds"] > problem.setup_seconds
     assert trace.objective[-1] < trace.objective[0]
 
 
 def test_same_seed_same_run_and_the_stale_variant_differs():
-    problem = problem_of("multiclass")
+    problem = problem_of("multiclass", storage="sparse")
 
     def weights(**params):
         return solvers.solve(problem, solvers.make_solver("sgd-l1", eta0=0.05, **params), max_iter=4).w

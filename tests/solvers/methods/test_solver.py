@@ -1,12 +1,13 @@
+import itertools
 from dataclasses import FrozenInstanceError, dataclass, fields
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import solvers
 from solvers.declare import Declared, param, parameters
-from solvers.methods import solver as module
-from tests.solvers.helpers import binary
+from tests.solvers.helpers import binary, problem_of
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,31 @@ def test_an_aim_is_taken_over_where_none_was_chosen():
 def test_a_problem_that_does_not_fit_into_memory_is_refused_beforehand(id, monkeypatch):
     problem, solver = solvers.make_problem(binary(), lam=0.1), solvers.make_solver(id)
     assert solver.refuses(problem) is None
-    monkeypatch.setattr(module, "available_memory", lambda: 100.0)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=100))
     sentence = solver.refuses(problem)
-    assert sentence.startswith(f"{id} needs")
+    assert sentence.startswith((f"{id} needs", f"{id} keeps a matrix"))
     assert "free: take" in sentence
 
 
 def test_more_pairs_need_more_memory():
     few, many = (solvers.make_solver("owl-qn", memory=m).dense_vectors for m in (5, 50))
     assert many - few == 2 * 45
+
+
+#: What views ask for, of all live references.
+CARRIED = {"active", "variables", "line", "memory", "cuts", "clustering"}
+#: Options with which a few iterates show all that a solver has.
+SOON = {id: {"rounds": 2, "fine_iterations": 2} for id in ("clustered-lbfgs", "clustered-bfgs")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", solvers.SOLVERS)
+def test_a_solver_carries_what_it_says_and_nothing_else(id):
+    seen = set()
+    for kind in ("multiclass", "sequences", "binary"):
+        pairs = itertools.product(solvers.losses_for(kind), ("l2", "l1", "l1-l2"))
+        fitting = (pair for pair in pairs if id in solvers.compatible(loss=pair[0], penalty=pair[1]))
+        if (pair := next(fitting, None)) is not None:
+            iterates = solvers.make_solver(id, **SOON.get(id, {})).iterate(problem_of(kind, *pair, n=40))
+            seen |= {name for it in itertools.islice(iterates, 8) for name in it.live}
+    assert CARRIED & seen == set(solvers.SOLVERS[id].carries)

@@ -90,6 +90,40 @@ def test_steepest_descent_with_exact_steps_closes_in_on_no_minimum_of_113():
     np.testing.assert_allclose(values[1:], 11.0 * 3.0 ** (1 - k), rtol=1e-6)
 
 
+@BOTH
+@pytest.mark.parametrize("seed", range(3))
+def test_gd_left_running_ends_at_the_point_of_112_that_is_no_minimum(subgradient, seed):
+    """Where f is 1e-10 of what it was, rounding does not yet tell what ties: the paper's ending is shown."""
+    points, values, events, ending = trajectory("toy-wolfe", "gd", 200, subgradient=subgradient, seed=seed)
+    assert ending.status == "stalled"
+    assert "fell by less than 1e-10 of the first f" in ending.message
+    lengths = np.linalg.norm(points, axis=1)
+    np.testing.assert_allclose(lengths[4:] / lengths[3:-1], 0.28, atol=0.01)
+    assert lengths[-1] < 1e-12
+    assert not any(events)
+    assert values[-1] > 0.0
+
+
+@BOTH
+@pytest.mark.parametrize("seed", range(3))
+def test_subgd_left_running_ends_at_the_point_of_113_that_is_no_minimum(subgradient, seed):
+    points, values, _, ending = trajectory("toy-hull", "subgd", 200, subgradient=subgradient, seed=seed)
+    k = np.arange(1, len(values))
+    np.testing.assert_allclose(values[1:], 11.0 * 3.0 ** (1 - k), rtol=1e-12)
+    np.testing.assert_allclose(points[1:, 1], 3.0 * np.abs(points[1:, 0]), rtol=1e-12)
+    assert np.linalg.norm(points[-1]) < 1e-10
+    assert ending.status == "stalled"
+
+
+def test_subgd_left_running_ends_there_from_a_start_that_rounding_spoils_too():
+    """Thirds of these are no numbers of a machine."""
+    problem = solvers.make_problem(datasets.load("toy-hull", start="0.3,0.9"))
+    trace = solvers.solve(problem, solvers.make_solver("subgd"), max_iter=200)
+    assert trace.status == "stalled"
+    assert 0.0 < trace.objective[-1] < 1e-9
+    np.testing.assert_allclose(trace.objective[6:] / trace.objective[5:-1], 1.0 / 3.0, rtol=1e-9)
+
+
 def test_subbfgs_reaches_the_floor_of_113_in_two_iterates():
     points, values, _, _ = trajectory("toy-hull", "subbfgs")
     np.testing.assert_allclose(points[2], [100.0, -300.0], rtol=1e-9)

@@ -91,6 +91,18 @@ def test_zero_among_the_subgradients_ends_without_a_direction_and_says_how_short
     assert found.least < 1e-6
 
 
+def test_where_zero_is_a_subgradient_the_search_ends_once_it_is_found_up_to_rounding():
+    """Subgradients of 10|x| + |y| at its minimum, under the B that two exact steps from (1, 1) leave."""
+    corners, B = Corners(0), DenseInverse(2)
+    corners.all = np.array([[10.0, 1.0], [10.0, -1.0], [-10.0, 1.0], [-10.0, -1.0]])
+    B.push(np.array([-1.0, -0.1]), np.array([-20.0, 0.0]))
+    B.push(np.array([0.0, -0.9]), np.array([20.0, -2.0]))
+    found = descent_direction(corners.all[1], B, corners.sup, epsilon=1e-5, kmax=1000)
+    assert not found.descends
+    assert found.least < 1e-28
+    assert corners.calls < 50
+
+
 def test_one_subgradient_takes_one_look_and_no_step():
     corners = Corners(0)
     corners.all = corners.all[:1]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.parts.exact import NONE, Breakpoints, lowest, zero_slope
+from solvers.parts.exact import NONE, lowest, zero_slope
+from solvers.parts.linesearch import Breakpoints
 
 #: Few values, so that breakpoints coincide, slopes vanish and bottoms are flat.
 STEPS = st.lists(st.integers(1, 6), max_size=8)
@@ -111,3 +112,10 @@ def test_a_limit_below_zero_ends_the_search_beyond_the_last_breakpoint():
     b = Breakpoints(-2.0, np.array([1.0]), np.array([1.0]), limit=-1.0)
     assert zero_slope(slope, b).step == math.inf
     assert looked == [1.0]
+
+
+def test_a_zero_that_rounding_puts_next_to_nothing_is_approached_and_no_error():
+    def slope(t, side):
+        return -1.0 if t < 1e-250 else 1.0
+
+    assert zero_slope(slope, Breakpoints(-1.0, NONE, NONE)).step < 1e-20

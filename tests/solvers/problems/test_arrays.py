@@ -74,6 +74,15 @@ def test_other_arrays_have_another_key():
 X, Y = np.eye(4) + 1.0, np.array([0, 1, 0, 1])
 
 
+@pytest.mark.parametrize("labels", [["no", "yes", "no", "yes"], [0, 1, 0, 1], [0.5, 1.5, 0.5, 1.5]])
+def test_labels_that_are_objects_are_what_they_are_as_an_array(labels):
+    made, expected = (
+        solvers.make_problem(X, y, loss="logistic", lam=0.1) for y in (np.array(labels, dtype=object), labels)
+    )
+    assert made.key == expected.key
+    assert made.names.outputs == expected.names.outputs == (str(labels[1]),)
+
+
 @pytest.mark.parametrize(
     ("arrays", "options", "said"),
     [
@@ -94,6 +103,21 @@ X, Y = np.eye(4) + 1.0, np.array([0, 1, 0, 1])
         ((X, [0, 1, 1, 2]), {"parents": PARENTS}, "inner node"),
         ((X, Y), {"loss": "chain-crf"}, "needs sequences labels, and these are multiclass"),
         ((X,), {}, "there are no labels"),
+        (
+            (X, ["a", 1, None, "b"]),
+            {},
+            "labels of type NoneType and int and str: give all numbers, or all str",
+        ),
+        ((X, np.array(["a", 1, 1, "b"], dtype=object)), {}, "labels of type int and str"),
+        ((X, [None, "a", "a", None]), {}, "labels of type NoneType and str"),
+        ((X, [1.0, None, 2.0, 1.0]), {}, "labels of type NoneType and float"),
+        ((X, np.array([1.0, np.nan, 2, 1], dtype=object)), {}, "y has entries that are NaN"),
+        ((X, [[1], [1, 2], [2], [1]]), {}, "y has rows of different lengths"),
+        ((X, Y), {"offsets": [0, None, 4]}, "offsets must be whole numbers"),
+        ((X, Y), {"offsets": ["a", "b"]}, "offsets must be whole numbers"),
+        ((X, [0, 1, 2, "a"]), {"parents": PARENTS}, "y must be whole numbers"),
+        ((np.zeros((4, 3)), [0, 1, 0, 1]), {"lam_ratio": 0.1}, "λ_max is 0, since w = 0 is optimal at any λ"),
+        ((np.ones((6, 2)), [0, 1, 2, 0, 1, 2]), {}, "λ_max is 0"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_a_sentence(arrays, options, said):

@@ -7,7 +7,7 @@ import solvers
 from solvers.parts.clusters import Clusters, chunked
 from solvers.problems import coarse as module
 from solvers.problems.coarse import coarse_problem, lifted
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import MAKERS, problem_of
 
 LAM = 0.3
 #: Data, loss, storage: one output and several, with transitions and without, ones and other values.
@@ -23,9 +23,8 @@ CASES = [
 ]
 
 
-def problem_of(kind, loss, storage, penalty="l2"):
-    lam = LAM if penalty == "l2" else None
-    return solvers.make_problem(MAKERS[kind](storage=storage), loss=loss, penalty=penalty, lam=lam)
+def smooth(kind, loss, storage, penalty="l2"):
+    return problem_of(kind, loss, penalty, lam=LAM if penalty == "l2" else None, storage=storage)
 
 
 def clusters_of(problem, seed=0, factor=3):
@@ -47,7 +46,7 @@ def matrix(clusters):
 @pytest.mark.parametrize("penalty", ["l2", "none"])
 @pytest.mark.parametrize("case", CASES, ids="/".join)
 def test_objective_and_gradient_are_the_fine_ones_composed_with_the_projection(case, penalty, aggregated):
-    problem = problem_of(*case, penalty)
+    problem = smooth(*case, penalty)
     clusters = clusters_of(problem)
     coarse, C = coarse_problem(problem, clusters, aggregated=aggregated), matrix(clusters)
     gamma = np.random.default_rng(1).normal(size=coarse.size)
@@ -61,7 +60,7 @@ def test_objective_and_gradient_are_the_fine_ones_composed_with_the_projection(c
 
 @pytest.mark.parametrize("case", CASES, ids="/".join)
 def test_both_ways_to_the_products_agree_along_a_line(case):
-    problem = problem_of(*case)
+    problem = smooth(*case)
     clusters = clusters_of(problem)
     rng = np.random.default_rng(3)
     gamma, d = rng.normal(size=clusters.size), rng.normal(size=clusters.size)
@@ -81,7 +80,7 @@ def test_both_ways_to_the_products_agree_along_a_line(case):
 
 
 def test_a_point_on_the_line_lifts_to_the_fine_point_without_a_product():
-    problem = problem_of("binary", "logistic", "dense")
+    problem = smooth("binary", "logistic", "dense")
     clusters = clusters_of(problem)
     coarse = coarse_problem(problem, clusters, aggregated=True)
     gamma = np.random.default_rng(4).normal(size=coarse.size)
@@ -96,7 +95,7 @@ def test_a_point_on_the_line_lifts_to_the_fine_point_without_a_product():
 
 
 def test_members_of_a_working_set_are_the_entries_of_the_whole():
-    problem = problem_of("multiclass", "multiclass-logistic", "binary")
+    problem = smooth("multiclass", "multiclass-logistic", "binary")
     clusters = clusters_of(problem)
     for aggregated in (False, True):
         coarse = coarse_problem(problem, clusters, aggregated=aggregated)
@@ -113,9 +112,9 @@ def test_products_over_many_blocks_and_in_pieces_agree(monkeypatch):
     """Rows fill several blocks, clusters several runs of the kernels, each with a pulse after it."""
     rng = np.random.default_rng(6)
     X, calls = (rng.random((500, 40)) < 0.2) * rng.normal(size=(500, 40)), []
-    monkeypatch.setattr("solvers.problems.design._block_rows", lambda *_: 64)
+    monkeypatch.setattr("solvers.problems.design.SLAB", 1)  # 128 rows a block, the least there is
     problem = solvers.make_problem(X, np.sign(rng.normal(size=500)).astype(int), penalty="l2", lam=LAM)
-    assert problem.design.n_blocks == 8
+    assert problem.design.n_blocks == 4
     problem = problem.with_pulse(lambda: calls.append(1))
     monkeypatch.setattr(module, "CHUNK", 300)
     clusters = clusters_of(problem, factor=7)
@@ -132,7 +131,7 @@ def test_products_over_many_blocks_and_in_pieces_agree(monkeypatch):
 
 def test_passes_count_what_is_touched_of_the_data():
     """(14) walks through X, (15) through X̂, once it is made, which takes a product with X."""
-    problem = problem_of("binary", "logistic", "binary").with_pulse(lambda: None)
+    problem = smooth("binary", "logistic", "binary").with_pulse(lambda: None)
     clusters = clusters_of(problem, factor=10)
     gamma = np.ones(clusters.size)
     for aggregated, passes in ((False, 0.5), (True, None)):
@@ -147,6 +146,6 @@ def test_passes_count_what_is_touched_of_the_data():
 
 
 def test_a_penalty_with_kinks_is_not_known_of_weights_that_stand_for_several():
-    problem = problem_of("binary", "logistic", "dense").with_penalty(solvers.PENALTIES["l1"](lam=1.0))
+    problem = smooth("binary", "logistic", "dense").with_penalty(solvers.PENALTIES["l1"](lam=1.0))
     with pytest.raises(TypeError, match="l1 has kinks"):
         coarse_problem(problem, clusters_of(problem), aggregated=False)

@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -61,11 +59,18 @@ def test_products_agree_with_a_dense_matrix_on_every_working_set(storage, m, n_t
         )
 
 
-def test_both_kernel_routes_are_taken(small_blocks):
-    design = Design(matrix(N, D), M)
+def test_both_kernel_routes_are_taken(small_blocks, monkeypatch):
+    design, taken = Design(matrix(N, D), M), []
+    for name in ("scores_by_rows", "scores_by_output"):
+        kernel = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *a, name=name, kernel=kernel: (taken.append(name), kernel(*a))
+        )
     whole_rows, one_output = design.working_set(np.arange(2 * M)), design.working_set(np.arange(D) * M)
-    assert design._by_rows(whole_rows)
-    assert not design._by_rows(one_output)
+    for active, route in ((whole_rows, "scores_by_rows"), (one_output, "scores_by_output")):
+        taken.clear()
+        design.scores(np.ones(len(active)), active)
+        assert set(taken) == {route}
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -186,17 +191,6 @@ def test_the_pulse_comes_between_blocks_and_between_pieces_of_a_block(small_bloc
     assert pieces > 1
     assert len(beats) == design.n_blocks * (pieces + 1)
     assert (attached.touched, design.touched) == (design.nnz, 0)
-
-
-def test_the_pulse_comes_every_fifty_milliseconds_on_a_long_product():
-    design, beats = Design(matrix(20_000, 600, "sparse", density=0.2), 8), []
-    attached = design.attached(lambda: beats.append(time.thread_time()))
-    attached.scores(np.ones(design.size))
-    beats.clear()
-    beats.append(time.thread_time())
-    attached.scores(np.ones(design.size))
-    attached.adjoint(Scores(np.ones((20_000, 8)), np.zeros(0)))
-    assert np.diff(beats).max() < 0.1
 
 
 def test_a_pulse_that_raises_leaves_the_product(small_blocks):

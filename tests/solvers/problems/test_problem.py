@@ -5,6 +5,7 @@ import pytest
 
 import datasets
 import solvers
+from solvers.problems import objective
 from solvers.problems import problem as module
 from tests.solvers.helpers import MAKERS, binary, chains, multiclass
 from tests.solvers.oracles import Oracle
@@ -347,7 +348,7 @@ def test_what_is_done_in_pieces_is_what_is_done_at_once(kind, penalty, monkeypat
         return numbers, problem.prox_step(w, g, 0.7), problem.support(w).coordinates
 
     whole = found(problem)
-    monkeypatch.setattr(module, "PIECE", 7)
+    monkeypatch.setattr(objective, "PIECE", 7)
     pulses = []
     pieces = found(problem.with_pulse(lambda: pulses.append(1)))
     assert len(pulses) >= problem.size // 7

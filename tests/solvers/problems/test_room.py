@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tracemalloc
+from types import SimpleNamespace
 
 import pytest
 
 import datasets
 import solvers
-from solvers.problems import room
 
 N = 60_000
 TEXTS = {
@@ -35,8 +35,8 @@ def test_a_small_file_with_many_labels_is_refused_in_a_sentence(tmp_path, scheme
 def test_what_fits_is_not_refused(monkeypatch):
     data = datasets.load("digits")
     needed = 8 * 3 * (64 * 10 + 1438 * 10)
-    monkeypatch.setattr(room, "physical_memory", lambda: needed)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(total=needed))
     solvers.make_problem(data)
-    monkeypatch.setattr(room, "physical_memory", lambda: needed - 1)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(total=needed - 1))
     with pytest.raises(ValueError, match="digits makes 640 weights"):
         solvers.make_problem(data)

@@ -111,7 +111,7 @@ def test_a_branch_of_a_branch_replays_both_also_from_what_a_file_says(first, the
     middle = run(
         problem, solvers.make_solver("owl-qn"), solvers.origin_of(old_run("prox-qn"), first)
     ).execute()
-    middle.info = json.loads(json.dumps(middle.info))
+    middle.info = solvers.RunInfo.of(json.loads(json.dumps(middle.info.record())))
     branch = run(problem, solvers.make_solver(last), solvers.origin_of(middle, then)).execute()
     assert_same(branch, middle, [then])
     again = run(problem, solvers.make_solver("owl-qn"), solvers.origin_of(middle, then)).execute()
@@ -121,7 +121,7 @@ def test_a_branch_of_a_branch_replays_both_also_from_what_a_file_says(first, the
 def altered(old, **changes):
     """A trace that says something else of the iterates than the run did."""
     records = [record | changes.get(f"at_{record['iteration']}", {}) for record in old.records()]
-    return Trace.from_records(records[: changes.get("rows")], **old.info)
+    return Trace.from_records(records[: changes.get("rows")], **old.info.record())
 
 
 def test_a_replay_that_is_not_the_old_run_says_so_and_ends():
@@ -146,7 +146,9 @@ def test_an_objective_that_only_the_run_knows_is_compared_as_well():
 
 def test_a_replay_that_ends_too_early_says_so():
     old = solvers.solve(problem_for("prox-qn"), solvers.make_solver("prox-qn", tol=0.5), tol=1e-9)
-    longer = Trace.from_records([*old.records(), *old_run("prox-qn").records()][: len(old)], **old.info)
+    longer = Trace.from_records(
+        [*old.records(), *old_run("prox-qn").records()][: len(old)], **old.info.record()
+    )
     longer.append({"iteration": 50, "objective": 1.0, "cpu_seconds": 1.0, "wall_seconds": 1.0})
     trace = run(
         problem_for("prox-qn"), solvers.make_solver("owl-qn"), solvers.origin_of(longer, 50)

@@ -165,6 +165,7 @@ def test_the_usual_conditions_are_conditions():
         assert not condition.holds({}, {}), "nothing is known, and so nothing holds"
 
 
+@pytest.mark.bench
 def test_a_condition_costs_less_than_20_microseconds_an_iterate():
     watch = Watch([Condition.parse(USUAL["non-zeros cross"].format(1_000_000))])
     iterate, seconds = Iterate(3, nnz=5, objective=1.0), []

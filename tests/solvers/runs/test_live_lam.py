@@ -13,6 +13,7 @@ import solvers
 from solvers import Stopping, Trace
 from solvers.runs.reading import read
 from solvers.runs.segments import about_at, f_star_along, learn, segments
+from solvers.runs.trace import lines
 from tests.solvers.helpers import binary
 from tests.solvers.runs.test_branch import assert_same, problem_for, run
 
@@ -104,7 +105,7 @@ def test_the_record_says_which_lambda_it_was_also_in_files(tmp_path):
     problem = problem_for("prox-qn")
     lams = {3: 0.5 * problem.lam, 7: 2.0 * problem.lam}
     trace = turned(problem, solvers.make_solver("prox-qn"), lams).execute()
-    assert trace.info["problem"]["lam"] == problem.lam
+    assert trace.info.problem["lam"] == problem.lam
     wanted = [(0, problem.lam), (4, lams[3]), (8, lams[7])]
     assert [(s.first, s.lam) for s in segments(trace)] == wanted
     assert about_at(trace, 7) == problem.at_lam(lams[3]).describe()
@@ -124,9 +125,10 @@ def test_the_record_says_which_lambda_it_was_also_in_files(tmp_path):
 )
 def test_a_file_with_changes_of_lambda_that_are_none_is_refused_in_a_sentence(tmp_path, lams):
     trace = run(problem_for("prox-qn"), solvers.make_solver("prox-qn")).execute()
-    trace.info["lams"] = lams
-    trace.save(tmp_path / "run.jsonl")
-    with pytest.raises(ValueError, match="line 2 is no record of a run"):
+    problem, opening, *others = map(json.dumps, lines([trace]))
+    opening = json.dumps(json.loads(opening) | {"lams": lams})
+    (tmp_path / "run.jsonl").write_text("\n".join([problem, opening, *others]))
+    with pytest.raises(ValueError, match=r"line 2 (has|is) .* lams"):
         read(tmp_path / "run.jsonl")
 
 
@@ -211,7 +213,7 @@ def test_a_branch_from_before_between_and_after_the_changes_is_the_old_run_bit_f
     problem, solver = problem_for(id), solvers.make_solver(id)
     lams = {5: 0.5 * problem.lam, 9: 0.7 * problem.lam}
     old = turned(problem, solver, lams).execute()
-    old.info = json.loads(json.dumps(old.info))
+    old.info = solvers.RunInfo.of(json.loads(json.dumps(old.info.record())))
     origin = solvers.origin_of(old, n)
     here = problem.at_lam(segments(old)[(n > 5) + (n > 9)].lam)
     last = next((k for k in (5, 9) if k >= n), old.iteration[-1])
@@ -240,7 +242,7 @@ def test_a_branch_can_be_turned_as_well():
 def test_what_cannot_be_changed_is_refused_in_a_sentence():
     problem, solver = problem_for("prox-qn"), solvers.make_solver("prox-qn")
     for lam in (0.0, -1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match="give a number above 0"):
+        with pytest.raises(ValueError, match="lam must be a number above 0"):
             run(problem, solver).set_lam(lam)
     measured = run(problem, solver, stopping=Stopping(gap=1e-3, f_star=1.0))
     with pytest.raises(ValueError, match="against f\\* of one λ"):

@@ -46,7 +46,7 @@ def test_each_iterate_of_a_solver_tells_about_a_step_of_its_algorithm(id):
     told, said = set(), set()
     for record in trace.records():
         here = {name: known(name, record[name]) for name in FIELDS}
-        now = [step for step in algorithm.steps if step.told(here, before)]
+        now = [step for step in algorithm.steps if step.matches(here, before)]
         assert now, f"iterate {record['iteration']} tells about no step"
         told.update(now)
         said.update(step for step in now if all(here[name] is not None for name in step.fields))
@@ -69,9 +69,9 @@ def test_a_step_has_its_text_its_condition_and_what_it_says():
     first, second = algorithm.steps
     assert (first.text, first.when, first.says) == ("repeat:", None, "")
     assert (second.text, second.says, second.fields) == ("  t ← 1, β, β²", "t = {step}", ["step"])
-    assert second.told({"step": 0.5}, {})
-    assert not second.told({"step": None}, {})
-    assert not first.told({"step": 0.5}, {})
+    assert second.matches({"step": 0.5}, {})
+    assert not second.matches({"step": None}, {})
+    assert not first.matches({"step": 0.5}, {})
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_without_limits_the_usual_ones_hold():
 @pytest.mark.parametrize("name", ["tol", "gap", "max_iter", "max_seconds"])
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
 def test_limits_that_make_no_sense_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name} is {value}: give a finite number that is not negative"):
+    with pytest.raises(ValueError, match=f"{name}={value}: {name} must be a number from 0"):
         Stopping(**{name: value, "f_star": 1.0})
 
 

@@ -125,35 +125,6 @@ def test_a_reader_in_another_thread_never_sees_half_a_row(monkeypatch):
     assert not wrong, set(wrong)
 
 
-def test_the_last_record_is_one_row_even_if_another_comes_in_between():
-    """A writer appends while a reader collects the fields: the reader gets the old row or the new one."""
-    trace = filled(5)
-
-    class Column:
-        """Appends a row the first time it is looked at."""
-
-        def __init__(self, column):
-            self.column, self.looked = column, False
-
-        def __getitem__(self, index):
-            if not self.looked:
-                self.looked = True
-                writer = threading.Thread(target=trace.append, args=(record(5),), daemon=True)
-                writer.start()
-                writer.join(0.2)
-            return self.column[index]
-
-        def __setitem__(self, index, value):
-            self.column[index] = value
-
-        def __len__(self):
-            return len(self.column)
-
-    trace._columns.data["epoch"] = Column(trace._columns.data["epoch"])
-    last = trace.last
-    assert last["iteration"] == last["nnz"]
-
-
 def test_records_are_plain_json():
     trace = Trace()
     trace.append(record(0, step=float("inf"), events=("kink", "backtracked")))
@@ -171,7 +142,7 @@ def test_records_are_plain_json():
 
 def test_saved_runs_read_back(tmp_path):
     traces = [filled(4, events=(2,)), filled(3)]
-    traces[1].info["label"] = "b"
+    traces[1].tell(label="b")
     traces[0].w = np.array([0.0, 2.5, 0.0, -1.0])
     for trace in traces:
         trace.result = {"type": "result", "status": "converged"}
@@ -235,3 +206,15 @@ def test_a_trace_that_restarts_has_its_new_rows_alone_and_tells_its_readers():
     rows, _, replaced = trace.since(cursor)
     assert replaced
     assert list(rows["iteration"]) == [0]
+
+
+def test_csv_has_no_text_that_a_spreadsheet_computes(tmp_path):
+    info = {"label": "=HYPERLINK(1)", "solver": "@x"}
+    trace = Trace.from_records(
+        [{"iteration": 0, "objective": -1.5, "phase": "-2+3", "events": ("+a", "b")}], **info
+    )
+    trace.save(tmp_path / "run.csv")
+    with (tmp_path / "run.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["label"], row["solver"]) == ("'=HYPERLINK(1)", "'@x")
+    assert (row["phase"], row["events"], row["objective"]) == ("'-2+3", "'+a b", "-1.5")

@@ -98,6 +98,39 @@ def test_the_sup_oracle_agrees_with_enumeration_of_all_extreme_points(case, seed
 
 @pytest.mark.parametrize("case", CASES)
 @settings(deadline=None)
+@given(seed=SEEDS, apart=st.floats(-13.0, -7.0), level=st.sampled_from([0.0, 10.0, 100.0]))
+def test_all_oracles_take_lines_that_attain_the_loss_to_one_tolerance(case, seed, apart, level):
+    """Scores next to each other, however high: what counts as a tie is said once, relative to the loss."""
+    loss, at, delta = bound(case, seed)
+    rng = np.random.default_rng(seed)
+    at.Z[:] = level * (case != "binary") + np.round(at.Z) + 10.0**apart * rng.integers(-5, 6, at.Z.shape)
+    found = [loss.subgradient_sup(at, delta).Z, loss.random_subgradient(at, rng).Z, loss.residual(at).Z]
+    settled = Scores(at.Z.copy(), at.tail)
+    loss.settle(settled)
+    for i, z in enumerate(at.Z):
+        lines = row_lines(loss, i)
+        h, gradients = heights(lines, z), np.array([g for _, g in lines])
+        most = 1e-10 * (1.0 + h.max()) + 1e-12 * (1.0 + level)
+        for G in found:
+            same = (gradients == G[i]).all(axis=1)
+            assert h[same].max(initial=-np.inf) >= h.max() - most
+        steepest = max(gradients[h >= h.max() - 0.9e-10 * (1.0 + h.max())] @ delta.Z[i])
+        assert found[0][i] @ delta.Z[i] >= steepest - 1e-12
+        # two scores of a line may move, each by the tolerance
+        assert np.abs(heights(lines, settled.Z[i]).max() - h.max()) <= 2.0 * most
+
+
+def test_labels_next_to_the_highest_leave_the_oracle_a_pair():
+    loss = solvers.LOSSES["multilabel-hinge"]().bind(
+        SimpleNamespace(y=sp.csr_matrix([[0, 0, 1], [1, 0, 0]])), 3
+    )
+    at = Scores(np.array([[10.0, 10.0 - 5e-10, 10.0], [0.0, 0.0, 0.0]]), np.zeros(0))
+    ahead = Scores(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]), np.zeros(0))
+    np.testing.assert_array_equal(loss.subgradient_sup(at, ahead).Z[0], [1.0, 0.0, -1.0])
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(deadline=None)
 @given(seed=SEEDS)
 def test_breakpoints_rebuild_the_loss_along_the_line(case, seed):
     """φ(0) + slope t + Σ jump (t - t_k)₊ at every crossing of two lines, in between and beyond."""

@@ -73,21 +73,27 @@ def test_it_works_with_every_solver_that_goes_by_gradients_and_they_agree():
     assert objectives[0] * (1.0 - 1e-9) <= near <= objectives[0] * (1.0 + 1e-4) < problem.at().objective
 
 
-def test_it_has_no_code_so_solvers_with_the_loss_in_a_kernel_are_refused_with_the_reason():
+def test_solvers_with_the_loss_in_a_kernel_are_refused_with_the_reason():
     solvers.register(Huber)
     assert "single rows of scores" in solvers.why_not_solver("bcd-ls", "huber", "l1")
     assert "one at a time" in solvers.why_not_solver("sgd-l1", "huber", "l1")
 
 
 @pytest.mark.parametrize("trait", [solvers.Trait.SAMPLES, solvers.Trait.ROWS])
-def test_traits_that_need_a_code_are_refused_without_one_of_its_own(trait):
+def test_traits_that_need_a_compiled_loss_are_refused_of_one_that_is_no_loss_of_margins(trait):
     offers = {"traits": solvers.Trait.SMOOTH | trait}
-    for base, code in ((Huber, -1), (solvers.LOSSES["logistic"], 0)):
+    for base in (Huber, solvers.LOSSES["multiclass-logistic"]):
         mine = make_dataclass("Mine", [], bases=(base,), namespace={"id": "mine", **offers}, frozen=True)
-        assert mine.sample_code == code
         with pytest.raises(ValueError, match=r"Mine .* leave Trait.SAMPLES and Trait.ROWS out of its traits"):
             solvers.register(mine)
     assert "mine" not in solvers.LOSSES
+
+
+def test_a_loss_of_margins_without_derivatives_is_refused():
+    space = {"id": "mine", "name": "Mine", "summary": "for a test"}
+    mine = make_dataclass("Mine", [], bases=(solvers.MarginLoss,), namespace=space, frozen=True)
+    with pytest.raises(ValueError, match="Mine defines no derivatives"):
+        solvers.register(mine)
 
 
 def test_a_loss_with_kinks_has_values_and_one_subgradient_and_says_what_it_lacks():

@@ -7,19 +7,25 @@ import scipy.sparse as sp
 import solvers
 from solvers.declare import Trait
 from solvers.problems.lipschitz import block_constants, overall_constant
-from solvers.problems.losses.rows import row_derivatives, row_loss
+from solvers.problems.losses import score_rows
 from solvers.problems.losses.squared_hinge import indicators
-from tests.solvers.helpers import MAKERS, Data, Part, dense_of, multiclass, multilabel
+from tests.solvers.helpers import MAKERS, Data, Part, compiled, dense_of, multiclass, multilabel, problem_of
 from tests.solvers.oracles import LOSSES
+
+row_derivatives = compiled(score_rows.row_derivatives)
 
 PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
 ROWS = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.ROWS]
 BOUNDED = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.LIPSCHITZ]
 
 
-def problem_of(kind, loss, storage="dense", penalty="l1", **options):
-    data = MAKERS[kind](storage=storage, **options)
-    return data, solvers.make_problem(data, loss=loss, penalty=penalty, lam=0.1)
+def row_loss(term, z, y):
+    return row_derivatives(term, z, y, None, None)
+
+
+def with_data(kind, loss, **options):
+    data = MAKERS[kind](**options)
+    return data, problem_of(data, loss, lam=0.1)
 
 
 def some_scores(problem, seed=0):
@@ -28,7 +34,7 @@ def some_scores(problem, seed=0):
 
 @pytest.mark.parametrize(("kind", "loss"), ROWS)
 def test_value_and_residual_are_the_formula(kind, loss):
-    data, problem = problem_of(kind, loss)
+    data, problem = with_data(kind, loss)
     scores = some_scores(problem)
     value, G, _ = LOSSES[loss](scores.Z, scores.tail, data)
     assert problem.loss.value(scores) == pytest.approx(value, rel=1e-12)
@@ -40,16 +46,16 @@ def test_value_and_residual_are_the_formula(kind, loss):
 
 @pytest.mark.parametrize(("kind", "loss"), ROWS)
 def test_derivatives_of_a_row_are_differences_of_its_value(kind, loss):
-    _, problem = problem_of(kind, loss)
-    code, m = problem.loss.sample_code, problem.loss.n_outputs
+    _, problem = with_data(kind, loss)
+    term, m = problem.loss.term, problem.loss.n_outputs
     labels = problem.loss.labels.reshape(problem.loss.n_instances, -1)
     rng, step = np.random.default_rng(2), 1e-5
     for y in labels[:20]:
         z, g, h = rng.normal(size=m), np.empty(m), np.empty(m)
-        assert row_derivatives(code, z, y, g, h) == pytest.approx(row_loss(code, z, y), rel=1e-13)
+        assert row_derivatives(term, z, y, g, h) == pytest.approx(row_loss(term, z, y), rel=1e-13)
         for c in range(m):
             e = step * np.eye(m)[c]
-            before, here, after = (row_loss(code, z + s * e, y) for s in (-1, 0, 1))
+            before, here, after = (row_loss(term, z + s * e, y) for s in (-1, 0, 1))
             assert g[c] == pytest.approx((after - before) / (2 * step), abs=1e-6)
             assert h[c] == pytest.approx((after - 2 * here + before) / step**2, abs=1e-3)
 
@@ -58,13 +64,13 @@ def test_derivatives_of_a_row_are_differences_of_its_value(kind, loss):
     ("kind", "loss"), [p for p in ROWS if solvers.LOSSES[p[1]].traits & Trait.DIAGONAL_HESSIAN]
 )
 def test_second_derivatives_from_the_residual_are_those_of_the_rows(kind, loss):
-    _, problem = problem_of(kind, loss)
+    _, problem = with_data(kind, loss)
     scores, rows = some_scores(problem), np.arange(problem.loss.n_instances)
     found = problem.loss.diagonal(problem.loss.residual(scores).Z, rows)
     labels = problem.loss.labels.reshape(rows.size, -1)
     for i in rows:
         g, h = np.empty(scores.Z.shape[1]), np.empty(scores.Z.shape[1])
-        row_derivatives(problem.loss.sample_code, scores.Z[i], labels[i], g, h)
+        row_derivatives(problem.loss.term, scores.Z[i], labels[i], g, h)
         np.testing.assert_allclose(found[i], h, atol=1e-14)
 
 
@@ -72,15 +78,15 @@ def test_second_derivatives_from_the_residual_are_those_of_the_rows(kind, loss):
 @pytest.mark.parametrize("size", [1.0, 100.0])
 def test_values_and_residual_are_those_of_the_rows_one_by_one(kind, loss, size):
     """Of the softmax and the logistic loss too, which NumPy computes a chunk at a time."""
-    _, problem = problem_of(kind, loss)
+    _, problem = with_data(kind, loss)
     scores, n = some_scores(problem), problem.loss.n_instances
     scores.Z[:] *= size
-    labels, code = problem.loss.labels.reshape(n, -1), problem.loss.sample_code
+    labels, term = problem.loss.labels.reshape(n, -1), problem.loss.term
     values, G = problem.loss.values(scores), problem.loss.residual(scores).Z
     for i in range(n):
         g, h = np.empty(scores.Z.shape[1]), np.empty(scores.Z.shape[1])
-        assert values[i] == pytest.approx(row_loss(code, scores.Z[i], labels[i]), rel=1e-13)
-        assert values[i] == pytest.approx(row_derivatives(code, scores.Z[i], labels[i], g, h), rel=1e-13)
+        assert values[i] == pytest.approx(row_loss(term, scores.Z[i], labels[i]), rel=1e-13)
+        assert values[i] == pytest.approx(row_derivatives(term, scores.Z[i], labels[i], g, h), rel=1e-13)
         np.testing.assert_allclose(G[i], g, rtol=1e-12, atol=1e-15)
 
 
@@ -97,7 +103,7 @@ def hessian(problem, w, at):
 @pytest.mark.parametrize(("kind", "loss"), BOUNDED)
 @pytest.mark.parametrize("constant", ["tight", "paper"])
 def test_constants_bound_the_curvature_at_random_points(kind, loss, constant):
-    _, problem = problem_of(kind, loss, n=25, d=5, density=0.6)
+    _, problem = with_data(kind, loss, n=25, d=5, density=0.6)
     K_j, K = block_constants(problem, constant), overall_constant(problem, constant)
     m, rng = problem.loss.n_outputs, np.random.default_rng(3)
     assert K_j.shape == (5,)
@@ -112,7 +118,7 @@ def test_constants_bound_the_curvature_at_random_points(kind, loss, constant):
 @pytest.mark.parametrize(("kind", "loss"), [p for p in BOUNDED if "hinge" in p[1]])
 def test_tight_constants_are_reached_where_every_margin_is_active(kind, loss):
     """At w = 0 all hinges are active: the overall constant is near, the paper's far above."""
-    _, problem = problem_of(kind, loss)
+    _, problem = with_data(kind, loss)
     top = np.linalg.eigvalsh(hessian(problem, np.zeros(problem.size), np.arange(problem.size))).max()
     tight, paper = overall_constant(problem, "tight"), overall_constant(problem, "paper")
     assert top <= tight <= 5.0 * top
@@ -121,11 +127,11 @@ def test_tight_constants_are_reached_where_every_margin_is_active(kind, loss):
 
 def test_constants_as_printed():
     """Appendix A: K_j = 4(m-1)/n Σ x_ij²; section 5.3 for the softmax."""
-    data, problem = problem_of("multiclass", "multiclass-squared-hinge")
+    data, problem = with_data("multiclass", "multiclass-squared-hinge")
     squares = (dense_of(data.train.X) ** 2).sum(axis=0)
     np.testing.assert_allclose(block_constants(problem, "paper"), 4 * 3 / 150 * squares)
     assert overall_constant(problem, "paper") == pytest.approx(4 * 3 / 150 * squares.sum())
-    data, problem = problem_of("multiclass", "multiclass-logistic")
+    data, problem = with_data("multiclass", "multiclass-logistic")
     np.testing.assert_allclose(block_constants(problem, "paper"), squares / (2 * 150))
     tight = overall_constant(problem, "tight")
     assert tight == pytest.approx(1.01 * np.linalg.norm(dense_of(data.train.X), 2) ** 2 / (2 * 150), rel=1e-3)

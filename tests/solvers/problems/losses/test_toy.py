@@ -72,6 +72,7 @@ def test_subgradients_are_extreme_points_and_support_the_function(id):
                 assert formula(*other) >= point.objective + g @ (other - w) - 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", [*FORMULAS, "toy"])
 def test_exact_steps_are_no_higher_than_any_point_of_the_ray(id):
     f, rng, seen = problem(id, **(OWN if id == "toy" else {})), np.random.default_rng(1), 0

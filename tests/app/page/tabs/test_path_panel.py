@@ -1,0 +1,304 @@
+"""The tab "λ path" on the page: paths are traced in the pool, can be stopped, and end with the session."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from functools import partial
+from random import Random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from bokeh.models import Scatter
+from bokeh.plotting import figure
+
+import datasets
+import solvers
+from app.page.tabs import path_panel
+from app.page.tabs.path_panel import PathPanel
+from app.settings.experiment import Experiment
+from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe
+from app.views.base import looks
+from app.views.path import lam_path
+from solvers import Trace
+from tests.app.helpers import glyphs
+
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "tol": "1e-6"}
+
+
+@pytest.fixture
+def problem():
+    return solvers.make_problem(datasets.load("digits"), loss="multiclass-squared-hinge", penalty="l1-l2")
+
+
+def setting(*ids, penalty="l1-l2", **limits):
+    chosen = tuple(Entrant(id, id) for id in ids)
+    problem = Recipe("digits", loss="multiclass-squared-hinge", penalty=penalty)
+    return Experiment(problem, chosen, replace(PAGE_LIMITS, **({"tol": 1e-3} | limits)))
+
+
+@pytest.fixture
+def panel(session, problem):
+    """``panel(setting)`` is the tab of a page with this setting, watched by its session."""
+
+    def make(wanted):
+        panel = PathPanel(session, lambda: (problem, wanted, range(len(wanted.entrants))))
+        session.watchers.append(panel)
+        return panel
+
+    return make
+
+
+def finish(session, panel, wait_until):
+    wait_until(lambda: not panel.alive)
+    wait_until(lambda: (session.tick(), not panel.view.drawing)[1])
+
+
+@pytest.mark.slow
+def test_every_chosen_solver_gets_a_path(session, panel, wait_until):
+    tab = panel(setting("fista-ls", "bcd-ls"))
+    tab.count.value, tab.ratio.value = 5, 0.1
+    tab.press()
+    assert tab.button.label == "Stop tracing"
+    finish(session, tab, wait_until)
+    assert tab.button.label == "Trace the path"
+    results = [trace.result for trace in tab.view.traces]
+    assert [result["label"] for result in results] == ["fista-ls"] * 5 + ["bcd-ls"] * 5
+    assert results[4]["lam"] == pytest.approx(0.1 * results[0]["lam"])
+    assert [looks.look(trace).style for trace in tab.view.traces] == [0] * 5 + [1] * 5
+    assert results[0]["nnz_rows"] == 0 < results[4]["nnz_rows"]
+    assert tab.view.said.object.startswith("digits, multiclass-squared-hinge: 10 solutions in ")
+    assert all(pane.object is not None for pane in tab.view.panes.values())
+
+
+def test_pressing_again_stops_at_once_and_keeps_what_is_solved(session, panel, wait_until):
+    tab = panel(setting("fista-cst", tol=1e-12, max_seconds=1000.0))
+    tab.press()
+    (worker,) = tab.workers
+    # λ_max takes no time, the next one very long
+    wait_until(lambda: (session.tick(), "λ 2 of 10, iteration" in tab.view.said.object)[1])
+    tab.press()
+    assert worker.join(60)
+    finish(session, tab, wait_until)
+    assert len(tab.view.traces) == 1
+
+
+def test_the_path_ends_with_the_session(session, panel, wait_until):
+    tab = panel(setting("fista-cst", tol=1e-12, max_seconds=1000.0))
+    tab.press()
+    wait_until(lambda: (session.tick(), "λ 2 of 10, iteration" in tab.view.said.object)[1])
+    (worker,) = tab.workers
+    session.close()
+    assert worker.join(60)
+
+
+def test_what_cannot_be_traced_is_said_in_a_sentence(session, panel, wait_until):
+    tab = panel(setting("fista-ls", penalty="l2"))
+    tab.press()
+    finish(session, tab, wait_until)
+    assert 'role="alert">penalty l2 has no λmax to start from: choose a sparse one' in tab.view.said.object
+
+
+def test_a_full_pool_is_said_in_a_sentence(session, panel, monkeypatch):
+    monkeypatch.setattr("app.runs.pool.MAX_PER_SHARE", 0)
+    tab = panel(setting("fista-ls"))
+    tab.press()
+    assert "runs are alive: stop some" in tab.view.said.object
+    assert not tab.alive
+
+
+def test_there_is_nothing_to_press_without_a_problem(session):
+    tab = PathPanel(session, lambda: None)
+    assert tab.button.disabled
+    tab.press()
+    assert not session.share.workers
+
+
+def test_a_hidden_tab_does_nothing_but_goes_on(session, panel, wait_until, monkeypatch):
+    tab = panel(setting("fista-ls"))
+    tab.view.visible = False
+    monkeypatch.setattr(tab, "_sentence", lambda alive: pytest.fail("a hidden tab was brought up to date"))
+    tab.press()
+    wait_until(lambda: (session.tick(), not tab.alive)[1])
+    assert tab.view.traces == []
+    monkeypatch.undo()
+    tab.view.visible = True
+    session.tick()
+    assert len(tab.view.traces) == 10
+
+
+def test_weights_beyond_the_room_for_them_are_not_kept(session, panel, wait_until, monkeypatch):
+    monkeypatch.setattr(path_panel, "MOST_BYTES", 3 * 640 * 8)
+    tab = panel(setting("fista-ls"))
+    tab.press()
+    finish(session, tab, wait_until)
+    assert [trace.w is not None for trace in tab.view.traces] == [True] * 3 + [False] * 7
+    assert all(len(trace) == 0 for trace in tab.view.traces), "iterates are not kept"
+
+
+def test_stopping_is_felt_while_the_problem_of_a_path_is_made(as_if_huge, problem):
+    class Worker:
+        def pulse(self):
+            raise solvers.Interrupted
+
+    tracing = path_panel.Tracing(problem, setting("fista-ls", penalty="l1"), Entrant("fista-ls", "a"), 0)
+    with pytest.raises(solvers.Interrupted):
+        tracing.follow(Worker(), 5, 0.1)
+
+
+def test_a_race_and_a_path_share_the_session_s_part_of_the_pool(session, panel, wait_until):
+    tab = panel(setting("fista-cst", "fista-ls", tol=1e-12, max_seconds=1000.0))
+    tab.view.visible = False  # what it draws is booked, too
+    tab.press()
+    workers = tab.workers
+    assert session.share.workers == set(workers)
+    assert len(workers) == 2
+    wait_until(lambda: all(worker.cpu_seconds for worker in workers))
+
+    def booked():
+        """CPU seconds of the session, which begins at the level of the others, and of its workers."""
+        with session.share.pool.lock:
+            return np.array([session.share.used, sum(worker.cpu_seconds for worker in workers)])
+
+    before = booked()
+    wait_until(lambda: booked()[1] > before[1])
+    of_session, of_workers = booked() - before
+    assert of_session == pytest.approx(of_workers, abs=1e-9)
+
+
+def test_the_path_of_the_problem_on_the_page_is_traced_on_its_tab(visit, wait_until):
+    page = visit(**(SMALL | {"tab": "path", "solvers": "prox-qn"}))
+    (panel,) = (watcher for watcher in page.session.watchers if isinstance(watcher, PathPanel))
+    page.session.tick()
+    assert not panel.button.disabled
+    panel.press()
+    wait_until(lambda: not panel.alive)
+    wait_until(lambda: (page.session.tick(), not panel.view.drawing)[1])
+    assert [trace.info.problem["dataset"] for trace in page.tabs["path"].traces] == ["breast-cancer"] * 10
+    assert page.session.state == "idle", "a path is no run of the page"
+    page.controls.go()
+    wait_until(lambda: not page.session.alive)
+    page.session.tick()
+    assert len(page.tabs["path"].traces) == 10, "nor is a run of the page a solution on the path"
+
+
+class ByHand:
+    """A share of a pool whose work is done, or stopped before it is, when a test says so."""
+
+    def __init__(self, pool):
+        self.pool, self.workers = pool, []
+
+    def start(self, task, name, **more):
+        worker = SimpleNamespace(task=task, name=name, done=threading.Event(), error=None, pulse=None)
+        self.workers.append(worker)
+        return worker
+
+    def stop(self):
+        for worker in list(self.workers):
+            self.end(worker, undone=True)
+
+    def end(self, worker, *, undone=False):
+        self.workers.remove(worker)
+        if not undone:
+            worker.task(worker)
+        worker.done.set()
+
+
+class Arriving:
+    """A solver whose solutions come when a test says so."""
+
+    progress = ""
+
+    def __init__(self, base, setting, chosen, style):
+        self.label, self.found = chosen.label, []
+
+    def follow(self, worker, count, ratio):
+        while len(self.found) < count:
+            self.arrive()
+
+    def arrive(self):
+        about = {"dataset": "a.csv", "loss": "logistic", "penalty": "l1", "lam": 0.5 ** len(self.found)}
+        trace = Trace({"label": self.label, "problem": about})
+        trace.result = {"cpu_seconds": 0.01, "metric_name": "accuracy"}
+        trace.finish("converged")
+        self.found.append(trace)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_plots_end_at_the_final_data_in_whatever_order_solutions_and_drawings_come(
+    session, monkeypatch, seed
+):
+    random, solvers_at_work = Random(seed), []
+    pool = session.share = ByHand(session.share.pool)
+
+    def arriving(*about):
+        solvers_at_work.append(Arriving(*about))
+        return solvers_at_work[-1]
+
+    def counted(name, paths, traced, pulse):
+        return figure(name=f"{[len(path.traces) for path in paths]}")
+
+    monkeypatch.setattr(path_panel, "Tracing", arriving)
+    monkeypatch.setattr(lam_path, "_plot", counted)
+    tab = PathPanel(session, lambda: (None, setting("fista-ls", "bcd-ls", "fista-cst"), range(3)))
+    session.watchers.append(tab)
+    tab.press()
+
+    def at_work(*, drawing):
+        return [worker for worker in pool.workers if worker.name.startswith("path") is not drawing]
+
+    def solve():
+        short = [solver for solver in solvers_at_work if len(solver.found) < 10]
+        if short:
+            random.choice(short).arrive()
+        for worker in [] if short else at_work(drawing=False):
+            pool.end(worker)
+
+    def draw(*, undone=False):
+        if drawing := at_work(drawing=True):
+            pool.end(random.choice(drawing), undone=undone)
+
+    def hide_or_show():
+        tab.view.visible = not tab.view.visible
+
+    acts = (session.tick, solve, draw, hide_or_show, partial(draw, undone=True))
+    for act in random.choices(acts, (8, 8, 5, 2, 1), k=200):
+        act()
+    tab.view.visible = True
+    while pool.workers:
+        solve()
+        draw()
+        session.tick()
+    for _ in range(20):
+        draw()
+        session.tick()
+    assert [pane.object.name for pane in tab.view.panes.values()] == ["[10, 10, 10]"] * 4
+
+
+@pytest.mark.slow
+def test_the_plots_of_a_quick_path_on_an_own_file_end_at_the_final_data(session, tmp_path, wait_until):
+    """Thirty solutions are found before the first plot is drawn; the tab is hidden and shown meanwhile."""
+    rng, file = np.random.default_rng(0), tmp_path / "few.svm"
+    rows = [" ".join(f"{j}:{x:.3f}" for j, x in enumerate(row, 1)) for row in rng.normal(size=(40, 3))]
+    file.write_text("".join(f"{k % 2} {row}\n" for k, row in enumerate(rows)))
+    id = datasets.own_id(str(file))
+    few = solvers.make_problem(datasets.load(id), loss="logistic", penalty="l1")
+    small = Recipe(id, loss="logistic", penalty="l1")
+    chosen = tuple(Entrant(id, id) for id in ("fista-ls", "prox-qn", "owl-qn"))
+    tab = PathPanel(session, lambda: (few, Experiment(small, chosen, PAGE_LIMITS), range(3)))
+    session.watchers.append(tab)
+    tab.press()
+
+    def walked() -> bool:
+        tab.view.visible = bool(rng.integers(3))
+        session.tick()
+        return not (tab.alive or tab.view.drawing) and bool(tab.view.traces)
+
+    wait_until(walked)
+    tab.view.visible = True
+    finish(session, tab, wait_until)
+    assert len(tab.view.traces) == 30
+    for name in ("path-accuracy", "path-nnz", "path-seconds"):
+        dots = [r.data_source.data["x"] for r in glyphs(tab.view.panes[name].object, Scatter)]
+        assert [len(x) for x in dots] == [10, 10, 10]

@@ -1,0 +1,114 @@
+"""The two lines of tabs: which views are offered, and where."""
+
+from types import SimpleNamespace
+
+import pytest
+from bokeh.document import Document
+from panel.models.esm import DataEvent
+
+import solvers
+from app import views
+from app.page.tabs.tab_bar import MORE, PLUGINS, TabBar
+from app.views import GROUPS, TABS, View
+
+
+@pytest.fixture
+def bar():
+    return TabBar()
+
+
+@pytest.fixture
+def top(bar):
+    """The line of groups."""
+    return bar.__panel__()[0]
+
+
+@pytest.fixture
+def below(bar):
+    """The line of the views of a group."""
+    return bar.__panel__()[1]
+
+
+def tabs(line):
+    return [item["label"] for item in line.items]
+
+
+def fitting(*ids, problem=None):
+    return [view for view in TABS.values() if view.fits(problem, [solvers.SOLVERS[id] for id in ids])]
+
+
+def test_every_view_stands_in_one_group_and_a_group_has_few():
+    members = [view for group in GROUPS.values() for view in group]
+    assert len(members) == len(set(members)) == len(TABS)
+    assert max(map(len, GROUPS.values())) <= 5
+
+
+def test_a_group_shows_its_views_and_what_was_chosen_there_last(bar, top, below):
+    assert tabs(top) == list(GROUPS)
+    assert tabs(below) == [view.title for view in GROUPS["Inside the solver"]]
+    below.active = 2
+    assert bar.chosen == "line-search"
+    top.active = list(GROUPS).index("Compare")
+    assert bar.chosen == "summary"
+    assert tabs(below) == [view.title for view in GROUPS["Compare"]]
+    top.active = list(GROUPS).index("Inside the solver")
+    assert (bar.chosen, below.active) == ("line-search", 2)
+
+
+def test_what_has_nothing_to_show_stands_under_more_with_what_it_needs(bar, top, below):
+    bar.offer(fitting("fista-cst"))
+    assert tabs(top) == [*GROUPS, MORE]
+    top.active = len(GROUPS)
+    there = {item["label"]: item["tooltip"] for item in below.items}
+    assert set(there) == {"Phases", "Shrinking", "Memory", "Line search", "Bundle", "Race"}
+    assert there["Bundle"].startswith("Run a bundle method")
+
+
+def test_in_place_of_a_view_without_anything_to_show_one_beside_it_is_chosen(bar, top):
+    bar.offer(fitting("fista-cst"))
+    assert (bar.chosen, tabs(top)[top.active]) == ("trajectories", "Inside the solver")
+    bar.chosen = "line-search"
+    bar.offer(fitting("sgd-l1", "fobos"))
+    assert bar.chosen == "line-search", "it was chosen though it does not fit"
+
+
+def test_a_view_of_runs_that_are_there_stays_when_it_no_longer_fits(bar, top, below):
+    bar.chosen = "line-search"
+    bar.offer(fitting("fista-cst"), stay=True)
+    assert bar.chosen == "line-search"
+    assert tabs(top)[top.active] == MORE
+    bar.offer(fitting("prox-qn", "owl-qn"))
+    assert tabs(top)[top.active] == "Inside the solver"
+    assert tabs(below)[below.active] == "Line search"
+
+
+def test_a_click_on_a_tab_that_is_gone_chooses_nothing(bar, top, below):
+    bar.offer(fitting("prox-qn", "owl-qn"))
+    for line in (below, top):
+        document, gone = Document(), len(line.items)
+        model = line.get_root(document)
+        document.add_root(model)
+        model.data.active = gone  # as the browser tells of a click, twice
+        document.callbacks.trigger_event(DataEvent(model, {"type": "click", "item": gone}))
+    assert bar.chosen == "shrinking"
+
+
+def test_a_view_of_a_plug_in_has_a_group_of_its_own(monkeypatch):
+    class Mine(View):
+        id, title = "mine", "Mine"
+
+    monkeypatch.setitem(TABS, "mine", Mine)
+    assert tabs(TabBar().__panel__()[0]) == [*GROUPS, PLUGINS]
+
+
+def test_of_a_solver_that_does_not_tell_what_it_carries_everything_fits():
+    class Unknown(solvers.Solver):
+        id = "unknown"
+
+    assert Unknown.carries is None
+    assert all(view.fits(None, [Unknown, Unknown]) for view in TABS.values())
+
+
+def test_accuracy_is_for_data_with_a_test_part():
+    whole, held = SimpleNamespace(has_test=False), SimpleNamespace(has_test=True)
+    assert [views.Accuracy.fits(problem, []) for problem in (whole, held, None)] == [False, True, True]

@@ -1,0 +1,47 @@
+"""Runs of the page, of the history and of sweeps are one thing to those who draw them."""
+
+from __future__ import annotations
+
+import json
+
+import solvers
+from app.page.tabs.sweep_panel import OpenCell
+from app.runs.archive import Kept
+from app.runs.live import LiveRun
+from app.runs.past import PastRun
+from app.runs.shown import Observed, Shown
+from app.sweep.spec import Spec
+from app.sweep.watched import Watched
+from app.views.base import looks
+from solvers import Stopping, Trace
+
+
+def watched():
+    (cell,) = Spec.of({"data": "breast-cancer", "solvers": ["prox-qn"], "lam": 0.1}).cells
+    found = Watched(cell)
+    about = json.dumps({"label": "prox-qn", "solver": "prox-qn", "params": {}})
+    found.take({"cell": cell.key, "attempt": "a", "state": "running", "worker": "", "about": about})
+    return found
+
+
+def test_every_run_that_is_drawn_keeps_the_protocol(share, small_problem):
+    live = LiveRun(
+        share,
+        lambda worker: small_problem,
+        solvers.make_solver("prox-qn"),
+        label="live",
+        stopping=lambda problem: Stopping(tol=1e-6),
+    )
+    assert live.worker.join(60)
+    past = PastRun(Kept(id=3, label="old"), Trace(), style=9)
+    for run in (live, past, OpenCell(watched(), 4, None)):
+        assert isinstance(run, Shown)
+        assert run.trace.info.label == run.label
+        assert looks.look(run.trace).style == run.style
+    assert [run.stays for run in (live, past)] == [False, True]
+
+
+def test_a_cell_of_a_sweep_is_observed_as_a_run_is():
+    cell = watched()
+    assert isinstance(cell, Observed)
+    assert (cell.state, cell.word, cell.message, cell.alive) == ("running", "running", "", True)

@@ -1,0 +1,63 @@
+"""Visitors of one server, without a browser: what one sends reaches their own page alone, and what they took
+is given back."""
+
+from __future__ import annotations
+
+import pytest
+
+import datasets
+from tests import loop
+from tests.benchmarks.visitor import Visitor
+
+from ..conftest import Served
+
+
+@pytest.fixture
+def hardy(tmp_path):
+    """A server that forgets a page soon after its visitor has left."""
+    soon = ["--unused-session-lifetime", "1000", "--check-unused-sessions", "500"]
+    server = Served(tmp_path / "log", *soon)
+    yield server
+    server.stop()
+
+
+@pytest.mark.slow
+def test_what_a_visitor_sends_reaches_no_page_but_their_own(hardy, tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("hushhush a\nhushhush b\n\nword a\n\n" * 20)
+
+    heard: list[str] = []
+
+    async def attack() -> None:
+        first, second = Visitor(hardy.port), Visitor(hardy.port, heard)
+        await first.open()
+        await second.open()
+        await second.press_at(first.models["Run"])
+        menu = next(id for id, label in second.labels.items() if label == "Data set")
+        await second.change(menu, "options", [["mine", f"columns:{secret}"]])
+        await second.change(menu, "value", f"columns:{secret}")
+        await second.change(menu, "value", "mine")
+        await second.change(menu, "value", datasets.describe("digits").name)  # which the menu does offer
+        await second.press("Run")
+        await second.wait_until(lambda: "running" in second.states or "finished" in second.states, "a run")
+        await first.wait_until(lambda: first.rows == [], "no run of the other one")
+        assert any("data=digits" in frame for frame in heard)
+        assert not any("hushhush" in frame for frame in heard)
+        await first.press("Run")
+        await first.wait_until(lambda: first.rows != [], "a run of its own")
+        await first.close()
+        await second.close()
+
+    loop.run(attack())
+
+
+@pytest.mark.slow
+def test_memory_is_given_back_after_pages_that_no_browser_came_for(hardy, wait_until):
+    def ask(times: int) -> None:
+        for _ in range(times):
+            assert hardy.get("/app")[0] == 200
+
+    ask(10)  # what is imported and kept for all pages is paid for
+    few = hardy.memory()
+    ask(30)
+    wait_until(lambda: hardy.memory() < few + 20.0)

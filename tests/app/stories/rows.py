@@ -1,0 +1,326 @@
+"""What stories about rows of W, a tree and dual variables say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import datasets
+import solvers
+from app.page.sidebar.run_controls import PACES
+from app.runs import library
+from app.stories import stories
+from app.views import RowSparsity
+from app.views.base.states import subset
+from app.views.shrinking.row_moves import Moves
+from solvers import ACTIVE, Interrupted
+from solvers.probes.subsets import INSIDE, contains
+from tests.app.stories.told import Told, claim
+
+TREE = stories()["tree"]
+
+
+@claim(
+    "features-die",
+    "Block coordinate descent against a full-gradient and a stochastic solver on 2 000 documents, with a "
+    "penalty that removes whole words.",
+    "Three solvers race on 5 000 words, five iterates a second, with a penalty that takes whole words out.",
+)
+def _(told: Told) -> None:
+    problem = told.problem()
+    assert told.labels == ["bcd-ls", "fista-ls", "fobos"]
+    assert len(library.load(told.story.setting.problem.data, {}, 0).train.y) == 2000
+    assert problem.design.n_features == 5000
+    assert PACES[told.story.view["speed"]] == 5
+    for trace in told.traces():
+        W, _ = problem.unpack(trace.w)
+        assert (W.any(axis=1).sum(), len(W)) == (trace.nnz_rows[-1], 5000)
+
+
+@claim("features-die", "The plot on the left counts the words that each of them uses.")
+def _(told: Told) -> None:
+    (share, *_) = RowSparsity(told["bcd-ls"]).parts
+    assert share.id == told.story.steps[0].view == "row-share"
+
+
+@claim(
+    "features-die",
+    "The tab Rows: bcd-ls takes up at most 200 of the 5 000 words in its first pass, and throws most of them "
+    "out again in the next few.",
+    "After its first pass bcd-ls uses fewer than 200 words: it looks at one word after the other, and each "
+    "sees what the words before it have done.",
+    "One pass later it has thrown out two of three of them.",
+    "At the end of its run bcd-ls has proved to be at the optimum, with fewer than 60 words.",
+)
+def _(told: Told) -> None:
+    (trace, first), (_, second), (_, last) = told.step(2), told.step(3), told.step(6)
+    assert 0 < trace.nnz_rows[first] < 200
+    assert trace.nnz_rows[second] < 0.4 * trace.nnz_rows[first]
+    assert trace.nnz_rows[5] < 0.5 * trace.nnz_rows[1]
+    moves = Moves.of(trace, int(trace.iteration[second]))
+    assert len(moves.left) > 0.6 * trace.nnz_rows[first]
+    assert trace.status == "converged"
+    assert trace.nnz_rows[last] < 60
+
+
+@claim(
+    "features-die",
+    "fista-ls takes up over 800 words with its first step and sheds them step by step: where bcd-ls is "
+    "within 1e-3 of the optimum, it still carries three times as many.",
+    "fista-ls steps along the whole gradient at once.",
+    "Its first step takes up more than 800 words, and it sheds them bit by bit from then on.",
+)
+def _(told: Told) -> None:
+    trace, step = told.step(4)
+    assert trace.nnz_rows[step] > 800
+    assert (np.diff(trace.nnz_rows[step : step + 10]) < 0).all()
+    bcd, row = told["bcd-ls"], told.row("bcd-ls", 1e-3)
+    meanwhile = trace.nnz_rows[trace.passes <= bcd.passes[row]]
+    assert meanwhile[1:].min() > 3 * bcd.nnz_rows[row]
+
+
+@claim(
+    "features-die",
+    "fobos never has fewer than 500: steps along the gradient of few documents bring words back.",
+    "fobos goes along the gradient of few documents at a time, which brings words back: after five passes it "
+    "still uses more than 500.",
+)
+def _(told: Told) -> None:
+    trace, fifth = told.step(5)
+    assert trace.passes[fifth] == 5
+    assert trace.nnz_rows[1:].min() > 500
+    seen = {k for move in (Moves.of(trace, k) for k in range(1, 6)) for k in (*move.left, *move.since_start)}
+    back = [set(Moves.of(trace, k).entered) & seen for k in range(2, 6)]
+    assert all(back), "words that had been in before"
+
+
+@cache
+def four(told: Told) -> dict[str, np.ndarray]:
+    """W of each penalty."""
+    return {label: told.problem(label).unpack(told[label].w)[0] for label in told.labels}
+
+
+@claim(
+    "four-patterns",
+    "The same pictures, the same loss and the same λ with four penalties: Figure 1 of Blondel et al. 2013, "
+    "computed.",
+    "The tab Rows shows the four weight matrices side by side: pixels down, digits across.",
+)
+def _(told: Told) -> None:
+    problems = [told.problem(label) for label in told.labels]
+    assert [p.penalty.id for p in problems] == ["l2", "l1", "elastic-net", "l1-l2"]
+    assert {(p.lam, p.loss.id) for p in problems} == {(0.02, "multiclass-logistic")}
+    assert {W.shape for W in four(told).values()} == {(64, 10)}
+    assert {t.status for t in told.traces()} == {"converged"}
+
+
+@claim(
+    "four-patterns",
+    "Ridge makes weights small and none of them zero; the pixels it leaves out are those that are blank in "
+    "every picture.",
+)
+def _(told: Told) -> None:
+    W = four(told)["ridge"]
+    np.testing.assert_array_equal(~W.any(axis=1), told.problem().design.column_nnz == 0)
+    assert (W[W.any(axis=1)] != 0).all()
+    assert all(
+        np.abs(W).max() < np.abs(other).max() for label, other in four(told).items() if label == "lasso"
+    )
+
+
+@claim(
+    "four-patterns",
+    "The lasso keeps fewest weights, but they are spread: most rows in use are mostly empty, and such a "
+    "pixel must still be measured.",
+    "The elastic net keeps more weights, and more pixels, than the lasso.",
+    "The group lasso uses fewest pixels of all, and each of them for all ten digits.",
+)
+def _(told: Told) -> None:
+    W = four(told)
+    used = {label: matrix[matrix.any(axis=1)] for label, matrix in W.items()}
+    weights = {label: np.count_nonzero(matrix) for label, matrix in W.items()}
+    assert min(weights, key=weights.get) == "lasso"
+    empty = (used["lasso"] == 0).mean(axis=1)
+    assert (empty > 0.5).mean() > 0.5
+    assert weights["elastic net"] > weights["lasso"]
+    assert len(used["elastic net"]) > len(used["lasso"])
+    assert len(used["group lasso"]) < min(len(used[label]) for label in used if label != "group lasso")
+    assert (used["group lasso"] != 0).all()
+
+
+@claim(
+    "line-search-pays",
+    "Block coordinate descent and FISTA, each with a line search (LS) and with steps from Lipschitz "
+    "constants (CST).",
+)
+def _(told: Told) -> None:
+    assert told.labels == ["bcd-ls", "bcd-cst", "fista-ls", "fista-cst"]
+    for trace in told.traces():
+        assert (trace.ls_trials.max() > 0) == trace.info.solver.endswith("-ls")
+
+
+@claim(
+    "line-search-pays",
+    "The two FISTA curves run side by side, some twenty passes apart: so many does the Lipschitz constant "
+    "cost.",
+    "For this loss it is right, and the search finds nothing better.",
+)
+def _(told: Told) -> None:
+    searched, safe = told["fista-ls"], told["fista-cst"]
+    assert 17 < safe.passes[1] - searched.passes[1] < 25
+    for gap in (1e-1, 1e-2, 1e-4):
+        iterations = [told.work(label, gap, "iteration") for label in ("fista-ls", "fista-cst")]
+        assert iterations[0] == pytest.approx(iterations[1], rel=0.1)
+        passes = [told.work(label, gap, "passes") for label in ("fista-ls", "fista-cst")]
+        assert 15 < passes[1] - passes[0] < 30
+
+
+@claim(
+    "line-search-pays",
+    "The two BCD curves do not: bcd-ls needs less than two thirds of the passes of bcd-cst, which draws its "
+    "features at random and steps by constants of the worst case.",
+    "A search row by row costs little: the tab Steps shows hardly more trials in a pass than features in "
+    "use.",
+)
+def _(told: Told) -> None:
+    searched, safe = (told.work(label, 1e-6, "passes") for label in ("bcd-ls", "bcd-cst"))
+    assert searched < 2 / 3 * safe
+    assert told.entrant("bcd-cst").make().random
+    trace = told["bcd-ls"]
+    assert trace.ls_trials[1:].sum() < 1.05 * trace.nnz_rows[1:].sum()
+
+
+@claim(
+    "line-search-pays",
+    "Choose the loss Multiclass squared hinge, set λ to 0.05 again, and press Run: its constant is larger "
+    "than the curvature met, and FISTA's search pays too.",
+)
+def _(told: Told) -> None:
+    setting = replace(told.story.setting.problem, loss="multiclass-squared-hinge")
+    assert setting.lam == 0.05
+    problem = library.problem(library.load(setting.data, {}, 0), setting)
+    searched, safe = (
+        solvers.solve(problem, solvers.make_solver(id), tol=1e-3).iteration[-1]
+        for id in ("fista-ls", "fista-cst")
+    )
+    assert searched < 0.7 * safe
+
+
+@cache
+def small_tree() -> tuple[solvers.Problem, solvers.Trace]:
+    """A tree with few weights, and a run that begins as one on very many does."""
+    setting = TREE.setting.problem
+    data = datasets.load(setting.data, seed=setting.seed, n_features=20_000, n_nodes=200, n_leaves=120)
+    problem = solvers.make_problem(data, loss=setting.loss, penalty=setting.penalty, lam=setting.lam)
+    solver = solvers.make_solver(TREE.setting.entrant.id, shrink_first="on", **TREE.setting.entrant.params)
+    return problem, solvers.solve(problem, solver, max_iter=40)
+
+
+@claim(
+    "tree",
+    "A tree with 122 million weights",
+    "How many of 121 866 804 weights does a solver have to look at?",
+    "Prox-QN on invented documents in a tree of 2 388 classes, with as many weights as in the paper's "
+    "largest experiment.",
+    "Have 5 GB free: one vector of all weights takes 1 GB.",
+)
+def _(told: Told) -> None:
+    options = datasets.describe(TREE.setting.problem.data).parse(TREE.setting.problem.options)
+    weights = options["n_features"] * options["n_nodes"]
+    assert weights == 121_866_804
+    assert options["n_leaves"] == 2388 or options["n_nodes"] == 2388
+    assert 0.9e9 < 8 * weights < 1.1e9
+    assert TREE.setting.entrant.make().dense_vectors + 1 <= 5
+
+
+@claim(
+    "tree",
+    "The thin line, the working set, is below one weight in a thousand before the first epoch is over; only "
+    "where a shaded band begins are all weights looked at.",
+    "So 40 iterations, which end within 1e-4 of the optimum, go fewer than 20 times through the data.",
+    "Prox-gd would do that at least 40 times.",
+)
+def _(told: Told) -> None:
+    """At its own size in test_tree_story.py; a tenth of the weights have ten times the share."""
+    problem, trace = small_tree()
+    begins = ["epoch-start" in events for events in trace.events]
+    assert sum(begins) > 1
+    np.testing.assert_array_equal(np.isfinite(trace.violation), begins)
+    assert trace.working_set[trace.epoch == 0].min() < 0.01 * problem.size
+    assert trace.passes[-1] < 20
+    plain = solvers.solve(problem, solvers.make_solver("prox-gd"), max_iter=5)
+    assert plain.passes[-1] >= 5
+
+
+@claim("tree", "Stop is felt at once, also in the middle of a product over all weights.")
+def _(told: Told) -> None:
+    problem, _ = small_tree()
+    asked = []
+
+    def stop() -> None:
+        asked.append(None)
+        if len(asked) == 2:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        problem.with_pulse(stop).at(np.zeros(problem.size)).gradient()
+
+
+@claim(
+    "liblinear",
+    "How many of 1 438 pictures does a support vector machine have to look at?",
+    "Dual coordinate descent, one sample at a time: which samples it still looks at, and which it has given "
+    "up.",
+)
+def _(told: Told) -> None:
+    assert told["shrinking"].working_set[0] == 1438
+    assert set(told["all pictures"].working_set.tolist()) == {1438}
+
+
+@claim(
+    "liblinear",
+    "Each line of the tab Shrinking is a picture, or some: its dual variable is 0 where the picture is safe, "
+    "1 where it is in error, and inside these bounds where it is just on the margin.",
+)
+def _(told: Told) -> None:
+    problem, trace = told.problem(), told["shrinking"]
+    _, seen = trace.probes.last(ACTIVE.name, int(trace.iteration[-1]))
+    free = contains(subset(seen, "support"), np.arange(1438)) == INSIDE
+    margin = problem.loss.labels * problem.at(trace.w).scores.Z[:, 0]
+    assert np.abs(margin[free] - 1.0).max() < 1e-3 < np.abs(margin[~free] - 1.0).min()
+    at_loss = -problem.loss.labels * problem.at(trace.w).residual.Z[:, 0]  # α where the loss has no kink
+    assert set(at_loss[~free & (margin > 1.0)].tolist()) == {0.0}
+    assert len(set(at_loss[~free & (margin < 1.0)].round(12).tolist())) == 1
+
+
+@claim(
+    "liblinear",
+    "Pictures whose variable stays at a bound are left out, nine of ten within 30 iterations; in the end it "
+    "goes over fewer than 50 of 1 438.",
+    "Where an epoch begins all come back for one pass: of those left out, fewer than one in a hundred had "
+    "been given up by mistake.",
+)
+def _(told: Told) -> None:
+    trace = told["shrinking"]
+    assert trace.working_set[:31].min() < 144
+    assert trace.working_set[-1] < 50
+    begins = np.array(["epoch-start" in events for events in trace.events])
+    assert trace.epoch.max() >= 3
+    assert set(trace.working_set[begins].tolist()) == {1438}
+    back = np.flatnonzero(trace.returned > 0)
+    assert (trace.returned[back] < 0.01 * (1438 - trace.working_set[back - 1])).all()
+
+
+@claim(
+    "liblinear",
+    "So a gap of 1e-6 is proved after less than a tenth of the passes over the data that all pictures takes, "
+    "though in no fewer iterations.",
+)
+def _(told: Told) -> None:
+    few, all_ = told["shrinking"], told["all pictures"]
+    assert few.dual_gap[-1] <= 1e-6 * few.objective[-1]
+    assert few.result["passes"] < 0.1 * all_.result["passes"]
+    assert all_.result["iterations"] < 1.1 * few.result["iterations"]

@@ -1,0 +1,87 @@
+"""Folders of dropped files go with their page, and at the next start where their server was killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from app.dropped import DROPPED, Folder, remove_lost
+
+ROOT = Path(__file__).resolve().parents[3]
+SERVER = """
+import sys
+from app.dropped import Folder
+folder = Folder()
+(folder.path / "1").mkdir()
+(folder.path / "1" / "mine.svm").write_text("1 1:1")
+print(folder.path, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    """Where this process, and those that it starts, have their folders."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def server(places):
+    """A process with a file that was dropped, and its folder."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([sys.executable, "-c", SERVER], cwd=ROOT, **pipes)
+    yield process, Path(process.stdout.readline().strip())
+    process.kill()
+    process.communicate()
+
+
+def test_a_folder_is_there_until_its_page_is_gone(places):
+    folder = Folder()
+    (folder.path / "mine.svm").write_text("1 1:1")
+    remove_lost()
+    assert (folder.path / "mine.svm").exists()
+    folder.remove()
+    assert list(places.iterdir()) == []
+
+
+def test_the_folder_of_a_server_that_was_killed_goes_and_no_other(places, server):
+    process, lost = server
+    other = Folder()
+    remove_lost()
+    assert (lost / "1" / "mine.svm").exists()
+    process.kill()
+    process.communicate()
+    remove_lost()
+    assert list(places.iterdir()) == [other.path]
+    other.remove()
+
+
+def test_what_is_no_folder_of_a_server_is_left_alone(places, tmp_path_factory):
+    mine = tmp_path_factory.mktemp("mine")
+    for name in ("held", "precious"):
+        (mine / name).write_text("mine")
+    (places / f"{DROPPED}link").symlink_to(mine, target_is_directory=True)
+    (places / f"{DROPPED}file").write_text("mine")
+    (places / f"{DROPPED}other").mkdir()
+    (places / "another").mkdir()
+    remove_lost()
+    assert len(list(places.iterdir())) == 4
+    assert sorted(path.name for path in mine.iterdir()) == ["held", "precious"]
+
+
+@pytest.mark.slow
+def test_a_server_that_starts_clears_up_after_one_that_was_killed(places, server, tmp_path_factory):
+    from tests.app.conftest import Served
+
+    process, lost = server
+    process.kill()
+    process.communicate()
+    served = Served(tmp_path_factory.mktemp("served") / "log")
+    served.stop()
+    assert not lost.exists()

@@ -1,0 +1,88 @@
+"""Every plot says what it shows: two sentences, an equation with its source, and what its marks mean."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+
+import pytest
+
+from app import theme, views
+from app.views.base.help import LINE, Help, formula
+from app.views.base.view import View
+from app.views.convergence.any_field import NUMBERS, Record
+from app.views.path.lam_path import PLOTS
+
+#: Papers, and what numbers are of in them.
+PAPERS = r"Zhong|Blondel|Yu|Mathur and Chakrabarti|Teo|Hsieh|Dolan"
+NUMBERED = r"eq\. \(\d+\)|sections? [\dI]|Algorithm \d|Theorem \d|Figure \d|et al\. \d{4}|Moré 2002"
+
+
+def kinds() -> list[type[View]]:
+    """All views of the page, and those that they are made of."""
+    found: dict[type[View], None] = dict.fromkeys(
+        (*views.ABOVE_TABS, *views.REPLACEMENTS, *views.TABS.values())
+    )
+
+    def below(kind: type[View]) -> None:
+        for inner in kind.__subclasses__():
+            if inner.__module__.startswith("app.") and getattr(inner, "id", ""):
+                found[inner] = None
+            below(inner)
+
+    below(View)
+    return [kind for kind in found if kind.__module__.startswith("app.")]
+
+
+def explained(view: View, name: str) -> Help | None:
+    """What the view, or a part of it, says of a figure."""
+    found = [view.explain(name), *(explained(part, name) for part in view.parts)]
+    return next((about for about in found if about is not None), None)
+
+
+def helps() -> Iterator[tuple[str, Help]]:
+    for kind in kinds():
+        yield from kind.help.items()
+    for field in NUMBERS:
+        yield f"record of {field}", Record(field=field).explain("record")
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.id)
+def test_a_view_tells_of_each_of_its_figures_what_it_shows(kind, monkeypatch):
+    names: list[str] = list(PLOTS) if kind is views.Path else []
+    styled = theme.styled
+    for place in ("app.theme.styled", "app.theme.plots.styled"):
+        monkeypatch.setattr(place, lambda fig, name: (names.append(name), styled(fig, name))[1])
+    view = kind()
+    silent = [name for name in names if explained(view, name) is None]
+    assert silent == []
+    assert kind.help.keys() <= set(names), "it tells of no figure that it does not have"
+
+
+@pytest.mark.parametrize(("name", "about"), [pytest.param(*pair, id=pair[0]) for pair in helps()])
+def test_it_is_two_sentences_an_equation_with_its_source_and_a_legend(name, about):
+    assert len(re.findall(r"[.?](?= [A-Z]|$)", about.text.replace("et al. ", ""))) == 2, about.text
+    assert about.title
+    assert about.marks
+    assert len(set(about.marks)) == len(about.marks)
+    assert re.search(PAPERS, about.source) is None or re.search(NUMBERED, about.source), about.source
+    for line in about.equation.split(LINE):
+        text = "".join(ElementTree.fromstring(formula(line)).itertext())
+        assert "\\" not in text, text
+        assert "&" not in text, text
+        assert len(text) < 70, "it is seen without scrolling"
+    assert about.html().count("<li>") == len(about.marks)
+
+
+def test_most_equations_cite_a_paper():
+    found = dict(helps())
+    cited = [name for name, about in found.items() if re.search(PAPERS, about.source)]
+    own = sorted(name for name in found.keys() - set(cited) if not name.startswith("record of"))
+    assert own == ["phases"], "which is drawn from the record alone"
+
+
+def test_what_is_said_becomes_html_only_in_the_way_of_a_text():
+    about = Help("a < b", "One & two. Three.", "a < b", "<i>", ())
+    assert "<i>" not in about.html()
+    assert "a &lt; b" in about.html()

@@ -1,0 +1,55 @@
+"""The algorithm of a run says which of its steps the iterate under the cursor tells about."""
+
+from __future__ import annotations
+
+import re
+
+from app.views import Algorithm
+from solvers import Trace
+from tests.app.helpers import text
+
+RECORDS = [
+    {"iteration": 0, "objective": 3.0, "working_set": 7, "nnz": 0, "violation": 0.5},
+    {
+        **{"iteration": 1, "objective": 2.0, "working_set": 5, "nnz": 2, "step": 0.25, "ls_trials": 3},
+        **{"inner_iterations": 4, "memory_pairs": 1, "gamma": 1.5, "events": ("curvature-skipped",)},
+    },
+]
+
+
+def trace(solver: str = "prox-qn", label: str = "run") -> Trace:
+    made = Trace.from_records(RECORDS, label=label)
+    made.tell(solver=solver)
+    return made
+
+
+def told(view: Algorithm) -> list[str]:
+    return re.findall(r'<li aria-current="step"[^>]*>(.*?)</li>', text(view))
+
+
+def test_the_steps_of_the_iterate_under_the_cursor_stand_out_with_its_numbers():
+    run = trace()
+    view = Algorithm(run)
+    view.cursor.place(run, 1)
+    steps = told(view)
+    assert any("t = 0.25, trials: 3" in step for step in steps)
+    assert any("skip the pair" in step for step in steps)
+    assert not any("w ← 0" in step for step in steps)
+    view.cursor.place(run, 0)
+    steps = told(view)
+    assert any("w ← 0" in step for step in steps)
+    assert any("M = 0.5" in step for step in steps)
+    assert not any("trials" in step for step in steps)
+
+
+def test_an_algorithm_is_written_as_html_with_indices():
+    written = text(Algorithm(trace(label="<b>x</b>")))
+    assert "w<sub>j</sub>" in written
+    assert "<b>x</b>" not in written
+    assert "if sᵀy &gt; 0" in written
+
+
+def test_a_solver_that_nobody_has_written_down_has_none():
+    view = Algorithm(trace("mine"))
+    assert not view.has_content()
+    assert "<li" not in text(view)

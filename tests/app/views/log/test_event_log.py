@@ -1,0 +1,95 @@
+"""What happened in a run, in words, and the list through which one goes to it."""
+
+from __future__ import annotations
+
+import panel as pn
+import pytest
+
+from app.views import Cursor, EventLog
+from app.views.base.run_events import FAILED_SEARCH, MANY_TRIALS, TROUBLE, run_events
+from app.views.log.event_log import MOST, EventList
+from solvers import Trace
+from tests.app.helpers import text
+
+
+def trace(*records: dict, label: str = "a<b") -> Trace:
+    whole = [{"iteration": k, "objective": 1.0, **record} for k, record in enumerate(records)]
+    return Trace.from_records(whole, label=label)
+
+
+def told(*records: dict) -> list[tuple]:
+    return [tuple(event) for event in run_events(trace(*records).since(None)[0])]
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ([{"events": ("epoch-start",), "epoch": 0}], [(0, "epoch", "epoch 0 begins")]),
+        (
+            [{"returned": 0}, {"returned": 20846, "events": ("epoch-start", "memory-cleared"), "epoch": 2}],
+            [
+                (1, "epoch", "epoch 2 begins"),
+                (1, "return", "20\u2009846 weights return that shrinking had missed"),
+            ],
+        ),
+        ([{"returned": 3}, {"returned": 2}, {"returned": 3}], None),
+        ([{}, {"events": ("memory-cleared",)}], [(1, "trouble", FAILED_SEARCH)]),
+        ([{"events": ("curvature-skipped",)}], [(0, "trouble", TROUBLE["curvature-skipped"])]),
+        (
+            [
+                {"phase": "fine"},
+                {"phase": "cluster", "events": ("reclustered",), "clusters": 12, "crossovers": 5},
+            ],
+            [
+                (1, "note", "phase cluster begins"),
+                (1, "note", "12 clusters form, 5 weights change cluster"),
+            ],
+        ),
+        ([{"events": ("reclustered",), "clusters": 12}], [(0, "note", "12 clusters form")]),
+        ([{"ls_trials": MANY_TRIALS}], [(0, "note", f"the line search takes {MANY_TRIALS} trials")]),
+        ([{"ls_trials": MANY_TRIALS - 1, "events": ("backtracked",)}], []),
+        ([{}, {"objective": 1.25}], [(1, "note", "f rises by 0.25")]),
+        ([{}, {"objective": 1.0 + 1e-15}, {"objective": 0.5}], []),
+        ([{"events": ("kink", "my-own-word")}], [(0, "note", "kink"), (0, "note", "my own word")]),
+    ],
+)
+def test_each_thing_that_happens_has_its_sentence(records, said):
+    if said is None:  # what is back is told once an epoch, as long as no more come
+        said = [(0, "return", "3 weights return that shrinking had missed")]
+    assert told(*records) == said
+
+
+def test_a_click_puts_the_cursor_there_and_the_line_under_it_is_marked():
+    run, other = trace(*[{"events": ("kink",)}] * 5), trace({}, {}, label="quiet")
+    cursor = Cursor()
+    view = EventLog([run, other], cursor)
+    (shown,) = pn.panel(view).select(EventList)
+    assert "a&lt;b" in text(view)
+    assert shown.entries == [[k, "note", "kink"] for k in range(5)]
+    shown.receive({"iteration": 3})
+    assert (cursor.run, cursor.iteration, cursor.follow) == (run, 3, False)
+    assert shown.iteration == 3
+    shown.receive({"iteration": "3"})
+    cursor.choose(other, follow=False)
+    assert not view.has_content()
+
+
+def test_the_list_grows_with_its_run_and_keeps_the_newest():
+    run = Trace({"label": "a"})
+    view = EventLog(run)
+    (shown,) = pn.panel(view).select(EventList)
+    assert not view.has_content()
+    for k in range(MOST + 20):
+        run.append({"iteration": k, "objective": 1.0, "events": ("kink",)})
+    view.update()
+    assert [shown.entries[0][0], shown.entries[-1][0]] == [20, MOST + 19]
+    assert f"the newest {MOST} of" in text(view)
+
+
+def test_a_change_of_lambda_is_told_and_f_that_goes_up_with_it_is_no_event():
+    found = told(
+        {"objective": 1.0},
+        {"objective": 3.0, "events": ("lam=0.02", "epoch-start"), "epoch": 1},
+        {"objective": 4.0, "epoch": 1},
+    )
+    assert found == [(1, "turn", "λ = 0.02"), (1, "epoch", "epoch 1 begins"), (2, "note", "f rises by 1")]

@@ -1,0 +1,243 @@
+"""The λ path view: how runs become paths, what is drawn of them, and when."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import pytest
+from bokeh.core.property.wrappers import PropertyValueColumnData
+from bokeh.core.serialization import Serializer
+from bokeh.document import Document
+from bokeh.io.doc import patch_curdoc
+
+import datasets
+import solvers
+from app import theme
+from app.menu import Menu
+from app.views import Path
+from app.views.base import looks
+from app.views.path.lam_path import PLOTS, grouped, table
+from app.views.path.path_plots import TRACED, plot
+from solvers import Names, Trace
+from tests.app.helpers import text
+
+
+def solution(lam, nnz, *, label="a", loss="multiclass-logistic", outputs=2, w=None, **result):
+    """A finished run as a path has them."""
+    about = {"loss": loss, "penalty": "l1-l2", "lam": lam, "n_features": 4, "n_outputs": outputs}
+    trace = Trace({"label": label, "problem": about})
+    trace.w = w
+    trace.result = {
+        **{"objective": 1.0 + lam, "gap": 1e-5, "nnz": nnz, "nnz_rows": nnz // 2, "metric_name": "accuracy"},
+        **{"train_metric": 0.9, "test_metric": 0.8 - lam, "test_micro_f1": None, "cpu_seconds": 0.1},
+        **result,
+    }
+    trace.finish("converged")
+    return trace
+
+
+def weights(*rows):
+    return np.array(rows, dtype=float).reshape(-1)
+
+
+@pytest.fixture
+def path():
+    return [
+        solution(0.1, 0, w=weights([0, 0], [0, 0], [0, 0], [0, 0])),
+        solution(0.03, 4, w=weights([0, 0], [3, 4], [0, 0], [1, 0])),
+        solution(0.01, 6, w=weights([0, 0], [6, 8], [0, -2], [1, 0])),
+    ]
+
+
+def figures(*paths):
+    """All plots, with the weights of the first path."""
+    return [plot(name, paths, paths[0]) for name in PLOTS]
+
+
+def curves(figure, glyph):
+    """The data of the renderers with this glyph."""
+    return [r.data_source.data for r in figure.renderers if type(r.glyph).__name__ == glyph]
+
+
+def test_runs_of_one_label_and_objective_make_a_path(path):
+    other = [solution(0.1, 2, label="b"), solution(0.1, 2, loss="multiclass-squared-hinge")]
+    paths = grouped([*path, *other])
+    assert [len(p.traces) for p in paths] == [3, 1, 1]
+    assert [p.label for p in paths] == ["a, multiclass-logistic", "b", "a, multiclass-squared-hinge"]
+    assert [p.color for p in paths] == list(theme.COLORS[:3])
+    (alone,) = grouped(path)
+    assert alone.label == "a"
+
+
+def test_a_path_has_the_style_of_its_run(path):
+    for trace in path:
+        looks.give(trace, 3)
+    assert grouped(path)[0].color == theme.COLORS[3]
+
+
+def test_rows_are_drawn_by_their_norms_largest_first(path):
+    path[0].names = Names(features=["w", "x", "y", "z"])
+    (found,) = grouped(path)
+    names, lams, sizes = found.rows(10)
+    assert names == ["x", "y", "z"]
+    np.testing.assert_allclose(lams, [0.1, 0.03, 0.01])
+    np.testing.assert_allclose(sizes, [[0, 0, 0], [5, 0, 1], [10, 2, 1]])
+    assert found.rows(1)[0] == ["x"]
+    np.testing.assert_allclose(found.row_share(), [0, 50, 75])
+
+
+def test_single_weights_keep_their_sign():
+    (found,) = grouped([solution(0.1, 1, outputs=1, w=weights(0, -2, 0, 1))])
+    assert found.signed
+    np.testing.assert_allclose(found.rows(10)[2], [[-2, 1]])
+
+
+def test_transitions_of_a_chain_are_no_rows_of_features():
+    (found,) = grouped([solution(0.1, 1, outputs=1, w=weights(0, 1, 0, 0, 99))])
+    np.testing.assert_allclose(found.rows(10)[2], [[1]])
+
+
+def test_solutions_whose_weights_were_not_kept_are_left_out_of_their_plot_alone(path):
+    path[1].w = None
+    (found,) = grouped(path)
+    assert len(found.rows(10)[1]) == 2
+    path[0].w = path[2].w = None
+    assert found.rows(10)[0] == []
+    assert len(figures(found)) == 4
+
+
+def test_the_plots_show_what_the_results_say(path):
+    (found,) = grouped(path)
+    accuracy, rows, nnz, seconds = figures(found)
+    (line,) = curves(accuracy, "Line")
+    np.testing.assert_allclose(line["x"], [np.nan, 50, 75])  # where all is zero the metric says nothing
+    np.testing.assert_allclose(line["y"], [np.nan, 0.77, 0.79])
+    assert accuracy.yaxis[0].axis_label == "accuracy\non the test part"
+    (lines,) = curves(rows, "MultiLine")
+    np.testing.assert_allclose(lines["ys"][0], [0, 5, 10])
+    (line,) = curves(nnz, "Line")
+    np.testing.assert_allclose(line["y"], [0, 4, 6])
+    (dots,) = curves(seconds, "Scatter")
+    np.testing.assert_allclose(dots["gap"], 1e-5)
+    for one in (rows, nnz, seconds):
+        assert one.x_range.start > one.x_range.end, "λ falls to the right"
+    saved = [one.toolbar.tools[-1].filename for one in (accuracy, rows, nnz, seconds)]
+    assert tuple(saved) == PLOTS
+
+
+def test_without_a_test_part_the_training_part_is_drawn(path):
+    for trace in path:
+        trace.result["test_metric"] = None
+    (found,) = grouped(path)
+    accuracy = figures(found)[0]
+    np.testing.assert_allclose(curves(accuracy, "Line")[0]["y"], [np.nan, 0.9, 0.9])
+    assert accuracy.yaxis[0].axis_label == "accuracy\non the train part"
+
+
+def test_one_solution_has_axes_that_can_be_drawn(path):
+    (found,) = grouped(path[:1])
+    found.traces[0].result["cpu_seconds"] = 0.0
+    for one in figures(found)[1:]:
+        assert 0.0 < one.x_range.end < 0.1 < one.x_range.start
+    assert 0.0 < one.y_range.start < one.y_range.end
+
+
+def test_every_plot_has_one_tool_of_a_kind_and_tooltips_with_few_digits(path):
+    (found,) = grouped(path)
+    for one in figures(found):
+        kinds = [type(tool).__name__ for tool in one.toolbar.tools]
+        assert sorted(kinds) == ["BoxZoomTool", "HoverTool", "PanTool", "ResetTool", "SaveTool"]
+        (hover,) = (tool for tool in one.toolbar.tools if type(tool).__name__ == "HoverTool")
+        for _, field in hover.tooltips:
+            name, number, _ = field.partition("{%.4g}")
+            assert hover.formatters.get(name) == ("printf" if number else None)
+
+
+def test_what_the_page_sends_while_a_path_is_drawn_arrives_as_it_is(path, monkeypatch):
+    (found,) = grouped(path)
+    shown = figures(found)[2]
+    fill, sent = PropertyValueColumnData.update, []
+
+    def fill_and_send(data, *args, **more):  # the page's thread may send at any moment of a drawing
+        sent.append(Serializer(deferred=False).encode(shown))
+        fill(data, *args, **more)
+
+    as_it_is = Serializer(deferred=False).encode(shown)
+    monkeypatch.setattr(PropertyValueColumnData, "update", fill_and_send)
+    figures(found)
+    assert sent
+    assert all(one == as_it_is for one in sent)
+
+
+def test_of_many_features_the_largest_are_drawn():
+    w = np.arange(2.0 * (TRACED + 20))
+    trace = solution(0.1, 9, w=w)
+    trace.info.problem["n_features"] = TRACED + 20
+    (found,) = grouped([trace, trace])
+    assert len(curves(figures(found)[1], "MultiLine")[0]["ys"]) == TRACED
+
+
+def test_the_table_has_a_row_a_solution_and_the_gap_beside_the_time(path):
+    text = table(grouped(path))
+    assert text.count("<tr>") == 4
+    for said in ("gap at most", "test accuracy", "1e−5", "0.10 s"):
+        assert said in text
+    assert "micro-F1" not in text
+
+
+def test_plots_are_made_once_for_the_same_runs_and_off_the_page_if_told_to(path):
+    asked = []
+    view = Path(path[:2], later=lambda work, then: asked.append((work, then)))
+    view.update()
+    assert len(asked) == len(PLOTS)
+    view.show(path)
+    assert len(asked) == len(PLOTS), "a second drawing waits for the first"
+    for work, then in list(asked):
+        then(work(lambda: None))
+    assert all(pane.object is not None for pane in view.panes.values())
+    assert len(asked) == 2 * len(PLOTS), "what came in meanwhile is drawn next"
+    for _, then in asked[len(PLOTS) :]:
+        then(None)
+    view.update()
+    assert len(asked) == 2 * len(PLOTS), "what failed is not tried again"
+
+
+def test_a_hidden_view_makes_no_plots(path):
+    asked = []
+    view = Path(path, later=lambda work, then: asked.append(work), visible=False)
+    view.update()
+    assert not asked
+    assert "<table" not in text(view)
+    view.visible = True
+    assert len(asked) == len(PLOTS)
+
+
+def test_the_weights_of_each_path_can_be_looked_at(path):
+    view = Path([*path, solution(0.1, 2, label="b", w=weights([1, 0], [0, 0], [0, 0], [0, 0]))])
+    (which,) = (menu for menu in pn.panel(view).select(Menu) if menu.label == "Weights of")
+    assert which.visible
+    assert which.options == ["a", "b"]
+    which.value = "b"
+    assert view.panes["path-weights"].object.yaxis[0].axis_label.endswith("b")
+
+
+def test_a_path_just_traced_is_drawn_as_in_a_notebook():
+    problem = solvers.make_problem(datasets.load("digits"), loss="multiclass-squared-hinge", penalty="l1-l2")
+    traces = list(solvers.solve_path(problem, solvers.make_solver("fista-ls"), max_iter=20))
+    view = Path(traces)
+    assert view.has_content()
+    assert len(curves(view.panes["path-nnz"].object, "Line")[0]["y"]) == 10
+    assert "pixel (3, 4)" in curves(view.panes["path-weights"].object, "MultiLine")[0]["feature"]
+
+
+def test_plots_do_not_touch_the_document_of_another_visitor(path):
+    gone, other = Document(), Document()
+    visitor = list[object]().append
+    gone.on_change(visitor)
+    gone.destroy(visitor)  # who has left
+    theme = other.theme
+    (found,) = grouped(path)
+    for document in (gone, other):
+        with patch_curdoc(document):
+            assert all(curves(plot, "Scatter") or curves(plot, "MultiLine") for plot in figures(found))
+    assert other.theme is theme

@@ -1,0 +1,115 @@
+"""What is changed inside BokehJS and Panel's scripts: each change does what it says, and is needed, as a page
+without the changes shows."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from .conftest import ROOT, Server, Visit, complaints
+
+pytestmark = pytest.mark.slow
+
+NEWER = ROOT / "tests" / "app" / "compat" / "newer.py"
+
+#: Those whose work ``PROBE`` counts.
+CHANGES = (
+    "bokeh_css_values",
+    "bokeh_style_sheets",
+    "bokeh_plot_layout",
+    "panel_page_layout",
+    "bokeh_plot_drawn",
+    "bokeh_reconnect",
+    "panel_react_state",
+    "panel_import_map",
+    "bokeh_empty_range",
+)
+#: What a page does inside, by the change that it is about.
+PROBE = """async () => {
+  const root = Bokeh.index.roots[0], plots = []
+  const visit = (view) => { if (view.canvas_view) { plots.push(view) } view.child_views?.forEach(visit) }
+  visit(root)
+  const shown = plots.find((plot) => plot.is_displayed && plot.model.name)
+  const calls = (object, name, act) => {
+    const own = object[name], inherited = !Object.hasOwn(object, name)
+    let count = 0
+    object[name] = function (...args) { count += 1; return own.apply(this, args) }
+    try { act() } finally { if (inherited) { delete object[name] } else { object[name] = own } }
+    return count
+  }
+  const changes = (element, act) => {
+    const seen = new MutationObserver(() => {})
+    seen.observe(element, {childList: true, characterData: true, subtree: true})
+    act()
+    return seen.takeRecords().length
+  }
+  const {VisualProperties} = Bokeh.require("core/visuals/visual")
+  const {InlineStyleSheet} = Bokeh.require("core/dom")
+  const {ClientConnection} = Bokeh.require("client/connection")
+  const {DataRange1d} = Bokeh.require("models/ranges/data_range1d")
+  const visual = {obj: shown, css_prefix: "--bk-", __proto__: VisualProperties.prototype}
+  const sheet = new InlineStyleSheet("a {}")
+  const component = Bokeh.documents[0].roots()[0], code = component._render_code()
+  const twice = (act) => () => { act(); act() }
+  const frame = () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))
+  await frame()
+  const found = {
+    bokeh_css_values: calls(window, "getComputedStyle", () => visual._get_css_value("line-color")),
+    bokeh_style_sheets: changes(sheet.el, () => sheet.replace("a {}")),
+    bokeh_plot_layout: calls(root, "after_layout", () => shown.compute_layout()),
+    panel_page_layout: calls(root, "after_layout", twice(() => root.invalidate_layout())),
+    bokeh_plot_drawn: 2 - shown.shadow_el.querySelectorAll("button.help, button.alone").length,
+    bokeh_reconnect: Number(!ClientConnection.prototype.connect.toString().includes("_receiver")),
+    panel_react_state: Number(!/react_proxy\\.on\\(prop, cb, true\\); cb\\(\\)/.test(code)),
+    panel_import_map: Number(importShim.addImportMap.toString() !== "() => {}"),
+    bokeh_empty_range: Number(new DataRange1d()._compute_range(NaN, NaN).some(isNaN)),
+  }
+  await frame()
+  const one = Bokeh.documents[0].replace_with_json.length
+  return {...found, one, once: /react_proxy\\.on\\(prop, cb, true\\)/.test(code)}
+}"""
+#: Hides a figure, and counts how often it is laid out then.
+HIDDEN = """async () => {
+  const plots = []
+  const visit = (view) => { if (view.canvas_view) { plots.push(view) } view.child_views?.forEach(visit) }
+  visit(Bokeh.index.roots[0])
+  const plot = plots.find((plot) => plot.is_displayed)
+  while (!plot.has_finished()) { await new Promise(requestAnimationFrame) }
+  let count = 0
+  plot._after_layout = () => { count += 1 }
+  Object.defineProperty(plot.model, "visible", {value: false, configurable: true})
+  try { plot.after_layout() } finally { delete plot._after_layout; delete plot.model.visible }
+  return count
+}"""
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory, own_home):
+    """A server whose pages have none of the changes."""
+    server = Server(tmp_path_factory.mktemp("newer") / "log", own_home, program=[sys.executable, str(NEWER)])
+    yield server
+    log = server.stop()
+    assert complaints(log) == [], log
+
+
+def opened(browser, server: Server) -> Visit:
+    return Visit(browser.new_context(viewport={"width": 1440, "height": 900}).new_page(), server).open()
+
+
+def test_each_change_does_what_it_says(server, browser):
+    tab = opened(browser, server)
+    assert tab.page.evaluate(PROBE) == {**dict.fromkeys(CHANGES, 0), "once": True, "one": 1}
+    assert tab.page.evaluate(HIDDEN) == 0
+    tab.page.context.close()
+
+
+def test_each_change_is_needed_and_the_page_works_without_all_of_them(without, browser):
+    tab = opened(browser, without)
+    found = tab.page.evaluate(PROBE)
+    assert [name for name in CHANGES if not found[name]] == [], "not needed any more"
+    assert tab.page.evaluate(HIDDEN) == 1
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.points("convergence") > 3, "a few points")
+    assert [error for error in tab.errors if not error.startswith("console: warning:")] == []
+    tab.page.context.close()

@@ -1,0 +1,135 @@
+"""What binding a loss to labels gives, for every loss of the registry."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import solvers
+from solvers.compute.team import Team
+from solvers.problems.scores import Scores
+from tests.solvers.helpers import MAKERS
+
+PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
+SMOOTH = [pair for pair in PAIRS if solvers.Trait.SMOOTH in solvers.LOSSES[pair[1]].traits]
+
+
+def bound(kind, loss, **options):
+    data = MAKERS[kind](**options)
+    return solvers.LOSSES[loss]().bind(data.train, data.n_classes, data.parents)
+
+
+def line(kind, loss, **options):
+    data, rng = MAKERS[kind](**options), np.random.default_rng(3)
+    problem = solvers.make_problem(data, loss=loss, lam=0.1)
+    return problem, *(problem.design.scores(rng.normal(size=problem.size)) for _ in range(2))
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_what_bind_returns_is_equal_on_equal_labels_alone(kind, loss):
+    here, same, other = bound(kind, loss), bound(kind, loss), bound(kind, loss, seed=5)
+    assert here is not same
+    assert here == same
+    assert here != other
+    assert here != here.first(3, 10**6)[0]
+    assert here != solvers.LOSSES[loss]()
+    assert here == here.attached(Team(), print), "who works on it is no part of it"
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_what_bind_returns_holds_arrays_and_cannot_be_hashed_or_written_to(kind, loss):
+    here = bound(kind, loss)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(here)
+    for field in dataclasses.fields(here):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(here, field.name, None)
+    assert set(vars(here)) == {field.name for field in dataclasses.fields(here)}
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_what_bind_returns_knows_the_loss_it_is_bound_from(kind, loss):
+    here, chosen = bound(kind, loss), solvers.LOSSES[loss]
+    assert here.declared == chosen()
+    assert (here.id, here.traits, here.metric_name) == (chosen.id, chosen.traits, chosen.metric_name)
+
+
+def test_the_same_labels_under_two_losses_are_not_equal():
+    assert bound("multiclass", "multiclass-logistic") != bound("multiclass", "multiclass-squared-hinge")
+
+
+def test_losses_with_other_hyper_parameters_are_not_equal():
+    @dataclasses.dataclass(frozen=True)
+    class Sharp(solvers.Loss):
+        id, name, summary = "sharp", "Sharp", "for a test"
+        kinds, traits, average = ("binary",), solvers.Trait(0), True
+        width: float = solvers.param(1.0, "a width", low=0.0)
+
+        def bind(self, part, n_classes, parents=None):
+            return solvers.RowLoss(self, 1, np.asarray(part.y))
+
+    data = MAKERS["binary"]()
+    one, two = (Sharp(width).bind(data.train, 2) for width in (1.0, 2.0))
+    assert one != two
+    assert one == Sharp().bind(data.train, 2)
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_a_subset_has_the_losses_of_its_instances(kind, loss):
+    data = MAKERS[kind]()
+    problem = solvers.make_problem(data, loss=loss, lam=0.1)
+    scores = problem.design.scores(np.random.default_rng(0).normal(size=problem.size))
+    chosen = np.arange(0, problem.loss.n_instances, 3)
+    part, rows = problem.loss.subset(chosen)
+    assert part.n_instances == chosen.size
+    there = Scores(scores.Z[rows], scores.tail)
+    np.testing.assert_allclose(part.values(there), problem.loss.values(scores)[chosen], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "loss"), PAIRS)
+def test_the_slope_along_a_line_is_a_difference_of_values(kind, loss):
+    problem, scores, delta = line(kind, loss)
+    for t in (0.0, 0.4):
+        ahead, behind = (problem.loss.value(scores, delta, t + h) for h in (1e-5, -1e-5))
+        for side in (1, -1):
+            slope = problem.loss.slope(scores, delta, t, side)
+            assert slope == pytest.approx((ahead - behind) / 2e-5, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "loss"), SMOOTH)
+def test_a_smooth_loss_has_one_subgradient_and_no_breakpoints(kind, loss):
+    problem, scores, delta = line(kind, loss)
+    sup, residual = problem.loss.subgradient_sup(scores, delta), problem.loss.residual(scores)
+    np.testing.assert_array_equal(sup.Z, residual.Z)
+    np.testing.assert_array_equal(sup.tail, residual.tail)
+    breakpoints = problem.loss.breakpoints(scores, delta)
+    assert breakpoints.t.size == breakpoints.jump.size == 0
+    assert breakpoints.slope == pytest.approx(residual.dot(delta), rel=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "loss"), SMOOTH)
+@pytest.mark.parametrize("alpha", [1.0, 0.7, 0.05])
+def test_the_dual_value_is_the_minimum_of_the_loss_minus_the_linear_function(kind, loss, alpha):
+    """-L*(αG) = min_Z L(Z) - α‹G, Z›, found by SciPy; transitions, which many pairs share, give a bound."""
+    problem, _, _ = line(kind, loss, n=6)
+    part, rows = problem.loss.first(3, 10**6)
+    rng = np.random.default_rng(1)
+    at = Scores(rng.normal(size=(rows, part.n_outputs)), rng.normal(size=part.n_tail))
+    residual = part.residual(at)
+
+    def unpacked(x):
+        return Scores(x[: at.Z.size].reshape(at.Z.shape), x[at.Z.size :])
+
+    def objective(x):
+        here = unpacked(x)
+        G = part.residual(here)
+        gradient = np.append(G.Z - alpha * residual.Z, G.tail - alpha * residual.tail)
+        return part.value(here) - alpha * residual.dot(here), gradient
+
+    options, start = {"maxiter": 5000, "ftol": 1e-15}, np.append(at.Z, at.tail)
+    least = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).fun
+    dual = part.dual_value(at, residual, alpha)
+    assert dual <= least + 1e-7
+    if alpha == 1.0 or not part.n_tail:
+        assert dual == pytest.approx(least, rel=1e-6, abs=1e-7)

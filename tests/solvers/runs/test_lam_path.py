@@ -1,0 +1,215 @@
+"""Many λ one after the other: their values, the warm starts, and what each solution is worth."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import solvers
+from solvers import Interrupted, Iterate, Stopping, log_spaced, path_runs, solve_path
+from solvers.runs.lam_path import measured
+from tests.solvers.helpers import binary, multiclass, multilabel
+
+TIGHT = Stopping(tol=1e-9, max_iter=20_000)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return solvers.make_problem(multiclass(), loss="multiclass-squared-hinge", penalty="l1-l2")
+
+
+@pytest.fixture(scope="module")
+def sets():
+    """Instances with sets of labels, and others like them to test on."""
+    data = multilabel(n=160)
+    held_out = replace(data.train, X=data.train.X[100:], y=data.train.y[100:])
+    train = replace(data.train, X=data.train.X[:100], y=data.train.y[:100])
+    return replace(data, train=train, test=held_out)
+
+
+def test_ten_values_from_lam_max_to_a_hundredth_of_it(problem):
+    lams = log_spaced(problem)
+    assert len(lams) == 10
+    np.testing.assert_allclose(np.diff(np.log(lams)), np.log(0.01) / 9)
+    np.testing.assert_allclose([lams[0], lams[-1]], [problem.lam_max, 0.01 * problem.lam_max])
+    assert problem.at_lam(lams[0]).violation_at_zero() == 0.0
+
+
+def test_values_between_given_ends_in_either_direction(problem):
+    np.testing.assert_allclose(log_spaced(problem, 3, 1.0, 1e-2, relative=False), [1.0, 0.1, 0.01])
+    np.testing.assert_allclose(log_spaced(problem, 3, 1e-2, 1.0, relative=False), [0.01, 0.1, 1.0])
+    np.testing.assert_allclose(log_spaced(problem, 1, 0.5), [0.5 * problem.lam_max])
+
+
+def test_what_has_no_lam_or_no_lam_max_is_refused_with_a_sentence(problem):
+    ridge = solvers.make_problem(multiclass(), loss="multiclass-logistic", penalty="l2")
+    with pytest.raises(ValueError, match="penalty l2 has no λ_max: give the λ themselves"):
+        log_spaced(ridge)
+    assert len(log_spaced(ridge, 4, 1.0, 0.1, relative=False)) == 4
+    plain = solvers.make_problem(multiclass(), loss="multiclass-logistic", penalty="none")
+    for use in (log_spaced, lambda p: next(path_runs(p, solvers.make_solver("prox-gd"), [1.0]))):
+        with pytest.raises(ValueError, match="penalty none has no λ"):
+            use(plain)
+    with pytest.raises(ValueError, match="give at least one value, above 0"):
+        log_spaced(problem, 0)
+
+
+@pytest.mark.parametrize("id", ["bcd-ls", "fista-ls", "sparsa"])
+def test_every_solution_is_that_of_a_problem_made_for_its_lam(problem, id):
+    lams = log_spaced(problem, 4)
+    for lam, trace in zip(lams, solve_path(problem, solvers.make_solver(id), lams, tol=1e-8), strict=True):
+        alone = solvers.make_problem(multiclass(), loss="multiclass-squared-hinge", penalty="l1-l2", lam=lam)
+        cold = solvers.solve(alone, solvers.make_solver(id), tol=1e-8)
+        assert trace.info.problem == alone.describe()
+        assert (trace.result["lam"], trace.result["lam_max"]) == (lam, problem.lam_max)
+        assert trace.result["objective"] == pytest.approx(cold.result["objective"], rel=1e-8)
+        assert trace.result["nnz_rows"] == cold.result["nnz_rows"]
+
+
+def test_rows_enter_as_lam_falls_and_none_is_there_at_lam_max(problem):
+    traces = list(solve_path(problem, solvers.make_solver("bcd-ls")))
+    rows = [trace.result["nnz_rows"] for trace in traces]
+    assert rows[0] == 0
+    assert rows[-1] > 0
+    objectives = [trace.result["objective"] for trace in traces]
+    assert objectives == sorted(objectives, reverse=True)  # min_w f rises with λ
+
+
+def test_a_run_starts_from_the_weights_of_the_one_before(problem):
+    runs = []
+    for run in path_runs(problem, solvers.make_solver("fista-ls"), log_spaced(problem, 3)):
+        run.execute()
+        runs.append(run)
+    assert runs[0].w0 is None
+    for before, after in itertools.pairwise(runs):
+        np.testing.assert_array_equal(after.w0, before.trace.w)
+        start = after.problem.at(before.trace.w).objective
+        assert after.trace.objective[0] == pytest.approx(start, rel=1e-12)
+
+
+def test_data_are_shared_and_lam_alone_differs(problem):
+    runs = path_runs(problem, solvers.make_solver("fista-ls"), [0.2, 0.1])
+    first, second = (run.problem for run in runs)
+    assert first.design.rows is second.design.rows is problem.design.rows
+    assert first.loss.y is second.loss.y is problem.loss.y
+    assert first.key != second.key
+
+
+@dataclass(frozen=True)
+class Broken(solvers.Solver):
+    """Fails at λ below 0.5, after an iterate that is no solution."""
+
+    id = "broken"
+    name = "Broken"
+    summary = "for tests"
+
+    def iterate(self, problem, w0=None):
+        yield Iterate.at(problem.at(w0), 0)
+        if problem.lam < 0.5:
+            yield Iterate.at(problem.at(np.full(problem.size, 9.0)), 1)
+            raise ArithmeticError("no")
+
+
+def test_a_failed_run_hands_no_weights_on(problem):
+    statuses, starts = [], []
+    for run in path_runs(problem, Broken(), [1.0, 0.4, 0.3]):
+        run.execute()
+        statuses.append(run.trace.status)
+        starts.append(run.w0)
+    assert statuses == ["stalled", "failed", "failed"]
+    np.testing.assert_array_equal(starts[2], np.zeros(problem.size))
+    assert measured(run)["gap"] is None
+
+
+def test_limits_may_depend_on_the_problem_at_each_lam(problem):
+    asked = []
+
+    def stopping(at):
+        asked.append(at.lam)
+        return Stopping(max_iter=len(asked))
+
+    traces = [
+        run.execute()
+        for run in path_runs(problem, solvers.make_solver("fista-ls"), [0.2, 0.1], stopping=stopping)
+    ]
+    assert asked == [0.2, 0.1]
+    assert [trace.result["iterations"] for trace in traces] == [1, 2]
+
+
+def test_a_gate_ends_the_path_inside_a_run(problem):
+    class Closing:
+        steps = 0
+
+        def pulse(self):
+            pass
+
+        def step(self, run, iterate):
+            self.steps += 1
+            if self.steps == 5:
+                raise Interrupted
+
+    lams = log_spaced(problem, 5, 0.5)
+    solver = solvers.make_solver("fista-cst")
+    traces = list(solve_path(problem, solver, lams, tol=0.0, max_iter=3, gate=Closing()))
+    assert [trace.status for trace in traces] == ["max-iter", "stopped"]
+    assert traces[1].result["gap"] is None
+
+
+def test_the_gap_is_a_bound_that_holds(problem):
+    for trace in solve_path(problem, solvers.make_solver("fista-ls"), tol=1e-3):
+        at = problem.at_lam(trace.result["lam"])
+        best = solvers.solve(at, solvers.make_solver("bcd-ls"), tol=1e-10).result["objective"]
+        distance = solvers.relative_gap(trace.result["objective"], best)
+        assert distance <= trace.result["gap"] + 1e-12
+        assert trace.result["gap"] < 0.1
+
+
+def test_against_a_known_f_star_the_gap_is_the_distance(problem):
+    best = solvers.solve(problem, solvers.make_solver("bcd-ls"), tol=1e-10).result["objective"]
+    stopping = Stopping(max_iter=5, f_star=best)
+    (run,) = path_runs(
+        problem, solvers.make_solver("fista-ls"), [problem.lam], stopping=lambda problem: stopping
+    )
+    run.execute()
+    f = run.trace.result["objective"]
+    assert measured(run)["gap"] == pytest.approx((f - best) / best)
+
+
+def test_sets_of_labels_are_judged_on_the_test_part(sets):
+    problem = solvers.make_problem(sets, loss="multilabel-squared-hinge", penalty="l1-l2")
+    first, *_, last = solve_path(problem, solvers.make_solver("bcd-ls"), log_spaced(problem, 3), tol=1e-4)
+    for trace in (first, last):
+        result = trace.result
+        assert result["test_ranking_loss"] == pytest.approx(1.0 - result["test_metric"])
+    assert first.result["test_ranking_loss"] == 1.0  # at λ_max no pair is in order
+    assert last.result["test_ranking_loss"] < 0.5
+    assert last.result["test_micro_f1"] > 0.5
+
+
+def test_one_label_an_instance_is_no_set(problem):
+    data = multiclass()
+    data = replace(data, test=data.train)
+    for loss in ("multitask-squared-hinge", "multiclass-logistic"):
+        problem = solvers.make_problem(data, loss=loss, penalty="l1-l2")
+        (trace,) = solve_path(problem, solvers.make_solver("fista-ls"), [problem.lam], max_iter=3)
+        assert trace.result["test_micro_f1"] is trace.result["test_ranking_loss"] is None
+
+
+def test_entrywise_penalties_have_a_path_too():
+    problem = solvers.make_problem(binary(), loss="logistic", penalty="l1")
+    traces = list(solve_path(problem, solvers.make_solver("prox-qn")))
+    assert traces[0].result["nnz"] == 0
+    assert traces[-1].result["nnz"] == problem.size
+    assert {trace.status for trace in traces} == {"converged"}
+
+
+@pytest.mark.parametrize("id", ["bcd-ls", "fista-ls", "sparsa"])
+def test_a_path_takes_fewer_iterations_than_as_many_runs_from_zero(id):
+    problem = solvers.make_problem(multiclass(n=400, d=30), loss="multiclass-squared-hinge", penalty="l1-l2")
+    solver, lams = solvers.make_solver(id), log_spaced(problem)
+    warm = sum(t.result["iterations"] for t in solve_path(problem, solver, lams, tol=1e-4))
+    cold = sum(solvers.solve(problem.at_lam(lam), solver, tol=1e-4).result["iterations"] for lam in lams)
+    assert warm < cold

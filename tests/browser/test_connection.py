@@ -9,12 +9,13 @@ from playwright.sync_api import TimeoutError
 
 from .conftest import Server, Visit, complaints
 
-#: What the browser itself says of a server that is not there.
+#: What the browser and BokehJS say of a server that is not there.
 REFUSED = (
     "ERR_CONNECTION_REFUSED",
     "ERR_CONNECTION_RESET",
     "WebSocket connection",
     "Could not open websocket",
+    "not connected so cannot send",
 )
 
 SLOW = {

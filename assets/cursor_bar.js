@@ -12,7 +12,7 @@ export function render({model}) {
   const slider = element("input", {type: "range", min: "0", step: "1", "aria-label": "Iteration under the cursor"})
   const marks = element("div", {class: "marks", "aria-hidden": "true"})
   const who = element("span", {class: "who"}), what = element("span", {class: "what"})
-  const follow = element("button", {type: "button", title: "Keep the cursor at the newest iterate"}, "follow")
+  const follow = element("button", {type: "button", title: "The cursor stays at the newest iterate of its run. Moving it ends that; press to follow again."}, "follow")
   const goOn = element("button", {type: "button", class: "go"}, "Go on from here")
   const choice = element("select", {"aria-label": "Solver to continue with"})
   const branch = element("span", {class: "branch"}, goOn, choice)

@@ -22,7 +22,11 @@ function field(data, send) {
   input.addEventListener("change", () => send(data.name, data.kind === "switch" ? input.checked : input.value.trim()))
   const label = element("label", {class: `field ${data.changed ? "changed" : ""} ${data.wide ? "wide" : ""}`, title: help},
     element("span", {class: "name"}, data.title), input, ...offered)
-  return data.error ? [label, element("p", {class: "error", role: "alert"}, data.error)] : [label]
+  if (data.error) { return [label, element("p", {class: "error", role: "alert"}, data.error)] }
+  if (!data.note) { return [label] }
+  const offer = element("button", {type: "button"}, data.offer)
+  offer.addEventListener("click", () => send(data.name, data.offer, {offered: true}))
+  return [label, element("p", {class: "note", role: "status"}, data.note, " ", offer)]
 }
 
 // Redraw without taking the focus or the open panels away from the user.

@@ -1,6 +1,6 @@
 export function render({model}) {
   const root = element("div", {class: "fields"})
-  const draw = () => redraw(root, model.fields.flatMap((data) => field(data, (name, value) => model.send_msg({name, value}))))
+  const draw = () => redraw(root, model.fields.flatMap((data) => field(data, (name, value, more = {}) => model.send_msg({name, value, ...more}))))
   model.on("fields", draw)
   draw()
   if (!model.title) { return root }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from urllib.parse import parse_qsl, urlencode
 
 import panel as pn
 import panel_material_ui as pmui
@@ -126,7 +127,7 @@ class Page:
         )
         trouble = HistoryTrouble(session.history, self.notify)
         session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar, trouble]
-        session.watchers.append(self.story_card)
+        session.watchers += [self.breaks, self.story_card]
         self.export_panel = ExportPanel(
             session,
             lambda: f"{TITLE}: {self.story.name}",
@@ -331,10 +332,21 @@ class Page:
     def write_address(self) -> None:
         """Put what is chosen into the browser's address."""
         if self.session.ticking and pn.state.location is not None:
-            pn.state.location.update_query(**self.query())
+            location, known = pn.state.location, self.query()
+            others = [pair for pair in parse_qsl(location.search.lstrip("?")) if pair[0] not in known]
+            location.search = f"?{urlencode([*self.address().items(), *others], safe=';,=@:/')}"
+
+    def address(self) -> dict[str, str]:
+        """Return the parameters of a short address that leads back to this page: its story, and what differs
+        from that."""
+        whole, story = self.query(), self.story
+        changed = self.setting.changes(story.setting)
+        usual = {"view": next(iter(VIEWS)), "break": "", **self._plain, **story.view}
+        looks = {name: whole[name] for name, value in usual.items() if whole[name] != value}
+        return {"story": story.id, **changed, **looks}
 
     def query(self) -> dict[str, str]:
-        """Return the parameters of an address that leads back to this page."""
+        """Return all parameters of an address that leads back to this page, whatever its story has."""
         large = next(name for name, large in VIEWS.items() if large == self.type_size.large)
         look = {**self._look(), "view": large, "break": self.breaks.text}
         return {"story": self.story.id, **self.setting.address(), **look}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -227,6 +228,17 @@ class Experiment:
                 notices.append(f"{name}={text!r} in the address was left out: {error}")
         fitting = tuple(entrant for entrant in found.entrants if fits(entrant, found.problem) is None)
         return replace(found, entrants=fitting or default_entrants(found.problem)), notices
+
+    def changes(self, base: Self) -> dict[str, str]:
+        """Return the parameters of a URL that make ``base`` this one: of all, those that differ then."""
+        found, said = base, {}
+        for name, text in self.address().items():
+            if text == found.address()[name] or (name == "solvers" and not text):
+                continue
+            said[name] = text
+            with suppress(ValueError):  # a file of a visitor's own, which no address names
+                found = _READERS[name](found, text)
+        return said
 
     def address(self) -> dict[str, str]:
         """Return what the page shows of it as parameters of a URL; every one of them is written, so that

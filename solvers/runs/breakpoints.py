@@ -22,7 +22,7 @@ LONGEST = 200
 #: Conditions that are often wanted; ``{}`` stands for a number.
 USUAL = {
     "an epoch starts": '"epoch-start" in events and iteration > 0',
-    "a variable returns": "returned > 0",
+    "a weight returns": "returned > 0",
     "a line search takes more trials than": "ls_trials > {}",
     "the step is below": "step < {}",
     "a curvature pair is skipped": '"curvature-skipped" in events',

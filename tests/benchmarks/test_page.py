@@ -69,7 +69,7 @@ SWITCHED = """async ([name, id]) => {
   const run = found.find((el) => el.matches("button.MuiButton-contained"))
   const began = performance.now()
   entry.click()
-  while (!(location.search.includes(`story=${id}&`) && run.isConnected && !run.disabled)) {
+  while (!(new URLSearchParams(location.search).get("story") === id && run.isConnected && !run.disabled)) {
     if (performance.now() - began > 20000) { return null }
     await new Promise((resolve) => setTimeout(resolve, 4))
   }

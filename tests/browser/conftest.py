@@ -21,7 +21,9 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from app.page.tabs.tab_bar import MORE, group_of
+from app.page.tabs.tab_bar import MORE, TabBar, group_of
+from app.settings.experiment import Experiment
+from app.stories import stories
 from app.views import TABS
 from tests.waiting import PATIENCE, wait_until
 
@@ -302,8 +304,11 @@ class Visit:
         )
 
     def query(self) -> dict[str, str]:
-        """The address as the page keeps it."""
-        return dict(parse_qsl(urlsplit(self.page.url).query))
+        """The address as the page keeps it, and what it leaves out since its story has it."""
+        said = dict(parse_qsl(urlsplit(self.page.url).query))
+        story = stories().get(said.get("story"), next(iter(stories().values())))
+        setting, _ = Experiment.from_address(said, story.setting)
+        return {"tab": TabBar.chosen, **story.view, **setting.address(), **said}
 
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = DEADLINE) -> None:
         try:

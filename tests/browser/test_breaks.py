@@ -30,3 +30,15 @@ def test_a_breakpoint_holds_a_run_is_explained_and_left_by_resume(visit):
     tab.wait_until(lambda: not tab.query().get("break"), "the address without the condition")
     tab.button("Resume").click()
     tab.wait_until(lambda: tab.states() == ["finished", "finished"], "the end")
+
+
+def test_a_condition_that_is_true_at_the_start_is_rewritten_by_a_click(visit):
+    tab = visit(**SMALL | {"break": "nnz < 3"})
+    tab.button("Run").click()
+    tab.page.get_by_text("nnz < 3 is true at iterate 0, where runs begin.").wait_for()
+    tab.button("from iterate 1").click()
+    tab.wait_until(
+        lambda: tab.query()["break"] == "iteration > 0 and nnz < 3", "the condition in the address"
+    )
+    tab.button("from iterate 1").wait_for(state="detached")
+    tab.wait_until(lambda: all(tab.iteration(run) > 0 for run in ("prox-qn", "prox-gd")), "both to go on")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from app.page.session import Session
 from app.page.sidebar.fields import Form
+from app.runs.live import LiveRun
 from solvers import USUAL_CONDITIONS, Condition
+from solvers.runs.breakpoints import known
 
 #: Numbers that the usual conditions are offered with.
 OFFERED = {"ls_trials > {}": 5, "step < {}": 1e-3}
+#: What is offered where a condition holds every run at its start.
+LATER = "from iterate 1"
 
 
 def parse(text: str) -> tuple[Condition, ...]:
@@ -20,11 +25,14 @@ def parse(text: str) -> tuple[Condition, ...]:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Declares the field that conditions are written into, with those that are often wanted."""
+    """Declares the field that conditions are written into, with those that are often wanted; below it a
+    ``note``, and what is offered there."""
 
     name: str = "condition"
     title: str = "condition"
     default: str = ""
+    note: str = ""
+    offer: str = LATER
     help: str = (
         "Pause a run at the iterate where this begins to hold: fields of the record, prev.FIELD of the "
         'iterate before, numbers, + - * /, comparisons, and, or, not, "word" in events; semicolons between '
@@ -47,7 +55,8 @@ class Conditions:
 
 
 class Breaks(Form):
-    """The field; what is right in it goes to the session's runs at once."""
+    """The field; what is right in it goes to the session's runs at once. A watcher of the session: where
+    runs are held at their very start, it offers to look for a condition from iterate 1 on."""
 
     def __init__(self, session: Session, on_change: Any) -> None:
         super().__init__(lambda: (self._apply(), on_change()))
@@ -61,8 +70,56 @@ class Breaks(Form):
         self.set([field], {field.name: text} if text else {})
         self._apply()
 
+    @property
+    def _held(self) -> list[LiveRun]:
+        """Return the runs that are held at iterate 0."""
+        return [run for run in self._session.alive if run.hit is not None and run.hit.iteration == 0]
+
+    def _true_at_start(self) -> list[Condition]:
+        held = self._held
+        return [one for one in self._session.breaks if any(one.holds(_first(run, one), {}) for run in held)]
+
+    def update(self) -> None:
+        """Say which conditions hold runs where they begin."""
+        texts = [one.text for one in self._true_at_start()]
+        note = ""
+        if texts:
+            true = "is true" if len(texts) == 1 else "are true"
+            note = f"{' and '.join(texts)} {true} at iterate 0, where runs begin."
+        if self._declared and note != self._declared[Conditions.name].note:
+            self._declared[Conditions.name] = Conditions(note=note)
+            self._draw()
+
+    def receive(self, data: dict[str, Any]) -> None:
+        if data.get("offered"):
+            self._begin_later()
+        else:
+            super().receive(data)
+
+    def _begin_later(self) -> None:
+        """Write into the conditions that are true at the start that they count from iterate 1, and let the
+        runs that they hold go on."""
+        held, early = self._held, self._true_at_start()
+        texts = [_later(one.text) if one in early else one.text for one in self._session.breaks]
+        self.enter(Conditions.name, "; ".join(texts))
+        if not self.obstacle:
+            for run in held:
+                run.worker.resume()
+        self._session.tick()
+
     def _apply(self) -> None:
         text = self.values.get(Conditions.name, "")
         if text != self.text:
             self.text = text
             self._session.set_breaks(parse(text))
+
+
+def _first(run: LiveRun, condition: Condition) -> Mapping[str, Any]:
+    """Return what a condition reads of the first iterate of a run."""
+    rows, _, _ = run.trace.since(None)
+    return {name: known(name, rows[name][0]) for name in condition.fields}
+
+
+def _later(text: str) -> str:
+    """Return a condition that is false at iterate 0."""
+    return f"iteration > 0 and {f'({text})' if ' or ' in text else text}"

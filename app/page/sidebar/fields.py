@@ -46,6 +46,8 @@ def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, An
         "value": value if kind == "switch" else shown(value),
         "changed": value != declared.default,
         "error": error,
+        "note": getattr(declared, "note", ""),
+        "offer": getattr(declared, "offer", ""),
     }
 
 

@@ -14,6 +14,10 @@ PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0
 
 #: Ticks (some five a second) between updates of the plots, and their names; 0 holds them while runs go on.
 DRAWING = {"live": 1, "once a second": 5, "held": 0}
+UPDATES = (
+    "How often plots are drawn while runs go on: live is some five times a second, held is once at the end. "
+    "It changes nothing in the runs."
+)
 
 #: What stands beside Run when it can be pressed, and while data are loaded for it.
 GOES, WAITS = "play_arrow", "hourglass_empty"
@@ -40,7 +44,7 @@ class RunControls:
         self.stop = pmui.Button(label="Stop", icon="stop", variant="outlined", **small)
         self.clear = pmui.Button(label="Clear", icon="clear", variant="text", **small)
         self.pace = LineMenu(label="Speed, iterations", options=PACES, value=0.0, width=112)
-        self.drawing = LineMenu(label="Plots", options=DRAWING, value=1, width=112)
+        self.drawing = LineMenu(label="Plots", options=DRAWING, value=1, width=112, description=UPDATES)
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))
         self.step.on_click(lambda event: self._one_step())

@@ -12,6 +12,8 @@ import panel as pn
 import pytest
 from bokeh.document import Document
 from bokeh.events import ButtonClick
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app import theme, views
 from app.page import serve as serve_module
@@ -106,6 +108,62 @@ def test_a_story_opens_after_another_as_it_does_alone(visit):
     page, alone = visit(view="large", dial="live", story="kink"), visit(view="large", story="memory")
     page.load_story(stories()["memory"])
     assert page.query() == alone.query()
+
+
+@pytest.mark.parametrize("story", stories())
+def test_the_address_of_a_story_is_its_name(story):
+    page = Page({"story": story})
+    try:
+        assert page.address() == {"story": story}
+    finally:
+        page.close()
+
+
+def test_an_address_says_only_what_differs_from_the_story(visit):
+    page = visit()
+    page.problem.lam.value = "20"
+    page.tab_bar.chosen = "events"
+    page.type_size.large = True
+    assert page.address() == {"story": "shrinking", "lam": "20", "tab": "events", "view": "large"}
+    again = visit(**page.address())
+    assert (again.query(), again.setting) == (page.query(), page.setting)
+    long = visit(**page.query())
+    assert (long.address(), long.setting) == (page.address(), page.setting)
+
+
+CHANGES = {
+    "lam": st.sampled_from(["0.002", "0.5"]),
+    "penalty": st.sampled_from(["elastic-net,rho=0.25", "l2"]),
+    "seed": st.sampled_from(["1", "7"]),
+    "solvers": st.sampled_from(["fista-ls", "few=prox-qn,memory=3;prox-gd"]),
+    "tol": st.sampled_from(["1e-05"]),
+    "x": st.sampled_from(["iteration", "passes"]),
+    "scale": st.sampled_from(["linear"]),
+    "tab": st.sampled_from(["summary", "events"]),
+    "speed": st.sampled_from(["2 a second"]),
+    "view": st.sampled_from(["large"]),
+    "break": st.sampled_from(["nnz > 3; step < 0.5"]),
+    "plots": st.sampled_from(["held"]),
+    "dial": st.sampled_from(["live"]),
+    "data": st.sampled_from(["breast-cancer"]),
+}
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=20)
+@given(st.sampled_from(list(stories())), st.fixed_dictionaries({}, optional=CHANGES))
+def test_whatever_is_changed_comes_back_from_the_short_address(story, changes):
+    pages = [Page({"story": story, **changes})]
+    pages.append(Page(pages[0].address()))
+    try:
+        first, again = pages
+        assert again.setting == first.setting
+        assert again.query() == first.query()
+        assert again.address() == first.address()
+        assert len(again.notices) == 0
+    finally:
+        for page in pages:
+            page.close()
 
 
 def test_bad_values_in_an_address_fall_back_with_a_notice_each(visit):

@@ -223,6 +223,35 @@ def test_what_the_page_shows_is_the_same_after_its_address(experiment):
 
 
 @settings(deadline=None, max_examples=40)
+@given(shown(), st.sampled_from(list(stories().values())))
+def test_an_experiment_is_the_same_after_what_differs_from_a_story(experiment, story):
+    changes = experiment.changes(story.setting)
+    assert Experiment.from_address(changes, story.setting) == (experiment, [])
+    assert changes.items() <= experiment.address().items()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data(), st.sampled_from(list(stories().values())))
+def test_only_what_was_changed_is_said_of_a_story(data, story):
+    setting = story.setting
+    changed = data.draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "lam": STRENGTH.map(repr),
+                "seed": st.integers(1, MOST_SEED).map(str),
+                "tol": st.floats(1e-300, 0.9).map(repr),
+                "max_seconds": st.floats(1e-3, 1e6).map(repr),
+            },
+        )
+    )
+    found, notices = Experiment.from_address(changed, setting)
+    assert notices == []
+    assert found.changes(setting).keys() <= changed.keys()
+    assert Experiment.from_address(found.changes(setting), setting) == (found, [])
+
+
+@settings(deadline=None, max_examples=40)
 @given(experiments())
 def test_an_experiment_is_the_same_after_its_table(experiment):
     assert Experiment.from_table(json.loads(json.dumps(experiment.table()))) == experiment

@@ -115,3 +115,19 @@ def test_suggestions_are_conditions_that_can_be_taken_as_they_are(visit):
         assert error_of(page) == ""
         assert any(name in text for name in FIELDS)
         assert "{" not in title
+
+
+def test_a_condition_that_is_true_at_the_start_is_offered_from_iterate_1(visit, wait_until):
+    page = visit(**SMALL | {"break": "nnz < 3 or step < 0; iteration >= 9", "tol": "1e-14"})
+    page.controls.go()
+    held(page, wait_until)
+    assert [run.hit.iteration for run in page.session.runs] == [0, 0]
+    (field,) = page.breaks.fields
+    assert field["note"] == "nnz < 3 or step < 0 is true at iterate 0, where runs begin."
+    assert field["offer"] == "from iterate 1"
+    page.breaks.receive({"name": "condition", "value": field["offer"], "offered": True})
+    assert page.query()["break"] == "iteration > 0 and (nnz < 3 or step < 0); iteration >= 9"
+    wait_until(lambda: all(run.state == "paused" and len(run.trace) > 1 for run in page.session.runs))
+    page.session.tick()
+    assert all(run.hit.iteration > 0 for run in page.session.runs)
+    assert page.breaks.fields[0]["note"] == ""

@@ -1,10 +1,11 @@
-// The events of a run, a line each; a click goes to that iterate.
+// The events of a run, a line each, that a field filters; a click goes to that iterate.
 export function render({model}) {
   const list = document.createElement("ol")
   list.className = "events"
+  const filter = filtering("Filter events …", () => draw())
   const draw = () => {
     const atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 4
-    list.replaceChildren(...model.entries.map(([iteration, kind, text]) => {
+    list.replaceChildren(...filter.filtered(model.entries, (entry) => entry[2]).map(([iteration, kind, text]) => {
       const line = document.createElement("button")
       line.type = "button"
       line.className = kind
@@ -31,5 +32,5 @@ export function render({model}) {
   model.on("entries", draw)
   model.on("iteration", mark)
   draw()
-  return list
+  return element("div", {}, filter.field, list)
 }

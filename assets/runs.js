@@ -1,4 +1,4 @@
-// The runs that are kept, a line each: chosen, named, pinned, shown beside the others, deleted.
+// The runs that are kept, a line each: sorted, filtered, chosen, named, pinned, shown beside the others, deleted.
 const ICONS = {
   pin: "M16 9V4h1V2H7v2h1v5a3 3 0 0 1-2 2.8V14h5v7l1 1 1-1v-7h5v-2.2A3 3 0 0 1 16 9z",
   rename: "M3 17.3V21h3.8L17.8 9.9l-3.7-3.7L3 17.3zM20.7 7a1 1 0 0 0 0-1.4l-2.3-2.3a1 1 0 0 0-1.4 0l-1.9 1.8 3.8 3.8L20.7 7z",
@@ -76,16 +76,21 @@ export function render({model}) {
   }
 
   const root = element("div", {class: "runs"})
-  const notice = element("span", {role: "status"})
+  const notice = element("span", {role: "status"}), count = element("span")
   const undo = element("button", {type: "button", class: "wide"}, "Undo")
   undo.addEventListener("click", () => send({action: "undo"}))
+  const order = sorting(draw), filter = filtering("Filter by run, data, solver, state …", draw)
+  const textOf = (run) => [...HEADS.slice(1).map(([name]) => run[name]), run.message].join(" ")
+  const listed = () => filter.filtered(model.entries, textOf)
+  // what the filter hides is neither shown nor deleted
+  const chosen = () => listed().map((run) => run.id).filter((id) => model.chosen.includes(id))
   const showAll = element("button", {type: "button", class: "wide"}, "Show selected")
-  showAll.addEventListener("click", () => send({action: "show", ids: model.chosen}))
+  showAll.addEventListener("click", () => send({action: "show", ids: chosen()}))
   const deleteAll = element("button", {type: "button", class: "wide"}, "Delete selected")
-  deleteAll.addEventListener("click", () => send({action: "delete", ids: model.chosen}))
-  const bar = element("div", {class: "bar"}, showAll, deleteAll, notice, undo)
+  deleteAll.addEventListener("click", () => send({action: "delete", ids: chosen()}))
+  const bar = element("div", {class: "bar"}, filter.field, showAll, deleteAll, count, notice, undo)
   const head = element("tr", {}, element("td"), ...HEADS.map(([name, text]) =>
-    element("th", {class: NUMBERS.includes(name) ? `${name} num` : name}, text)), element("td"))
+    order.head(name, text, NUMBERS.includes(name) ? `${name} num` : name)), element("td"))
   const body = element("tbody")
   const frame = element("div", {class: "frame"}, element("table", {}, element("thead", {}, head), body))
   root.append(bar, frame)
@@ -94,8 +99,10 @@ export function render({model}) {
     const held = root.getRootNode().activeElement
     const focus = held?.closest("tr")?.dataset.id
     const action = held?.dataset.action ?? held?.className
-    body.replaceChildren(...model.entries.map(line))
-    for (const one of [showAll, deleteAll]) { one.disabled = model.chosen.length === 0 }
+    const lines = listed(), all = model.entries.length
+    body.replaceChildren(...order.sorted(lines, (run, name) => name === "when" ? run.started : run[name]).map(line))
+    count.textContent = lines.length < all ? `${lines.length} of ${all} runs` : ""
+    for (const one of [showAll, deleteAll]) { one.disabled = chosen().length === 0 }
     if (notice.textContent !== model.notice) { notice.textContent = model.notice }
     undo.hidden = !model.undo
     showAll.hidden = deleteAll.hidden = !model.entries.some((run) => run.kept)

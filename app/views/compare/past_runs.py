@@ -19,16 +19,16 @@ from solvers import Trace
 
 
 class RunList(Component):
-    """Lines that can be chosen, named, pinned, shown and deleted, drawn by ``assets/runs.js`` from plain
-    dictionaries; ``on_act(message)`` is called with what a visitor does."""
+    """Lines that can be sorted, filtered, chosen, named, pinned, shown and deleted, drawn by
+    ``assets/runs.js`` from plain dictionaries; ``on_act(message)`` is called with what a visitor does."""
 
     entries = param.List(default=[], doc="one dictionary a run: its id, texts, and whether it is shown")
     chosen = param.List(default=[], doc="ids of the lines that are chosen")
     notice = param.String(default="", doc="what is said above the lines")
     undo = param.Boolean(default=False, doc="whether what was deleted can be put back")
 
-    _esm = theme.asset("elements.js", "runs.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("runs.css")]
+    _esm = theme.asset("elements.js", "sorting.js", "runs.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("runs.css", "sorting.css")]
 
     def __init__(self, on_act: Callable[[dict[str, Any]], None], **params: Any) -> None:
         super().__init__(sizing_mode="stretch_width", margin=0, **params)

@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 import panel as pn
 import panel_material_ui as pmui
-import param
 
 from app import theme
 from app.settings import words
 from app.views.base import looks
 from app.views.base.exports import CopyButtons, Value
-from app.views.base.plot import menu
+from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View
 from solvers import FIELDS, Trace, relative_gap, segments
 from solvers.runs.trace import plain, save
@@ -32,32 +31,17 @@ HEADS = [
     *("run", "status", "λ", *(FIELDS[name].title for name in COLUMNS)),
     *(f"CPU to a gap of {gap:g}" for gap in GAPS),
 ]
-#: What the rows may be ordered by, smallest first: name in the menu, number of a run.
-ORDERS = {
-    "start": ("Order of start", lambda trace: 0.0),
-    "objective": ("Objective", lambda trace: float(trace.last["objective"])),
-    "nnz": ("Non-zeros", lambda trace: float(trace.last["nnz"])),
-    "iterations": ("Iterations", lambda trace: float(trace.last["iteration"])),
-    "cpu": ("CPU seconds", lambda trace: float(trace.last["cpu_seconds"])),
-    **{
-        f"gap{gap:g}": (f"CPU to a gap of {gap:g}", lambda trace, gap=gap: seconds_to(trace, gap) or np.inf)
-        for gap in GAPS
-    },
-}
 
 
 class Table(View):
     """For each run where it stands: objective, how far it is proved to be from optimal, sparsity, work, and
-    CPU seconds to given gaps; to be copied as text."""
+    CPU seconds to given gaps; sorted by a click on a heading, and to be copied as text."""
 
     id = "summary"
     title = "Summary"
     hint = "Run solvers to compare their numbers here."
 
-    order: str = param.Selector(default="start", objects=list(ORDERS), doc="what the rows are ordered by")
-
     def build(self) -> None:
-        names = {name: key for key, (name, _) in ORDERS.items()}
         save_all = pmui.FileDownload(
             callback=self._csv,
             filename="solverscope.csv",
@@ -66,18 +50,12 @@ class Table(View):
             margin=(4, 4),
         )
         self._copy = CopyButtons()
-        order = menu("Order by", self.param.order, names, width=200)
-        self._body.append(pn.FlexBox(order, save_all, self._copy, align_items="center", margin=0))
-        self.param.watch(lambda *events: self.update(), "order")
-        self._table = theme.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})
-        self._body.append(self._table)
+        self.table = SortedTable()
+        self._body.extend([pn.FlexBox(save_all, self._copy, align_items="center", margin=0), self.table])
 
     def draw(self) -> None:
-        started = [trace for trace in self.traces if len(trace)]
-        rows = [values(trace) for trace in sorted(started, key=ORDERS[self.order][1])]
-        text = as_html(HEADS, [cells(row) for row in rows])
-        if text != self._table.object:
-            self._table.object = text
+        rows = [values(trace) for trace in self.traces if len(trace)]
+        if self.table.show(HEADS, [cells(row) for row in rows]):
             self._copy.show(HEADS, rows)
 
     def _csv(self) -> io.BytesIO:

@@ -23,8 +23,8 @@ class EventList(Component):
     entries = param.List(default=[], doc="[iteration, kind, text] each, in their order")
     iteration = param.Integer(default=0, doc="the iteration under the cursor")
 
-    _esm = theme.asset("events.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("events.css")]
+    _esm = theme.asset("elements.js", "sorting.js", "events.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("events.css", "sorting.css")]
 
     def __init__(self, on_pick: Any, **params: Any) -> None:
         super().__init__(sizing_mode="stretch_width", margin=0, **params)

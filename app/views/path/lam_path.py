@@ -14,8 +14,8 @@ from app.menu import Menu
 from app.views.base import looks
 from app.views.base.cursor import Cursor
 from app.views.base.help import Help, Mark
+from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View
-from app.views.compare.summary import as_html
 from app.views.path.solutions import Solutions, lam_of
 from solvers import Trace
 
@@ -103,12 +103,12 @@ class Path(View):
         self._which = Menu(label="Weights of", width=150, size="small", margin=(4, 4), visible=False)
         self._which.param.watch(lambda event: self.update(), "value")
         self.panes = {name: theme.pane() for name in PLOTS}
-        self._table = theme.html(sizing_mode="stretch_width", styles={"overflow-x": "auto"})
+        self.table = SortedTable()
         self.said = theme.html(margin=(0, 10), visible=False)
         self._head.extend(
             [pn.FlexBox(*self._controls, self._which, align_items="center", margin=0), self.said]
         )
-        self._body.extend([theme.column(*self.panes.values(), kind="plots tall"), self._table])
+        self._body.extend([theme.column(*self.panes.values(), kind="plots tall"), self.table])
 
     def say(self, text: str) -> None:
         """Write ``text`` (HTML) above the plots."""
@@ -126,9 +126,7 @@ class Path(View):
         paths = grouped(self.ended())
         if not paths:
             return
-        text = table(paths)
-        if text != self._table.object:
-            self._table.object = text
+        self.table.show(*table(paths))
         labels = [path.label for path in paths]
         if labels != self._which.options:
             value = self._which.value if self._which.value in labels else labels[0]
@@ -167,12 +165,12 @@ def grouped(traces: Sequence[Trace]) -> list[Solutions]:
     ]
 
 
-def table(paths: Sequence[Solutions]) -> str:
-    """Return all results as HTML, without columns of which nothing is known."""
+def table(paths: Sequence[Solutions]) -> tuple[list[str], list[list[str]]]:
+    """Return headings and lines of all results, without columns of which nothing is known."""
     results = [trace.result for path in paths for trace in path.traces]
     shown = [c for c in COLUMNS if any(result.get(c[1]) is not None for result in results)]
     heads = ["path", "status", "λ", *(head.format(**results[0]) for head, _, _ in shown), "CPU"]
-    return as_html(heads, [_cells(path.label, trace, shown) for path in paths for trace in path.traces])
+    return heads, [_cells(path.label, trace, shown) for path in paths for trace in path.traces]
 
 
 def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> list[str]:

@@ -1,0 +1,42 @@
+// Lines of a table that a click on a heading sorts, once upwards and once downwards, and a field that filters them.
+function numberOf(text) {
+  const plain = String(text).replaceAll("\u2009", "").replaceAll("−", "-")
+  return /^-?\d/.test(plain) ? parseFloat(plain) : NaN
+}
+
+// What is not known comes last either way.
+function inOrder(one, other, sign) {
+  const [a, b] = [one, other].map(numberOf), missing = (one === "–") - (other === "–")
+  if (missing) { return missing }
+  return sign * (Number.isNaN(a - b) ? String(one).localeCompare(String(other), [], {numeric: true}) : a - b)
+}
+
+function sorting(draw) {
+  const heads = new Map()
+  let by = null, sign = 1
+  function head(key, text, name = "") {
+    const press = element("button", {type: "button", class: "sort", "aria-label": `Sort by ${text}`}, text)
+    const cell = element("th", {class: name, scope: "col", "aria-label": text, "aria-sort": "none"}, press)
+    press.addEventListener("click", () => {
+      [by, sign] = by !== key ? [key, 1] : sign > 0 ? [key, -1] : [null, 1]
+      for (const [other, one] of heads) {
+        one.setAttribute("aria-sort", other !== by ? "none" : sign > 0 ? "ascending" : "descending")
+      }
+      draw()
+    })
+    heads.set(key, cell)
+    return cell
+  }
+  const sorted = (lines, valueOf) => by === null ? lines :
+    lines.map((line) => [valueOf(line, by), line]).sort(([a], [b]) => inOrder(a, b, sign)).map(([, line]) => line)
+  return {head, sorted}
+}
+
+// Lines that have all words of the field somewhere in their texts.
+function filtering(label, draw) {
+  const field = element("input", {type: "search", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false"})
+  field.addEventListener("input", draw)
+  const words = () => field.value.toLowerCase().split(/\s+/).filter(Boolean)
+  const filtered = (lines, textOf) => lines.filter((line) => words().every((word) => textOf(line).toLowerCase().includes(word)))
+  return {field, filtered}
+}

@@ -10,7 +10,11 @@ export function render({model}) {
   }
   const go = (step) => model.send_msg({action: "go", step})
   const question = element("p", {class: "question"}), points = element("ul")
-  const card = element("details", {open: !model.changed}, element("summary", {}, "What to look for"), question, points)
+  const prediction = ask((said) => model.send_msg(said))
+  const summary = element("summary", {}, "What to look for")
+  const card = element("details", {open: !model.changed}, summary, question, points)
+  let folded = false, asking = false // by the visitor; and while they are asked, it would tell the answer
+  summary.addEventListener("click", () => { folded = card.open })
   const guide = button("Guide me through it", "Go through the story step by step", () => go(0))
   const change = element("p", {class: "changed", role: "status"}, "story, changed",
     button("back to its settings", "Restore the settings of the story", () => model.send_msg({action: "back"})))
@@ -57,6 +61,11 @@ export function render({model}) {
     points.replaceChildren(...(model.text.points ?? []).map((point) => element("li", {}, point)))
     draw()
   }
+  const expect = () => {
+    prediction.show(model.ask)
+    const now = Boolean(model.ask.open)
+    if (now !== asking) { asking = now; card.open = !now && !folded }
+  }
   let at = null
   const draw = () => {
     const {step} = model, count = model.text.steps ?? 0, guided = step.text !== undefined
@@ -75,7 +84,9 @@ export function render({model}) {
   model.on("text", tell)
   model.on("changed", draw)
   model.on("step", draw)
+  model.on("ask", expect)
   model.on("remove", enough)
   tell()
-  return element("section", {"aria-label": "Story"}, card, steps, guide, change)
+  expect()
+  return element("section", {"aria-label": "Story"}, prediction.root, card, steps, guide, change)
 }

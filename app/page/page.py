@@ -19,6 +19,7 @@ from app.page.frame import frame
 from app.page.guide import Guide
 from app.page.help_dialog import HelpDialog
 from app.page.legend import LegendRows
+from app.page.prediction import Prediction
 from app.page.session import Session
 from app.page.sidebar.breaks import Breaks
 from app.page.sidebar.fields import Form
@@ -91,7 +92,8 @@ class Page:
         self.story_menu.param.watch(lambda event: self.load_story(stories()[event.new]), "value")
         self.question = theme.html(sizing_mode="stretch_width", css_classes=["question"])
         self.guide = Guide(self)
-        self.story_card = StoryCard(self.guide, self._back_to_story)
+        self.prediction = Prediction(self, lambda: self.problem.problem)
+        self.story_card = StoryCard(self.guide, self.prediction, self._back_to_story)
         self.type_size = TypeSize()
         self.type_size.param.watch(lambda event: self._changed(), "large")
         self.solvers = SolverPanel(self._changed)
@@ -200,7 +202,9 @@ class Page:
         """Set everything up for a story, in one go."""
         with batch():
             self.guide.go(None)
-            self.story = story
+            if story is not self.story:
+                self.story = story
+                self.prediction.reset()
             self.notices.clear()
             self._show(story.setting)  # first: else the solvers of the story before would be drawn again
             self.problem.set(story.setting.problem)

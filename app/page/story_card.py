@@ -1,5 +1,5 @@
-"""The card of the story, at the top of the sidebar: its question and what to look for, beside the plots; and
-the steps of a guided one."""
+"""The card of the story, at the top of the sidebar: its question, what it asks before its run, what to look
+for, and the steps of a guided one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import param
 from app import theme
 from app.component import Component
 from app.page.guide import Guide
+from app.page.prediction import Prediction
 from app.stories import Story
 
 
@@ -23,12 +24,16 @@ class StoryCard(Component):
     changed = param.Boolean(default=False, doc="whether the settings are no longer those of the story")
     step = param.Dict(default={}, doc="the step of a guided story: its number, its text, and a note")
 
-    _esm = theme.asset("elements.js", "story_card.js")
+    ask = param.Dict(default={}, doc="what is asked before the run, the answer, and what it was")
+
+    _esm = theme.asset("elements.js", "ask.js", "story_card.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("story_card.css")]
 
-    def __init__(self, guide: Guide, on_back: Callable[[], None], **params: Any) -> None:
+    def __init__(
+        self, guide: Guide, prediction: Prediction, on_back: Callable[[], None], **params: Any
+    ) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10, 8, 10), **params)
-        self._guide, self._on_back = guide, on_back
+        self._guide, self._prediction, self._on_back = guide, prediction, on_back
 
     def show(self, story: Story) -> None:
         """Show a story."""
@@ -37,7 +42,10 @@ class StoryCard(Component):
         self.update()
 
     def update(self) -> None:
-        """Show the step as it is now."""
+        """Show the step and the question as they are now."""
+        self._prediction.update()
+        if (asked := self._prediction.state) != self.ask:
+            self.ask = asked
         self._guide.update()
         guide = self._guide
         wanted = {} if guide.step is None else {"at": guide.at, "text": guide.step.text, "note": guide.note}
@@ -48,6 +56,12 @@ class StoryCard(Component):
         match data.get("action"):
             case "back":
                 self._on_back()
+            case "answer":
+                self._prediction.take(data.get("value"))
+                self.update()
+            case "skip":
+                self._prediction.skip()
+                self.update()
             case "go":
                 k = data.get("step")
                 self._guide.go(k if isinstance(k, int) and self.text["steps"] else None)

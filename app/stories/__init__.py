@@ -11,10 +11,8 @@ from typing import Any
 
 from app.settings.experiment import Experiment
 from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, typed
+from app.stories.ask import LAST, Ask
 from solvers import PENALTIES, Condition
-
-#: In place of a condition: the iterate at which the run ends.
-LAST = "last"
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Step:
 class Story:
     """A set-up, the question it asks and what to look for. ``f_star`` holds optima by penalty, that of its
     problem and those that solvers have of their own; ``view`` presets the page (``x``, ``tab``, ``speed``).
-    ``steps`` lead through it, if there are any.
+    ``steps`` lead through it, and ``ask`` is answered before its run, if there are any.
     """
 
     id: str
@@ -53,6 +51,12 @@ class Story:
     f_star: Mapping[str, float] = field(default_factory=dict)
     view: dict[str, Any] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    ask: Ask | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return what its runs are called."""
+        return tuple(entrant.label for entrant in self.setting.entrants)
 
     def optimum(self, problem: Recipe) -> float | None:
         """Return f* if it is the story's problem, or that of one of its solvers, from whatever start; else
@@ -85,6 +89,7 @@ def read(path: Path) -> Story:
         f_star=text.get("f_star", {}),
         view=text.get("view", {}),
         steps=tuple(Step(**step) for step in text.get("step", ())),
+        ask=Ask(**text["ask"]) if "ask" in text else None,
     )
 
 

@@ -17,7 +17,7 @@ from app.views import TABS
 from app.views.base.plot import X_AXES
 from solvers import SOLVERS, Stopping
 from tests.app.helpers import problem_of
-from tests.app.stories import clusters, lines, rows, shrinking  # noqa: F401  their claims
+from tests.app.stories import clusters, lines, rows, shrinking, toys  # noqa: F401  their claims
 from tests.app.stories.told import CLAIMS, SEEDS, holds, seeds, sentences, told, told_by
 
 FOLDER = Path(app.stories.__file__).parent
@@ -34,6 +34,7 @@ HOW = {
     "Count passes over the data.",
     "Data and problem are made first, then Run lights up.",
     "Press Run.",
+    "Click on φ, or move the slider.",
     "Press Run, then go back with the arrow keys.",
     "A click into the plane chooses another start, and the line goes there.",
     "The repair has its price: choose inner iterations in the tab Record.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.stories import stories
+from tests.browser.test_axe import wrong
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +24,10 @@ RING = """() => {
 def test_a_guided_story_is_gone_through_with_next_and_left_with_end(visit):
     tab = visit(story=STORY.id)
     page, card = tab.page, tab.page.get_by_role("region", name="Story")
-    card.get_by_text(STORY.look_for[0]).wait_for()  # open at first
+    card.get_by_role("group", name=STORY.ask.text).wait_for()
+    assert not card.get_by_text(STORY.look_for[0]).is_visible(), "it would tell the answer"
+    tab.button("Skip").click()
+    card.get_by_text(STORY.look_for[0]).wait_for()
     tab.button("Guide me through it").click()
     steps = page.get_by_role("group", name="Guided story")
     for k, step in enumerate(STORY.steps):
@@ -57,12 +61,15 @@ def test_bullets_fold_away_and_stay_folded_when_another_story_comes(visit):
     tab = visit()
     page, summary = tab.page, tab.page.get_by_text("What to look for")
     first, second = (stories()[id] for id in ("shrinking", "memory"))
+    tab.button("Skip").click()
     page.get_by_text(first.look_for[0]).wait_for()
     summary.click()
     page.get_by_text(first.look_for[0]).wait_for(state="hidden")
     tab.choose("Story", second.name)
     tab.wait_until(lambda: tab.query().get("story") == second.id, "the other story")
     page.get_by_text(second.look_for[0]).wait_for(state="attached")
+    tab.button("Skip").click()
+    tab.button("Skip").wait_for(state="hidden")
     assert not page.get_by_text(second.look_for[0]).is_visible()
     assert summary.is_visible()
 
@@ -75,3 +82,30 @@ def test_settings_that_leave_the_story_are_told_and_one_click_goes_back(visit):
     lam = tab.page.get_by_role("textbox", name="λ", exact=True)
     tab.wait_until(lambda: lam.input_value() == "5", "the story's λ")
     tab.wait_until(lambda: not tab.button("back to its settings").is_visible(), "nothing is changed")
+
+
+def test_an_answer_by_keyboard_before_run_and_what_it_was_after_it(visit, axe):
+    tab = visit(story=STORY.id, speed="full")
+    asked = tab.page.get_by_role("group", name=STORY.ask.text)
+    asked.get_by_role("radio", name="inexact").focus()
+    tab.page.keyboard.press("Space")
+    asked.get_by_text("Your answer: inexact").wait_for()
+    assert wrong(tab, axe) == []
+    tab.button("Run").click()
+    tab.page.get_by_text("You said inexact; it was exact.").wait_for()
+    tab.page.get_by_text(f"Why: {STORY.ask.why}").wait_for()
+    tab.page.get_by_text(STORY.look_for[0]).wait_for()
+
+
+def test_a_step_is_answered_by_a_click_on_phi_on_a_phone(visit, axe):
+    tab = visit(story="armijo", speed="full", width=390, height=844)
+    tab.button("Open drawer").click()
+    picture = tab.page.get_by_role("img", name="φ(t)")
+    picture.click(position={"x": 100, "y": 40})
+    tab.page.get_by_text("Your answer: t = ").wait_for()
+    slider = tab.page.get_by_role("slider", name="step t")
+    before = float(slider.input_value())
+    assert 0.5 < before < 1.0
+    slider.press("ArrowRight")
+    tab.wait_until(lambda: float(slider.input_value()) > before, "a larger step")
+    assert wrong(tab, axe, ".ask") == []

@@ -251,3 +251,17 @@ def _(told: Told) -> None:
             for id, more in (("lbfgs", {}), ("clustered-lbfgs", {"fine_iterations": 10}))
         )
         assert clustered > 1.3 * plain
+
+
+@claim(
+    "clustering",
+    "Which solver will be first at a gap of 1e-6, in CPU seconds?",
+    "The coarse phases do not save plain L-BFGS's work: the patch-up after them takes more than half of its "
+    "iterations.",
+)
+def _(told: Told) -> None:
+    truth = told.truth()
+    assert truth.right == ("plain",)
+    assert truth.value == told.work("plain", 1e-6, "cpu_seconds")
+    for label in ("by twenty", "by five"):
+        assert (told[label].phase == "patch-up").sum() > 0.5 * len(told["plain"])

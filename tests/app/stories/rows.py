@@ -324,3 +324,66 @@ def _(told: Told) -> None:
     assert few.dual_gap[-1] <= 1e-6 * few.objective[-1]
     assert few.result["passes"] < 0.1 * all_.result["passes"]
     assert all_.result["iterations"] < 1.1 * few.result["iterations"]
+
+
+@claim(
+    "features-die",
+    "How many of the 5 000 words will bcd-ls use at the end of its run?",
+    "The penalty takes a word out where the gradient of its weights is shorter than λ, and it is so for more "
+    "than nine of ten words.",
+)
+def _(told: Told) -> None:
+    trace, problem = told["bcd-ls"], told.problem()
+    W, _ = problem.unpack(trace.w)
+    assert told.truth().value == W.any(axis=1).sum() < 60
+    lengths = np.linalg.norm(problem.unpack(problem.at(trace.w).gradient())[0], axis=1)
+    assert (lengths < problem.lam).mean() > 0.9
+    assert not W[lengths < 0.999 * problem.lam].any()
+
+
+@claim(
+    "four-patterns",
+    "Which penalty will use the fewest pixels?",
+    "The group lasso weighs all weights of a pixel together, and takes out the pixel or none of them.",
+    "The lasso has fewer weights than it, but they lie in more pixels.",
+)
+def _(told: Told) -> None:
+    assert told.truth().right == ("group lasso",)
+    W = four(told)
+    pixels = {label: int(matrix.any(axis=1).sum()) for label, matrix in W.items()}
+    assert told.truth().values == pixels
+    used = W["group lasso"][W["group lasso"].any(axis=1)]
+    assert (used != 0).all()
+    assert np.count_nonzero(W["lasso"]) < np.count_nonzero(used)
+    assert pixels["lasso"] > pixels["group lasso"]
+
+
+@claim(
+    "line-search-pays",
+    "Which solver will take the fewest passes over the data to a gap of 1e-6?",
+    "Rows of W differ in their curvature: bcd-ls tries a step for each row, and bcd-cst has to take one that "
+    "is safe for the worst case.",
+)
+def _(told: Told) -> None:
+    truth = told.truth()
+    assert truth.right == ("bcd-ls",)
+    assert truth.values == {label: told.work(label, 1e-6, "passes") for label in told.labels}
+    setting = told.story.setting.problem
+    squares = (library.load(setting.data, setting.options, 0).train.X ** 2).sum(axis=0)
+    assert squares.max() > 10 * np.quantile(squares[squares > 0], 0.25)
+    assert told["bcd-ls"].ls_trials.max() > 0 >= told["bcd-cst"].ls_trials.max()
+
+
+@claim(
+    "liblinear",
+    "How many of the 1 438 pictures will shrinking go over in its last iteration?",
+    "Only a picture just on the margin has a dual variable inside its bounds.",
+    "All others stay at a bound, and need no more looks.",
+)
+def _(told: Told) -> None:
+    trace, problem = told["shrinking"], told.problem()
+    assert told.truth().value == trace.working_set[-1] < 50
+    _, seen = trace.probes.last(ACTIVE.name, int(trace.iteration[-1]))
+    free = contains(subset(seen, "support"), np.arange(1438)) == INSIDE
+    margin = problem.loss.labels * problem.at(trace.w).scores.Z[:, 0]
+    assert np.abs(margin[free] - 1.0).max() < 1e-3 < np.abs(margin[~free] - 1.0).min()

@@ -316,3 +316,48 @@ def _(told: Told) -> None:
     assert (steps == 1.0).all()
     assert not (np.diff(trendless) < 0).all()
     assert trendless.min() > 0.1
+
+
+@claim(
+    "shrinking",
+    "How many of the 20 910 weights will be other than zero where prox-qn ends?",
+    "At the optimum a weight can be other than zero only where its gradient is as large as λ, and more than "
+    "nine of ten gradients are smaller.",
+)
+def _(told: Told) -> None:
+    trace, problem = told["prox-qn"], told.problem()
+    assert told.truth().value == np.count_nonzero(trace.w) < 400
+    assert told.story.ask.high == problem.size == CHAINS
+    g = np.abs(problem.at(trace.w).gradient())
+    assert g[trace.w != 0].min() > 0.999 * problem.lam
+    assert (g < 0.999 * problem.lam).mean() > 0.9
+
+
+@claim(
+    "memory",
+    "How many iterations will ten pairs take to the end, compared with one pair?",
+    "With ten pairs B has learned how the gradient changes along ten directions, with one pair along one "
+    "alone.",
+)
+def _(told: Told) -> None:
+    truth = told.truth()
+    assert truth.right == ("fewer than half",)
+    assert truth.value == told["ten"].iteration[-1] / told["one pair"].iteration[-1] < 0.5
+    assert [told[label].memory_pairs.max() for label in ("ten", "one pair")] == [10, 1]
+
+
+@claim(
+    "forgetting",
+    "How many passes over the data will shrinking take to a gap of 1e-4, compared with all weights?",
+    "It takes less than half as many iterations.",
+    "Near the end each of them goes through fewer columns of the data, and costs less than two thirds of one "
+    "on all weights.",
+)
+def _(told: Told) -> None:
+    truth = told.truth()
+    assert truth.right == ("less than half",)
+    assert truth.values == {label: told.work(label, 1e-4, "passes") for label in told.labels}
+    few, all_ = (told.work(label, 1e-4, "iteration") for label in told.labels)
+    assert few < 0.5 * all_
+    few, all_ = (np.median(np.diff(told[label].passes)[-20:]) for label in told.labels)
+    assert few < 2 / 3 * all_

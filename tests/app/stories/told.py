@@ -15,6 +15,7 @@ import numpy as np
 from app.runs import library
 from app.settings.recipe import Entrant, Limits, Recipe, make_run
 from app.stories import LAST, Story, stories
+from app.stories.ask import Truth
 from solvers import (
     ACTIVE,
     CUTS,
@@ -99,6 +100,11 @@ class Told:
         """Return iterations, passes or seconds to a gap."""
         return float(self[label][column][self.row(label, gap)])
 
+    def truth(self) -> Truth:
+        """Return what the runs answer to what the story asks before them."""
+        labels = tuple(self.labels)
+        return self.story.ask.truth({label: self[label] for label in labels}, labels)
+
     def step(self, number: int) -> tuple[Trace, int]:
         """Return the run that a step of the guide talks about, and the row that its cursor is put on; steps
         are counted from 1."""
@@ -140,9 +146,12 @@ def sentences(text: str) -> list[str]:
 
 
 def told_by(story: Story) -> list[str]:
-    """Return the sentences of a story and its guide; a name or a question only if it holds a number."""
-    texts = (story.summary, *story.look_for, *(step.text for step in story.steps))
+    """Return the sentences of a story and its guide, and what it asks before its run; its name or question
+    only if it holds a number."""
+    why = [story.ask.why] if story.ask else []
+    texts = (story.summary, *story.look_for, *(step.text for step in story.steps), *why)
     asked = [text for text in (story.name, story.question) if re.search(r"\d", text)]
+    asked += sentences(story.ask.text) if story.ask else []
     found = [sentence for text in texts for sentence in sentences(text)]
     return list(dict.fromkeys([*asked, *found]))
 

@@ -1,0 +1,133 @@
+"""What a visitor expects of a story's runs, and what these make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from app import theme
+from app.page.guide import Stage
+from app.settings.recipe import make_run
+from app.stories.ask import Ask, Truth
+from solvers import FIELDS, LINE, Problem
+from solvers.probes.study import Study
+
+#: Intervals of a picture of φ.
+FINE = 120
+
+
+class Prediction:
+    """The visitor's answer to what the story asks. It can be given and changed until the story's own runs
+    start; these give ``truth``, and what is ``said``. Nothing waits for an answer.
+    """
+
+    def __init__(self, stage: Stage, problem: Callable[[], Problem | None]) -> None:
+        self._stage, self._problem = stage, problem
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the answer: a story has been opened."""
+        self.answer: str | float | None = None
+        self.skipped = False
+        self.said = ""
+        self.truth: Truth | None = None
+        self.picture: dict[str, list[float]] = {}
+        self._drawing = False
+
+    @property
+    def ask(self) -> Ask | None:
+        """Return what the story asks, if it does."""
+        return self._stage.story.ask
+
+    @property
+    def started(self) -> bool:
+        """Tell whether the runs on the page are those that the question is about."""
+        return self._stage.running == self._stage.story.setting
+
+    @property
+    def open(self) -> bool:
+        """Tell whether an answer can be given."""
+        return self.ask is not None and not (self.skipped or self.started or self.said)
+
+    def take(self, given: object) -> None:
+        """Take an answer, or one in place of it, if there can be one."""
+        if self.open:
+            found = self.ask.answer(given, self._stage.story.labels)
+            self.answer = self.answer if found is None else found
+
+    def skip(self) -> None:
+        """Leave the question."""
+        self.skipped = self.skipped or self.open
+
+    def update(self) -> None:
+        """Look whether the runs have answered."""
+        if self.ask is None or self.said:
+            return
+        if not self.started:
+            self._draw()
+        elif not self.skipped:
+            runs = {run.label: run.trace for run in self._stage.session.runs if run.trace and not run.ghost}
+            self.truth = self.ask.truth(runs, self._stage.story.labels)
+            if self.truth is not None:
+                self.said = verdict(self.ask, self.answer, self.truth)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Return what the card draws; empty where there is no question, or it was skipped."""
+        ask = self.ask
+        if ask is None or self.skipped:
+            return {}
+        told = {"text": ask.text, "kind": ask.kind, "choices": list(ask.offers(self._stage.story.labels))}
+        told |= {"open": self.open, "answer": self.answer, "said": self.said}
+        told |= {"low": ask.low, "high": ask.high, "unit": ask.unit, "picture": self.picture}
+        told["given"] = "" if self.answer is None else worded(ask, self.answer)
+        return told | {"why": ask.why if self.said else "", "search": ask.search > 0}
+
+    def _draw(self) -> None:
+        """Have φ of the search computed that the question is about, by a run of its own that ends there."""
+        ask, problem = self.ask, self._problem()
+        story = self._stage.story
+        if not ask.search or self._drawing or problem is None or self._stage.setting != story.setting:
+            return
+        self._drawing = True
+
+        def work(pulse: Callable[[], None]) -> dict[str, list[float]]:
+            entrant = next(one for one in story.setting.entrants if one.label == ask.run)
+            limits = replace(story.setting.limits.stopping(None), max_iter=ask.search)
+            run = make_run(problem.with_pulse(pulse), entrant.make(), limits, probes=(LINE,))
+            _, seen = run.execute().probes.last(LINE.name, ask.search)
+            study = Study(problem, seen, pulse)
+            t = np.linspace(ask.low, ask.high, FINE + 1)
+            return {"t": t.tolist(), "phi": [study.phi(step) for step in t.tolist()]}
+
+        def then(found: dict[str, list[float]] | None) -> None:
+            if found is not None and self._stage.story is story:
+                self.picture = found
+
+        self._stage.session.later(self, work, then)
+
+
+def worded(ask: Ask, answer: str | float | None) -> str:
+    """Write an answer: a choice, or a number with what it counts."""
+    if answer is None or isinstance(answer, str):
+        return answer or ""
+    shown = theme.number(answer, 3)
+    return f"t = {shown}" if ask.search else f"{shown} {ask.unit}".strip()
+
+
+def verdict(ask: Ask, answer: str | float | None, truth: Truth) -> str:
+    """Say in sentences what the visitor expected and what it was, with what the runs came to."""
+    if truth.value is None:
+        return "No run came as far as the question asks."
+    name = FIELDS[ask.value].title
+    was = " and ".join(truth.right) or worded(ask, truth.value)
+    counts = ask.kind == "choice" and not ask.against
+    shown = {label: theme.cell(FIELDS[ask.value], value) for label, value in truth.values.items()}
+    figures = ", ".join(f"{label} {text}" for label, text in shown.items()) if counts or ask.against else ""
+    told = f"It was {was}." if answer is None else f"You said {worded(ask, answer)}; it was {was}."
+    if answer is not None and answer in truth.right:
+        told = f"You said {worded(ask, answer)}, and so it was."
+    return f"{told} {theme.capital(name)}: {figures}." if figures else told

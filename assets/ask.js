@@ -1,0 +1,93 @@
+// What a story asks before its run: choices, or a number, which may be the step on a picture of φ; and the answer.
+const NS = "http://www.w3.org/2000/svg"
+const WIDE = 260, HIGH = 96 // of the picture, in its own units
+let asked = 0
+
+function ask(send) {
+  const name = `ask-${++asked}`
+  const legend = element("legend"), place = element("div", {class: "answers"}), given = element("span", {class: "given"})
+  const skip = element("button", {type: "button", title: "Leave the question"}, "Skip")
+  skip.addEventListener("click", () => send({action: "skip"}))
+  const foot = element("div", {class: "foot"}, given, skip)
+  const fields = element("fieldset", {}, legend, place, foot)
+  const said = element("p", {class: "said", role: "status"}), why = element("p", {class: "why"})
+  const root = element("div", {class: "ask"}, fields, said, why)
+  let drawn = ""
+
+  const choices = (told) => told.choices.map((choice) => {
+    const input = element("input", {type: "radio", name, value: choice})
+    input.addEventListener("change", () => send({action: "answer", value: choice}))
+    return element("label", {}, input, choice)
+  })
+
+  const shape = (tag, attributes) => {
+    const el = document.createElementNS(NS, tag)
+    for (const [key, value] of Object.entries(attributes)) { el.setAttribute(key, value) }
+    return el
+  }
+
+  // φ as a curve that is clicked on, and a slider under it for those who do not point
+  const step = (told) => {
+    const input = element("input", {type: "range", min: told.low, max: told.high, step: (told.high - told.low) / 500,
+      value: told.answer ?? told.low, "aria-label": "step t"})
+    const label = element("div", {class: "wide"}, input, element("div", {class: "ends", "aria-hidden": "true"},
+      ...[`t = ${told.low}`, "step t", `${told.high}`].map((text) => element("span", {}, text))))
+    const {t, phi} = told.picture
+    if (!t) { return [element("p", {}, "φ is drawn here in a moment …"), label] }
+    const least = Math.min(...phi), span = Math.max(...phi) - least || 1
+    const across = (x) => WIDE * (x - told.low) / (told.high - told.low)
+    const down = (y) => 4 + (HIGH - 8) * (1 - (y - least) / span)
+    const svg = shape("svg", {viewBox: `0 0 ${WIDE} ${HIGH}`, class: "phi", role: "img",
+      "aria-label": `φ(t), the objective along the search, for steps t from ${told.low} to ${told.high}`})
+    const mark = shape("line", {y1: 0, y2: HIGH, class: "mark"})
+    const points = t.map((x, k) => `${across(x).toFixed(1)},${down(phi[k]).toFixed(1)}`).join(" ")
+    svg.append(shape("polyline", {points, class: "curve"}), mark)
+    const show = () => {
+      mark.setAttribute("x1", across(+input.value))
+      mark.setAttribute("x2", across(+input.value))
+    }
+    mark.style.display = told.answer === null ? "none" : ""
+    const change = () => { mark.style.display = ""; show() }
+    input.addEventListener("input", change)
+    input.addEventListener("change", () => send({action: "answer", value: +input.value}))
+    svg.addEventListener("click", (event) => {
+      const {left, width} = svg.getBoundingClientRect()
+      input.value = told.low + (told.high - told.low) * (event.clientX - left) / width
+      change()
+      send({action: "answer", value: +input.value})
+    })
+    show()
+    return [svg, label]
+  }
+
+  const number = (told) => {
+    const input = element("input", {type: "number", min: told.low, max: told.high, step: "any", inputmode: "decimal"})
+    if (told.answer !== null) { input.value = told.answer }
+    input.addEventListener("change", () => {
+      if (input.value !== "" && input.checkValidity()) { send({action: "answer", value: +input.value}) }
+    })
+    return [element("label", {class: "wide"}, `from ${told.low} to ${told.high}`, input, told.unit)]
+  }
+
+  return {root, show: (told) => {
+    root.hidden = !told.text
+    if (root.hidden) { drawn = ""; return }
+    legend.textContent = told.text
+    const build = JSON.stringify([told.text, told.choices, Boolean(told.picture.t)])
+    if (build !== drawn) { // else the one that has the focus would be replaced
+      drawn = build
+      place.replaceChildren(...(told.kind === "choice" ? choices : told.search ? step : number)(told))
+    }
+    for (const input of place.querySelectorAll("input")) {
+      input.disabled = !told.open
+      if (input.type === "radio") { input.checked = input.value === told.answer }
+    }
+    place.hidden = !told.open
+    given.textContent = told.given ? `Your answer: ${told.given}` : told.open ? "Your answer? Then press Run." : ""
+    foot.hidden = Boolean(told.said)
+    skip.hidden = !told.open
+    if (!told.open && !told.said && !told.given) { given.textContent = "The answer comes with the runs." }
+    said.textContent = told.said
+    why.textContent = told.why ? `Why: ${told.why}` : ""
+  }}
+}

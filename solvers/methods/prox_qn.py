@@ -53,6 +53,9 @@ class ProxQN(Solver):
     curve unlike each other; D = h^½, with h the diagonal of the Hessian where the epoch begins, makes them
     more alike, and does better than h itself. The pairs and the inner problem are those of the weights D^½w,
     in which B₀ is γI and each weight has a λ of its own, λ/D_j^½.
+
+    With ``look_back=False`` lines 15 and 16 are left out, to see what they are for. The run then ends at the
+    optimum of the problem on the weights that are left, and says how far that is from the optimum of all.
     """
 
     id = "prox-qn"
@@ -72,6 +75,11 @@ class ProxQN(Solver):
     )
     shrinking: bool = param(
         True, "confine iterations to a working set that shrinks within an epoch", title="shrinking"
+    )
+    look_back: bool = param(
+        True,
+        "take all weights back where an epoch ends; without, a weight that has left never comes back",
+        title="looking back at all weights",
     )
     shrink_first: str = param(
         "auto",
@@ -125,13 +133,15 @@ class ProxQN(Solver):
         state, found, n, fresh = _State(self, problem, w0), None, 0, True  # line 1
         while True:
             test = state.shrink()  # lines 3 to 9
-            if state.epoch_is_over(test):  # line 10
+            if self.look_back and state.epoch_is_over(test):  # line 10
                 state.begin_epoch()  # lines 15 and 16
                 continue
             if fresh:
                 yield state.iterate(n, test, found)
             if test.whole and state.aim >= test.largest:  # lines 11 and 12
                 return Ending("converged", f"violation {test.largest:.3g} is at most {state.aim:.3g}")
+            if not self.look_back and state.is_solved(test):
+                return state.look_once(test)
             found = state.search()  # lines 19 to 33
             fresh = found.t > 0.0
             if fresh:
@@ -225,6 +235,21 @@ class _State:
         self.memory.clear()
         self.metric.clear()
         self.events += ("epoch-start", "memory-cleared")
+
+    def is_solved(self, test: ShrinkTest) -> bool:
+        """Tell whether the problem on a part of the weights is solved, to the tolerance or to rounding."""
+        return not test.whole and (self.exhausted or self.aim >= test.largest)
+
+    def look_once(self, test: ShrinkTest) -> Ending:
+        """Look at all weights in the end, where none has come back: is it their optimum too?"""
+        violation, left = self.point.violation(), f"{len(self.A):,} of {self.problem.size:,} weights"
+        if self.aim >= violation:
+            return Ending(
+                "converged", f"violation {violation:.3g} over all weights is at most {self.aim:.3g}"
+            )
+        solved = "no step decreases the objective" if self.exhausted else f"a violation of {test.largest:.3g}"
+        told = f"the optimum on the {left} that are left ({solved}); over all weights the violation is"
+        return Ending("stalled", f"{told} {violation:.3g}, and {self.aim:.3g} was asked for")
 
     def search(self) -> Found[Point]:
         """Search along the solution d of the inner problem (lines 19 to 33); where no step decreases f, clear

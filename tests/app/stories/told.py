@@ -38,6 +38,7 @@ from tests.app.helpers import problem_of
 #: What is observed of the runs of a story, beside the record.
 PROBES: Mapping[str, tuple[Probe, ...]] = {
     "shrinking": (ACTIVE, SHRINKING, MEMORY),
+    "wrong-guess": (ACTIVE, SHRINKING),
     "features-die": (ROWS,),
     "exact-search": (LINE,),
     "armijo": (LINE,),

@@ -1,20 +1,28 @@
 // Ordinary type, or larger one for a projector: all sizes of type are in rem, those of the plots too.
+const VIEWS = {
+  large: ["Larger type, for a projector", "M9 4v3h5v12h3V7h5V4H9zM3 12h3v7h3v-7h3V9H3v3z"],
+  plots: ["The plots and the cursor alone, for a projector", "M3 4h18v2H3zM4 8h7v8H4zM13 8h7v8h-7zM3 18h18v2H3z"],
+}
+
 export function render({model}) {
-  const root = document.documentElement
-  const button = document.createElement("button")
-  button.type = "button"
-  button.innerHTML = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M9 4v3h5v12h3V7h5V4H9zM3 12h3v7h3v-7h3V9H3v3z"/></svg>'
-  button.title = "Larger type, for a projector"
-  button.setAttribute("aria-label", button.title)
+  const page = document.documentElement, root = document.createElement("span")
+  const buttons = model.offered.map((view) => {
+    const button = document.createElement("button"), [title, path] = VIEWS[view]
+    button.type = "button"
+    button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${path}"/></svg>`
+    button.title = title
+    button.setAttribute("aria-label", title)
+    button.addEventListener("click", () => { model.view = model.view === view ? "normal" : view })
+    return button
+  })
+  root.append(...buttons)
   const draw = () => {
-    const view = model.large ? "large" : "normal"
-    button.setAttribute("aria-pressed", String(model.large))
-    if ((root.dataset.view ?? "normal") === view) { return }
-    root.dataset.view = view
+    buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(model.view === model.offered[k])))
+    if ((page.dataset.view ?? "normal") === model.view) { return }
+    page.dataset.view = model.view
     for (const view of Bokeh.index.roots) { view.invalidate_layout?.() }
   }
-  button.addEventListener("click", () => { model.large = !model.large })
-  model.on("large", draw)
+  model.on("view", draw)
   draw()
-  return button
+  return root
 }

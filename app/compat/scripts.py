@@ -11,6 +11,7 @@ from app.compat import (
     bokeh_plot_layout,
     bokeh_reconnect,
     bokeh_style_sheets,
+    bokeh_type_size,
     panel_import_map,
     panel_page_layout,
     panel_react_state,
@@ -28,6 +29,7 @@ CHANGES = (
     bokeh_plot_drawn.CHANGE,
     bokeh_empty_range.CHANGE,
     bokeh_axis_title.CHANGE,
+    bokeh_type_size.CHANGE,
 )
 
 

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import panel as pn
 import panel_material_ui as pmui
+import param
 
 from app import theme, views
 from app.page.cursor_bar import CursorBar
@@ -35,7 +36,7 @@ from app.page.tabs.tab_bar import TabBar
 from app.page.tabs.tab_views import TabViews
 from app.page.theme_toggle import ThemeToggle
 from app.page.top_views import TopViews
-from app.page.type_size import LARGER, VIEWS, TypeSize
+from app.page.type_size import PLOTS, VIEWS, TypeSize
 from app.runs import library
 from app.runs.history import History
 from app.runs.live import LiveRun
@@ -95,7 +96,6 @@ class Page:
         self.prediction = Prediction(self, lambda: self.problem.problem)
         self.story_card = StoryCard(self.guide, self.prediction, self._back_to_story)
         self.type_size = TypeSize()
-        self.type_size.param.watch(lambda event: self._changed(), "large")
         self.solvers = SolverPanel(self._changed)
         self.limits = Form(self._changed)
         self.breaks = Breaks(session, self._changed)
@@ -120,6 +120,7 @@ class Page:
         )
         self.tab_column = theme.column(kind="tabs")
         self.tab_bar = TabBar()
+        self.tab_lines = pn.panel(self.tab_bar)
         branches = Branches(
             session, self.solvers, lambda: self.problem.problem, lambda: self.setting, self.notify
         )
@@ -147,7 +148,7 @@ class Page:
         controls = theme.column(*self.controls.widgets, self.optimum.view, kind="controls needs-server")
         rows = theme.column(self.legend, kind="runs needs-server")
         main = theme.column(
-            self.notices, controls, rows, self.top_views.view, self.tab_bar, self.tab_column, kind="main"
+            self.notices, controls, rows, self.top_views.view, self.tab_lines, self.tab_column, kind="main"
         )
         foot = theme.column(self.cursor_bar, self.session.pulse, self.help, kind="foot")
         sidebar = [
@@ -164,13 +165,18 @@ class Page:
         header = theme.column(
             *(self.story_menu, self.question, self.export_panel, self.type_size, ThemeToggle()), kind="header"
         )
-        page = frame(TITLE, header, sidebar, [main, foot], self.sidebar_width)
-        self.type_size.param.watch(lambda event: page.param.update(sidebar_width=self.sidebar_width), "large")
-        return page
+        page = frame(TITLE, header, sidebar, [main, foot], SIDEBAR)
 
-    @property
-    def sidebar_width(self) -> int:
-        return round(SIDEBAR * (LARGER if self.type_size.large else 1.0))
+        def fit(*events: param.parameterized.Event) -> None:
+            """Have the sidebar as wide as its type needs, and none beside plots that stand alone."""
+            page.sidebar_width = round(SIDEBAR * self.type_size.larger)
+            if self.type_size.view == PLOTS or PLOTS in (event.old for event in events):
+                page.sidebar_open = self.type_size.view != PLOTS
+
+        fit()
+        self._make_room()
+        self.type_size.param.watch(fit, "view")
+        return page
 
     def opened(self) -> None:
         """Do what waits for the browser to show the page."""
@@ -245,7 +251,7 @@ class Page:
             "x_scale": (SCALES, lambda value: setattr(view, "x_scale", value)),
             "tab": (TABS, lambda value: setattr(self.tab_bar, "chosen", value)),
             "speed": (PACES, lambda value: setattr(self.controls.pace, "value", PACES[value])),
-            "view": (VIEWS, lambda value: setattr(self.type_size, "large", VIEWS[value])),
+            "view": (VIEWS, lambda value: setattr(self.type_size, "view", value)),
             "dial": (DIALS, lambda value: setattr(self.problem.live, "value", DIALS[value])),
             "plots": (DRAWING, lambda value: setattr(self.controls.drawing, "value", DRAWING[value])),
         }
@@ -345,14 +351,13 @@ class Page:
         from that."""
         whole, story = self.query(), self.story
         changed = self.setting.changes(story.setting)
-        usual = {"view": next(iter(VIEWS)), "break": "", **self._plain, **story.view}
+        usual = {"view": VIEWS[0], "break": "", **self._plain, **story.view}
         looks = {name: whole[name] for name, value in usual.items() if whole[name] != value}
         return {"story": story.id, **changed, **looks}
 
     def query(self) -> dict[str, str]:
         """Return all parameters of an address that leads back to this page, whatever its story has."""
-        large = next(name for name, large in VIEWS.items() if large == self.type_size.large)
-        look = {**self._look(), "view": large, "break": self.breaks.text}
+        look = {**self._look(), "view": self.type_size.view, "break": self.breaks.text}
         return {"story": self.story.id, **self.setting.address(), **look}
 
     def _look(self) -> dict[str, str]:
@@ -372,19 +377,30 @@ class Page:
 
     def open_tabs(self) -> None:
         """Make what is below the plots, once the browser shows the rest."""
-        self.tab_bar.param.watch(lambda event: self._tab_changed(), "chosen")
-        self._tab_changed()
+        self.tab_bar.param.watch(lambda event: self._show_tab(), "chosen")
+        self.type_size.param.watch(lambda event: self._show_tab(), "view")
+        self._show_tab()
 
-    def _tab_changed(self) -> None:
-        chosen = self.tab_bar.chosen
-        if chosen not in self.tabs:
+    @batch()
+    def _show_tab(self) -> None:
+        """Show the chosen tab, or none where the plots stand alone."""
+        chosen, alone = self.tab_bar.chosen, self.type_size.view == PLOTS
+        self._make_room()
+        if chosen not in self.tabs and not alone:
             self.tabs[chosen] = self.tab_views.make(chosen)
             if self.convergence.x != self.convergence.param.x.default:  # else each view has the axis it likes
                 self._set_x(self.convergence.x)
             self.tab_column.append(self.tabs[chosen])
         for id, view in self.tabs.items():
-            view.visible = id == chosen
+            view.visible = id == chosen and not alone
         self._changed()
+
+    def _make_room(self) -> None:
+        """Let the plots have the room of the tabs where they stand alone."""
+        alone = self.type_size.view == PLOTS
+        theme.mark(self.top_views.view, "alone", alone)
+        for part in (self.tab_lines, self.tab_column):
+            part.visible = not alone
 
     def shown(self) -> Iterator[View]:
         """Go through the views that are on the page, and their parts."""

@@ -8,7 +8,7 @@ from app.page.frame import frame
 from app.page.legend import LegendRows
 from app.page.session import Session
 from app.page.theme_toggle import ThemeToggle
-from app.page.type_size import TypeSize
+from app.page.type_size import LARGE, TypeSize
 from app.views import ProblemView, View
 from app.views.base.plot import RunPlot
 
@@ -46,7 +46,7 @@ class PlotWindow:
         title = theme.html(
             f"<h1>{self.plot.title}</h1>", sizing_mode="stretch_width", css_classes=["question"]
         )
-        header = theme.column(title, TypeSize(), ThemeToggle(), kind="header")
+        header = theme.column(title, TypeSize(offered=[LARGE]), ThemeToggle(), kind="header")
         return frame(f"{self.plot.title} · Solverscope", header, [], [main, foot], 0)
 
     def opened(self) -> None:

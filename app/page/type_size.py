@@ -1,4 +1,4 @@
-"""Ordinary or larger type: the button in the header, for a projector."""
+"""Ordinary or larger type, and the plots alone: the buttons in the header, for a projector."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ import param
 from app import theme
 from app.component import Component
 
-#: What an address says of it.
-VIEWS = {"normal": False, "large": True}
+#: What an address says of it: ordinary, in larger type, and that with the plots and the cursor alone.
+NORMAL, LARGE, PLOTS = VIEWS = ("normal", "large", "plots")
 #: How much larger: 18 pixels instead of 13, which ``page.css`` says as well.
 LARGER = 18 / 13
 
 
 class TypeSize(Component):
-    """Chooses between the two; ``assets/page.css`` says how large."""
+    """Chooses one of :data:`VIEWS`, with a button for each that is ``offered``; ``assets/page.css`` says how
+    large type is."""
 
-    large = param.Boolean(default=False, doc="whether type is of a size for a projector")
+    view = param.Selector(default=NORMAL, objects=list(VIEWS), doc="what is shown, and how large")
+    offered = param.List(default=[LARGE, PLOTS], doc="views that have a button")
 
     _esm = theme.asset("type_size.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css")]
 
     def __init__(self, **params: Any) -> None:
         super().__init__(margin=0, css_classes=["type-size"], **params)
+
+    @property
+    def larger(self) -> float:
+        """Return how much larger type is than ordinary."""
+        return 1.0 if self.view == NORMAL else LARGER

@@ -54,6 +54,8 @@ PAINT = """() => {
   return {
     plots: plots.length,
     sizes: plots.map((plot) => plot.base_font_size),
+    titles: plots.flatMap((plot) => plot.axis_views.slice(0, 1).map(({visuals}) =>
+      parseFloat(visuals.axis_label_text.values().font_size))),
     seen: plots.map((plot) => parseFloat(getComputedStyle(plot.el).fontSize)),
   }
 }"""
@@ -109,14 +111,34 @@ def test_plots_are_painted_in_the_size_of_type_that_the_page_has(visit):
     tab = at_rest_with_two_tabs_opened(visit)
     asked = tab.page.evaluate(PAINT)
     assert asked["plots"] >= 2
-    assert asked["sizes"] == asked["seen"]
+    assert asked["titles"] == asked["sizes"] == asked["seen"]
     tab.button("Larger type, for a projector").click()
 
     def larger() -> bool:
         painted = tab.page.evaluate(PAINT)
-        return painted["seen"][0] > asked["seen"][0] and painted["sizes"] == painted["seen"]
+        larger = painted["seen"][0] > asked["seen"][0]
+        return larger and painted["titles"] == painted["sizes"] == painted["seen"]
 
     tab.wait_until(larger, "larger type, also in plots")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768)])
+def test_plots_that_stand_alone_have_the_room_between_rows_and_cursor(visit, width, height):
+    tab = visit(data="breast-cancer", solvers="prox-qn;owl-qn", lam="0.005", view="plots", max_seconds="2")
+    tab.page.set_viewport_size({"width": width, "height": height})
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end")
+    assert tab.page.get_by_role("tablist").count() == 0
+    plots = tab.page.locator(".bk-Figure").filter(visible=True)
+    tab.wait_until(lambda: plots.count() == 2, "two plots")
+    boxes = [plots.nth(k).bounding_box() for k in range(2)]
+    foot = tab.page.locator(".foot").bounding_box()
+    assert all(box["height"] > 0.45 * height and box["width"] > 0.4 * width for box in boxes)
+    assert all(box["y"] + box["height"] <= foot["y"] + 1 for box in boxes)
+    tab.button("The plots and the cursor alone, for a projector").click()
+    tab.page.get_by_role("tablist").first.wait_for()
+    tab.wait_until(lambda: tab.query().get("view", "normal") == "normal", "the address of the whole page")
 
 
 @pytest.mark.slow

@@ -123,12 +123,23 @@ def test_an_address_says_only_what_differs_from_the_story(visit):
     page = visit()
     page.problem.lam.value = "20"
     page.tab_bar.chosen = "events"
-    page.type_size.large = True
+    page.type_size.view = "large"
     assert page.address() == {"story": "shrinking", "lam": "20", "tab": "events", "view": "large"}
     again = visit(**page.address())
     assert (again.query(), again.setting) == (page.query(), page.setting)
     long = visit(**page.query())
     assert (long.address(), long.setting) == (page.address(), page.setting)
+
+
+def test_plots_that_stand_alone_have_no_tab_below_them(visit):
+    page = visit(view="plots", tab="events")
+    assert page.tabs == {}, "nothing is made that is not seen"
+    assert (page.tab_lines.visible, page.view().sidebar_open) == (False, False)
+    page.type_size.view = "normal"
+    assert [id for id, view in page.tabs.items() if view.visible] == ["events"]
+    assert page.tab_lines.visible
+    page.type_size.view = "plots"
+    assert not page.tabs["events"].visible
 
 
 CHANGES = {
@@ -141,7 +152,7 @@ CHANGES = {
     "scale": st.sampled_from(["linear"]),
     "tab": st.sampled_from(["summary", "events"]),
     "speed": st.sampled_from(["2 a second"]),
-    "view": st.sampled_from(["large"]),
+    "view": st.sampled_from(["large", "plots"]),
     "break": st.sampled_from(["nnz > 3; step < 0.5"]),
     "plots": st.sampled_from(["held"]),
     "dial": st.sampled_from(["live"]),

@@ -1,7 +1,9 @@
 """What ``panel serve app`` runs before the first visitor, after each, and after the last."""
 
+import gc
 import sys
 from pathlib import Path
+from threading import Thread
 
 ROOT = str(Path(__file__).resolve().parents[1])
 if sys.path[0] != ROOT:
@@ -16,9 +18,15 @@ guard.stand(Serving.from_arguments())
 
 
 def on_server_loaded(server_context):
-    """Keep the heap in few parts, and clear up after servers that were killed."""
+    """Keep the heap in few parts, clear up after servers that were killed, and have ready what the first
+    visitor will see."""
     heap.few_arenas()
     dropped.remove_lost()
+    from app.page.serve import prepare
+
+    gc.collect()
+    gc.freeze()  # what is imported stays: a search for garbage in it would hold up every page
+    Thread(target=prepare, name="prepare", daemon=True).start()
 
 
 def on_session_destroyed(session_context):

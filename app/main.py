@@ -12,7 +12,8 @@ opened = "app.page.serve" in sys.modules
 from app.page.serve import serve  # noqa: E402
 
 if not opened:
-    # What is imported stays: a search for garbage in it would hold up every page for a fifth of a second.
+    # A server without hooks. What is imported stays: a search for garbage in it would hold up every page for
+    # a fifth of a second.
     gc.collect()
     gc.freeze()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import panel as pn
 from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
 from bokeh.models import CustomJS
@@ -13,14 +15,23 @@ from app.page.following_session import token
 from app.page.page import TITLE, Page
 from app.page.plot_window import PlotWindow
 from app.page.theme_toggle import wanted as wanted_theme
-from app.runs import history
+from app.runs import history, library
 from app.runs.budget import budget
 from app.serving import access
 from app.serving.serve_options import Serving
 from app.settings import own_file_names as offered_files
+from app.stories import stories
 
 #: Scripts of the page that a plot alone has no use for.
 PARTS = ["plot_buttons.js", "pixels.js", "pictures.js"]
+
+
+def prepare() -> None:
+    """Load the data of the first story, so that its first visitor need not wait for them."""
+    budget.memory = Serving.from_arguments().memory
+    problem = next(iter(stories().values())).setting.problem
+    with suppress(ValueError):  # beyond what the server may hold: the page says so
+        library.problem(library.load(problem.data, problem.options, problem.seed), problem)
 
 
 def serve() -> None:

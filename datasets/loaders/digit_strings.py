@@ -9,6 +9,7 @@ from ..entry import Request
 from ..names import LazyNames
 from ..transforms import stratified
 from .digests import digest_of
+from .embedded import digit_images
 from .markov import draw_labels, sequence_offsets
 
 INK = 8
@@ -30,13 +31,11 @@ def digit_strings(request: Request) -> Content:
     digit: no picture of a test string occurs in training. A token is an image of its digit, drawn with
     replacement.
     """
-    from sklearn.datasets import load_digits
-
-    data = load_digits()
+    images, target = digit_images()
     options = request.options
     rng = np.random.default_rng(request.seed)
-    pixels, first = np.unique((data.data >= INK).astype(np.uint8), axis=0, return_index=True)
-    digits = data.target[first]
+    pixels, first = np.unique((images >= INK).astype(np.uint8), axis=0, return_index=True)
+    digits = target[first]
     pools = stratified(digits, 0.2, rng)
     counts = options["n_samples"], max(options["n_samples"] // 4, 1)
     lengths = options["min_length"], max(options["max_length"], options["min_length"])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 
 from ..dataset import Content, Part
@@ -10,17 +14,23 @@ from ..names import LazyNames
 from .digests import digest_of
 
 
+def digit_images() -> tuple[np.ndarray, np.ndarray]:
+    """Return pixels and labels of scikit-learn's digits, read from its file: to import it takes a second."""
+    (package,) = importlib.util.find_spec("sklearn").submodule_search_locations
+    with gzip.open(Path(package, "datasets", "data", "digits.csv.gz"), "rt") as file:
+        table = np.loadtxt(file, delimiter=",")
+    return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.int64)
+
+
 def digits(request: Request) -> Content:
     """1,797 handwritten digits of 8 x 8 pixels, values 0 to 16."""
-    from sklearn.datasets import load_digits
-
-    data = load_digits()
-    y = data.target.astype(np.int32)
+    pixels, target = digit_images()
+    y = target.astype(np.int32)
     return Content(
-        Part(np.ascontiguousarray(data.data, dtype=np.float64), y),
+        Part(pixels, y),
         tuple("0123456789"),
         LazyNames.pixels(8, 8),
-        digest_of(data.data, y),
+        digest_of(pixels, y),
         picture_shape=(8, 8),
     )
 

@@ -97,6 +97,17 @@ def test_the_first_picture_has_data_that_are_at_hand_but_loads_none_and_waits_fo
         page.session.close()
 
 
+def test_the_first_visitor_finds_the_data_of_the_first_story_loaded(visit):
+    library.forget()
+    serve_module.prepare()
+    page = Page()
+    try:
+        assert page.problem.ready
+        assert not page.controls.run.disabled
+    finally:
+        page.close()
+
+
 def test_a_story_in_the_address_brings_its_view_unless_the_address_has_one_of_its_own(visit):
     shown = stories()["superlinear"].view
     page = visit(story="superlinear")

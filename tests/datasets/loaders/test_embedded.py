@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import datasets
+from datasets.loaders.embedded import digit_images
 from datasets.trees import leaves
 
 
@@ -59,3 +61,10 @@ def test_a_node_of_the_digits_tree_against_the_rest(positive, members):
     flat = datasets.load("digits", split="none")
     np.testing.assert_array_equal(tree.y > 0, np.isin(flat.y, [int(digit) for digit in members]))
     assert tree.parents is None
+
+
+def test_digits_are_those_that_scikit_learn_loads():
+    known = load_digits()
+    pixels, labels = digit_images()
+    np.testing.assert_array_equal(pixels, known.data)
+    np.testing.assert_array_equal(labels, known.target)

@@ -66,6 +66,7 @@ class Race(View):
     def _standing(self, racers: Sequence[Racer]) -> str:
         horizon = self._horizon(racers)
         reached = [racer.at(self.cost, horizon) for racer in racers]
+        self._tell_drawn(racers, reached, horizon)
         best, star = min(f for f, _ in reached), racers[0].here.f_star
         goal = best if star is None else star
         found = [
@@ -90,10 +91,25 @@ class Race(View):
         """Return the cost at which runs are compared: that at the cursor, as far as all have come that are
         still at work."""
         reach = max(float(racer.spent(self.cost)[-1]) for racer in racers)
-        chosen = next((racer for racer in racers if racer.trace is self.chosen), None)
-        if chosen is not None and not self.cursor.follow:
-            reach = max(float(chosen.spent(self.cost)[self.cursor.row(chosen.rows)]), 0.0)
+        here = None if self.cursor.follow else self._cost_here(racers)
+        reach = reach if here is None else here
         return min([reach, *(float(r.spent(self.cost)[-1]) for r in racers if not r.trace.result)])
+
+    def _tell_drawn(
+        self, racers: Sequence[Racer], reached: Sequence[tuple[float, int]], horizon: float
+    ) -> None:
+        """Note where the run under the cursor is compared: at the cursor, or before it where others are still
+        behind. What follows the runs shows no iterate of one of them."""
+        own = [k for (_, k), racer in zip(reached, racers, strict=True) if racer.trace is self.chosen]
+        if self.cursor.follow or not own:
+            self.drew(None)
+        else:
+            self.drew(self.cursor.iteration if horizon == self._cost_here(racers) else own[0])
+
+    def _cost_here(self, racers: Sequence[Racer]) -> float | None:
+        """Return what the run under the cursor had spent there; None if it does not race."""
+        chosen = next((racer for racer in racers if racer.trace is self.chosen), None)
+        return chosen and max(float(chosen.spent(self.cost)[self.cursor.row(chosen.rows)]), 0.0)
 
     def _finish(self, racers: Sequence[Racer]) -> str:
         """Tell the order in which runs came to the gaps."""

@@ -7,8 +7,9 @@ import re
 import pytest
 
 from app.views import Race
+from app.views.base.cursor import Cursor
 from solvers import Trace
-from tests.app.helpers import text
+from tests.app.helpers import note, text
 
 
 def racer(label: str, *points: tuple[float, float], f_star: float | None = None) -> Trace:
@@ -54,3 +55,14 @@ def test_rounding_near_a_minimum_of_zero_is_a_tie():
 def test_nobody_ties_before_anybody_is_there():
     rows = standing(racer("a", (0, 2.0), f_star=1.0), racer("b", (0, 2.0), f_star=1.0))
     assert [row[0] for row in rows] == ["1", "2"]
+
+
+def test_a_standing_before_the_cursor_says_at_which_iterate():
+    ahead = racer("ahead", (1.0, 3.0), (2.0, 2.0), (3.0, 1.0))
+    behind = racer("behind", (1.0, 3.0), (2.0, 2.5))
+    view = Race([ahead, behind], Cursor())
+    view.cursor.place(ahead, 1)
+    assert note(view) == ""
+    behind.result = {}
+    view.cursor.place(ahead, 2)
+    assert "Showing iterate 1" in note(view)

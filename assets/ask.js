@@ -8,7 +8,7 @@ function ask(send) {
   const legend = element("legend"), place = element("div", {class: "answers"}), given = element("span", {class: "given"})
   const skip = element("button", {type: "button", title: "Leave the question"}, "Skip")
   skip.addEventListener("click", () => send({action: "skip"}))
-  const foot = element("div", {class: "foot"}, given, skip)
+  const foot = element("div", {class: "given-line"}, given, skip)
   const fields = element("fieldset", {}, legend, place, foot)
   const said = element("p", {class: "said", role: "status"}), why = element("p", {class: "why"})
   const root = element("div", {class: "ask"}, fields, said, why)

@@ -32,7 +32,7 @@ from app.page.story_card import StoryCard
 from app.page.story_menu import StoryMenu
 from app.page.tabs.branches import Branches
 from app.page.tabs.runs_panel import HistoryTrouble
-from app.page.tabs.tab_bar import TabBar
+from app.page.tabs.tab_bar import TabBar, used_by
 from app.page.tabs.tab_views import TabViews
 from app.page.theme_toggle import ThemeToggle
 from app.page.top_views import TopViews
@@ -82,6 +82,7 @@ class Page:
         self._plain = self._look()
         self._offer_tabs()
         self._apply_view({**self.story.view, **query})
+        self.tab_bar.fold()
         self._changed()
         pn.state.onload(self.open_tabs)  # the first picture does not wait for what is below the plots
 
@@ -215,6 +216,7 @@ class Page:
             self._show(story.setting)  # first: else the solvers of the story before would be drawn again
             self.problem.set(story.setting.problem)
             self._apply_view({**self._plain, **story.view})
+            self.tab_bar.fold()
             self._changed()
 
     def _back_to_story(self) -> None:
@@ -311,7 +313,13 @@ class Page:
     def _offer_tabs(self) -> None:
         racing = [SOLVERS[entrant.id] for entrant in self.solvers.chosen]
         fitting = [view for view in TABS.values() if view.fits(self.problem.problem, racing)]
-        self.tab_bar.offer(fitting, stay=bool(self.session.runs))
+        own = used_by(self.story) if self._of_story(self.problem.setting) else ()
+        self.tab_bar.offer(fitting, own=own, stay=bool(self.session.runs))
+
+    def _of_story(self, problem: Recipe) -> bool:
+        """Tell whether a problem is the story's, whatever its options and its λ."""
+        own = self.story.setting.problem
+        return (problem.data, problem.loss, problem.penalty) == (own.data, own.loss, own.penalty)
 
     def _compare_with_story(self) -> None:
         """Say in the header and in the card whether the settings are still those of the story."""

@@ -11,15 +11,26 @@ from panel.viewable import Viewable, Viewer
 
 from app import theme, views
 from app.serving.batch import batch
+from app.stories import Story
 from app.views import View
 
-#: Groups of views that are not in :data:`.views.GROUPS`, and of those that have nothing to show.
+#: Groups that are not in :data:`.views.GROUPS`: of plug-ins, and of views that have nothing to show.
 PLUGINS, MORE = "Plug-ins", "More"
+#: The group of the views that a story uses.
+STORY = "This story"
 
 
 def group_of(view: type[View]) -> str:
     """Return the group that a view stands in if it has something to show."""
     return next((name for name, members in views.GROUPS.items() if view in members), PLUGINS)
+
+
+def used_by(story: Story) -> set[type[View]]:
+    """Return the views on tabs that a story uses: that it or a step of it opens, points at, or names."""
+    named = " ".join((*story.look_for, *(step.text for step in story.steps)))
+    ids = {story.view.get("tab", TabBar.param.chosen.default)}
+    ids |= {id for step in story.steps for id in (step.view, step.set.get("tab"))}
+    return {view for id, view in views.TABS.items() if id in ids or f"tab {view.title}" in named}
 
 
 class Line(pmui.TabMenu):
@@ -49,7 +60,8 @@ class Line(pmui.TabMenu):
 
 class TabBar(Viewer):
     """Chooses a view by its id (``chosen``). Views that fit stand in their groups; the others stand under
-    *More*, each with the sentence that says what it needs."""
+    *More*, each with the sentence that says what it needs. A story opens with its own views alone, and *More*
+    then opens the groups beside them."""
 
     chosen: str = param.String(default=views.Shrinking.id, doc="id of the view that is shown")
 
@@ -57,32 +69,58 @@ class TabBar(Viewer):
         super().__init__()
         self._groups: dict[str, list[type[View]]] = {}
         self._seen: dict[str, str] = {}  # by group, what was chosen there last
+        self._at = ""  # the group that was opened last: a view may stand in two
+        self._own: list[type[View]] = []
+        self._fitting: set[type[View]] = set()
+        self._folded = False
         self._top, self._below = Line("tabs.css"), Line("tabs.css", "tabs_below.css")
         self.offer(views.TABS.values())
         self._top.param.watch(lambda event: self._open(event.new), "active")
         self._below.param.watch(lambda event: self._choose(event.new), "active")
-        self.param.watch(lambda event: self._show(), "chosen")
+        self.param.watch(lambda event: self._chosen(), "chosen")
 
-    def offer(self, fitting: Iterable[type[View]], *, stay: bool = False) -> None:
-        """Put these views into their groups, and all others under *More*. The chosen view goes there too, as
-        where runs are on the page that it shows (``stay``); else one that fits takes its place."""
-        fitting, groups = set(fitting), {}
-        for view in views.TABS.values():
-            groups.setdefault(group_of(view) if view in fitting else MORE, []).append(view)
-        order = [name for name in (*views.GROUPS, PLUGINS, MORE) if name in groups]
-        groups = {name: groups[name] for name in order}
-        if groups == self._groups:
-            return
+    def fold(self) -> None:
+        """Show the own views of the story that is offered next alone, if the chosen one is among them."""
+        self._folded, self._at, self._own = True, "", []
+
+    def offer(
+        self, fitting: Iterable[type[View]], *, own: Iterable[type[View]] = (), stay: bool = False
+    ) -> None:
+        """Put these views into their groups, all others under *More*, and a story's ``own`` before them. The
+        chosen view goes to *More* too, as where runs are on the page that it shows (``stay``); else one that
+        fits takes its place."""
+        own = set(own)
+        self._fitting, self._own = set(fitting), [view for view in views.TABS.values() if view in own]
         fitted = self._groups and self._group != MORE
-        self._groups = groups
+        if not self._arrange():
+            return
         if fitted and self._group == MORE and not stay:
-            beside = groups.get(group_of(views.TABS[self.chosen])) or next(iter(groups.values()))
+            beside = self._groups.get(group_of(views.TABS[self.chosen])) or next(iter(self._groups.values()))
             self.chosen = beside[0].id
         self._show()
 
+    def _arrange(self) -> bool:
+        """Put all views into groups; tell whether that changes them."""
+        self._folded = self._folded and (not self._own or views.TABS[self.chosen] in self._own)
+        groups: dict[str, list[type[View]]] = {STORY: self._own} if self._own else {}
+        for view in views.TABS.values():
+            if not (self._own and self._folded):
+                groups.setdefault(group_of(view) if view in self._fitting else MORE, []).append(view)
+            elif view not in self._own:
+                groups.setdefault(MORE, []).append(view)
+        order = [name for name in (STORY, *views.GROUPS, PLUGINS, MORE) if name in groups]
+        groups, before = {name: groups[name] for name in order}, self._groups
+        self._groups = groups
+        return groups != before
+
     @property
     def _group(self) -> str:
-        return next(name for name, group in self._groups.items() if views.TABS[self.chosen] in group)
+        holding = [name for name, group in self._groups.items() if views.TABS[self.chosen] in group]
+        return self._at if self._at in holding else holding[0]
+
+    def _chosen(self) -> None:
+        self._arrange()  # a view that is not the story's opens the other groups
+        self._show()
 
     @batch()
     def _show(self) -> None:
@@ -97,9 +135,17 @@ class TabBar(Viewer):
     def _open(self, at: int) -> None:
         """Show what was chosen last in a group, or else its first view."""
         name = list(self._groups)[at]
-        if name != self._group:
-            group, seen = self._groups[name], views.TABS.get(self._seen.get(name, ""))
-            self.chosen = (seen if seen in group else group[0]).id
+        if name == self._group:
+            return
+        if self._own and self._folded and name == MORE:
+            self._folded = False
+            self._arrange()
+            name = list(self._groups)[at]  # a click is told twice: in the same place stands what it opens
+        group, seen = self._groups[name], views.TABS.get(self._seen.get(name, ""))
+        self._at, before = name, self.chosen
+        self.chosen = (seen if seen in group else group[0]).id
+        if self.chosen == before:
+            self._show()
 
     def _choose(self, at: int) -> None:
         self.chosen = self._groups[self._group][at].id

@@ -8,7 +8,9 @@ from panel.models.esm import DataEvent
 
 import solvers
 from app import views
-from app.page.tabs.tab_bar import MORE, PLUGINS, TabBar
+from app.page.tabs.tab_bar import MORE, PLUGINS, STORY, TabBar, used_by
+from app.settings.recipe import Recipe
+from app.stories import stories
 from app.views import GROUPS, TABS, View
 
 
@@ -112,3 +114,66 @@ def test_of_a_solver_that_does_not_tell_what_it_carries_everything_fits():
 def test_accuracy_is_for_data_with_a_test_part():
     whole, held = SimpleNamespace(has_test=False), SimpleNamespace(has_test=True)
     assert [views.Accuracy.fits(problem, []) for problem in (whole, held, None)] == [False, True, True]
+
+
+@pytest.fixture
+def storied(bar):
+    """A bar as a story opens it that uses two tabs."""
+    bar.fold()
+    bar.offer(fitting("prox-qn", "owl-qn"), own=[views.Shrinking, views.EventLog])
+    return bar
+
+
+def test_a_story_opens_with_its_tabs_alone_and_more_opens_the_others(storied, top, below):
+    assert (tabs(top), tabs(below)) == ([STORY, MORE], ["Shrinking", "Events"])
+    below.active = 1
+    assert storied.chosen == "events"
+    top.active = 1
+    assert tabs(top) == [STORY, *GROUPS, MORE]
+    assert tabs(top)[top.active] == "Progress"
+    assert storied.chosen == views.Steps.id
+    reached = {TABS[storied.chosen].title}
+    for at in range(1, len(top.items)):
+        top.active = at
+        reached |= set(tabs(below))
+    assert reached >= {view.title for view in TABS.values()}
+    top.active = 0
+    assert (storied.chosen, tabs(below)) == ("events", ["Shrinking", "Events"])
+
+
+def test_a_click_on_more_that_is_told_twice_opens_the_groups_once(storied, top):
+    document = Document()
+    model = top.get_root(document)
+    document.add_root(model)
+    model.data.active = 1
+    document.callbacks.trigger_event(DataEvent(model, {"type": "click", "item": 1}))
+    assert storied.chosen == views.Steps.id
+
+
+def test_a_view_in_two_groups_stays_in_the_one_that_was_opened(storied, top, below):
+    top.active = 1
+    top.active = tabs(top).index("Inside the solver")
+    assert storied.chosen == "shrinking"
+    assert tabs(below) == [view.title for view in GROUPS["Inside the solver"] if view is not views.Bundle]
+
+
+def test_a_view_that_is_not_the_storys_opens_the_groups(storied, top):
+    storied.chosen = "race"
+    assert tabs(top)[top.active] == "Compare"
+    storied.fold()
+    storied.offer(fitting("prox-qn", "owl-qn"), own=[views.Race])
+    assert tabs(top) == [STORY, MORE]
+
+
+def test_tabs_of_a_story_are_those_that_it_opens_points_at_or_names(visit):
+    used = {id: {view.title for view in used_by(story)} for id, story in stories().items()}
+    assert used["shrinking"] == {"Shrinking", "Events", "Memory"}
+    assert used["early-bird"] == {"Bundle", "Record"}
+    assert max(map(len, used.values())) <= 4
+    page = visit(story="early-bird")
+    top, below = page.tab_bar.__panel__()[:2]
+    assert (tabs(top), set(tabs(below))) == ([STORY, MORE], used["early-bird"])
+    page.load_story(stories()["shrinking"])
+    assert (tabs(top), set(tabs(below))) == ([STORY, MORE], used["shrinking"])
+    page.problem.set(Recipe.of("breast-cancer"))
+    assert STORY not in tabs(top), "other data are not the story's"

@@ -79,7 +79,7 @@ export function render({model}) {
   const notice = element("span", {role: "status"}), count = element("span")
   const undo = element("button", {type: "button", class: "wide"}, "Undo")
   undo.addEventListener("click", () => send({action: "undo"}))
-  const order = sorting(draw), filter = filtering("Filter by run, data, solver, state …", draw)
+  const order = sorting(draw), filter = filtering("Filter: run, data, state …", draw)
   const textOf = (run) => [...HEADS.slice(1).map(([name]) => run[name]), run.message].join(" ")
   const listed = () => filter.filtered(model.entries, textOf)
   // what the filter hides is neither shown nor deleted

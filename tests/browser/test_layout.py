@@ -132,10 +132,14 @@ def test_plots_that_stand_alone_have_the_room_between_rows_and_cursor(visit, wid
     assert tab.page.get_by_role("tablist").count() == 0
     plots = tab.page.locator(".bk-Figure").filter(visible=True)
     tab.wait_until(lambda: plots.count() == 2, "two plots")
-    boxes = [plots.nth(k).bounding_box() for k in range(2)]
-    foot = tab.page.locator(".foot").bounding_box()
-    assert all(box["height"] > 0.45 * height and box["width"] > 0.4 * width for box in boxes)
-    assert all(box["y"] + box["height"] <= foot["y"] + 1 for box in boxes)
+    foot = tab.page.get_by_role("group", name="Cursor")
+
+    def filled() -> bool:
+        boxes, end = [plots.nth(k).bounding_box() for k in range(2)], foot.bounding_box()["y"]
+        large = all(box["height"] > 0.45 * height and box["width"] > 0.4 * width for box in boxes)
+        return large and all(box["y"] + box["height"] <= end + 1 for box in boxes)
+
+    tab.wait_until(filled, "plots that take the room")
     tab.button("The plots and the cursor alone, for a projector").click()
     tab.page.get_by_role("tablist").first.wait_for()
     tab.wait_until(lambda: tab.query().get("view", "normal") == "normal", "the address of the whole page")

@@ -50,7 +50,7 @@ BOXES = """() => {
     view.child_views?.forEach(visit)
   }
   visit(Bokeh.index.roots[0])
-  const [content] = deep(document, ".main-content"), [foot] = deep(document, ".foot")
+  const [content] = deep(document, ".main-content"), foot = deep(document, ".foot").at(-1)
   const seen = (root, selector) => deep(root, selector).filter((el) => el.checkVisibility()).map(box)
   const [sidebar = document.createElement("i")] = deep(document, ".MuiDrawer-paper")
   const [tabs] = deep(document, ".tabs")

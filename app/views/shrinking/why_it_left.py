@@ -86,9 +86,29 @@ class WhyLeft(ProbeView):
         self._pane = theme.pane()
         self._body.extend([self._said, self._pane])
         self.param.watch(self._moved, "weight")
+        self._asked, self._beginning = False, False  # whether somebody has chosen a weight; whether this does
+        self.param.watch(self._note_who_asked, "weight")
+
+    def _note_who_asked(self, event: param.parameterized.Event) -> None:
+        self._asked = self._asked or not self._beginning
+
+    def _begin(self, trace: Trace) -> None:
+        """Show a weight that came back, if there is one, until somebody has chosen another."""
+        if self._asked:
+            return
+        seen = (test.get("returned", ()) for _, test in trace.probes.entries(SHRINKING.name))
+        back = next((weights for weights in seen if len(weights)), None)
+        if back is not None:
+            self._beginning = True
+            try:
+                self.weight = int(back[0])
+            finally:
+                self._beginning = False
 
     def draw(self) -> None:
         trace, tested = self.chosen, self.iterations()
+        if tested:
+            self._begin(trace)
         self._here.location = self.cursor.iteration
         self.drew(self.cursor.iteration)
         if not tested or not self._drawn.changed("test", trace, tested[-1], self.weight):

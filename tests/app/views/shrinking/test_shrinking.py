@@ -267,6 +267,16 @@ def test_a_run_may_go_on_while_its_epochs_are_read(trace, again):
     assert epochs["x1"][0] > 4
 
 
+def test_it_begins_with_a_weight_that_came_back_until_another_is_chosen(trace):
+    view = at(trace, 4)
+    assert view.why.weight == 5
+    assert "returned at iteration 3" in text(view.why)
+    view.why.weight = 2
+    view.show([trace])
+    view.update()
+    assert view.why.weight == 2
+
+
 def test_why_one_weight_left_and_came_back(trace):
     why = at(trace, 4).why
     why.weight = 5
@@ -367,7 +377,7 @@ def test_a_click_on_the_map_of_a_run_that_is_gone_changes_nothing(trace):
     view.cursor.choose(began, follow=False)
     view.show([began])
     click(view.map.figure, 2.4, 2.5)
-    assert (view.cursor.run, view.cursor.iteration, view.why.weight) == (began, 4, 0)
+    assert (view.cursor.run, view.cursor.iteration, view.why.weight) == (began, 4, 5)
 
 
 def test_a_growing_working_set_is_patched_and_laid_out_anew_as_it_doubles(chain_problem):

@@ -54,6 +54,7 @@ from .registry import (
     why_not_solver,
     why_not_solver_on,
 )
+from .relay import Relay, legs_of
 from .runs.branch import Origin
 from .runs.breakpoints import USUAL as USUAL_CONDITIONS
 from .runs.breakpoints import Condition, Watch

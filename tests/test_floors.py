@@ -29,6 +29,7 @@ FLOORS = {
         ("solvers.probes",),
         ("solvers.runs",),
         ("solvers.registry",),
+        ("solvers.relay",),
         ("solvers.from_data",),
         ("solvers",),
     ),

@@ -280,6 +280,23 @@ class Design:
         values = np.ones(int(kept.sum())) if self.binary else self.values[lo:hi][kept]
         return sp.csr_array((values, (self.rows[lo:hi][kept], feature[kept])), shape=(n, self.n_features))
 
+    def take(self, rows: np.ndarray) -> Design:
+        """Return a design of these rows (ascending), with all features: a copy of what it needs."""
+        place = np.full(self.n_rows, -1)
+        place[rows] = np.arange(rows.size)
+        features, values = np.arange(self.n_features), []
+        entries: list[tuple[np.ndarray, np.ndarray]] = []
+        for first, starts in zip(self.edges, self.starts, strict=False):
+            block = slice(starts[0], starts[-1])
+            at = place[first + self.rows[block]]
+            kept = at >= 0
+            entries.append((at[kept], np.repeat(features, np.diff(starts))[kept]))
+            values.append(np.ones(int(kept.sum())) if self.binary else self.values[block][kept])
+            self.pulse()
+        where = tuple(np.concatenate(indices) for indices in zip(*entries, strict=True))
+        X = sp.csr_array((np.concatenate(values), where), shape=(rows.size, self.n_features))
+        return Design(X, self.n_outputs, self.n_tail, self.team)
+
     def head(self, n: int) -> Design:
         """Return the first ``n`` rows, with only the features that occur in them."""
         X = self.first_rows(n)

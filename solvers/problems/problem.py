@@ -244,6 +244,19 @@ class Problem(Objective):
             tiny = tiny.at_lam(0.1 * tiny.lam_max)
         return tiny
 
+    def sample(self, share: float, seed: int = 0) -> Problem:
+        """Return the problem of a random share of the instances, with all weights and λ in proportion: its
+        optimum tends to this one's. Larger shares of one seed hold the smaller ones."""
+        n = self.loss.n_instances
+        order = np.random.default_rng(seed).permutation(n)
+        loss, rows = self.loss.subset(np.sort(order[: max(1, round(share * n))]))
+        design, loss = self.design.take(rows), loss.attached(self.team, self.pulse)
+        design.pulse = self.pulse
+        part = Problem(design, loss, self.penalty, average=self.average, names=self.names, start=self.start)
+        if self.average or not self.penalty.takes_lam:
+            return part
+        return part.at_lam(self.lam * loss.n_instances / n)
+
     def violation_at_zero(self) -> float:
         """Return the largest entry (or block norm) of the minimum-norm subgradient at w = 0; nan without a
         gradient."""

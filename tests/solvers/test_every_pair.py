@@ -49,8 +49,9 @@ SMOOTH = [problem for problem in ALL if solvers.Trait.SMOOTH in solvers.LOSSES[p
 
 
 def pairs_of(problems):
-    """Return (solver, *problem) for all solvers that the registry calls compatible."""
-    return [(s, *p) for p in problems for s in solvers.compatible(loss=p[1], penalty=p[2])]
+    """Return (solver, *problem) for all solvers that the registry calls compatible, but the relay, which is
+    made of others."""
+    return [(s, *p) for p in problems for s in solvers.compatible(loss=p[1], penalty=p[2]) if s != "relay"]
 
 
 def facets(pair):

@@ -14,8 +14,8 @@ from .methods.iterate import NAN, Ending, Iterate
 from .methods.solver import Solver
 from .methods.usual import tol_param
 from .problems.certificates.optimality import Knows
-from .problems.design import Design
 from .problems.problem import Problem
+from .problems.shards.sharded import ShardedDesign
 from .registry import fitting, make_solver, register, why_not_solver_on
 from .runs.breakpoints import Condition, Watch
 
@@ -162,7 +162,7 @@ class Relay(Solver):
         for leg in self.chosen(problem):
             if reason := why_not_solver_on(leg.solver.id, problem):
                 return f"{leg.solver.id} {reason}"
-            if leg.share < 1.0 and not isinstance(problem.design, Design):
+            if leg.share < 1.0 and isinstance(problem.design, ShardedDesign):
                 return (
                     f"{leg.name} needs the rows on this machine, and these are on shards: leave the share out"
                 )
@@ -238,6 +238,6 @@ def _share(text: str) -> float:
 def _usual(problem: Problem) -> str:
     """Return the legs of ``auto``: the first solver that fits, on samples that grow, then on all."""
     usual = next(id for id in fitting(problem) if id != Relay.id)
-    here = isinstance(problem.design, Design)
+    here = not isinstance(problem.design, ShardedDesign)
     some = [s for s in SHARES if here and float(Fraction(s)) * problem.loss.n_instances >= LEAST]
     return " then ".join([*(f"{usual} of {s} until iteration >= {ITERATIONS}" for s in some), usual])

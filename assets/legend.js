@@ -81,11 +81,12 @@ function fill(parts, data) {
 }
 
 export function render({model}) {
-  const root = element("div", {class: "legend"})
+  const root = element("div", {class: model.steers ? "legend" : "legend looks"})
   const head = element("div", {class: "row head", "aria-hidden": "true"},
     element("span"), element("span"), element("span"),
     ...model.columns.map(([name, text, help]) => element("span", {class: `num ${name}`, title: help}, text)))
-  const empty = element("div", {class: "empty"}, "No runs yet: press Run to start the chosen solvers together.")
+  const empty = element("div", {class: "empty"}, model.steers ?
+    "No runs yet: press Run to start the chosen solvers together." : "No runs yet: they stand here once they are started.")
   const notice = element("div", {class: "notice", role: "status"})
   const rows = new Map()
   const send = (message) => model.send_msg(message)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from functools import cache
+from weakref import WeakKeyDictionary
 
 from bokeh.document import Document
 from bokeh.document.events import DocumentPatchedEvent
+from bokeh.protocol.message import Message
 from bokeh.server.connection import ServerConnection
 from panel.io import document as panel_document
 
@@ -33,6 +36,10 @@ CHANGE = Change(
     digest="228f0403c3541f85",
 )
 
+#: Messages that may wait for one of several browsers of a document.
+MOST_WAITING = 50
+_waiting: WeakKeyDictionary[ServerConnection, set[asyncio.Future[None]]] = WeakKeyDictionary()
+
 
 @cache
 def apply() -> None:
@@ -50,5 +57,24 @@ def _queue(
     writes = document.session_context.session._pending_writes
     if writes is None:
         raise RuntimeError("the document is not locked")
-    for connection in connections:
-        writes.append(connection._socket.send_message(connection.protocol.create("PATCH-DOC", events)))
+    listening = list(connections)
+    if not listening:
+        return
+    message = listening[0].protocol.create("PATCH-DOC", events)  # once: Bokeh writes out a new model but once
+    if len(listening) == 1:
+        writes.append(listening[0]._socket.send_message(message))
+        return
+    for connection in listening:
+        _send_beside(connection, message)
+
+
+def _send_beside(connection: ServerConnection, message: Message) -> None:
+    """Send a message to one of several browsers of a document without waiting for it: a slow one would hold
+    up the others. One that is far behind is cut off, and comes back to the page as it is then."""
+    waiting = _waiting.setdefault(connection, set())
+    if len(waiting) >= MOST_WAITING:
+        connection._socket.close()
+        return
+    task = asyncio.ensure_future(connection._socket.send_message(message))
+    waiting.add(task)
+    task.add_done_callback(waiting.discard)

@@ -1,4 +1,4 @@
-"""The runs of a page in a second window: a session of its own, on the runs and the cursor of the first."""
+"""The runs of a page in another window: a session of its own, on the runs of the first."""
 
 from __future__ import annotations
 
@@ -29,17 +29,37 @@ def named(text: str) -> Session | None:
 
 
 class FollowingSession(Session):
-    """Follows another session. What is drawn, and computed for that, is its own; runs, which of them are
-    hidden, and the cursor are those of the ``leader``. To end it harms nothing."""
+    """Follows another session. What is drawn, and computed for that, is its own; runs are those of the
+    ``leader``, and to end it harms nothing.
 
-    def __init__(self, leader: Session) -> None:
+    As long as it ``follows``, the cursor and which runs are hidden are the leader's too. If it ``steers``, it
+    may change both there, and the runs: a second window of one visitor, but no visitor of a lesson.
+    """
+
+    def __init__(self, leader: Session, *, steers: bool = True, follows: bool = True) -> None:
         super().__init__(leader.share.pool, leader.pages, leader.history)
         self.leader, self.runs = leader, leader.runs
+        self.steers, self._follows = steers, follows
+        #: Whether there is nothing to follow any more: what is seen stays.
+        self.over = False
         self._seen: tuple[object, ...] = ()
+        self._go_along()
         self.cursor.param.watch(self._moved, ["run", "iteration", "follow"])
 
     def tick(self) -> None:
         """Go where the leader's cursor is, and draw."""
+        self.over = self.over or (self.leader.closed and not self.steers)
+        if self.over:
+            for watcher in self.watchers:
+                self._attempt(watcher.update, watcher)
+            return
+        if not self.steers:  # those that the leader takes away stay here to its end
+            self.runs = list(self.leader.runs)
+        if self._follows:
+            self._go_along()
+        super().tick()
+
+    def _go_along(self) -> None:
         lead = self.leader.cursor
         if (place := (lead.run, lead.iteration, lead.follow)) != self._seen:
             self._seen, self.cursor.chosen = place, lead.chosen
@@ -48,12 +68,11 @@ class FollowingSession(Session):
                 self.cursor.param.update(run=lead.run, iteration=lead.iteration, follow=lead.follow)
             finally:
                 self.cursor.keeping_up = False
-        super().tick()
 
     def _moved(self, *events: param.parameterized.Event) -> None:
         """Ask the leader's page, which alone may change what it shows, to follow a visitor's move."""
         own, lead = self.cursor, self.leader.cursor
-        if own.keeping_up:
+        if own.keeping_up or not self.steers:
             return
         self._seen = (own.run, own.iteration, own.follow)
         lead_to = partial(lead.param.update, run=own.run, iteration=own.iteration, follow=own.follow)
@@ -66,19 +85,27 @@ class FollowingSession(Session):
         """Let the runs be: they are the leader's."""
 
     def hidden(self, run: Shown) -> bool:
-        return self.leader.hidden(run)
+        return self.leader.hidden(run) if self._follows else super().hidden(run)
 
     def toggle(self, run: Shown) -> None:
-        self.leader.toggle(run)
+        if self.steers:
+            self.leader.toggle(run)
+        elif not self._follows:
+            super().toggle(run)
 
     def isolate(self, run: Shown) -> None:
-        self.leader.isolate(run)
+        if self.steers:
+            self.leader.isolate(run)
+        elif not self._follows:
+            super().isolate(run)
 
     def pinned(self, run: Shown) -> bool:
         return self.leader.pinned(run)
 
     def pin(self, run: Shown, wanted: bool) -> None:
-        self.leader.pin(run, wanted)
+        if self.steers:
+            self.leader.pin(run, wanted)
 
     def remove(self, run: Shown) -> None:
-        self.leader.remove(run)
+        if self.steers:
+            self.leader.remove(run)

@@ -29,13 +29,14 @@ class LegendRows(Component):
 
     rows = param.List(default=[], doc="one dictionary a run: texts to show and its state")
     columns = param.List(default=HEADS, constant=True, doc="key in rows, heading and its tip each")
+    steers = param.Boolean(default=True, constant=True, doc="whether the visitor may change the runs")
     notice = param.String(default="", doc="why no run can be started; empty if one can, or while runs live")
 
     _esm = theme.asset("elements.js", "legend.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("legend.css")]
 
     def __init__(self, session: Session, **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        super().__init__(sizing_mode="stretch_width", margin=0, steers=session.steers, **params)
         self._session = session
         self.obstacle: str | None = None
 
@@ -76,7 +77,7 @@ class LegendRows(Component):
                 session.isolate(run)
             case "choose" if run.trace is not None:
                 session.cursor.choose(run.trace, follow=run.alive)
-            case "pause" | "resume" | "step" | "stop" if not run.alive:
+            case "pause" | "resume" | "step" | "stop" if not (run.alive and session.steers):
                 return
             case "pause":
                 run.worker.pause()

@@ -34,6 +34,7 @@ from app.page.tabs.branches import Branches
 from app.page.tabs.runs_panel import HistoryTrouble
 from app.page.tabs.tab_bar import TabBar, used_by
 from app.page.tabs.tab_views import TabViews
+from app.page.teaching import Teaching
 from app.page.theme_toggle import ThemeToggle
 from app.page.top_views import TopViews
 from app.page.type_size import PLOTS, VIEWS, TypeSize
@@ -131,7 +132,8 @@ class Page:
         )
         trouble = HistoryTrouble(session.history, self.notify)
         session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar, trouble]
-        session.watchers += [self.breaks, self.story_card]
+        self.teaching = Teaching(self)
+        session.watchers += [self.breaks, self.story_card, self.teaching]
         self.export_panel = ExportPanel(
             session,
             lambda: f"{TITLE}: {self.story.name}",
@@ -163,9 +165,8 @@ class Page:
             theme.html("<h2>Pause when</h2>", margin=(8, 10, 0, 10)),
             self.breaks,
         ]
-        header = theme.column(
-            *(self.story_menu, self.question, self.export_panel, self.type_size, ThemeToggle()), kind="header"
-        )
+        shown = self.story_menu, self.question, self.teaching, self.export_panel, self.type_size
+        header = theme.column(*shown, ThemeToggle(), kind="header")
         page = frame(TITLE, header, sidebar, [main, foot], SIDEBAR)
 
         def fit(*events: param.parameterized.Event) -> None:
@@ -185,6 +186,7 @@ class Page:
 
     def close(self) -> None:
         """End everything: the visitor is gone."""
+        self.teaching.close()
         self.session.close()
         self.problem.close()
 

@@ -25,7 +25,7 @@ class PlotWindow:
         if leader is None:
             raise ValueError(GONE)
         self.session = FollowingSession(leader)
-        self.plot = _again(_drawing(leader, name), self.session)
+        self.plot = again(_drawing(leader, name), self.session)
         self.notice = theme.html(sizing_mode="stretch_width")
         self.legend = LegendRows(self.session)
         self.session.watchers = [self.legend, self]
@@ -64,11 +64,18 @@ def _drawing(leader: Session, name: str) -> View:
     raise ValueError(f"The page of this window has no plot {name!r}.")
 
 
-def _again(view: View, session: Session) -> View:
+def again(view: View, session: Session) -> View:
     """Return another view of the kind, with axes as they are."""
     if isinstance(view, ProblemView):
         return type(view)((), session.cursor, problem=view.problem)
     made = type(view)((), session.cursor)
-    names = view.axis_params() if isinstance(view, RunPlot) else [n for n in ("x",) if n in view.param]
-    made.param.update(**{name: getattr(view, name) for name in names})
+    same_axes(view, made)
     return made
+
+
+def same_axes(view: View, other: View) -> None:
+    """Give another view of the kind the axes of this one."""
+    names = view.axis_params() if isinstance(view, RunPlot) else [n for n in ("x",) if n in view.param]
+    changed = {name: getattr(view, name) for name in names if getattr(view, name) != getattr(other, name)}
+    if changed:
+        other.param.update(**changed)

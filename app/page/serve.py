@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 import panel as pn
@@ -11,13 +12,15 @@ from bokeh.models import CustomJS
 from app import plugins, theme
 from app.compat import material_address, panel_import_map, startup
 from app.compat.scripts import scripts
+from app.page.ballot import Ballot
+from app.page.follow_page import FollowPage
 from app.page.following_session import token
 from app.page.page import TITLE, Page
 from app.page.plot_window import PlotWindow
 from app.page.theme_toggle import wanted as wanted_theme
 from app.runs import history, library
 from app.runs.budget import budget
-from app.serving import access
+from app.serving import access, classroom
 from app.serving.serve_options import Serving
 from app.settings import own_file_names as offered_files
 from app.stories import stories
@@ -55,12 +58,14 @@ def serve() -> None:
     rights = access.HERE
     if request is not None:
         rights = access.rights(request.remote_ip, request.headers, serving)
-    if "follow" in query:
+    if "follow" in query or classroom.TEACH in query:
         try:
-            page = PlotWindow(query.get("view", ""), query["follow"])
+            page = _following(query)
         except ValueError as error:
             pn.pane.Str(str(error)).servable(title=TITLE)
             return
+        if isinstance(page, FollowPage) and not page.alone:
+            classroom.look_only(pn.state.curdoc, Ballot.__name__)
     else:
         page = Page(query, None if serving.public else history.shared(), rights=rights)
     page.view().servable(title=TITLE)
@@ -87,3 +92,10 @@ def serve() -> None:
         pn.state.on_session_destroyed(lambda context: page.close())
         # what is changed while the browser still builds the page would be lost on it
         pn.state.onload(opened)
+
+
+def _following(query: Mapping[str, str]) -> PlotWindow | FollowPage:
+    """Return what follows another page; ValueError, one sentence, where that is not there."""
+    if "follow" in query:
+        return PlotWindow(query.get("view", ""), query["follow"])
+    return FollowPage(classroom.find(query[classroom.TEACH]), alone=classroom.ALONE in query)

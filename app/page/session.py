@@ -54,6 +54,9 @@ class Timer(Protocol):
 class Session:
     """The runs, the cursor and the views of one visitor. All methods belong to the page's thread."""
 
+    #: Whether the visitor may change the runs.
+    steers = True
+
     def __init__(
         self,
         run_pool: pool.RunPool | None = None,

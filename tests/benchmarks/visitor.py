@@ -32,9 +32,9 @@ class Visitor:
         self.disabled: dict[str, bool] = {}  # by label
         self.rows: list[dict[str, Any]] = []
 
-    async def open(self) -> None:
-        """Load the page as a browser does, until Run can be pressed."""
-        page = await AsyncHTTPClient().fetch(f"http://{self._at}/app", request_timeout=120)
+    async def open(self, query: str = "", ready: str = "Run") -> None:
+        """Load the page as a browser does, until it has what is ``ready``, and Run can be pressed."""
+        page = await AsyncHTTPClient().fetch(f"http://{self._at}/app{query}", request_timeout=120)
         token = TOKEN.search(page.body.decode())
         assert token is not None, "no session in the page"
         request = HTTPRequest(f"ws://{self._at}/app/ws", request_timeout=120)
@@ -45,9 +45,9 @@ class Visitor:
             pass  # the server listens once it has said so
         self._reader = asyncio.create_task(self._read())
         await self._write("PULL-DOC-REQ", {})
-        await self.wait_until(lambda: "Run" in self.models, "the document")
+        await self.wait_until(lambda: ready in self.models, "the document")
         await self._event({"type": "event", "name": "document_ready", "values": {"type": "map"}})
-        await self.wait_until(lambda: not self.disabled["Run"], "Run to be possible")
+        await self.wait_until(lambda: not self.disabled.get(ready), "it to be possible")
 
     async def close(self) -> None:
         """Leave, as a closed tab does."""

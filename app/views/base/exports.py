@@ -93,7 +93,7 @@ class CopyButtons(Component):
 
     texts = param.Dict(default={}, doc="what each button copies, by its name")
 
-    _esm = theme.asset("copy.js")
+    _esm = theme.asset("clipboard.js", "copy.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
 
     def __init__(self, **params: Any) -> None:

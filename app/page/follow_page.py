@@ -1,0 +1,152 @@
+"""What a visitor of a lesson sees: the teacher's problem, runs, plots and tab, and nothing to change them."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from app import theme
+from app.page.ballot import Ballot
+from app.page.cursor_bar import CursorBar
+from app.page.following_session import FollowingSession
+from app.page.frame import frame
+from app.page.legend import LegendRows
+from app.page.plot_window import again, same_axes
+from app.page.tabs.tab_bar import TabBar
+from app.page.theme_toggle import ThemeToggle
+from app.page.top_views import TopViews
+from app.serving.classroom import ALONE, TEACH, Lesson
+from app.settings.recipe import info_of
+from app.views import TABS, PastRuns, Path, Sweep, View
+
+if TYPE_CHECKING:
+    from app.page.page import Page
+
+#: Said once there is nothing to follow.
+OVER = "The lesson is over. What is on this page stays until you close it."
+#: Said in place of a tab that has runs of its own.
+NOT_SHOWN = "The tab {} is not shown in a lesson."
+WAITS = "The teacher has not started a run yet."
+#: Tabs with runs of their own, and with what only who works on the page may reach.
+OWN: tuple[type[View], ...] = (Path, PastRuns, Sweep)
+
+
+class FollowPage:
+    """The page of a lesson. All who follow share one, in which cursor, axes and tab are the teacher's; who
+    looks around ``alone`` has one with a cursor and tabs of their own, on the same runs."""
+
+    def __init__(self, lesson: Lesson, *, alone: bool = False) -> None:
+        self.lesson, self.alone = lesson, alone
+        self.teacher: Page = lesson.teacher
+        self.session = FollowingSession(self.teacher.session, steers=False, follows=not alone)
+        self.session.awaits = WAITS
+        self.top_views = TopViews(self.session, lambda name, text: None)
+        self.tabs: dict[str, View] = {}
+        self.tab_bar = TabBar()
+        self.tab_column = theme.column(kind="tabs")
+        self.legend = LegendRows(self.session)
+        self.cursor_bar = CursorBar(self.session, lambda: None)
+        self.ballot = Ballot(self.teacher.teaching.poll)
+        self.notice = theme.html(sizing_mode="stretch_width")
+        self.missing = theme.html(sizing_mode="stretch_width")
+        self.question = theme.html(sizing_mode="stretch_width", css_classes=["question"])
+        self.ways = theme.html(css_classes=["ways"])
+        self.session.watchers = [self, self.legend, self.cursor_bar]
+        if alone:
+            lesson.alone.add(self.session)
+            self.tab_bar.chosen = self.teacher.tab_bar.chosen
+            self.tab_bar.param.watch(lambda event: self._show_tab(), "chosen")
+        self.update()
+
+    def view(self) -> object:
+        """Return the page itself."""
+        rows = theme.column(self.legend, kind="runs needs-server")
+        bar = [self.tab_bar] if self.alone else []
+        main = theme.column(
+            self.notice,
+            self.ballot,
+            rows,
+            self.top_views.view,
+            *bar,
+            self.missing,
+            self.tab_column,
+            kind="main",
+        )
+        foot = theme.column(self.cursor_bar, self.session.pulse, kind="foot")
+        if not self.alone:
+            for part in (main, foot):
+                theme.mark(part, "looked-at", True)
+        header = theme.column(self.question, self.ways, ThemeToggle(), kind="header lesson")
+        return frame("Lesson · Solverscope", header, [], [main, foot], 0)
+
+    def update(self) -> None:
+        """Show what the teacher's page is about, and which tab it has open."""
+        teacher = self.teacher
+        if self.lesson.over or teacher.session.closed:
+            self.session.over = True
+            _tell(self.notice, f'<p class="note error" role="alert">{OVER}</p>')
+            _tell(self.ways, "")
+            return
+        name, question = html.escape(teacher.story.name), html.escape(teacher.story.question)
+        about = self._about()
+        _tell(self.question, f'<p title="{question}"><span>{name}: {about}</span></p>')
+        _tell(self.ways, self._ways())
+        self.ballot.update()
+        self.top_views.show(teacher.problem.problem)
+        if not self.alone:
+            same_axes(teacher.convergence, self.top_views.convergence)
+            same_axes(teacher.sparsity, self.top_views.sparsity)
+        self._show_tab()
+
+    def _about(self) -> str:
+        """Say in a few words which problem is shown."""
+        setting = self.teacher.problem.setting
+        lam = "" if setting.lam is None else f", λ = {setting.lam:g}"
+        return html.escape(f"{setting.data if self._listed else 'a file of the teacher'}{lam}")
+
+    @property
+    def _listed(self) -> bool:
+        """Tell whether the data are of the server's list: a name of another file is the teacher's alone."""
+        return not info_of(self.teacher.problem.setting.data).paths
+
+    def _ways(self) -> str:
+        """Return links from here: to look around, back, and to a page of one's own with these settings."""
+        code = self.lesson.code
+        here = f"?{urlencode({TEACH: code} if self.alone else {TEACH: code, ALONE: '1'})}"
+        first = "Come back to the lesson" if self.alone else "Let go: look around alone"
+        links = [f'<a href="{here}">{first}</a>']
+        if self._listed:
+            own = html.escape(f"?{urlencode(self.teacher.query())}")
+            links.append(f'<a href="{own}" target="_blank">Explore on your own</a>')
+        return " ".join(links)
+
+    def _show_tab(self) -> None:
+        """Show the teacher's tab, or the own one of who looks around."""
+        chosen = self.tab_bar.chosen if self.alone else self.teacher.tab_bar.chosen
+        kind = TABS[chosen]
+        shown = not issubclass(kind, OWN)
+        _tell(self.missing, "" if shown else f'<p class="note">{NOT_SHOWN.format(kind.title)}</p>')
+        led = self.teacher.tabs.get(chosen)
+        if shown and chosen not in self.tabs:
+            made = kind((), self.session.cursor) if led is None else again(led, self.session)
+            self.tabs[chosen] = made
+            self.session.show_in(made)
+            self.tab_column.append(made)
+        elif shown and led is not None and not self.alone:
+            same_axes(led, self.tabs[chosen])
+        for id, view in self.tabs.items():
+            if view.visible != (id == chosen):
+                view.visible = id == chosen
+
+    def opened(self) -> None:
+        """Nothing is left to be done when the browser shows it."""
+
+    def close(self) -> None:
+        """End it; the lesson goes on."""
+        self.session.close()
+
+
+def _tell(pane: object, text: str) -> None:
+    if pane.object != text:
+        pane.object = text

@@ -1,0 +1,62 @@
+"""*Teach this*: the button in the header, and the short address that others follow this page at."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import param
+
+from app import theme
+from app.component import Component
+from app.page.ballot import Poll
+from app.serving.classroom import TEACH, Lesson, teach
+from app.serving.serve_options import PUBLIC, Serving
+
+#: Said where only this machine is answered.
+HERE = (
+    "Only this machine can open it now. To let others in, start the server with "
+    f"`panel serve app --address 0.0.0.0 --allow-websocket-origin='*' --args {PUBLIC}`."
+)
+
+
+class Teaching(Component):
+    """Begins a lesson on ``page`` when it is asked for, and ends it with the page or before. A watcher of the
+    session."""
+
+    code = param.String(default="", doc="the code of the lesson; empty while there is none")
+    address = param.String(default="", doc="what is added to the page's own address")
+    followers = param.Integer(default=0, doc="how many look at it now")
+    counts = param.List(default=[], doc="each answer of theirs to what the story asks, and how often")
+    note = param.String(default="", doc="who can open it")
+
+    _esm = theme.asset("elements.js", "clipboard.js", "teaching.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css", "teaching.css")]
+
+    def __init__(self, page: Any, **params: Any) -> None:
+        super().__init__(margin=0, note="" if Serving.from_arguments().public else HERE, **params)
+        self._page = page
+        self.poll = Poll(page.prediction)
+        self.lesson: Lesson | None = None
+
+    def receive(self, data: dict[str, Any]) -> None:
+        match data.get("action"):
+            case "teach" if self.lesson is None:
+                self.lesson = teach(self._page)
+                self.param.update(code=self.lesson.code, address=f"?{TEACH}={self.lesson.code}")
+            case "end":
+                self.close()
+
+    def update(self) -> None:
+        """Count who follows, and what they answer."""
+        followers = 0 if self.lesson is None else self.lesson.followers
+        if followers != self.followers:
+            self.followers = followers
+        if (counts := self.poll.counts) != self.counts:
+            self.counts = counts
+
+    def close(self) -> None:
+        """End the lesson; those who are there keep what they see."""
+        if self.lesson is not None:
+            self.lesson.end()
+            self.lesson = None
+            self.param.update(code="", address="", followers=0)

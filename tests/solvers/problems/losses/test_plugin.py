@@ -14,7 +14,7 @@ from tests.solvers.helpers import binary
 pytestmark = pytest.mark.usefixtures("registries")
 
 #: Solvers that go by gradients alone.
-BY_GRADIENTS = {"prox-qn", "prox-gd", "owl-qn", "fista-ls", "sparsa"}
+BY_GRADIENTS = {"relay", "prox-qn", "prox-gd", "owl-qn", "fista-ls", "sparsa"}
 #: And one that does too, and comes only near the minimum.
 NEAR = "owl-qn-star"
 

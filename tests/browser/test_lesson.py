@@ -1,0 +1,75 @@
+"""A lesson: who opens the teacher's short address sees that page live, and can change nothing in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.serving.classroom import NO_LESSON
+
+pytestmark = pytest.mark.slow
+
+POINTS = """() => {
+  const figures = [...Bokeh.documents[0].all_models].filter((m) => m.type === "Figure")
+  return Math.max(0, ...figures.flatMap((f) => f.renderers.map((r) => r.data_source?.length ?? 0)))
+}"""
+
+
+@pytest.fixture
+def follower(browser, request):
+    """Opens a lesson's address in a browser of its own; nothing may go wrong in it."""
+    contexts, wrong = [], []
+
+    def open(address: str):
+        contexts.append(browser.new_context(viewport={"width": 1440, "height": 900}))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(address)
+        return page
+
+    yield open
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def test_followers_see_the_runs_live_look_around_alone_come_back_and_hear_of_the_end(visit, follower):
+    teacher = visit(data="digit-strings", solvers="prox-gd", tol="1e-12")
+    teacher.button("Teach this").click()
+    address = teacher.page.locator("output.address")
+    teacher.wait_until(lambda: "teach=" in address.inner_text(), "an address")
+    first, second = (follower(address.inner_text()) for _ in range(2))
+    for page in (first, second):
+        page.get_by_text("The teacher has not started a run yet.").first.wait_for()
+    teacher.page.get_by_text("2 followers").wait_for()
+    teacher.page.keyboard.press("Escape")
+    teacher.button("Run").click()
+    for page in (first, second):
+        page.wait_for_function(f"() => ({POINTS})() > 3")
+        page.locator('.row.run[data-label="prox-gd"]').wait_for()
+        assert page.get_by_role("button", name="Run", exact=True).count() == 0
+        assert page.get_by_role("button", name="Stop prox-gd").count() == 0
+
+    second.get_by_role("link", name="Let go").click()
+    second.get_by_role("link", name="Come back to the lesson").wait_for()
+    second.wait_for_function(f"() => ({POINTS})() > 3")
+    before = teacher.iteration("prox-gd")
+    teacher.wait_until(lambda: teacher.iteration("prox-gd") > before, "the run to go on")
+    second.get_by_role("link", name="Come back to the lesson").click()
+    second.get_by_role("link", name="Let go").wait_for()
+    shown = second.evaluate(POINTS)
+    second.wait_for_function(f"() => ({POINTS})() > {max(shown, 3)}")
+
+    teacher.button("Teach this").click()
+    teacher.button("End").click()
+    for page in (first, second):
+        page.get_by_text("The lesson is over.").wait_for()
+        assert page.evaluate(POINTS) > 3, "what was seen stays"
+    teacher.page.keyboard.press("Escape")
+    teacher.button("Stop").click()
+    teacher.wait_until(lambda: teacher.states() == ["stopped"], "the run to be stopped")
+
+
+def test_an_address_without_a_lesson_says_so(visit, server):
+    answer = visit(data="breast-cancer", solvers="prox-gd").page.request.get(server.address(teach="guessed2"))
+    assert (answer.status, answer.text()) == (404, f"{NO_LESSON}\n")

@@ -1,0 +1,46 @@
+"""Claims of the story about a relay."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.views.base.phases import turns
+from tests.app.stories.told import Told, claim
+
+
+@claim(
+    "head-start",
+    "One solver twice: from zero on all strings, and with weights found on a sixteenth, then a quarter of "
+    "them.",
+    "Squares mark where the baton passes: from the sixteenth to the quarter at iteration 15, and from there "
+    "to all strings at iteration 30.",
+)
+def _(told: Told) -> None:
+    trace = told["head start"]
+    names = ["prox-qn of 1/16", "prox-qn of 1/4", "prox-qn"]
+    assert [leg.name for leg in told.entrant("head start").make().chosen(told.problem())] == names
+    assert trace.iteration[turns(trace.since(None)[0])].tolist() == [15, 30]
+    assert [trace["phase"][n] for n in (15, 16, 30, 31)] == [names[0], names[1], names[1], names[2]]
+    assert told["cold"].objective[0] == trace.objective[0] == told.problem().at().objective
+
+
+@claim(
+    "head-start",
+    "head start brings f below twice f* within two passes over the data, and cold needs more than ten: a "
+    "pass over a sixteenth of the strings costs a sixteenth.",
+    "head start comes to a gap of 1e-4 with at least a fifth fewer passes than cold, and both come below "
+    "1e-6.",
+    "Which run needs fewer passes over the data until f is within a ten-thousandth of f*?",
+    "The weights found on a quarter of the strings are nearer to the optimum than those that as many passes "
+    "over all strings lead to.",
+)
+def _(told: Told) -> None:
+    assert told.work("head start", 1.0, "passes") < 2.0
+    assert told.work("cold", 1.0, "passes") > 10.0
+    assert told.work("head start", 1e-4, "passes") < 0.8 * told.work("cold", 1e-4, "passes")
+    assert all(told.gap(label)[-1] < 1e-6 for label in told.labels)
+    assert told.truth().right == ("head start",)
+    cold, warm = told["cold"], told["head start"]
+    (at,) = np.flatnonzero(warm.iteration == 30)
+    there = cold["passes"] <= warm["passes"][at]
+    assert told.gap("head start")[at] < told.gap("cold")[there].min()

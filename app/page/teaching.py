@@ -33,7 +33,9 @@ class Teaching(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css", "teaching.css")]
 
     def __init__(self, page: Any, **params: Any) -> None:
-        super().__init__(margin=0, note="" if Serving.from_arguments().public else HERE, **params)
+        super().__init__(
+            margin=0, css_classes=["teaching"], note="" if Serving.from_arguments().public else HERE, **params
+        )
         self._page = page
         self.poll = Poll(page.prediction)
         self.lesson: Lesson | None = None

@@ -104,13 +104,13 @@ def _(told: Told) -> None:
     "Those that left were zero, and their gradients were below λ.",
 )
 def _(told: Told) -> None:
-    trace, row = told.step(2)
+    (trace, row), problem = told.step(2), told.problem()
     assert trace.working_set[row] < CHAINS / 2 <= trace.working_set[:row].min()
     for k in trace.iteration[1 : row + 1].tolist():
         test, active = (trace.probes.last(probe.name, k)[1] for probe in (SHRINKING, ACTIVE))
         left = contains(subset(active, "inside"), test["members"]) == 0
         assert left.any() or k > 1
-        assert np.abs(test["gradient"][left]).max(initial=0.0) < trace.problem.lam
+        assert np.abs(test["gradient"][left]).max(initial=0.0) < problem.lam
         assert not contains(subset(active, "support"), test["members"][left]).any()
 
 

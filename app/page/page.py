@@ -16,6 +16,7 @@ import param
 from app import theme, views
 from app.page.cursor_bar import CursorBar
 from app.page.export_panel import ExportPanel
+from app.page.following.teaching import Teaching
 from app.page.frame import frame
 from app.page.guide import Guide
 from app.page.help_dialog import HelpDialog
@@ -34,7 +35,6 @@ from app.page.tabs.branches import Branches
 from app.page.tabs.runs_panel import HistoryTrouble
 from app.page.tabs.tab_bar import TabBar, used_by
 from app.page.tabs.tab_views import TabViews
-from app.page.teaching import Teaching
 from app.page.theme_toggle import ThemeToggle
 from app.page.top_views import TopViews
 from app.page.type_size import PLOTS, VIEWS, TypeSize

@@ -12,11 +12,11 @@ from bokeh.models import CustomJS
 from app import plugins, theme
 from app.compat import material_address, panel_import_map, startup
 from app.compat.scripts import scripts
-from app.page.ballot import Ballot
-from app.page.follow_page import FollowPage
-from app.page.following_session import token
+from app.page.following.ballot import Ballot
+from app.page.following.follow_page import FollowPage
+from app.page.following.following_session import token
+from app.page.following.plot_window import PlotWindow
 from app.page.page import TITLE, Page
-from app.page.plot_window import PlotWindow
 from app.page.theme_toggle import wanted as wanted_theme
 from app.runs import history, library
 from app.runs.budget import budget

@@ -6,8 +6,8 @@ import gc
 
 import pytest
 
-from app.page.following_session import named, token
-from app.page.plot_window import GONE, PlotWindow
+from app.page.following.following_session import named, token
+from app.page.following.plot_window import GONE, PlotWindow
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from app import theme
-from app.page.ballot import Ballot
 from app.page.cursor_bar import CursorBar
-from app.page.following_session import FollowingSession
+from app.page.following.ballot import Ballot
+from app.page.following.following_session import FollowingSession
+from app.page.following.plot_window import again, same_axes
 from app.page.frame import frame
 from app.page.legend import LegendRows
-from app.page.plot_window import again, same_axes
 from app.page.tabs.tab_bar import TabBar
 from app.page.theme_toggle import ThemeToggle
 from app.page.top_views import TopViews

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app import theme
-from app.page.following_session import FollowingSession, named
+from app.page.following.following_session import FollowingSession, named
 from app.page.frame import frame
 from app.page.legend import LegendRows
 from app.page.session import Session

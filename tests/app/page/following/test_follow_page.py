@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bokeh.document import Document
 
-from app.page.follow_page import OVER, FollowPage
+from app.page.following.follow_page import OVER, FollowPage
 from app.serving import classroom
 
 

@@ -8,7 +8,7 @@ import param
 
 from app import theme
 from app.component import Component
-from app.page.ballot import Poll
+from app.page.following.ballot import Poll
 from app.serving.classroom import TEACH, Lesson, teach
 from app.serving.serve_options import PUBLIC, Serving
 

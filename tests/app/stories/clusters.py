@@ -23,12 +23,12 @@ def drawn(trace: Trace, iteration: int, **params) -> Trajectories:
 
 @claim(
     "together",
-    "A thousand invented documents in two topics: the weights of a solver that moves them in groups, and "
+    "A thousand synthetic documents in two topics: the weights of a solver that moves them in clusters, and "
     "those of plain L-BFGS.",
-    "The tab Trajectories draws the hundred largest of 2 000 weights, in the colours of the groups that they "
-    "are in at the cursor.",
+    "Open the tab Trajectories: it draws the hundred largest of 2 000 weights, in the colours of their "
+    "clusters.",
     "Two solvers start on 2 000 weights, ten iterates a second.",
-    "Each line is one of the hundred largest weights of clustered, in the colour of a group.",
+    "Each line is one of the hundred largest weights of clustered, in the colour of its cluster.",
 )
 def _(told: Told) -> None:
     assert told.labels == ["clustered", "lbfgs"]
@@ -48,10 +48,10 @@ def _(told: Told) -> None:
 
 @claim(
     "together",
-    "After ten iterations clustered sorts the weights, and takes each twenty neighbours for one weight: in "
-    "these coarse phases, which are shaded, lines of one cluster lie on each other.",
+    "After ten iterations clustered takes each twenty neighbours for one weight: in these coarse phases, "
+    "which are shaded, the lines of a cluster coincide.",
     "After ten iterations clustered sorts the weights, and takes each twenty neighbours for one weight.",
-    "In this coarse phase it has 91 weights in place of 2 000, and lines of one cluster lie on each other.",
+    "This coarse phase has 91 weights in place of 2 000, and the lines of a cluster coincide.",
 )
 def _(told: Told) -> None:
     trace, begin = told.step(2)
@@ -71,10 +71,9 @@ def _(told: Told) -> None:
 
 @claim(
     "together",
-    "Where a coarse phase begins every weight jumps to the mean of its cluster, and the objective rises: "
-    "squares on the plot above mark where phases end.",
-    "Where the coarse phase began every weight jumped to the mean of its cluster, and f went up: the squares "
-    "mark where phases end.",
+    "Where a coarse phase begins each weight jumps to the mean of its cluster, and f rises.",
+    "Where the coarse phase began, each weight jumped to the mean of its cluster, and f went up.",
+    "Squares mark where a phase ends.",
 )
 def _(told: Told) -> None:
     trace, rises = told.step(3)
@@ -90,14 +89,11 @@ def _(told: Told) -> None:
 
 @claim(
     "together",
-    "Click on the row of lbfgs, which has no clusters: those that k-means finds in its weights show that "
-    "they run side by side all the same.",
-    "Inside a group weights differ by a quarter of what groups differ by, or less.",
-    "A cross marks a weight that went over to another cluster: on the first iterations many do, and hardly "
-    "any later.",
+    "Click on the row of lbfgs, which has no clusters: weights that k-means puts together run side by side "
+    "all the same.",
     "lbfgs has no clusters.",
-    "Those that k-means finds in its weights show that they run side by side all the same: that is why a "
-    "solver may take them for one for a while.",
+    "Weights that k-means puts together run side by side all the same: that is why a solver may take them "
+    "for one for a while.",
 )
 def _(told: Told) -> None:
     trace, last = told.step(5)
@@ -113,8 +109,8 @@ def _(told: Told) -> None:
 
 @claim(
     "together",
-    "Weights are sorted again after the next fine phase, and some have gone over to another cluster since: a "
-    "cross marks each.",
+    "After the next fine phase the weights are sorted again.",
+    "A cross marks each that has gone over to another cluster.",
 )
 def _(told: Told) -> None:
     trace, crossed = told.step(4)
@@ -133,7 +129,8 @@ def pairs(problem: Problem) -> list[tuple[int, int]]:
 
 @claim(
     "double",
-    "Twenty words stand twice in every document: what a ridge, clusters and a lasso make of the copies.",
+    "Twenty words have an exact copy in every document: what a ridge, clusters and a lasso make of the "
+    "pairs.",
     "In the tab Trajectories choose by name under Weights, and type: word 100, word 100 (double).",
 )
 def _(told: Told) -> None:
@@ -147,9 +144,8 @@ def _(told: Told) -> None:
 
 @claim(
     "double",
-    "With the ridge there is one line: copies have equal gradients, so L-BFGS gives them the same weight at "
-    "every iterate, to the last bit.",
-    "clustered puts a word and its double into one cluster, as k-means finds them at the same place.",
+    "With the ridge the two lines coincide: copies have equal gradients.",
+    "clustered puts a word and its double into one cluster.",
 )
 def _(told: Told) -> None:
     labelled = 0
@@ -166,8 +162,8 @@ def _(told: Told) -> None:
 
 @claim(
     "double",
-    "Together they weigh more than the word alone would: twice 2.74, in place of 4.11 without a double, "
-    "because two weights of a half each cost the ridge half as much.",
+    "Together they weigh more than the word alone would: twice 2.74 against 4.11, since two halves cost the "
+    "ridge half as much.",
 )
 def _(told: Told) -> None:
     setting = told.story.setting.problem
@@ -183,8 +179,8 @@ def _(told: Told) -> None:
 
 @claim(
     "double",
-    "Click on the row of lasso, which moves one weight after the other: the two lines part at once.",
-    "|a| + |b| is the same however a sum is shared, so it ends with whatever share came first.",
+    "Click on the row of lasso: the two lines part at once.",
+    "Any split of |a| + |b| costs the same.",
 )
 def _(told: Told) -> None:
     trace, problem = told["lasso"], told.problem("lasso")
@@ -200,9 +196,9 @@ def _(told: Told) -> None:
 
 @claim(
     "clustering",
-    "L-BFGS with five pairs, plain and in turns with clusters of twenty and of five weights, against the "
+    "L-BFGS with five pairs, plain and in turn with clusters of twenty and of five weights, against the "
     "clock.",
-    "What clustering promises is there: in a coarse phase it moves one weight for each twenty, or five.",
+    "In a coarse phase clustering moves one weight for each twenty, or five.",
 )
 def _(told: Told) -> None:
     assert [entrant.make().memory for entrant in told.story.setting.entrants] == [5, 5, 5]
@@ -212,10 +208,7 @@ def _(told: Told) -> None:
         assert sizes.max() < 1.05 * told.problem().size / factor
 
 
-@claim(
-    "clustering",
-    "Look at CPU seconds: plain L-BFGS is first, also with the little memory that the paper gives to all.",
-)
+@claim("clustering", "Compare CPU seconds: plain L-BFGS is first.")
 def _(told: Told) -> None:
     for column in ("passes", "cpu_seconds"):
         plain, *others = (told.work(label, 1e-8, column) for label in told.labels)
@@ -224,9 +217,9 @@ def _(told: Told) -> None:
 
 @claim(
     "clustering",
-    "But the paper's way does not end with the clusters.",
-    "After two rounds of them the patch-up, with all weights again, needs three quarters of the iterations "
-    "that plain L-BFGS needs from the start, and the rounds before it have taken more than that already.",
+    "After two rounds of clusters the patch-up, on all weights, needs about three quarters of the "
+    "iterations of plain L-BFGS.",
+    "The rounds before it have taken more than that already.",
 )
 def _(told: Told) -> None:
     plain, twenty, five = told.traces()
@@ -237,7 +230,7 @@ def _(told: Told) -> None:
     assert len(twenty) - patching > patching
 
 
-@claim("clustering", "Smaller clusters, or another ridge, do not change the verdict: Run again with them.")
+@claim("clustering", "Smaller clusters or another ridge do not change the result.")
 def _(told: Told) -> None:
     smaller, plain = (told.work(label, 1e-8, "passes") for label in ("by five", "plain"))
     assert smaller > 1.3 * plain

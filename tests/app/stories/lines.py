@@ -27,10 +27,8 @@ def on_breakpoints(trace: Trace) -> float:
     "exact-search",
     "Two quasi-Newton methods with exact line searches on the hinge loss, a piecewise quadratic along every "
     "line.",
-    "Each dot on φ is a breakpoint: there a sample passes its margin, and the staircase of slopes below "
-    "jumps.",
-    "The search goes down these stairs to where they cross zero.",
-    "Press Zoom to the kink: the stairs cross zero in a jump.",
+    "Each dot on φ is a breakpoint, where a sample passes its margin and the slope jumps.",
+    "The search ends where the slope crosses zero.",
 )
 def _(told: Told) -> None:
     problem = told.problem()
@@ -46,10 +44,10 @@ def _(told: Told) -> None:
 
 @claim(
     "exact-search",
-    "subL-BFGS lands on a breakpoint in more than nine of ten searches.",
-    "L-BFGS lands on one every time, and is stuck before iteration 60: at a kink the direction of one "
-    "subgradient may lead upwards.",
-    "Its f is then more than 1 % too high.",
+    "subL-BFGS ends on a breakpoint in more than nine in ten searches: press Zoom to the kink to see the "
+    "slope jump across zero.",
+    "L-BFGS stalls before iteration 60, more than 1 % too high: at a kink the direction of one subgradient "
+    "may lead upwards.",
 )
 def _(told: Told) -> None:
     on, stuck = told.traces()
@@ -66,11 +64,7 @@ def _(told: Told) -> None:
     assert f"{count} of {len(searches(on))} searches so far ended on a breakpoint" in text
 
 
-@claim(
-    "exact-search",
-    "Set λ to 10 and press Run: the ridge bends φ so much that subL-BFGS needs few searches, and most of "
-    "them end between two breakpoints.",
-)
+@claim("exact-search", "Set λ to 10 and press Run: now most searches end between two breakpoints.")
 def _(told: Told) -> None:
     limits = told.story.setting.limits
     stopping = Stopping(tol=limits.tol, max_seconds=limits.max_seconds)
@@ -88,13 +82,12 @@ def accepted_at_once(told: Told, sigma: float) -> float:
 
 @claim(
     "armijo",
-    "L-BFGS with a lax and with a strict rule for its steps, and a slider that tries others on the same "
+    "L-BFGS with a lax and with a strict Armijo rule, and a slider that tries other rules on the same "
     "search.",
-    "Click on a bar in the tab Line search: the circles on φ are the steps tried, numbered in their order.",
+    "Click on a bar of the tab Line search: circles on φ are the steps tried, in their order.",
     "The first that is not above the dashed line is taken.",
-    "Lax asks for a ten-thousandth of the promise, and takes the first step that it tries in more than nine "
-    "of ten searches.",
-    "Strict asks for half of the promise.",
+    "lax asks for a ten-thousandth of the promised decrease, and takes its first step in more than nine in "
+    "ten searches.",
 )
 def _(told: Told) -> None:
     sigma = {label: told.entrant(label).make().sigma for label in told.labels}
@@ -106,12 +99,7 @@ def _(told: Told) -> None:
     assert np.mean(told["lax"].ls_trials[1:] == 1) > 0.9
 
 
-@claim(
-    "armijo",
-    "Turn σ up, and the dashed line gets steeper.",
-    "At 0.4 more than three in four of the first steps would still do, at 0.9 none: the minimum of a "
-    "parabola lies on the line of σ = 0.5.",
-)
+@claim("armijo", "Turn σ up: the dashed line gets steeper, and at 0.9 no first step would be taken.")
 def _(told: Told) -> None:
     assert Study(told.problem(), searches(told["lax"])[5]).promised < 0.0, (
         "the line is as steep as σ times this"
@@ -123,7 +111,10 @@ def _(told: Told) -> None:
     assert phi.min() == phi[50] == 3.0 + 0.5 * t[50] * -2.0
 
 
-@claim("armijo", "It tries more steps a search, and saves less than one iteration in five.")
+@claim(
+    "armijo",
+    "strict asks for half of it, tries more steps a search, and saves fewer than one in five iterations.",
+)
 def _(told: Told) -> None:
     lax, strict = told.traces()
     assert lax.status == strict.status == "converged"
@@ -133,11 +124,11 @@ def _(told: Told) -> None:
 
 @claim(
     "random-subgradients",
-    "The same two methods by the shortest subgradient and by random ones: the robustness experiment of Yu et "
+    "Two methods with the shortest subgradients and with random ones: the robustness experiment of Yu et "
     "al. 2010, section 8.4.",
-    "owl-qn goes by the shortest subgradient at each point, and comes to the minimum.",
-    "random is the same method, given any other subgradient where weights are zero.",
-    "Its search fails at an iterate about 1 % above the minimum, and the run is over: look at its status.",
+    "owl-qn takes the shortest subgradient at each point, and comes to the minimum.",
+    "random is the same method with random subgradients where weights are zero: its search fails about 1 % "
+    "above the minimum, and the run is over.",
 )
 def _(told: Told) -> None:
     entrants = told.story.setting.entrants
@@ -154,11 +145,10 @@ def _(told: Told) -> None:
 
 @claim(
     "random-subgradients",
-    "star finds its directions by Algorithm 2.",
-    "Whether it begins with the shortest subgradient or with a random one, it comes within 2e-4 of the "
-    "minimum.",
-    "With random subgradients Algorithm 2 takes at least a fifth more steps an iteration.",
-    "It ends with more weights that are not zero than owl-qn: no direction of Algorithm 2 has exact zeros.",
+    "star finds its directions by Algorithm 2, and comes within 2e-4 of the minimum, also with random "
+    "subgradients.",
+    "Choose inner iterations in the tab Record: random subgradients cost Algorithm 2 at least a fifth more "
+    "of them.",
 )
 def _(told: Told) -> None:
     plain, _, star, both = told.traces()
@@ -171,12 +161,10 @@ def _(told: Told) -> None:
 @claim(
     "early-bird",
     "A quasi-Newton method for losses with kinks, cutting planes, and both in turn, on handwritten digits.",
-    "sublbfgs has halved the distance twice while ls-bmrm still learns what f looks like: it takes half as "
-    "many iterations to come within 50 % of the minimum.",
-    "At 10 % they are level, and ls-bmrm wins from there: to 2 % it takes little more than half of the "
-    "other's iterations.",
-    "both starts as sublbfgs, whose subgradients are its first cuts, and goes over where f falls by less "
-    "than 1 % in five iterations: early it is as fast as the one, late nearly as fast as the other.",
+    "To within 50 % of the minimum sublbfgs needs half the iterations of ls-bmrm.",
+    "At 10 % they are level, and to 2 % ls-bmrm needs little more than half of them.",
+    "both begins as sublbfgs, and goes over to cutting planes where f falls slowly: it is as fast early, "
+    "and nearly as fast late.",
 )
 def _(told: Told) -> None:
     labels = ("sublbfgs", "ls-bmrm", "both")
@@ -197,9 +185,8 @@ def _(told: Told) -> None:
 
 @claim(
     "early-bird",
-    "ls-bmrm has a lower bound that closes in, see the tab Bundle: it proves that it is within 1e-4.",
-    "The bound of sublbfgs proves next to nothing, though its f is fine: compare the dual gaps in the tab "
-    "Record.",
+    "Compare the dual gaps in the tab Record: that of ls-bmrm proves its f to 1e-4, that of sublbfgs next "
+    "to nothing, though its f is within 1 %.",
 )
 def _(told: Told) -> None:
     best = told["ls-bmrm"].objective[-1]
@@ -217,7 +204,7 @@ def landed(told: Told) -> tuple[Study, float]:
 @claim(
     "exact-search",
     "Where will subL-BFGS's exact search for iteration 6 end?",
-    "An exact search goes to where φ is least.",
+    "An exact search ends where φ is least.",
     "Here that is a breakpoint: φ turns upwards there in a kink.",
 )
 def _(told: Told) -> None:
@@ -247,8 +234,8 @@ def _(told: Told) -> None:
 @claim(
     "random-subgradients",
     "Which run will end farthest above the minimum?",
-    "Where weights are zero, a direction made from a random subgradient need not lead downwards, and then "
-    "the search finds no step.",
+    "Where weights are zero, the direction of a random subgradient need not descend, and then the search "
+    "finds no step.",
 )
 def _(told: Told) -> None:
     truth, trace = told.truth(), told["random"]
@@ -261,8 +248,8 @@ def _(told: Told) -> None:
 @claim(
     "early-bird",
     "Which solver will take the fewest iterations to come within 2 % of the minimum?",
-    "ls-bmrm keeps every cut that it has made, and by then its model of f is good: its bound is nearer than "
-    "that of sublbfgs ever comes.",
+    "ls-bmrm keeps all its cuts, and by then its model of f is good: its bound is tighter than that of "
+    "sublbfgs ever gets.",
 )
 def _(told: Told) -> None:
     truth = told.truth()

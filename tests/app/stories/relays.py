@@ -12,8 +12,8 @@ from tests.app.stories.told import Told, claim
     "head-start",
     "One solver twice: from zero on all strings, and with weights found on a sixteenth, then a quarter of "
     "them.",
-    "Squares mark where the baton passes: from the sixteenth to the quarter at iteration 15, and from there "
-    "to all strings at iteration 30.",
+    "Squares mark where head start goes on to more strings: to a quarter at iteration 15, to all at "
+    "iteration 30.",
 )
 def _(told: Told) -> None:
     trace = told["head start"]
@@ -26,13 +26,14 @@ def _(told: Told) -> None:
 
 @claim(
     "head-start",
-    "head start brings f below twice f* within two passes over the data, and cold needs more than ten: a "
-    "pass over a sixteenth of the strings costs a sixteenth.",
+    "Count passes over the data: head start brings f below twice f* within two, and cold needs more than "
+    "ten.",
+    "A pass over a sixteenth of the strings costs a sixteenth.",
     "head start comes to a gap of 1e-4 with at least a fifth fewer passes than cold, and both come below "
     "1e-6.",
-    "Which run needs fewer passes over the data until f is within a ten-thousandth of f*?",
-    "The weights found on a quarter of the strings are nearer to the optimum than those that as many passes "
-    "over all strings lead to.",
+    "Which run will need fewer passes over the data to a gap of 1e-4?",
+    "The weights found on a quarter of the strings are nearer to the optimum than those found by as many "
+    "passes over all strings.",
 )
 def _(told: Told) -> None:
     assert told.work("head start", 1.0, "passes") < 2.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.compat import (
     bokeh_closed_tab,
+    bokeh_defaults,
     bokeh_failed_callback,
     panel_event_lock,
     panel_local_styles,
@@ -19,5 +20,6 @@ def apply() -> None:
         panel_local_styles,
         bokeh_failed_callback,
         bokeh_closed_tab,
+        bokeh_defaults,
     ):
         change.apply()

@@ -36,6 +36,7 @@ def test_a_page_starts_works_and_the_log_says_what_was_left_out(newer):
     made = ["panel_event_lock", "panel_write_order", "panel_local_styles", "panel_busy", "panel_plain_script"]
     made += [
         "bokeh_closed_tab",
+        "bokeh_defaults",
         "bokeh_failed_callback",
         "bokeh_model_walk",
         "bokeh_server",

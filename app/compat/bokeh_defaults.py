@@ -1,0 +1,79 @@
+"""Bokeh finds a default out once for a class of models, and not at each look at each model."""
+
+from __future__ import annotations
+
+from functools import cache, wraps
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from bokeh.core.has_props import HasProps
+from bokeh.core.property.descriptors import PropertyDescriptor
+from bokeh.core.property.wrappers import PropertyValueContainer
+
+from app.compat.change import Change
+
+CHANGE = Change(
+    name=__name__,
+    package="bokeh",
+    upstream="Each look at a property that has not been set collects the defaults of all base classes, "
+    "copies this one, checks it and wraps it, also where it is a number or an empty list "
+    "(as in https://github.com/bokeh/bokeh/pull/13174).",
+    without="The server needs 0.78 CPU seconds in place of 0.54 for a page that is opened.",
+    knows=(
+        "bokeh.core.property.descriptors:PropertyDescriptor._get_default",
+        "bokeh.core.property.descriptors:PropertyDescriptor.instance_default",
+        "bokeh.core.property.descriptors:PropertyDescriptor.has_unstable_default",
+        "bokeh.core.property.bases:Property.themed_default",
+        "bokeh.core.has_props:HasProps.themed_values",
+        "bokeh.core.has_props:HasProps._overridden_defaults",
+    ),
+    digest="a57906daa6bb03ea",
+)
+
+#: Types of defaults that all models of a class may share, and of those that are made anew for each while
+#: they are empty.
+SHARED = (type(None), bool, int, float, str)
+EMPTY = (list, dict, set)
+
+#: What is known of a class by the property's name: the default, or what makes an empty one.
+_known: WeakKeyDictionary[type, dict[str, tuple[Any, type | None]]] = WeakKeyDictionary()
+
+
+@cache
+def apply() -> None:
+    """Make the change, once a process."""
+    if not CHANGE.fits():
+        return
+    find = PropertyDescriptor._get_default
+
+    @wraps(find)
+    def default(self: PropertyDescriptor, model: HasProps) -> Any:
+        name, themed = self.name, vars(model).get("__themed_values__")
+        if themed is not None and name in themed:
+            return find(self, model)
+        own = model._unstable_default_values
+        if name in own:
+            return own[name]
+        known = _known.setdefault(type(model), {})
+        if name not in known:
+            value = find(self, model)
+            if (kept := _kept(self, model, value)) is not None:
+                known[name] = kept
+            return value
+        value, empty = known[name]
+        if empty is not None:
+            value = own[name] = self.property.wrap(empty())
+            value._register_owner(model, self)
+        return value
+
+    PropertyDescriptor._get_default = default
+
+
+def _kept(self: PropertyDescriptor, model: HasProps, value: Any) -> tuple[Any, type | None] | None:
+    """Return what is known from now on; None where each model may have a default of its own."""
+    given = type(model)._overridden_defaults().get(self.name, self.property._default)
+    if type(given) in EMPTY and not given and isinstance(value, PropertyValueContainer):
+        return None, type(given)
+    if {type(given), type(value)} <= set(SHARED) and not self.has_unstable_default(model):
+        return value, None
+    return None

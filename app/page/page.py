@@ -49,7 +49,7 @@ from app.settings.recipe import LIMITS, Entrant, Limits, Recipe
 from app.stories import Story, stories
 from app.views import TABS, View
 from app.views.base.help import Help
-from app.views.base.plot import AXES, SCALES
+from app.views.base.plot import AXES, SCALES, SHARED, share_axis
 from app.views.convergence.convergence import MEASURES
 from solvers import SOLVERS, Problem, Stopping
 
@@ -109,7 +109,7 @@ class Page:
         self.optimum = Optimum(session)
         self.top_views = TopViews(session, self.problem.options.enter)
         self.convergence, self.sparsity = self.top_views.convergence, self.top_views.sparsity
-        self.convergence.param.watch(lambda event: self._set_x(event.new), "x")
+        self.convergence.param.watch(lambda *events: self._share_axis(), SHARED)
         self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale", "x_scale"])
         self.tabs: dict[str, View] = {}  # made when they are first looked at
         self.tab_views = TabViews(
@@ -380,10 +380,9 @@ class Page:
         look["dial"] = next(name for name, live in DIALS.items() if live == self.problem.live.value)
         return look
 
-    def _set_x(self, x: str) -> None:
+    def _share_axis(self) -> None:
         for view in self.session.views:
-            if "x" in view.param and x in view.param.x.objects:  # some are drawn over time alone
-                view.x = x
+            share_axis(self.convergence, view)
 
     def open_tabs(self) -> None:
         """Make what is below the plots, once the browser shows the rest."""
@@ -398,8 +397,9 @@ class Page:
         self._make_room()
         if chosen not in self.tabs and not alone:
             self.tabs[chosen] = self.tab_views.make(chosen)
-            if self.convergence.x != self.convergence.param.x.default:  # else each view has the axis it likes
-                self._set_x(self.convergence.x)
+            first = self.convergence
+            if any(getattr(first, name) != first.param[name].default for name in SHARED):
+                self._share_axis()  # else each view has the axis it likes
             self.tab_column.append(self.tabs[chosen])
         for id, view in self.tabs.items():
             view.visible = id == chosen and not alone

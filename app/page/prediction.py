@@ -125,7 +125,8 @@ def verdict(ask: Ask, answer: str | float | None, truth: Truth) -> str:
     name = FIELDS[ask.value].title
     was = " and ".join(truth.right) or worded(ask, truth.value)
     counts = ask.kind == "choice" and not ask.against
-    shown = {label: theme.cell(FIELDS[ask.value], value, 6) for label, value in truth.values.items()}
+    digits = 6 if ask.value == "objective" else 4  # objectives of runs that end alike differ late
+    shown = {label: theme.cell(FIELDS[ask.value], value, digits) for label, value in truth.values.items()}
     figures = ", ".join(f"{label} {text}" for label, text in shown.items()) if counts or ask.against else ""
     told = f"It was {was}." if answer is None else f"You said {worded(ask, answer)}; it was {was}."
     if answer is not None and answer in truth.right:

@@ -14,7 +14,7 @@ from app.page.sidebar.run_controls import PACES
 from app.settings.recipe import fits
 from app.stories import read, stories
 from app.views import TABS
-from app.views.base.plot import X_AXES
+from app.views.base.plot import SCALES, X_AXES
 from solvers import SOLVERS, Stopping
 from tests.app.helpers import problem_of
 from tests.app.stories import clusters, lines, relays, rows, shrinking, toys  # noqa: F401  their claims
@@ -134,8 +134,19 @@ def test_a_story_can_be_shown(story):
     assert story.summary
     assert story.view.get("tab", "record") in TABS
     assert story.view.get("x", "passes") in X_AXES
+    assert story.view.get("x_scale", "linear") in SCALES
     assert story.view.get("speed", "full") in PACES
     assert all(fits(s, story.setting.problem) is None for s in story.setting.entrants)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", [story.id for story in stories().values() if story.id != "tree"])
+def test_no_run_of_a_story_is_squeezed_into_a_tenth_of_the_axis(id):
+    told_of, view = told(id, 0), stories()[id].view
+    if told_of.problem().loss.id == "toy":  # drawn in a plane
+        return
+    ends = [float(trace[view["x"]][-1]) for trace in told_of.traces()]
+    assert view.get("x_scale", "linear") == "log" or min(ends) > 0.1 * max(ends)
 
 
 def optima() -> list:

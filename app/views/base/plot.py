@@ -43,7 +43,7 @@ BOTH_SCALES = {
     "log x": ("linear", "log"),
     "log-log": ("log", "log"),
 }
-#: What a plot has in common with the one beside it, apart from the zoom.
+#: What plots on a page have in common, apart from the zoom: the horizontal axis.
 SHARED = ["x", "x_scale"]
 
 
@@ -93,12 +93,8 @@ class RunPlot(View):
         self._body.visible = True  # the axes are there before the first run
         self.param.watch(lambda *events: self.update(), self.axis_params())
         if self._beside is not None:
-            self._beside.param.watch(lambda *events: self._share(self._beside, self), SHARED)
-            self.param.watch(lambda *events: self._share(self, self._beside), SHARED)
-
-    @staticmethod
-    def _share(source: RunPlot, target: RunPlot) -> None:
-        target.param.update(**{name: getattr(source, name) for name in SHARED})
+            self._beside.param.watch(lambda *events: share_axis(self._beside, self), SHARED)
+            self.param.watch(lambda *events: share_axis(self, self._beside), SHARED)
 
     def axis_params(self) -> list[str]:
         """Name the parameters that say what the axes show: with a change of one they get another label and
@@ -289,6 +285,16 @@ class RunPlot(View):
     def drawable(self, values: np.ndarray) -> np.ndarray:
         """Return values as the vertical axis can show them."""
         return positive(values) if self.logarithmic else values
+
+
+def share_axis(plot: RunPlot, other: View) -> None:
+    """Give another view and its parts the horizontal axis of a plot, as far as they may have it: some are
+    drawn over time alone."""
+    axis = {name: getattr(plot, name) for name in SHARED}
+    if "x" in other.param and plot.x not in other.param.x.objects:
+        del axis["x"]
+    for view in (other, *other.parts):
+        view.param.update(**{name: one for name, one in axis.items() if name in view.param})
 
 
 def menu(label: str, parameter: param.Parameter, options: dict[str, str], width: int = 106) -> LineMenu:

@@ -15,8 +15,8 @@ from solvers import LOSSES, Problem, Solver, Trace
 
 
 class Accuracy(RunPlot):
-    """The loss's metric on the test part, drawn where it was measured (it may take at most 2 % of a run's
-    time). The cursor shows the last value measured up to its iteration."""
+    """The loss's metric on the test part, drawn where it was measured after the start (it may take at most
+    2 % of a run's time). The cursor shows the last value measured up to its iteration."""
 
     id = "accuracy"
     title = "Test accuracy"
@@ -52,8 +52,9 @@ class Accuracy(RunPlot):
     def send(self, feed: Feed, trace: Trace) -> None:
         rows, _, _ = trace.since(None)
         newest = rows["iteration"][-1] if len(rows["iteration"]) else -1
-        # a run that goes on may have measured iterates since its rows were read
-        measured = [(k, value) for k, _, value in list(trace.test_metric) if k <= newest]
+        # not w = 0, whose guesses would stretch the axis; and a run that goes on may have measured iterates
+        # since its rows were read
+        measured = [(k, value) for k, _, value in list(trace.test_metric) if 0 < k <= newest]
 
         def columns() -> Records:
             at, y = np.array(measured[:: max(len(measured) // POINTS, 1)]).reshape(-1, 2).T

@@ -72,7 +72,8 @@ class WhyLeft(ProbeView):
         self._said = theme.html()
         self._source = ColumnDataSource({name: [] for name in ("iteration", *LINES)})
         self._moves = ColumnDataSource({"iteration": [], "gradient": [], "fill": []})
-        self.figure = theme.plot(self.id, x_label="iteration", y_label=LABEL.format(l1="λ"), height=240)
+        labels = {"x_label": "iteration", "y_label": LABEL.format(l1="λ")}
+        self.figure = theme.plot(self.id, **labels, log_y=True, height=240)
         self.figure.on_event("tap", self._tapped)
         for name, (_, color, dash) in LINES.items():
             self.figure.line(

@@ -319,9 +319,10 @@ def test_the_line_search_shows_the_recorded_trials(traces):
     assert rule["phi"][-1] < 0
 
 
-def test_accuracy_is_drawn_where_it_was_measured(traces):
+def test_accuracy_is_drawn_where_it_was_measured_after_the_start(traces):
     view = Accuracy(traces[0])
-    measured = traces[0].test_metric
+    (start, _, _), *measured = traces[0].test_metric
+    assert start == 0
     np.testing.assert_allclose(filled(view)[0]["y"], [value for _, _, value in measured])
     np.testing.assert_allclose(
         filled(view)[0]["x"], [traces[0].cpu_seconds[at] for at, _, _ in measured], rtol=1e-6
@@ -336,9 +337,9 @@ def measured(*values: float, loss: str = "logistic") -> Trace:
 
 
 def test_a_new_run_measured_as_often_takes_the_place_of_the_old_curve_on_a_hidden_tab():
-    view = Accuracy(measured(0.1, 0.2))
+    view = Accuracy(measured(0.1, 0.2, 0.3))
     view.visible = False
-    view.traces = [measured(0.8, 0.9)]
+    view.traces = [measured(0.1, 0.8, 0.9)]
     view.visible = True
     np.testing.assert_allclose(filled(view)[0]["y"], [0.8, 0.9])
 
@@ -347,10 +348,10 @@ def test_what_is_measured_before_its_iterate_is_recorded_waits_for_it():
     trace = measured(0.1, 0.2, 0.3, 0.4)
     trace.test_metric.append((4, 4.0, 0.5))
     view = Accuracy(trace)
-    np.testing.assert_allclose(filled(view)[0]["x"], [0, 1, 2, 3])
+    np.testing.assert_allclose(filled(view)[0]["x"], [1, 2, 3])
     trace.append({"iteration": 4, "cpu_seconds": 9.0})
     view.update()
-    np.testing.assert_allclose(filled(view)[0]["x"], [0, 1, 2, 3, 9])
+    np.testing.assert_allclose(filled(view)[0]["x"], [1, 2, 3, 9])
 
 
 def test_the_axis_says_what_is_measured():

@@ -8,7 +8,7 @@ from bokeh.models import BasicTicker, CustomJSTicker, LinearScale, LogScale
 
 from app.views import Accuracy, Convergence, Memory, Rate, Record, RowSparsity, Sparsity, Steps
 from app.views.base.cursor import Cursor
-from app.views.base.plot import AXES, X_AXES, RunPlot
+from app.views.base.plot import AXES, X_AXES, RunPlot, share_axis
 from tests.app.helpers import click, curves, drawn, mark, pointer
 
 PLOTS = [Convergence, Sparsity, Record, Rate, Accuracy]
@@ -49,6 +49,18 @@ def test_another_axis_keeps_the_figure_and_its_curves(view, traces):
             assert plot.figure.ygrid[0].ticker is plot.figure.yaxis[0].ticker
     after = [(plot.figure, list(plot.figure.renderers), plot.figure.x_range) for plot in plots(shown)]
     assert after == before
+
+
+@pytest.mark.parametrize("view", PLOTS + OF_SEVERAL, ids=lambda view: view.id)
+def test_a_view_and_its_parts_take_the_horizontal_axis_of_a_plot_and_its_scale(view, traces):
+    shown = view(traces)
+    share_axis(Convergence(x="passes", x_scale="log"), shown)
+    assert {plot.figure.xaxis[0].axis_label for plot in plots(shown)} == {X_AXES["passes"][1]}
+    assert all(isinstance(plot.figure.x_scale, LogScale) for plot in plots(shown))
+    share_axis(Convergence(x="nnz", x_scale="linear"), shown)
+    may = "nnz" in shown.param.x.objects
+    assert {plot.figure.xaxis[0].axis_label for plot in plots(shown)} == {AXES["nnz" if may else "passes"][1]}
+    assert all(isinstance(plot.figure.x_scale, LinearScale) for plot in plots(shown))
 
 
 def test_curves_marks_and_cursor_follow_the_axis(traces):

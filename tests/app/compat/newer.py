@@ -6,12 +6,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import bokeh
+import numba
 import panel
 import panel_material_ui
+from numba.core import caching
 from panel.command import main
 
 from app.compat.change import Change
 
-bokeh.__version__ = panel.__version__ = panel_material_ui.__version__ = "99.0"
+for library in (bokeh, numba, panel, panel_material_ui):
+    library.__version__ = "99.0"
+caching.IndexDataCacheFile = type("Newer", (caching.IndexDataCacheFile,), {})
 Change.found = lambda change: "another"
 main()

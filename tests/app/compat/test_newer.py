@@ -40,6 +40,7 @@ def test_a_page_starts_works_and_the_log_says_what_was_left_out(newer):
         "bokeh_failed_callback",
         "bokeh_model_walk",
         "bokeh_server",
+        "kernel_cache",
         "material_address",
     ]
     assert sorted(names) == sorted([*made, *(change.name.rpartition(".")[2] for change in CHANGES)])

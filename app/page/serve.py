@@ -10,7 +10,7 @@ from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
 from bokeh.models import CustomJS
 
 from app import plugins, theme
-from app.compat import material_address, panel_import_map, startup
+from app.compat import panel_import_map, startup
 from app.compat.scripts import scripts
 from app.page.following.ballot import Ballot
 from app.page.following.follow_page import FollowPage
@@ -80,7 +80,6 @@ def serve() -> None:
         more = PARTS if isinstance(page, Page) else []
         pn.state.curdoc.template_variables.update(
             scripts=theme.asset(*scripts(), *more),
-            material=material_address.address(),
             plain_modules=panel_import_map.CHANGE.fits(),
         )
         connection = CustomJS(code=theme.asset("connection.js"))

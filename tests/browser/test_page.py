@@ -264,18 +264,3 @@ def test_every_control_can_be_reached_and_has_a_name(visit):
         }"""
     )
     assert unnamed == []
-
-
-@pytest.mark.slow
-def test_material_draws_from_a_script_that_came_before_it_was_needed_and_only_once(visit):
-    tab = visit()
-    came, needed = tab.page.evaluate(
-        """() => [
-          performance.getEntriesByType("resource")
-            .filter(({name}) => name.includes("panel-material-ui.bundle.js"))
-            .map(({responseEnd}) => responseEnd),
-          performance.getEntriesByType("navigation")[0].domContentLoadedEventStart,
-        ]"""
-    )
-    assert len(came) == 1
-    assert came[0] < needed

@@ -41,7 +41,6 @@ def test_a_page_starts_works_and_the_log_says_what_was_left_out(newer):
         "bokeh_model_walk",
         "bokeh_server",
         "kernel_cache",
-        "material_address",
     ]
     assert sorted(names) == sorted([*made, *(change.name.rpartition(".")[2] for change in CHANGES)])
     for library in ("bokeh", "panel", "panel_material_ui"):
@@ -53,5 +52,4 @@ def test_its_page_has_none_of_the_scripts(newer):
     status, _, page = newer.get("/app")
     assert status == 200
     assert "Bokeh.require" not in page
-    assert "modulepreload" not in page
     assert '"shimMode": false' not in page

@@ -1,3 +1,4 @@
+# ruff: noqa: F401 (imports are what is public)
 """How the page looks: colours, figures, numbers as texts, panes and Material UI's theme."""
 
 from .assets import ASSETS, asset
@@ -6,40 +7,3 @@ from .formatting import aligned, capital, cell, number, seconds
 from .material import REM, mui
 from .plots import curve, diamonds, follow_axes, least, plot, point_out, scale, styled, tip, upright, whole
 from .widgets import Said, column, html, mark, marks, pane, pictured, runs_legend, said, seen
-
-__all__ = [
-    "ASSETS",
-    "COLORS",
-    "DASHES",
-    "GREY",
-    "REM",
-    "Said",
-    "aligned",
-    "asset",
-    "capital",
-    "cell",
-    "column",
-    "curve",
-    "dash",
-    "diamonds",
-    "follow_axes",
-    "html",
-    "least",
-    "mark",
-    "marks",
-    "mui",
-    "number",
-    "pane",
-    "pictured",
-    "plot",
-    "point_out",
-    "runs_legend",
-    "said",
-    "scale",
-    "seconds",
-    "seen",
-    "styled",
-    "tip",
-    "upright",
-    "whole",
-]

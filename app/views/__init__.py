@@ -1,3 +1,4 @@
+# ruff: noqa: F401 (imports are what is public)
 """The views: each draws a list of traces at a cursor, live or not, in the page or alone in a notebook.
 
 >>> from app import views
@@ -73,38 +74,3 @@ def probes(problem: Problem | None = None) -> tuple[Probe, ...]:
     instead = [view for view in REPLACEMENTS if problem is None or view.suits(problem)]
     asked = (probe for view in (*ABOVE_TABS, *instead, *TABS.values()) for probe in view.probes)
     return tuple(dict.fromkeys(asked))
-
-
-__all__ = [
-    "GROUPS",
-    "REPLACEMENTS",
-    "TABS",
-    "Accuracy",
-    "Algorithm",
-    "Bundle",
-    "Convergence",
-    "Cursor",
-    "EventLog",
-    "LineSearch",
-    "Memory",
-    "Model",
-    "PastRuns",
-    "Path",
-    "PhaseTimes",
-    "Playground",
-    "ProbeView",
-    "ProblemView",
-    "Race",
-    "Rate",
-    "Record",
-    "RowSparsity",
-    "Shrinking",
-    "Sparsity",
-    "Steps",
-    "Sweep",
-    "Table",
-    "Trajectories",
-    "View",
-    "probes",
-    "register",
-]

@@ -254,8 +254,8 @@ def _label(dataset: Dataset, rows: np.ndarray) -> str:
 def check(dataset: Dataset) -> Dataset:
     """Return loaded data after checking them.
 
-    Raises DataError if a part is empty, all labels are the same, a sequence has no token, or rows and labels
-    differ in number.
+    Raises DataError if a part is empty, all labels are the same or one is no code of a class, a sequence has
+    no token, or rows and labels differ in number.
     """
     for name, part in (("training", dataset.train), ("test", dataset.test)):
         if part is not None:
@@ -286,6 +286,8 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
         raise DataError(
             f"{dataset.id}: the {name} part has {n:,} rows but {part.y.shape[0]:,} labels; give one a row."
         )
+    if dataset.kind not in ("function", "multilabel"):
+        _check_codes(dataset, name, part.y)
     if part.offsets is not None:
         if part.offsets[0] != 0 or part.offsets[-1] != n:
             raise DataError(
@@ -298,6 +300,19 @@ def _check_part(dataset: Dataset, name: str, part: Part) -> None:
                 "sequence needs at least one token."
             )
     check_values(dataset.id, name, part.X)
+
+
+def _check_codes(dataset: Dataset, name: str, y: np.ndarray) -> None:
+    if dataset.kind == "binary":
+        right, wrong = "-1 or +1", ~np.isin(y, (-1, 1))
+    else:
+        last = dataset.n_classes - 1
+        right = f"whole numbers from 0 to {last:,}, one for each of its label_names"
+        wrong = (y < (0 if name == "training" else -1)) | (y > last) | (y != np.floor(y))
+    if wrong.any():
+        raise DataError(
+            f"{dataset.id}: the {name} part has the label {y[wrong][0]}; its labels must be {right}."
+        )
 
 
 def check_values(id: str, name: str, X: Any) -> None:

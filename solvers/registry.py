@@ -101,7 +101,8 @@ def register(thing: Thing) -> Thing:
     Parameters
     ----------
     thing : type
-        A subclass of Solver, Loss or Penalty: a frozen dataclass with ``id``, ``name`` and ``summary``.
+        A subclass of Solver, Loss or Penalty: a frozen dataclass with all attributes that its base declares
+        without a default, as ``id``, ``name`` and ``summary``.
 
     Returns
     -------
@@ -117,8 +118,8 @@ def register(thing: Thing) -> Thing:
     """
     for base, table in ((Solver, SOLVERS), (Loss, LOSSES), (Penalty, PENALTIES)):
         if isinstance(thing, type) and issubclass(thing, base):
-            for name in ("id", "name", "summary"):
-                if not hasattr(thing, name):
+            for name, kind in base.__annotations__.items():
+                if kind.startswith("ClassVar") and not hasattr(thing, name):
                     raise ValueError(f"{thing.__name__} has no {name}: give the class one")
             if "__dataclass_fields__" not in vars(thing):
                 raise ValueError(f"{thing.__name__} is no dataclass: write @dataclass(frozen=True) above it")

@@ -73,6 +73,16 @@ def test_rows_without_labels_are_refused():
         loaded(Part(X, Y[:5]))
 
 
+@pytest.mark.parametrize(
+    ("kind", "label", "right"),
+    [("multiclass", 2, "from 0 to 1"), ("multiclass", 0.5, "whole numbers"), ("binary", 0, "-1 or \\+1")],
+)
+def test_labels_that_are_no_codes_are_refused(kind, label, right):
+    codes = 2 * Y - 1 if kind == "binary" else Y
+    with pytest.raises(DataError, match=f"training part has the label {label}; its labels must be .*{right}"):
+        loaded(Part(X, np.where(np.arange(6) == 3, label, codes)), kind=kind)
+
+
 @pytest.mark.parametrize("shape", [(0, 2), (6, 0)])
 def test_an_empty_set_is_refused(shape):
     with pytest.raises(DataError, match="empty"):

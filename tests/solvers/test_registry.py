@@ -15,9 +15,16 @@ def put_back(registries):
     """Nothing registered here stays."""
 
 
+#: What a base declares without a default, beside id, name and summary.
+OF_BASE = {
+    solvers.Loss: {"kinds": ("binary",), "traits": Trait.SMOOTH, "average": True},
+    solvers.Penalty: {"sparse": True},
+}
+
+
 def declared(base, id="mine", **attributes):
     """A new dataclass of this kind."""
-    attributes = {"id": id, "name": "Mine", "summary": "for a test", **attributes}
+    attributes = {"id": id, "name": "Mine", "summary": "for a test", **OF_BASE.get(base, {}), **attributes}
     return make_dataclass("Mine", [], bases=(base,), namespace=attributes, frozen=True)
 
 
@@ -50,8 +57,8 @@ def test_compatibility_is_what_traits_say():
 
 def test_the_sentence_names_exactly_what_is_missing():
     demanding = register(declared(Solver, needs=Trait.SMOOTH | Trait.SEPARABLE | Trait.PROX))
-    rough = register(declared(solvers.Loss, "rough", kinds=("binary",), traits=Trait(0), average=True))
-    grouped = register(declared(solvers.Penalty, "grouped", traits=Trait.PROX, sparse=True))
+    rough = register(declared(solvers.Loss, "rough", traits=Trait(0)))
+    grouped = register(declared(solvers.Penalty, "grouped", traits=Trait.PROX))
     assert solvers.why_not_solver(demanding.id, "logistic", "l1") is None
     assert solvers.why_not_solver(demanding.id, rough.id, "l1") == f"needs {PHRASES[Trait.SMOOTH]}"
     both = solvers.why_not_solver(demanding.id, rough.id, grouped.id)
@@ -96,6 +103,16 @@ def test_a_class_that_lacks_something_is_refused():
         register(Bare)
     with pytest.raises(ValueError, match="Nameless has no name: give the class one"):
         register(Nameless)
+
+
+@pytest.mark.parametrize(
+    ("base", "name"), [(base, name) for base, others in OF_BASE.items() for name in others]
+)
+def test_a_class_without_what_its_base_leaves_to_it_is_refused(base, name):
+    thing = declared(base)
+    delattr(thing, name)
+    with pytest.raises(ValueError, match=f"Mine has no {name}: give the class one"):
+        register(thing)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,10 @@ import datasets
 import solvers
 from app import views
 from app.plugins import load_file
+from app.stories import by_topic, read
 from solvers.runs.pseudocode import Pseudocode
 from tests import loop
+from tests.app.stories.told import Told
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {
@@ -38,7 +40,7 @@ def blocks(text, language):
 SAVED = {
     name: content
     for text in FILES.values()
-    for name, content in re.findall(r"`(\w+\.(?:py|toml))`[^`]*:\n\n```\w+\n(.*?)```", text, re.DOTALL)
+    for name, content in re.findall(r"`([\w-]+\.(?:py|toml))`[^`]*:\n\n```\w+\n(.*?)```", text, re.DOTALL)
 }
 COMMANDS = [
     line
@@ -72,7 +74,8 @@ def run_example(code, folder):
 
 def test_what_is_to_be_saved_is_found():
     solver, loss, penalty, data = "my_solver.py", "my_loss.py", "my_penalty.py", "my_data.py"
-    assert set(SAVED) == {solver, loss, penalty, data, "my_view.py", "my_probe_view.py", "grid.toml"}
+    others = {"my_view.py", "my_probe_view.py", "grid.toml", "23-pairs.toml"}
+    assert set(SAVED) == {solver, loss, penalty, data} | others
 
 
 def test_python_example_runs(tmp_path, capsys):
@@ -141,6 +144,16 @@ def test_own_view_joins_the_tabs_and_draws_a_run(saved, file, id):
     assert drawn.has_content()
     (figure,) = [figure for _, figure in drawn.shown_figures()]
     assert max(len(next(iter(r.data_source.data.values()))) for r in figure.renderers) > 4
+
+
+def test_own_story_says_what_its_runs_show(saved):
+    told = Told(read(saved / "23-pairs.toml"), 0)
+    ten, three = told.traces()
+    assert ten.status == three.status == "converged"
+    assert ten.iteration[-1] < three.iteration[-1]
+    assert told.truth().right == ("ten",)
+    assert told.story.topic in by_topic()
+    assert told.story.view["tab"] in views.TABS
 
 
 def test_own_pseudocode_is_understood():

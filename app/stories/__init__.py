@@ -72,8 +72,14 @@ def _anywhere(problem: Recipe) -> Recipe:
 
 
 def read(path: Path) -> Story:
-    """Read the story in a TOML file."""
-    text = tomllib.loads(path.read_text(encoding="utf-8"))
+    """Read the story in a TOML file; ValueError that names the file where it is none."""
+    try:
+        return _read(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path.name} is no story: {error}") from error
+
+
+def _read(text: Mapping[str, Any]) -> Story:
     problem = Recipe(**text["problem"])
     problem = replace(problem, penalty_params=typed(PENALTIES[problem.penalty], problem.penalty_params))
     limits = replace(PAGE_LIMITS, **text.get("stop", {}))

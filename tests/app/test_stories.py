@@ -87,6 +87,22 @@ def test_a_sentence_that_is_new_or_reworded_has_no_check():
     assert new == ["It takes 3 steps.", "See Yu et al. 2010 for more."]
 
 
+@pytest.mark.parametrize(("wrong", "said"), [("", "'problem'"), ("id = ", "Invalid value")])
+def test_a_file_that_is_no_story_is_named(tmp_path, wrong, said):
+    path = tmp_path / "99-wrong.toml"
+    path.write_text(wrong)
+    with pytest.raises(ValueError, match=f"^99-wrong.toml is no story: {said}"):
+        read(path)
+
+
+def test_an_entry_of_a_question_that_does_not_exist_is_named(tmp_path):
+    text = (FOLDER / "10-exact-search.toml").read_text(encoding="utf-8")
+    path = tmp_path / "99-wrong.toml"
+    path.write_text(text.replace("[ask]", '[ask]\nkind = "choice"'), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^99-wrong\.toml is no story: .*'kind'"):
+        read(path)
+
+
 def test_readme_counts_the_stories_and_names_those_there_are():
     text = " ".join(README.read_text(encoding="utf-8").split())
     (line,) = [one for one in sentences(text) if "stories set up an experiment" in one]

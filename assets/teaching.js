@@ -1,5 +1,6 @@
 // The address that others follow this page at, for a teacher to read out, copy or show.
 const SCHOOL = "M5 13.18v4L12 21l7-3.82v-4L12 17l-7-3.82zM12 3 1 9l11 6 9-4.91V17h2V9L12 3z", SAID = 1500
+const HERE = ["localhost", "127.0.0.1", "[::1]"] // on another machine these mean that one
 
 export function render({model}) {
   const send = (action) => model.send_msg({action})
@@ -24,9 +25,14 @@ export function render({model}) {
   const [start, , end] = acts.children
   panel.append(element("h2", {}, "Teach this"), what, address, count, counts, acts, note)
   const number = (n) => n === 1 ? "1 follower" : `${n} followers`
+  const whole = () => {
+    const url = new URL(`${location.pathname}${model.address}`, location.origin)
+    if (model.host !== "" && HERE.includes(url.hostname)) { url.hostname = model.host }
+    return url.href
+  }
   const draw = () => {
     const on = model.code !== ""
-    address.textContent = on ? `${location.origin}${location.pathname}${model.address}` : ""
+    address.textContent = on ? whole() : ""
     count.textContent = on ? number(model.followers) : ""
     for (const part of [address, count, copy_button, end]) { part.hidden = !on }
     start.hidden = on
@@ -52,7 +58,7 @@ export function render({model}) {
   document.addEventListener("pointerdown", (event) => {
     if (!panel.hidden && !event.composedPath().includes(root)) { open(false) }
   })
-  for (const name of ["code", "address", "followers", "counts", "note"]) { model.on(name, draw) }
+  for (const name of ["code", "address", "host", "followers", "counts", "note"]) { model.on(name, draw) }
   draw()
   return root
 }

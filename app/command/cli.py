@@ -380,6 +380,9 @@ def serve(
         _option("--scheduler", "ADDRESS", "A Dask scheduler for sweeps of the page, as tcp://host:port."),
     ] = [],  # noqa: B006
     plugin: Plugins = [],  # noqa: B006
+    public: Annotated[
+        bool, typer.Option("--public", help="Admit everybody, at all addresses of this machine.")
+    ] = False,
 ) -> int:
     """Serve the page to this machine: `panel serve app`, with further options passed on."""
     from ..serving import serve_options as serving
@@ -392,11 +395,13 @@ def serve(
     environment = {**os.environ, plugins.VARIABLE: os.pathsep.join(listed)}
     # -P: the folder of a script would be looked at first for every module that is imported
     script = str(Path(__file__).with_name("server.py"))
-    command = [sys.executable, "-P", script, "serve", str(ROOT / "app"), "--address", "localhost"]
+    bound = [] if public else ["--address", "localhost"]
+    command = [sys.executable, "-P", script, "serve", str(ROOT / "app"), *bound]
     named = [(serving.HOST, name) for name in host] + [(serving.DATA, file) for file in announced]
     options = [*sum([*named, *((serving.SCHEDULER, serving.address(one)) for one in scheduler)], ())]
     if memory is not None:
         options += [serving.MEMORY, str(serving.size(memory))]
+    options += [serving.PUBLIC] * public
     marker = [] if "--args" in context.args or not options else ["--args"]  # after it all is for the page
     return signals.become([*command, *context.args, *marker, *options], environment)
 

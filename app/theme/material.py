@@ -7,12 +7,13 @@ REM = 13 / 0.875
 
 #: What Material UI's parts are to those who do not see them, where Panel does not say it: the title is the
 #: page's first heading and the space below the header none, a menu's choices are options of a list, a tooltip
-#: describes a control and does not name it, and the bar in the header has a name.
+#: describes a control and does not name it, and the bar in the header and the sidebar have names.
 NAMED = {
     "MuiTypography": {"defaultProps": {"variantMapping": {"h3": "h1", "h5": "div"}}},
     "MuiMenuItem": {"defaultProps": {"role": "option"}},
     "MuiTooltip": {"defaultProps": {"describeChild": True}},
     "MuiLinearProgress": {"defaultProps": {"aria-label": "The page is at work"}},
+    "MuiDrawer": {"defaultProps": {"slotProps": {"paper": {"aria-label": "Settings"}}}},
 }
 
 

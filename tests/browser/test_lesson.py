@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.serving.classroom import NO_LESSON
+from app.page.following.teaching import HERE
+from app.serving.classroom import NO_LESSON, own_address
+from tests.browser.conftest import Server, Visit
 
 pytestmark = pytest.mark.slow
 
@@ -73,3 +75,27 @@ def test_followers_see_the_runs_live_look_around_alone_come_back_and_hear_of_the
 def test_an_address_without_a_lesson_says_so(visit, server):
     answer = visit(data="breast-cancer", solvers="prox-gd").page.request.get(server.address(teach="guessed2"))
     assert (answer.status, answer.text()) == (404, f"{NO_LESSON}\n")
+
+
+def test_a_server_started_as_the_dialog_says_lets_others_in_at_its_own_address(browser, follower, tmp_path):
+    _, command, _ = HERE.split("`")
+    program, serve, app, *arguments = command.split()
+    assert (program, serve, app) == ("panel", "serve", "app")
+    server = Server(tmp_path / "log", tmp_path / "home", arguments=arguments)
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    try:
+        teacher = Visit(context.new_page(), server).open(data="breast-cancer", solvers="prox-gd")
+        teacher.button("Teach this").click()
+        address = teacher.page.locator("output.address")
+        teacher.wait_until(lambda: "teach=" in address.inner_text(), "an address")
+        assert f"http://{own_address() or 'localhost'}:{server.port}/app?teach=" in address.inner_text()
+        student = follower(address.inner_text())
+        student.get_by_text("The teacher has not started a run yet.").first.wait_for()
+        teacher.page.keyboard.press("Escape")
+        teacher.button("Run").click()
+        student.locator('.row.run[data-label="prox-gd"]').wait_for()
+        assert teacher.errors == []
+        student.context.close()
+    finally:
+        context.close()
+        server.stop()

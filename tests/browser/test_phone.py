@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import DEADLINE, Visit
+from tests.browser.test_axe import wrong
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +19,7 @@ def sidebar(tab: Visit):
     return tab.page.locator(".MuiDrawer-paper")
 
 
-def test_the_sidebar_is_closed_and_opened_by_hand_and_run_can_be_pressed(visit):
+def test_the_sidebar_is_closed_and_opened_by_hand_and_run_can_be_pressed(visit, axe):
     tab = visit(**PHONE, **SMALL)
     expect(sidebar(tab)).to_be_hidden()
     tab.button("Run").click()
@@ -27,7 +28,8 @@ def test_the_sidebar_is_closed_and_opened_by_hand_and_run_can_be_pressed(visit):
         box = button.bounding_box()
         assert box["x"] + box["width"] <= PHONE["width"], "the buttons of a run are on the page"
     tab.button("Open drawer").click()
-    expect(sidebar(tab)).to_be_visible()
+    expect(tab.page.get_by_role("dialog", name="Settings")).to_be_visible()
+    assert wrong(tab, axe) == []
 
 
 def test_a_window_that_becomes_narrow_closes_the_sidebar(visit):

@@ -9,13 +9,13 @@ import param
 from app import theme
 from app.component import Component
 from app.page.following.ballot import Poll
-from app.serving.classroom import TEACH, Lesson, teach
+from app.serving.classroom import TEACH, Lesson, own_address, teach
 from app.serving.serve_options import PUBLIC, Serving
 
 #: Said where only this machine is answered.
 HERE = (
     "Only this machine can open it now. To let others in, start the server with "
-    f"`panel serve app --address 0.0.0.0 --allow-websocket-origin='*' --args {PUBLIC}`."
+    f"`panel serve app --args {PUBLIC}`."
 )
 
 
@@ -28,14 +28,15 @@ class Teaching(Component):
     followers = param.Integer(default=0, doc="how many look at it now")
     counts = param.List(default=[], doc="each answer of theirs to what the story asks, and how often")
     note = param.String(default="", doc="who can open it")
+    host = param.String(default="", doc="where others reach a server that answers them; empty if unknown")
 
     _esm = theme.asset("elements.js", "clipboard.js", "teaching.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css", "teaching.css")]
 
     def __init__(self, page: Any, **params: Any) -> None:
-        super().__init__(
-            margin=0, css_classes=["teaching"], note="" if Serving.from_arguments().public else HERE, **params
-        )
+        public = Serving.from_arguments().public
+        who = {"host": own_address()} if public else {"note": HERE}
+        super().__init__(margin=0, css_classes=["teaching"], **who, **params)
         self._page = page
         self.poll = Poll(page.prediction)
         self.lesson: Lesson | None = None

@@ -393,9 +393,17 @@ def test_serve_binds_to_this_machine_and_passes_the_rest_on(monkeypatch, tmp_pat
     assert environment["SOLVERSCOPE_PLUGINS"] == str(plugin)
 
 
-@pytest.mark.parametrize(
-    ("given", "marker"), [(["--port", "5010"], ["--args"]), (["--args", "--public"], [])]
-)
+@pytest.mark.parametrize("given", [["--public"], ["--args", "--public"]])
+def test_a_server_for_the_public_listens_at_all_addresses(monkeypatch, given):
+    from app.command import cli
+
+    calls = []
+    monkeypatch.setattr(cli.signals, "become", lambda command, env: calls.append(command) or 0)
+    assert cli.main(["serve", "--port", "5010", "--host", "desk.lan", *given]) == 0
+    assert calls[0][5:] == ["--port", "5010", "--args", "--host", "desk.lan", "--public"]
+
+
+@pytest.mark.parametrize(("given", "marker"), [(["--port", "5010"], ["--args"]), (["--args"], [])])
 def test_serve_tells_the_page_names_and_memory(monkeypatch, given, marker):
     from app.command import cli
 

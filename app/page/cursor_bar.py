@@ -35,7 +35,7 @@ class CursorBar(Component):
     def __init__(
         self, session: Session, on_space: Any, branches: Branches | None = None, **params: Any
     ) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        super().__init__(sizing_mode="stretch_width", **params)
         self._session = session
         self._on_space, self._branches = on_space, branches
         self._drawn = Drawn()

@@ -66,7 +66,7 @@ class ExportPanel(Component):
     def __init__(
         self, session: Session, title: Callable[[], str], views: Callable[[], Iterable[View]], **params: Any
     ) -> None:
-        super().__init__(margin=0, **params)
+        super().__init__(**params)
         self._session, self._title, self._views = session, title, views
 
     def receive(self, data: Any) -> None:

@@ -41,7 +41,7 @@ def frame(title: str, header: Any, sidebar: Sequence[Any], main: Sequence[Any], 
         busy_indicator=None,
         template=theme.ASSETS / "page.html",
         theme_toggle=False,
-        header=[header, Fit(margin=0)],
+        header=[header, Fit()],
         sx=FRAME,
     )
     panel_busy.apply(page)

@@ -19,7 +19,7 @@ class HelpDialog(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("help_dialog.css")]
 
     def __init__(self, find: Callable[[str], Help | None], **params: Any) -> None:
-        super().__init__(margin=0, **params)
+        super().__init__(**params)
         self._find = find
 
     def receive(self, data: dict[str, Any]) -> None:

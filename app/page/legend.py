@@ -36,7 +36,7 @@ class LegendRows(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("legend.css")]
 
     def __init__(self, session: Session, **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=0, steers=session.steers, **params)
+        super().__init__(sizing_mode="stretch_width", steers=session.steers, **params)
         self._session = session
         self.obstacle: str | None = None
 

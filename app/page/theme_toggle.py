@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from app import theme
 from app.component import Component
@@ -17,9 +17,6 @@ class ThemeToggle(Component):
 
     _esm = theme.asset("theme_toggle.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css")]
-
-    def __init__(self, **params: Any) -> None:
-        super().__init__(margin=0, **params)
 
 
 def wanted(cookies: Mapping[str, str]) -> str:

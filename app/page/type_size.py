@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import param
 
@@ -22,11 +22,10 @@ class TypeSize(Component):
     view = param.Selector(default=NORMAL, objects=list(VIEWS), doc="what is shown, and how large")
     offered = param.List(default=[LARGE, PLOTS], doc="views that have a button")
 
+    css_classes = param.List(default=["type-size"])
+
     _esm = theme.asset("type_size.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css")]
-
-    def __init__(self, **params: Any) -> None:
-        super().__init__(margin=0, css_classes=["type-size"], **params)
 
     @property
     def larger(self) -> float:

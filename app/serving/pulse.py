@@ -26,7 +26,7 @@ class Pulse(Component):
     _esm = theme.asset("pulse.js")
 
     def __init__(self, **params: Any) -> None:
-        super().__init__(width=0, height=0, margin=0, **params)
+        super().__init__(width=0, height=0, **params)
         self._sent_at = 0.0
 
     def beat(self) -> None:

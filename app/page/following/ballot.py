@@ -66,7 +66,7 @@ class Ballot(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("ballot.css")]
 
     def __init__(self, poll: Poll, **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        super().__init__(sizing_mode="stretch_width", **params)
         self._poll = poll
 
     def update(self) -> None:

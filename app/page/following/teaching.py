@@ -36,7 +36,7 @@ class Teaching(Component):
     def __init__(self, page: Any, **params: Any) -> None:
         public = Serving.from_arguments().public
         who = {"host": own_address()} if public else {"note": HERE}
-        super().__init__(margin=0, css_classes=["teaching"], **who, **params)
+        super().__init__(css_classes=["teaching"], **who, **params)
         self._page = page
         self.poll = Poll(page.prediction)
         self.lesson: Lesson | None = None

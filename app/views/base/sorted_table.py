@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import param
 
@@ -17,13 +17,11 @@ class SortedTable(Component):
 
     heads = param.List(default=[], doc="texts of the headings")
     rows = param.List(default=[], doc="texts of a line each")
+    sizing_mode = "stretch_width"
+    styles = param.Dict(default={"overflow-x": "auto"})
 
     _esm = theme.asset("elements.js", "sorting.js", "sorted_table.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("html.css", "sorting.css")]
-
-    def __init__(self, **params: Any) -> None:
-        styles = {"overflow-x": "auto"}
-        super().__init__(sizing_mode="stretch_width", margin=0, styles=styles, **params)
 
     def show(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Show these lines; tell whether anything is new."""

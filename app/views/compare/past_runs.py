@@ -31,7 +31,7 @@ class RunList(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("runs.css", "sorting.css")]
 
     def __init__(self, on_act: Callable[[dict[str, Any]], None], **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        super().__init__(sizing_mode="stretch_width", **params)
         self._on_act = on_act
 
     @batch()

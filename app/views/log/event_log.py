@@ -27,7 +27,7 @@ class EventList(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("events.css", "sorting.css")]
 
     def __init__(self, on_pick: Any, **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        super().__init__(sizing_mode="stretch_width", **params)
         self._on_pick = on_pick
 
     @batch()

@@ -26,7 +26,7 @@ class HeatCells(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("sweep_cells.css")]
 
     def __init__(self, on_open: Callable[[str], None], **params: Any) -> None:
-        super().__init__(margin=0, height=0, **params)
+        super().__init__(height=0, **params)
         self._on_open = on_open
 
     def show(self, rows: list[str], columns: list[str], cells: list[list[list[str] | None]]) -> None:

@@ -11,6 +11,8 @@ from solvers.methods.iterate_record import Field
 
 #: Where numbers that are no integers are written without an exponent.
 LEAST_PLAIN, MOST_PLAIN = 1e-3, 1e7
+#: Significant digits of the smallest number of a column.
+ALIGNED = 6
 
 
 def number(value: float | int | None, digits: int = 4) -> str:
@@ -19,17 +21,17 @@ def number(value: float | int | None, digits: int = 4) -> str:
     return _plain(value, digits).replace("-", "−")
 
 
-def aligned(values: Sequence[float | None], digits: int = 6) -> list[str]:
-    """Write numbers of one column: with as many decimals each as give ``digits`` significant digits to the
+def aligned(values: Sequence[float | None]) -> list[str]:
+    """Write numbers of one column: with as many decimals each as give six significant digits to the
     smallest, so that the points of right-aligned texts stand below each other; all with exponents if one of
     them needs it or if the largest would be long."""
     sizes = [abs(v) for v in values if v is not None and math.isfinite(v) and v != 0]
     if not sizes:
         return [number(v) for v in values]
-    decimals = max(digits - 1 - math.floor(math.log10(min(sizes))), 0)
+    decimals = max(ALIGNED - 1 - math.floor(math.log10(min(sizes))), 0)
     whole = max(math.floor(math.log10(max(sizes))) + 1, 1)
-    plain = min(sizes) >= LEAST_PLAIN and max(sizes) < MOST_PLAIN and whole + decimals <= digits + 4
-    form = f",.{decimals}f" if plain else f".{digits - 1}e"
+    plain = min(sizes) >= LEAST_PLAIN and max(sizes) < MOST_PLAIN and whole + decimals <= ALIGNED + 4
+    form = f",.{decimals}f" if plain else f".{ALIGNED - 1}e"
     return [_signed(v, form) for v in values]
 
 

@@ -125,12 +125,10 @@ def line_blocks(
         yield rest
 
 
-def read_lines(
-    path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None, member: str | None = None
-) -> list[str]:
+def read_lines(path: Path, *, progress: Progress | None = None) -> list[str]:
     """Return the lines of a small text in UTF-8 without their ends. Errors as `line_blocks`."""
     lines: list[str] = []
-    for block in line_blocks(path, limit=limit, progress=progress, member=member):
+    for block in line_blocks(path, limit=MAX_SMALL_BYTES, progress=progress):
         try:
             lines += block.decode().removesuffix("\n").replace("\r\n", "\n").split("\n")
         except UnicodeDecodeError as error:

@@ -54,15 +54,13 @@ def lowest(b: Breakpoints) -> Landing:
     return Landing(min(max(zero, lo), hi), (lo, hi), k + 1)
 
 
-def zero_slope(
-    slope: Callable[[float, int], float], b: Breakpoints, flat: float = FLAT, first: float = 1.0
-) -> Landing:
+def zero_slope(slope: Callable[[float, int], float], b: Breakpoints, flat: float = FLAT) -> Landing:
     """Return a minimum over t >= 0 of any convex function by its one-sided derivatives ``slope(t, side)``; of
     ``b`` the slope at 0, the breakpoints and the limit count. A slope of ``flat`` times that at 0 counts as
     zero. The step is inf where the function falls for ever.
 
     Halving among the breakpoints finds the target segment, and Brent's method a zero of the slope in it;
-    beyond the last breakpoint the segment is found by doubling a step of ``first``.
+    beyond the last breakpoint the segment is found by doubling a step of 1.
     """
     if b.slope >= 0.0:
         return Landing(0.0, (0.0, 0.0), 0)
@@ -84,7 +82,7 @@ def zero_slope(
         return Landing(_zero(slope, lo, at_lo, hi, at_hi, flat), (lo, hi), visited)
     if b.limit < 0.0:
         return Landing(math.inf, (lo, math.inf), visited)
-    step = max(first, lo)
+    step = max(1.0, lo)
     for _ in range(DOUBLINGS):
         hi = lo + step if lo else step
         at_hi = slope(hi, 1)

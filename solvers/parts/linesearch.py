@@ -32,16 +32,6 @@ class Breakpoints(NamedTuple):
     curvature: float = 0.0
     limit: float = math.inf
 
-    @property
-    def after(self) -> np.ndarray:
-        """Return the derivative from the right at each breakpoint, of a piecewise quadratic function."""
-        return self.slope + np.cumsum(self.jump) + self.curvature * self.t
-
-    @property
-    def before(self) -> np.ndarray:
-        """Return the derivative from the left at each breakpoint, of a piecewise quadratic function."""
-        return self.after - self.jump
-
 
 class Search:
     """Log of a search along a path w(t) from w(0) = w, for views and records.

@@ -83,11 +83,6 @@ class Line:
         for part in self.problem.pieces():
             yield self.problem.penalty.on(part), self._w[part] + t * self.d[part], self.d[part]
 
-    def subgradient(self) -> np.ndarray:
-        """Return the subgradient g of the loss and the ridge at w with the largest gᵀd (eq. (18) of Yu et al.
-        2010), an entry a member of ``active``; of a smooth loss, the gradient."""
-        return self.point.pulled_back(self._sup_at(0.0), self.active)
-
     def _sup_at(self, t: float) -> Scores:
         """Return the subgradient of the loss at w + t d with the largest slope along d; the last is kept."""
         if self._sup is None or self._sup[0] != t:

@@ -152,11 +152,6 @@ class Point:
             self._gradient = self.pulled_back(self.residual)
         return self._gradient
 
-    def subgradient(self, rng: np.random.Generator) -> np.ndarray:
-        """Return a random extreme point of the subdifferential of the smooth part and the loss's kinks; of a
-        smooth loss, its gradient."""
-        return self.pulled_back(self.problem.loss.random_subgradient(self.scores, rng))
-
     def pulled_back(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
         """Return s Aᵀ ``residual`` + ridge w, which is a subgradient where ``residual`` is one of the loss:
         on ``active``, or of all weights."""

@@ -148,11 +148,21 @@ def optimum(id: str, lam: float) -> tuple[Problem, float, Trace]:
 def levels(problem: Problem, w: np.ndarray) -> str:
     """Test accuracy at depth 1, 2, ... of a tree; nothing for chains."""
     loss, scores = problem.test_scores(w)
-    return (
-        " / ".join(f"{share:.3f}" for share in loss.level_metrics(scores))
-        if loss.id == "tree-softmax"
-        else ""
+    if loss.id != "tree-softmax":
+        return ""
+    depth = max(len(ancestors(loss.parents, leaf)) for leaf in loss.leaves)
+    guess, truth = (
+        np.array([ancestors(loss.parents, leaf, depth) for leaf in y]) for y in (loss.predict(scores), loss.y)
     )
+    return " / ".join(f"{share:.3f}" for share in np.mean(guess == truth, axis=0))
+
+
+def ancestors(parents: np.ndarray, leaf: int, depth: int = 0) -> list[int]:
+    """The nodes at depth 1, 2, ... above a leaf, and the leaf itself from its own depth on."""
+    path = [leaf]
+    while path[0] > 0 and parents[path[0]] > 0:
+        path.insert(0, parents[path[0]])
+    return path + [leaf] * (depth - len(path))
 
 
 @cache

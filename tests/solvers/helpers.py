@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 import datasets
 import solvers
+from solvers.parts.linesearch import Breakpoints
 
 STORAGES = ("dense", "sparse", "binary", "lazy", "lazy-binary")
 
@@ -195,3 +196,8 @@ def searched(
     return solvers.LINE.take(
         solvers.Iterate(steps, w=point.w, step=found.t, live={"line": found.search})
     ), before
+
+
+def slopes_after(marks: Breakpoints) -> np.ndarray:
+    """The derivative from the right at each breakpoint, of a piecewise quadratic function."""
+    return marks.slope + np.cumsum(marks.jump) + marks.curvature * marks.t

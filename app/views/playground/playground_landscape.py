@@ -18,6 +18,8 @@ ACROSS, UP = 240, 160
 CONTOURS, MOST_CONTOURS = 16, 100
 #: Shades.
 SHADES = 256
+#: What is around what a window is made for, as a share of its size.
+MARGIN = 0.12
 #: Parts of a cell that a kink is cut to, and the share of f within which heights count as the same.
 FINER, SAME = 8, 1e-9
 
@@ -31,12 +33,12 @@ class Window(NamedTuple):
     y1: float
 
     @classmethod
-    def around(cls, points: np.ndarray, margin: float = 0.12) -> Self:
+    def around(cls, points: np.ndarray) -> Self:
         """Return the smallest rectangle with these points (n, 2) and a margin; none is a line."""
         low, high = points.min(axis=0), points.max(axis=0)
         size = high - low
         size = np.maximum(size, 0.3 * size.max() or 1.0)
-        middle, half = 0.5 * (low + high), (0.5 + margin) * size
+        middle, half = 0.5 * (low + high), (0.5 + MARGIN) * size
         (x0, y0), (x1, y1) = middle - half, middle + half
         return cls(float(x0), float(x1), float(y0), float(y1))
 

@@ -122,29 +122,12 @@ class BoundTree(RowLoss):
             ]
         return labels
 
-    def level_metrics(self, scores: Scores) -> list[float]:
-        """Return the share of samples whose predicted ancestor at depth 1, 2, ... is the true one (a leaf
-        above that depth stands for itself)."""
-        guess, truth = self._paths(self.predict(scores)), self._paths(self.y)
-        return np.mean(guess == truth, axis=0).tolist()
-
     def _depths(self) -> np.ndarray:
         """Count the nodes above each node."""
         depth = np.zeros(self.n_outputs, dtype=np.int64)
         for k in range(1, self.n_outputs):
             depth[k] = depth[self.parents[k]] + 1
         return depth
-
-    def _paths(self, leaf: np.ndarray) -> np.ndarray:
-        """List ancestors by depth, (samples, depths), the leaf itself below its own depth; -1 stays -1."""
-        depth = self._depths()
-        paths = np.empty((leaf.size, int(depth.max(initial=0))), dtype=np.int64)
-        node = leaf.copy()
-        for level in range(paths.shape[1], 0, -1):
-            deeper = (node >= 0) & (depth[node] > level)
-            node = np.where(deeper, self.parents[node], node)
-            paths[:, level - 1] = node
-        return paths
 
 
 @kernel

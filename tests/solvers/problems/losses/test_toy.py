@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import datasets
 import solvers
+from tests.solvers.helpers import slopes_after
 
 FORMULAS = {
     "toy-abs": (lambda x, y: 10 * abs(x) + abs(y), (1, 1)),
@@ -67,7 +68,9 @@ def test_subgradients_are_extreme_points_and_support_the_function(id):
     f, rng = problem(id, **(OWN if id == "toy" else {})), np.random.default_rng(0)
     for w in rng.integers(-4, 5, (60, 2)) / 2.0:
         point = f.at(w)
-        for g in (point.gradient(), point.subgradient(rng), f.line(point, rng.normal(size=2)).subgradient()):
+        loss, delta = f.loss, f.line(point, rng.normal(size=2)).delta
+        extreme, sup = loss.random_subgradient(point.scores, rng), loss.subgradient_sup(point.scores, delta)
+        for g in (point.gradient(), point.pulled_back(extreme), point.pulled_back(sup)):
             for other in rng.integers(-4, 5, (20, 2)) / 2.0:
                 assert formula(*other) >= point.objective + g @ (other - w) - 1e-12
 
@@ -107,7 +110,7 @@ def test_rays_that_fall_for_ever_are_told_from_those_that_end():
     down = f.line(f.at(np.array([0.0, -4.0])), np.array([0.0, -1.25]))
     assert down.exact().t == np.inf
     kinks = f.line(f.at(np.array([3.0, 5.0])), np.array([-0.6, -1.8]))
-    assert kinks.exact(unbounded="ray").t == np.inf or kinks.breakpoints().after[-1] >= 0.0
+    assert kinks.exact(unbounded="ray").t == np.inf or slopes_after(kinks.breakpoints())[-1] >= 0.0
     g = problem("toy-wolfe")
     ray = g.line(g.at(np.array([1.0, 2.0])), np.array([-3.0, -1.0]))
     marks = ray.breakpoints()

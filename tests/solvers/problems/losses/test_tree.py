@@ -56,14 +56,6 @@ def test_it_predicts_the_leaf_with_the_highest_sum_of_scores(loss):
     assert set(labels) <= set(LEAVES)
 
 
-def test_level_metrics_compare_ancestors(loss):
-    part = Part(None, np.array([8, 4, 3, 6]))
-    bound = TreeSoftmax().bind(part, K, PARENTS)
-    Z = np.zeros((4, K))
-    Z[np.arange(4), [9, 4, 6, 3]] = 1.0  # leaves predicted
-    assert bound.level_metrics(Scores(Z, np.zeros(0))) == [0.5, 0.5, 0.25]
-
-
 @pytest.mark.parametrize("parents", [[-1, 0, 5, 1], [-1, 0, -1, 1], [-1, 0, 0]])
 def test_what_is_no_tree_is_refused(parents):
     with pytest.raises(ValueError, match="each before its children, and one root"):

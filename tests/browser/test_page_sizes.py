@@ -271,6 +271,26 @@ def test_no_title_of_an_axis_is_cut_off(visit, width, height):
         assert [text for text, cut in painted.items() if cut] == [], name
 
 
+#: Of each run, where its bound ends, if it is seen, and where the digits of its objective begin.
+NUMBERS = """rows => rows.map((row) => {
+  const bound = row.querySelector(".bound"), digits = document.createRange()
+  digits.selectNodeContents(row.querySelector(".objective"))
+  const end = bound.checkVisibility() ? bound.getBoundingClientRect().right : 0
+  return [end, digits.getBoundingClientRect().left]
+})"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
+def test_the_bound_of_a_run_lies_on_no_number_and_f_star_is_beside_run(visit, width, height):
+    tab = ended(visit(width=width, height=height, **DEFAULT))
+    rows = tab.page.locator(".row.run")
+    tab.wait_until(lambda: "≤" in rows.nth(1).locator(".bound").text_content(), "bounds")
+    for end, begin in rows.evaluate_all(NUMBERS):
+        assert end < begin
+    run, said = tab.button("Run").bounding_box(), tab.page.get_by_text("f* = ").bounding_box()
+    assert run["y"] < said["y"] < run["y"] + run["height"]
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
 def test_why_each_of_three_runs_stands_still_is_seen_above_a_ghost(visit, width, height):
     tab = visit(width=width, height=height, **DEFAULT | {"max_iter": "5", "break": "iteration > 2"})

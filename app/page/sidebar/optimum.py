@@ -129,9 +129,8 @@ class Optimum:
         text = self._sentence()
         if self.text.object != text:
             self.text.object = text
-        styles = theme.seen(label is not None)
-        if self.button.styles != styles:
-            self.button.styles = styles
+        if self.button.visible != (label is not None):
+            self.button.visible = label is not None
         if label is not None and self.button.label != label:
             self.button.label = label
 

@@ -43,7 +43,7 @@ class Accuracy(RunPlot):
     @property
     def y_label(self) -> str:
         metrics = dict.fromkeys(name for trace in self.traces if (name := metric_name(trace)))
-        return f"{', '.join(metrics) or 'accuracy'} on the test part"
+        return f"{', '.join(metrics) or 'accuracy'}  ·  on the test part"
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         dots = self.figure.scatter("x", "y", source=source, size=5, color=color)

@@ -354,11 +354,11 @@ def test_what_is_measured_before_its_iterate_is_recorded_waits_for_it():
 
 def test_the_axis_says_what_is_measured():
     view = Accuracy()
-    assert view.figure.yaxis[0].axis_label == "accuracy on the test part"
+    assert view.figure.yaxis[0].axis_label == "accuracy\non the test part"
     view.show([measured(0.5, loss="multiclass-squared-hinge")])
-    assert view.figure.yaxis[0].axis_label == "accuracy on the test part"
+    assert view.figure.yaxis[0].axis_label == "accuracy\non the test part"
     view.show([measured(0.5, loss="multilabel-squared-hinge")])
-    assert view.figure.yaxis[0].axis_label == "pairs ranked right on the test part"
+    assert view.figure.yaxis[0].axis_label == "pairs ranked right\non the test part"
 
 
 def test_the_summary_has_a_line_a_run_and_seconds_to_gaps():

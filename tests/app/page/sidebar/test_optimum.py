@@ -75,7 +75,7 @@ def race(session, runs, wait_until):
 
 
 def shown(optimum):
-    return optimum.button.styles["opacity"] == "1"
+    return optimum.button.visible
 
 
 def test_f_star_of_every_problem_among_the_runs_is_found(

@@ -102,7 +102,7 @@ class PathPanel:
         self._drawn: list[Callable[[], None]] = []
         self._error = ""
         self._ticks = 0
-        small = {"size": "small", "margin": (4, 4)}
+        small = {"size": "small", "margin": (8, 4, 4, 4)}  # above: the labels on their borders
         self.button = pmui.Button(label="Trace the path", icon="timeline", variant="outlined", **small)
         self.button.on_click(lambda event: self.press())
         self.count = Menu(label="Values of λ", options=COUNTS, value=10, width=110, **small)

@@ -1,11 +1,20 @@
-// The whole page is one component of Panel, which all others in it ask for a layout: it is laid out once a frame.
+// The whole page is one component of Panel, which all others in it ask for a layout: it is laid out once a frame, and
+// while frame after frame asks for it, less often.
 {
   const { prototype: root } = Object.getPrototypeOf(
     Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view,
   )
   const { compute_layout, invalidate_layout } = root
+  const BUILDING = 500, BUILT = 100 // milliseconds for which it waits at most
   const asked = new Map() // whether the styles have changed too, by the view that is to be laid out
+  let since = 0, more = false // when it was asked for first, and whether it was again since the last frame
   const lay_out = () => {
+    const built = Bokeh.documents.every((document) => document.is_idle)
+    if (more && performance.now() - since < (built ? BUILT : BUILDING)) {
+      more = false
+      requestAnimationFrame(lay_out)
+      return
+    }
     const views = [...asked]
     asked.clear()
     const together = window.styleSheets?.together ?? ((change) => change())
@@ -15,7 +24,13 @@
     }
   }
   const ask = (view, restyled) => {
-    if (asked.size === 0) { requestAnimationFrame(lay_out) }
+    if (asked.size === 0) {
+      since = performance.now()
+      more = false
+      requestAnimationFrame(lay_out)
+    } else {
+      more = true
+    }
     asked.set(view, restyled || asked.get(view))
   }
   root.compute_layout = function () {

@@ -83,6 +83,20 @@ HIDDEN = """async () => {
   return count
 }"""
 
+#: Asks for a layout twice in each of some frames: how often it was made, and in how many milliseconds.
+ASKED = """async (frames) => {
+  const root = Bokeh.index.roots[0], began = performance.now()
+  let count = 0
+  root.after_layout = () => { count += 1 }
+  for (let k = 0; k < frames; k++) {
+    root.invalidate_layout()
+    root.invalidate_layout()
+    await new Promise(requestAnimationFrame)
+  }
+  delete root.after_layout
+  return [count, performance.now() - began]
+}"""
+
 
 @pytest.fixture(scope="module")
 def without(tmp_path_factory, own_home):
@@ -101,6 +115,8 @@ def test_each_change_does_what_it_says(server, browser):
     tab = opened(browser, server)
     assert tab.page.evaluate(PROBE) == {**dict.fromkeys(CHANGES, 0), "once": True, "one": 1}
     assert tab.page.evaluate(HIDDEN) == 0
+    count, passed = tab.page.evaluate(ASKED, 20)
+    assert 0 < count <= 1 + passed / 100, "ten layouts a second, however many are asked for"
     tab.page.context.close()
 
 

@@ -56,6 +56,7 @@ class Line:
         self._w = active.take(point.w)
         self._penalty = self.problem.penalty.on(slice(None) if active.full else active.coordinates)
         self._sup: tuple[float, Scores] | None = None
+        self._first = True
 
     def __call__(self, t: float) -> float:
         """Return φ(t)."""
@@ -63,8 +64,19 @@ class Line:
 
     def _evaluate(self, t: float) -> tuple[float, float]:
         """Return the loss at w + t d, and φ(t)."""
-        loss = self.problem.scale * self.problem.loss.value(self.point.scores, self.delta, t)
+        loss = self.problem.scale * self._loss(t)
         return loss, loss + sum(penalty.value(w) for penalty, w, _ in self._at(t))
+
+    def _loss(self, t: float) -> float:
+        """Return the loss before it is scaled. The first step tried is most often taken: its residual comes
+        along where the loss has it by the way."""
+        here, first, self._first = (self.point.scores, self.delta, t), self._first, False
+        if not first or t == 0.0 or (self._sup is not None and self._sup[0] == t):
+            return self.problem.loss.value(*here)
+        value, residual = self.problem.loss.value_and_residual(*here)
+        if residual is not None:
+            self._sup = t, residual
+        return value
 
     def slope(self, t: float = 0.0, side: int = 1) -> float:
         """Return the derivative of φ at t from the right (``side`` 1) or from the left (-1): from the right

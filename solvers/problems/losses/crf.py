@@ -88,36 +88,47 @@ class BoundChains(BoundLoss):
         return super().instances()._replace(offsets=self.offsets)
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
-        tail = scores.tail if delta is None else scores.tail + t * delta.tail
-        transitions = Transitions(tail, self.n_outputs)
-        out = np.empty(self.n_instances)
-
-        def task(k: int) -> None:
-            block = self.blocks[k]
-            messages = Messages(block, transitions, scores, delta, t, self.pulse)
-            for place, tokens in self._wide(messages):
-                Z = scores.Z[tokens] if delta is None else scores.Z[tokens] + t * delta.Z[tokens]
-                messages.losses[place] += log_partition(Z, transitions.Λ, self.pulse)
-            out[block.members] = messages.losses
-
-        self.team.each(task, range(len(self.blocks)), self.pulse)
-        return out
+        return self._forward_backward(scores, delta, t, None)
 
     def residual(self, scores: Scores) -> Scores:
         """Return marginals minus the truth: of labels at each token by eq. (20), of pairs by eq. (21)."""
-        transitions = Transitions(scores.tail, self.n_outputs)
-        G = np.empty_like(scores.Z)
+        residual = self._empty()
+        self._forward_backward(scores, None, 0.0, residual)
+        return residual
+
+    def value_and_residual(self, scores: Scores, delta: Scores, t: float) -> tuple[float, Scores]:
+        """Return both, with the forward messages computed once."""
+        residual = self._empty()
+        return float(self._forward_backward(scores, delta, t, residual).sum()), residual
+
+    def _empty(self) -> Scores:
+        return Scores(np.empty((self.y.size, self.n_outputs)), np.zeros(self.n_tail))
+
+    def _forward_backward(
+        self, scores: Scores, delta: Scores | None, t: float, residual: Scores | None
+    ) -> np.ndarray:
+        """Return the loss of each sequence at ``scores`` + t ``delta``; write the residual there, if one is
+        given."""
+        tail = scores.tail if delta is None else scores.tail + t * delta.tail
+        transitions = Transitions(tail, self.n_outputs)
+        losses = np.empty(self.n_instances)
         pairs = np.zeros((len(self.blocks), self.n_outputs, self.n_outputs))
 
         def task(k: int) -> None:
-            messages = Messages(self.blocks[k], transitions, scores, None, 0.0, self.pulse)
-            β = messages.marginals(G)
-            pairs[k] = transitions.forth * (messages.alpha.T @ β)
-            for _, tokens in self._wide(messages):
-                add_log_marginals(scores.Z[tokens], transitions.Λ, G[tokens], pairs[k], self.pulse)
+            messages = Messages(self.blocks[k], transitions, scores, delta, t, self.pulse)
+            if residual is not None:
+                pairs[k] = transitions.forth * (messages.alpha.T @ messages.marginals(residual.Z))
+            for place, tokens in self._wide(messages):
+                Z = scores.Z[tokens] if delta is None else scores.Z[tokens] + t * delta.Z[tokens]
+                messages.losses[place] += log_partition(Z, transitions.Λ, self.pulse)
+                if residual is not None:
+                    add_log_marginals(Z, transitions.Λ, residual.Z[tokens], pairs[k], self.pulse)
+            losses[self.blocks[k].members] = messages.losses
 
         self.team.each(task, range(len(self.blocks)), self.pulse)
-        return Scores(G, (pairs.sum(axis=0) - self.true_pairs).reshape(-1))
+        if residual is not None:
+            residual.tail[:] = (pairs.sum(axis=0) - self.true_pairs).reshape(-1)
+        return losses
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return the entropy of the chain with marginals (1 - α) times the truth + α times the model's: Σ

@@ -174,6 +174,11 @@ class BoundLoss:
         """Sum the loss over instances, pairwise in a fixed order whatever the number of threads."""
         return float(np.sum(self.values(scores, delta, t)))
 
+    def value_and_residual(self, scores: Scores, delta: Scores, t: float) -> tuple[float, Scores | None]:
+        """Return the loss at ``scores + t delta``, and its residual there where that costs much less than to
+        compute it by itself; None elsewhere."""
+        return self.value(scores, delta, t), None
+
     def measured_by(self, measure: str) -> Self:
         """Return the loss with another measure of predictions as its metric, if it has one of this name."""
         return self

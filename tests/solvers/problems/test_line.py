@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import solvers
-from tests.solvers.helpers import MAKERS, slopes_after
+from tests.solvers.helpers import MAKERS, chains, slopes_after
 
 KINKED = [
     (kind, loss)
@@ -148,3 +148,19 @@ def test_a_run_can_stop_between_any_two_chunks_of_rows():
         calls.clear()
         work()
         assert len(calls) >= 3, "100,000 rows are four chunks"
+
+
+def test_the_step_tried_first_brings_its_residual_along(monkeypatch):
+    problem = solvers.make_problem(chains(), lam_ratio=0.1)
+    calls, loss = [], type(problem.loss)
+    for name in ("value", "residual", "value_and_residual"):
+        plain = getattr(loss, name)
+        monkeypatch.setattr(loss, name, lambda *a, plain=plain, name=name: calls.append(name) or plain(*a))
+    point = problem.at()
+    g = point.gradient()
+    calls.clear()
+    found = problem.line(point, -1e-3 * g).armijo(-1e-3 * g @ g, beta=0.5, sigma=0.01)
+    assert found.t == 1.0
+    there = found.point.gradient()
+    assert calls == ["value_and_residual"]
+    np.testing.assert_allclose(there, problem.at(found.point.w.copy()).gradient(), rtol=0, atol=1e-10)

@@ -55,6 +55,17 @@ def test_loss_marginals_and_labels_agree_with_all_label_sequences(m, size):
     np.testing.assert_allclose(residual.tail.reshape(m, m), pairs, atol=1e-10)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e3])
+def test_value_and_residual_together_are_those_of_each(size):
+    loss, scores = problem(4, [1, 5, 2, 6, 1, 3], size)
+    delta = problem(4, [1, 5, 2, 6, 1, 3], size, seed=1)[1]
+    value, residual = loss.value_and_residual(scores, delta, 0.5)
+    assert value == loss.value(scores, delta, 0.5)
+    there = loss.residual(scores.plus(0.5, delta))
+    np.testing.assert_array_equal(residual.Z, there.Z)
+    np.testing.assert_array_equal(residual.tail, there.tail)
+
+
 @pytest.mark.parametrize("transitions", [1.0, 500.0])
 def test_wide_and_narrow_sequences_in_one_batch(transitions):
     """Sequences beyond the safe range are done in log space, their neighbours in one call are not."""

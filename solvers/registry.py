@@ -13,6 +13,7 @@ from .methods.crf_bcd import CRFBlockCoordinateDescent
 from .methods.dual_cd import DualCD
 from .methods.fista import FISTACST, FISTALS
 from .methods.fobos import FOBOS
+from .methods.ftrl import FTRL
 from .methods.owlqn import OWLQN, OWLQNStar
 from .methods.prox_gradient import ProxGD
 from .methods.prox_qn import ProxQN
@@ -50,6 +51,7 @@ SOLVERS: dict[str, type[Solver]] = {
         OWLQN,
         OWLQNStar,
         SGDL1,
+        FTRL,
         CRFBlockCoordinateDescent,
         FISTALS,
         FISTACST,

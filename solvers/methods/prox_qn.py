@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compute.jit import kernel
 from ..declare import Trait, as_printed, param, random_seed
 from ..parts.epochs import Cooling
 from ..parts.linesearch import Found
@@ -16,7 +15,9 @@ from ..problems.penalties import soft_threshold
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
+from .ftrl import FTRL
 from .iterate import NAN, Ending, Iterate
+from .prox_qn_kernels import promised, shrink, sweep
 from .solver import Solver
 from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
 
@@ -29,6 +30,8 @@ SCORE_WORK = 8
 #: Ratio of curvatures beyond which D is that of the Hessian where ``diagonal`` is auto; how many weights are
 #: looked at; and the least curvature, in units of the mean.
 SPREAD, SAMPLE, FLOOR = 100.0, 100_000, 1e-6
+#: Weights and instances from which on a pass of FTRL-Proximal comes first.
+START_SIZE, START_INSTANCES = 10_000, 2_000
 #: Number of weights above which the first iteration is not done on all of them.
 HUGE = 10_000_000
 
@@ -54,6 +57,11 @@ class ProxQN(Solver):
     more alike, and does better than h itself. The pairs and the inner problem are those of the weights D^½w,
     in which B₀ is γI and each weight has a λ of its own, λ/D_j^½.
 
+    Half of the time may go before the working set is small. ``start=ftrl`` therefore makes a pass of
+    :class:`.ftrl.FTRL` first: its weights are iterate 1, nearly as sparse as those of the optimum, and the
+    first working set is shrunk at once. ``auto`` does so from ``START_SIZE`` weights and ``START_INSTANCES``
+    instances on; where weights to start from are given, there is no pass.
+
     With ``look_back=False`` lines 15 and 16 are left out, to see what they are for. The run then ends at the
     optimum of the problem on the weights that are left, and says how far that is from the optimum of all.
     """
@@ -65,11 +73,17 @@ class ProxQN(Solver):
     needs = Trait.SMOOTH | Trait.SEPARABLE
     presets = as_printed(
         **{"memory": 10, "max_inner": 10, "balance": "size"},
-        **{"gamma": "ys/ss", "gamma0": 1.0, "diagonal": "off", "shrink_first": "off"},
+        **{"gamma": "ys/ss", "gamma0": 1.0, "diagonal": "off", "shrink_first": "off", "start": "zero"},
     )
     dense_vectors = 4
     carries = ("active", "line", "memory")
 
+    start: str = param(
+        "auto",
+        "begin with a pass of ftrl, or at zero; auto: a pass on large problems",
+        choices=("auto", "ftrl", "zero"),
+        title="head start",
+    )
     memory: int | str = param(
         30, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",), title="pairs kept m"
     )
@@ -83,7 +97,8 @@ class ProxQN(Solver):
     )
     shrink_first: str = param(
         "auto",
-        "shrink before the first iteration too, with M̂ the violation at w0; auto: above 10 million weights",
+        "shrink before the first iteration too, with M̂ the violation at w0; auto: above 10 million weights, "
+        "and after a head start",
         choices=("auto", "on", "off"),
         title="shrinking before the first step",
     )
@@ -128,9 +143,26 @@ class ProxQN(Solver):
     tol: float = tol_param()
     seed: int = random_seed("seed of the random order")
 
+    def refuses(self, problem: Problem) -> str | None:
+        if self.start == "ftrl" and Trait.SAMPLES not in problem.loss.traits:
+            return "start=ftrl needs a loss whose instances can be taken one at a time: choose start=zero"
+        return super().refuses(problem)
+
+    def starts_ahead(self, problem: Problem) -> bool:
+        """Tell whether the run begins with a pass of FTRL-Proximal."""
+        if self.start != "auto":
+            return self.start == "ftrl"
+        here = Trait.SAMPLES in problem.loss.traits
+        return here and START_SIZE <= problem.size <= HUGE and problem.loss.n_instances >= START_INSTANCES
+
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         # line 10 on a part of the weights ends an epoch, line 11 on all of them ends the run
-        state, found, n, fresh = _State(self, problem, w0), None, 0, True  # line 1
+        n = 0
+        if w0 is None and self.starts_ahead(problem):
+            ahead = FTRL(seed=self.seed).iterate(problem)
+            yield next(ahead)
+            w0, n = next(ahead).w, 1
+        state, found, fresh = _State(self, problem, w0, ahead=n > 0), None, True  # line 1
         while True:
             test = state.shrink()  # lines 3 to 9
             if self.look_back and state.epoch_is_over(test):  # line 10
@@ -183,7 +215,10 @@ class _State:
     The constructor is line 1.
     """
 
-    def __init__(self, solver: ProxQN, problem: Problem, w0: np.ndarray | None) -> None:
+    def __init__(
+        self, solver: ProxQN, problem: Problem, w0: np.ndarray | None, *, ahead: bool = False
+    ) -> None:
+        """``ahead`` tells that w0 is near the optimum, by a head start."""
         self.solver, self.problem = solver, problem
         self.lam, self.N = problem.penalty.l1, problem.loss.n_instances
         self.cooling = Cooling(solver.cooling_start, solver.cooling, solver.tol, problem.violation_at_zero())
@@ -195,17 +230,17 @@ class _State:
         self.point = problem.at(w0)
         self.A, self.g = problem.design.working_set(), self.point.gradient()
         problem.pulse()
-        self.gamma, self.M_hat = solver.gamma0, self._first_threshold()
+        self.gamma, self.M_hat = solver.gamma0, self._first_threshold(ahead)
         self.exhausted = False
         #: the working set with which the last epoch ended
         self.dropped_from: WorkingSet | None = None
         #: what happened since the last iterate
         self.events: tuple[str, ...] = ("epoch-start",)
 
-    def _first_threshold(self) -> float:
-        """Return M̂ before the first iteration: ∞ as in line 1, or the violation at w0 (for a huge d)."""
+    def _first_threshold(self, ahead: bool) -> float:
+        """Return M̂ before the first iteration: ∞ as in line 1, or the violation at w0."""
         when = self.solver.shrink_first
-        first = when == "on" or (when == "auto" and self.problem.size > HUGE)
+        first = when == "on" or (when == "auto" and (ahead or self.problem.size > HUGE))
         return self.point.violation() if first else np.inf
 
     def shrink(self) -> ShrinkTest:
@@ -407,63 +442,3 @@ def spreads(h: np.ndarray) -> bool:
     h = h[:: max(1, h.size // SAMPLE)]
     low, high = np.quantile(h[h > 0.0], [0.01, 0.99]) if np.any(h > 0.0) else (1.0, 1.0)
     return bool(high > SPREAD * low)
-
-
-def shrink(w: np.ndarray, g: np.ndarray, lam: float, slack: float) -> tuple[np.ndarray, float]:
-    """Mark the weights that stay, w_j ≠ 0 or |g_j| > λ - ``slack``, and return M too (lines 3 to 9).
-
-    ``slack`` is M̂/N; M is the largest |∂_j f| of eq. (16) among those that stay.
-    """
-    keep = np.empty(w.size, dtype=np.bool_)
-    return keep, _shrink(w, g, lam, slack, keep)
-
-
-@kernel
-def _shrink(w, g, lam, slack, keep):
-    M = 0.0
-    for j in range(w.size):
-        keep[j] = w[j] != 0.0 or abs(g[j]) - lam + slack > 0.0
-        if keep[j]:
-            violation = abs(g[j]) - lam if w[j] == 0.0 else abs(g[j] + np.sign(w[j]) * lam)
-            M = max(M, violation)
-    return M
-
-
-@kernel
-def promised(w, g, d, lam):
-    """Return Δ = gᵀd + λ(‖w + d‖₁ - ‖w‖₁), term by term: near the optimum the two sums cancel to all
-    digits."""
-    total = 0.0
-    for j in range(w.size):
-        if w[j] > 0.0 and w[j] + d[j] >= 0.0:
-            total += (g[j] + lam) * d[j]
-        elif w[j] < 0.0 and w[j] + d[j] <= 0.0:
-            total += (g[j] - lam) * d[j]
-        else:
-            total += g[j] * d[j] + lam * (abs(w[j] + d[j]) - abs(w[j]))
-    return total
-
-
-@kernel
-def sweep(order, w, g, lam, gamma, diagonal, Q, Q_hat, d, d_hat):
-    """Make one pass of coordinate descent in place of d and d̂ = Q̂ d (lines 22 to 27); return max |z|.
-
-    A j of ``order`` is the j-th member of the working set, as are entries j of w, g and d; it is not weight
-    j.
-    """
-    rank = d_hat.size
-    moved = 0.0
-    for j in order:
-        Bd = gamma * d[j]
-        for k in range(rank):
-            Bd -= Q[j, k] * d_hat[k]
-        a, b, c = diagonal[j], g[j] + Bd, w[j] + d[j]
-        u, threshold = c - b / a, lam[j] / a
-        target = max(u - threshold, 0.0) + min(u + threshold, 0.0)
-        z = target - c
-        if z != 0.0:
-            d[j] = target - w[j]  # not d[j] + z: w + d is exactly zero where the target is
-            moved = max(moved, abs(z))
-            for k in range(rank):
-                d_hat[k] += z * Q_hat[j, k]
-    return moved

@@ -8,7 +8,8 @@ from scipy.optimize import minimize
 
 import solvers
 from solvers.methods import prox_qn as module
-from solvers.methods.prox_qn import ProxQN, _InnerProblem, shrink
+from solvers.methods.prox_qn import ProxQN, _InnerProblem
+from solvers.methods.prox_qn_kernels import shrink
 from solvers.parts.linesearch import Found, Search
 from solvers.parts.memory import PairMemory
 from tests.solvers.helpers import binary, chains, multiclass
@@ -465,3 +466,39 @@ def returned(generator):
         except StopIteration as stop:
             yield stop.value
             return
+
+
+def test_a_head_start_is_a_pass_of_ftrl_and_leads_to_the_same_optimum(problem):
+    solver = solvers.make_solver("prox-qn", start="ftrl", seed=5)
+    trace = solvers.solve(problem, solver, tol=1e-6)
+    one = next(itertools.islice(solvers.make_solver("ftrl", seed=5).iterate(problem), 1, None)).w
+    assert trace.objective[0] == problem.at().objective
+    assert trace.objective[1] == pytest.approx(problem.at(one.copy()).objective, rel=1e-12)
+    assert trace.passes[1] >= 1.0
+    assert trace.iteration.tolist() == list(range(len(trace)))
+    assert trace.working_set[1] < problem.size
+    assert trace.status == "converged"
+    assert trace.objective[-1] == pytest.approx(optimum(problem, start="zero"), rel=1e-6)
+
+
+def test_a_head_start_is_for_large_problems_and_those_without_weights_to_start_from(problem, monkeypatch):
+    found, _ = iterates(problem, most=2)
+    assert found[1][0].epoch == 0  # of Algorithm 2: a pass of ftrl has no epoch
+    monkeypatch.setattr(module, "START_SIZE", problem.size)
+    monkeypatch.setattr(module, "START_INSTANCES", problem.loss.n_instances)
+    assert ProxQN().starts_ahead(problem)
+    assert not ProxQN(start="zero").starts_ahead(problem)
+    first = next(ProxQN().iterate(problem, np.zeros(problem.size)))
+    assert first.working_set == problem.size  # the first iterate of a pass has none
+    assert next(ProxQN().iterate(problem)).working_set == -1
+    monkeypatch.setattr(module, "START_SIZE", problem.size + 1)
+    assert not ProxQN().starts_ahead(problem)
+
+
+def test_a_loss_without_single_instances_has_no_head_start(problem):
+    class Whole:
+        traits = solvers.Trait.SMOOTH
+
+    whole = SimpleNamespace(loss=Whole(), size=problem.size)
+    assert not ProxQN().starts_ahead(whole)
+    assert "choose start=zero" in ProxQN(start="ftrl").refuses(whole)

@@ -31,7 +31,7 @@ SCORE_WORK = 8
 #: looked at; and the least curvature, in units of the mean.
 SPREAD, SAMPLE, FLOOR = 100.0, 100_000, 1e-6
 #: Weights and instances from which on a pass of FTRL-Proximal comes first.
-START_SIZE, START_INSTANCES = 10_000, 2_000
+START_SIZE, START_INSTANCES = 100_000, 2_000
 #: Number of weights above which the first iteration is not done on all of them.
 HUGE = 10_000_000
 

@@ -30,8 +30,8 @@ SCORE_WORK = 8
 #: Ratio of curvatures beyond which D is that of the Hessian where ``diagonal`` is auto; how many weights are
 #: looked at; and the least curvature, in units of the mean.
 SPREAD, SAMPLE, FLOOR = 100.0, 100_000, 1e-6
-#: Weights and instances from which on a pass of FTRL-Proximal comes first.
-START_SIZE, START_INSTANCES = 100_000, 2_000
+#: Weights and sequences from which on a pass of FTRL-Proximal comes first.
+START_SIZE, START_INSTANCES = 10_000, 2_000
 #: Number of weights above which the first iteration is not done on all of them.
 HUGE = 10_000_000
 
@@ -59,8 +59,9 @@ class ProxQN(Solver):
 
     Half of the time may go before the working set is small. ``start=ftrl`` therefore makes a pass of
     :class:`.ftrl.FTRL` first: its weights are iterate 1, nearly as sparse as those of the optimum, and the
-    first working set is shrunk at once. ``auto`` does so from ``START_SIZE`` weights and ``START_INSTANCES``
-    instances on; where weights to start from are given, there is no pass.
+    first working set is shrunk at once. ``auto`` does so for ``START_INSTANCES`` sequences or
+    more with ``START_SIZE`` weights, where a pass costs little more than one evaluation of the loss; with
+    losses of single rows it gains next to nothing. Where weights to start from are given, there is no pass.
 
     With ``look_back=False`` lines 15 and 16 are left out, to see what they are for. The run then ends at the
     optimum of the problem on the weights that are left, and says how far that is from the optimum of all.
@@ -78,12 +79,6 @@ class ProxQN(Solver):
     dense_vectors = 4
     carries = ("active", "line", "memory")
 
-    start: str = param(
-        "auto",
-        "begin with a pass of ftrl, or at zero; auto: a pass on large problems",
-        choices=("auto", "ftrl", "zero"),
-        title="head start",
-    )
     memory: int | str = param(
         30, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",), title="pairs kept m"
     )
@@ -94,6 +89,12 @@ class ProxQN(Solver):
         True,
         "take all weights back where an epoch ends; without, a weight that has left never comes back",
         title="looking back at all weights",
+    )
+    start: str = param(
+        "auto",
+        "begin with a pass of ftrl, or at zero; auto: a pass on large problems of sequences",
+        choices=("auto", "ftrl", "zero"),
+        title="head start",
     )
     shrink_first: str = param(
         "auto",
@@ -152,8 +153,8 @@ class ProxQN(Solver):
         """Tell whether the run begins with a pass of FTRL-Proximal."""
         if self.start != "auto":
             return self.start == "ftrl"
-        here = Trait.SAMPLES in problem.loss.traits
-        return here and START_SIZE <= problem.size <= HUGE and problem.loss.n_instances >= START_INSTANCES
+        chains = Trait.SAMPLES in problem.loss.traits and problem.loss.n_tail > 0
+        return chains and START_SIZE <= problem.size <= HUGE and problem.loss.n_instances >= START_INSTANCES
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         # line 10 on a part of the weights ends an epoch, line 11 on all of them ends the run

@@ -21,17 +21,36 @@ RATIO, RIDGE = 0.05, 0.01
 TOL = 1e-6
 #: Solvers that only come near an optimum, the passes they get for it, and how near: (f - f*)/|f*|.
 NEAR = {
-    **{"sgd-l1": (1000, 0.01), "fobos": (200, 0.08), "gd": (300, 0.01), "subgd": (300, 0.01)},
+    **{
+        "sgd-l1": (1000, 0.01),
+        "ftrl": (1000, 0.01),
+        "fobos": (200, 0.08),
+        "gd": (300, 0.01),
+        "subgd": (300, 0.01),
+    },
     **{"owl-qn-star": (500, 1e-3), "bmrm": (400, 1e-4), "ls-bmrm": (150, 1e-4), "ocas": (150, 1e-4)},
 }
 #: The step that FOBOS would choose on a few noisy held-out instances is far too short for its 200 passes.
 #: At w = 0 all labels tie, and no step of these two leads downwards from there.
-PARAMS = {"fobos": {"eta0": 0.5}, "bfgs": {"first_step": "unit"}, "lbfgs": {"first_step": "unit"}}
+PARAMS = {
+    "fobos": {"eta0": 0.5},
+    "ftrl": {"batch": 1},
+    "bfgs": {"first_step": "unit"},
+    "lbfgs": {"first_step": "unit"},
+}
 
 #: Solvers of losses with kinks: how far from the minimum they may end after 3 CPU seconds, (f - f*)/f*.
 #: Those that go by one subgradient break at a kink on the way.
 KINKED = {
-    **{"dual-cd": 1e-7, "bmrm": 1e-5, "ls-bmrm": 1e-5, "ocas": 1e-5, "sgd-l1": 0.01, "fobos": 0.08},
+    **{
+        "dual-cd": 1e-7,
+        "bmrm": 1e-5,
+        "ls-bmrm": 1e-5,
+        "ocas": 1e-5,
+        "sgd-l1": 0.01,
+        "ftrl": 0.02,
+        "fobos": 0.08,
+    },
     **{"gd": 0.1, "subgd": 0.1, "bfgs": 0.15, "lbfgs": 0.15, "subbfgs": 1e-3, "sublbfgs": 0.01},
 }
 

@@ -481,11 +481,14 @@ def test_a_head_start_is_a_pass_of_ftrl_and_leads_to_the_same_optimum(problem):
     assert trace.objective[-1] == pytest.approx(optimum(problem, start="zero"), rel=1e-6)
 
 
-def test_a_head_start_is_for_large_problems_and_those_without_weights_to_start_from(problem, monkeypatch):
+def test_a_head_start_is_for_many_sequences_and_where_no_weights_are_given(
+    problem, average_problem, monkeypatch
+):
     found, _ = iterates(problem, most=2)
     assert found[1][0].epoch == 0  # of Algorithm 2: a pass of ftrl has no epoch
     monkeypatch.setattr(module, "START_SIZE", problem.size)
     monkeypatch.setattr(module, "START_INSTANCES", problem.loss.n_instances)
+    assert not ProxQN().starts_ahead(average_problem)
     assert ProxQN().starts_ahead(problem)
     assert not ProxQN(start="zero").starts_ahead(problem)
     first = next(ProxQN().iterate(problem, np.zeros(problem.size)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -161,7 +161,7 @@ class ProxQN(Solver):
         n = 0
         if w0 is None and self.starts_ahead(problem):
             ahead = FTRL(seed=self.seed).iterate(problem)
-            yield next(ahead)
+            yield replace(next(ahead), phase=FTRL.id)
             w0, n = next(ahead).w, 1
         state, found, fresh = _State(self, problem, w0, ahead=n > 0), None, True  # line 1
         while True:
@@ -220,7 +220,7 @@ class _State:
         self, solver: ProxQN, problem: Problem, w0: np.ndarray | None, *, ahead: bool = False
     ) -> None:
         """``ahead`` tells that w0 is near the optimum, by a head start."""
-        self.solver, self.problem = solver, problem
+        self.solver, self.problem, self.ahead = solver, problem, ahead
         self.lam, self.N = problem.penalty.l1, problem.loss.n_instances
         self.cooling = Cooling(solver.cooling_start, solver.cooling, solver.tol, problem.violation_at_zero())
         self.aim = problem.aim(solver.tol)
@@ -339,6 +339,8 @@ class _State:
         live = {"gradient": self.g, "shrinking": test if self.solver.shrinking else None}
         known = {"epoch": self.cooling.epoch, "returned": test.returned.size, "events": self.events}
         known["violation"] = test.largest if test.whole else NAN
+        if found is None and self.ahead:
+            known["phase"] = FTRL.id  # which led here
         if found is not None:
             known["phase"] = "shrink" if self.solver.shrinking else None
             known |= {"gamma": self.gamma, "inner_iterations": self.sweeps}

@@ -475,6 +475,7 @@ def test_a_head_start_is_a_pass_of_ftrl_and_leads_to_the_same_optimum(problem):
     assert trace.objective[0] == problem.at().objective
     assert trace.objective[1] == pytest.approx(problem.at(one.copy()).objective, rel=1e-12)
     assert trace.passes[1] >= 1.0
+    assert trace.phase[:3].tolist() == ["ftrl", "ftrl", "shrink"]
     assert trace.iteration.tolist() == list(range(len(trace)))
     assert trace.working_set[1] < problem.size
     assert trace.status == "converged"

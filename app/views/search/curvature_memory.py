@@ -231,16 +231,13 @@ class Memory(ProbeView):
         self._at_cursor.visible = False
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
-        pairs = len(seen["SS"])
         self._said.object = self._sentence(iteration, seen)
-        if self._at_cursor.visible != (pairs > 0):
-            self._at_cursor.visible = pairs > 0
-        if not pairs:
-            return
+        # an epoch clears the pairs: figures that went with them would move the page
+        self._at_cursor.visible = True
         SS, SY, YY = (seen[name] for name in ("SS", "SY", "YY"))
         gamma = float(seen["gamma"])
         cosines = SY / np.sqrt(np.outer(np.diag(SS), YY))
-        self._pairs.data = {"pair": np.arange(1, pairs + 1), "cosine": np.diag(cosines)}
+        self._pairs.data = {"pair": np.arange(1, len(SS) + 1), "cosine": np.diag(cosines)}
         M = middle(SS, SY, gamma)
         scale = 1.0 / np.sqrt(np.abs(np.diag(M)))
         self._cross["SY"].data = _picture(cosines)
@@ -268,6 +265,8 @@ class Memory(ProbeView):
 
 
 def _picture(values: np.ndarray) -> dict[str, list]:
-    """Return a matrix as an image, its first row at 0."""
+    """Return a matrix as an image, its first row at 0; without entries there is none, since a browser cannot
+    paint it."""
     rows, columns = values.shape
-    return {"image": [values], "x": [0], "y": [0], "dw": [columns], "dh": [rows]}
+    image = {"image": values, "x": 0, "y": 0, "dw": columns, "dh": rows}
+    return {name: [value] if values.size else [] for name, value in image.items()}

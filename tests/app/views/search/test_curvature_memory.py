@@ -86,12 +86,16 @@ def test_at_the_cursor_curvature_products_and_eigenvalues_are_those_of_the_pairs
     np.testing.assert_allclose(drawn(figures(view)["memory-eigenvalues"], "value").data["value"], [2.0])
 
 
-def test_without_pairs_it_says_so(trace):
-    view = at(trace, 0)
+def test_without_pairs_it_says_so_and_its_figures_stay_without_data(trace):
+    view = at(trace, 2)
+    before = {plot.name for plot in in_sight(view)}
+    view.cursor.place(trace, 0)
     assert "no pairs, B = B₀" in said(view)
-    assert "memory-cosines" not in {plot.name for plot in in_sight(view)}
-    view.cursor.place(trace, 3)
-    assert "memory-cosines" in {plot.name for plot in in_sight(view)}
+    assert {plot.name for plot in in_sight(view)} == before
+    for name, field in {"cosines": "cosine", "eigenvalues": "value"}.items():
+        assert len(drawn(figures(view)[f"memory-{name}"], field).data[field]) == 0
+    for name in ("SY", "middle"):
+        assert len(drawn(figures(view)[f"memory-{name}"], "image").data["image"]) == 0
 
 
 def test_pairs_too_long_for_the_observer_have_no_eigenvalues(trace):

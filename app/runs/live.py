@@ -204,7 +204,7 @@ class LiveRun:
             return f"paused at iteration {hit.iteration}, where {hit.condition}"
         if self.state == "ready":
             n = self._line.missing if self._line is not None else 0
-            return f"ready: {n} of the others still {'loads or compiles' if n == 1 else 'load or compile'}"
+            return f"waits for {n} of the others to load or compile" if n else ""
         if self.alive and self.trace is not None and self.trace.status == "replaying":
             reached = max(self._run.replayed, 0)
             return f"{self.origin.sentence(self._run.solver)}: iteration {reached} is reached"

@@ -245,6 +245,38 @@ def test_nothing_moves_while_points_come(visit):
     tab.button("Stop").click()
 
 
+#: Boxes of the rows while the second one waits for the others, and of each text that is seen in it.
+WAITING = """(said) => {
+  const isLegend = (m) => m.data?.attributes?.rows?.[0]?.bound !== undefined
+  const {data} = [...Bokeh.documents[0].all_models].find(isLegend)
+  const wait = (row, k) => k === 1 ? {...row, state: "ready", message: said} : row
+  data.setv({rows: data.attributes.rows.map(wait)}, {sync: false})
+  const deep = (root, selector) => [...root.querySelectorAll("*")].flatMap((el) =>
+    [...(el.matches(selector) ? [el] : []), ...(el.shadowRoot ? deep(el.shadowRoot, selector) : [])])
+  const box = (el) => {
+    const {left, top, right, bottom} = el.getBoundingClientRect()
+    return {left, top, right, bottom}
+  }
+  const rows = deep(document, ".row.run")
+  const texts = deep(rows[1], "span:not(:has(*))").filter((el) => el.textContent && el.checkVisibility())
+  return {rows: rows.map(box), seen: texts.map((el) => [el.textContent, box(el)])}
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_a_run_that_waits_for_the_others_says_so_in_its_row_where_numbers_will_be(visit, width, height):
+    tab = ended(visit(width=width, height=height, **DEFAULT))
+    before, said = boxes(tab)["rows"], "waits for 1 of the others to load or compile"
+    found = tab.page.evaluate(WAITING, said)
+    assert found["rows"] == before
+    seen = dict(found["seen"])
+    assert said in seen
+    assert len(seen) <= 3, "its label, its state and what it waits for"
+    for text, box in seen.items():
+        assert box["right"] > box["left"] + 20, text
+        assert not any(overlap(box, other) for name, other in seen.items() if name != text)
+
+
 #: Of each text that a plot paints, whether it was cut off when it was painted last.
 PAINTED = """
   window.cut = {}

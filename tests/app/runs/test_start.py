@@ -34,7 +34,7 @@ def test_none_begins_before_the_last_one_is_ready(share, small_problem, gates, w
     slow = racer(share, small_problem, line, before=lambda: gates.wait(60))
     line.close()
     wait_until(lambda: all(run.state == "ready" for run in quick))
-    assert quick[0].message == "ready: 1 of the others still loads or compiles"
+    assert quick[0].message == "waits for 1 of the others to load or compile"
     assert [len(run.trace) for run in quick] == [0] * 3
     wait_until(lambda: not any(run.worker.has_slot for run in quick))  # they take no core meanwhile
     gates.set()

@@ -246,6 +246,8 @@ class DataSetInfo:
         """Estimate the size of the set for these options without loading it. For a set from files only
         non-zeros are estimated, from their bytes."""
         effective = self.parse(options)
+        if self.kind == "function":
+            return Size(2, 2, 1, 4)
         if self.measure is not None:
             return self.measure(effective).with_common(effective)
         paths = [store.find(file.path) for file in self.needed(**options)]

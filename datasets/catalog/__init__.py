@@ -1,8 +1,78 @@
-"""What there is, as far as it can be said without loading anything."""
+"""What there is, as far as it can be said without loading anything: tables of sets, which are read here.
 
-from . import generated, handwriting, libsvm, tables, text, toys, trees
-from .own_files import OWN_FILES
+The keys of a set are those of :class:`DataSetInfo`, those of an option, a file or a λ theirs. An option that
+``options.toml`` knows has what it says there, unless the set says otherwise.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..entry import DataSetInfo, Lam
+from ..options import Option
+from ..size import Size, generated
+from ..store import DataFile
 
 __all__ = ["OWN_FILES", "SETS"]
 
-SETS = (*handwriting.SETS, *tables.SETS, *text.SETS, *trees.SETS, *generated.SETS, *libsvm.SETS, *toys.SETS)
+Table = dict[str, Any]
+
+
+def _tables(name: str) -> Table:
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def _values(table: Table) -> Table:
+    """Return values as a frozen entry holds them: tuples for lists, a text on one line."""
+    shaped = {list: tuple, str: lambda text: " ".join(text.split())}
+    return {name: shaped.get(type(value), lambda value: value)(value) for name, value in table.items()}
+
+
+def _option(name: str, table: Table) -> Option:
+    return Option(name, **{"default": None, **_values(USUAL.get(name, {}) | table)})
+
+
+def _measure(outputs: str, by: list[str]) -> Callable[[Mapping[str, Any]], Size]:
+    """Return the measure of a generated set: ``outputs`` names the option that counts its outputs, ``by``
+    those that make it smaller."""
+    return lambda o: generated(
+        o["n_samples"],
+        o["n_features"],
+        o[outputs],
+        o["density"] * o["n_features"],
+        *by,
+        length=o.get("length", 1),
+    )
+
+
+def _entry(id: str, table: Table) -> DataSetInfo:
+    own, files, kinds = (table.pop(name, {}) for name in ("options", "files", "kinds"))
+    lams, measure = table.pop("lams", ()), table.pop("measure", None)
+    return DataSetInfo(
+        id,
+        **_values(table),
+        own=tuple(_option(name, option) for name, option in own.items()),
+        files=tuple(DataFile(file) if isinstance(file, str) else DataFile(**file) for file in files),
+        kinds=tuple(kinds.items()),
+        lams=tuple(Lam(**lam) for lam in lams),
+        measure=measure and _measure(**measure),
+        paths=tuple(id.partition(":")[2].split(",")) if ":" in id else (),
+    )
+
+
+def _sets(name: str) -> list[DataSetInfo]:
+    return [_entry(id, table) for id, table in _tables(name).items()]
+
+
+#: What options that several sets have in common say.
+USUAL = _tables("options")
+SETS = [
+    entry
+    for name in ("handwriting", "tables", "text", "trees", "generated", "libsvm", "toys")
+    for entry in _sets(name)
+]
+#: The user's own files by the word before the colon.
+OWN_FILES = {entry.id.partition(":")[0]: entry for entry in _sets("own_files")}

@@ -175,7 +175,8 @@ def test_the_path_that_lambda_is_chosen_on(report, form):
     rows = [[each.lam, each.ratio, each.nonzeros, each.metric, each.cpu_seconds] for each in seen]
     report.table(f"{named(form)}: {problem.size:,} weights", columns, rows)
     pick = chosen(seen)
-    report.note(f"For the catalog: Lam({pick.lam:g}, {pick.nonzeros}, {problem.size}, {pick.metric:.3f})")
+    found = f"value = {pick.lam:g}, nonzeros = {pick.nonzeros}, weights = {problem.size}"
+    report.note(f"For the catalog: {{{found}, metric = {pick.metric:.3f}}}")
     if not lam.paper:
         best = max(each.metric for each in seen)
         assert lam.metric == pytest.approx(best, abs=METRIC)

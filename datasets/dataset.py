@@ -75,9 +75,10 @@ class Content:
     label_names, feature_names : sequence of str
         Names of classes, labels, tags or nodes, and of the columns of X.
     digest : str
-        Changes whenever the data change.
+        Changes whenever the data change: SHA-256 of the source files or of the generator's parameters.
     kind : str, optional
-        The kind of labels, where it depends on the file.
+        The kind of labels: binary, multiclass, multilabel, sequences, tree or function; by default that of
+        the :class:`DataSetInfo`.
     parents : array, shape (n_nodes,), optional
         int32, the parent of each node of a tree; -1 for the root.
     picture_shape : (int, int), optional
@@ -96,7 +97,7 @@ class Content:
     kind: str | None = None
     parents: np.ndarray | None = None
     picture_shape: tuple[int, int] | None = None
-    texts: Callable[[int], str] | None = None
+    texts: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
     start: tuple[float, ...] | None = None
 
 
@@ -109,9 +110,9 @@ class Example:
     text: str | None = None
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A data set ready for a solver.
+@dataclass(frozen=True, kw_only=True)
+class Dataset(Content):
+    """A data set ready for a solver: content that the options of all sets have been applied to.
 
     Attributes
     ----------
@@ -121,20 +122,12 @@ class Dataset:
         The value of every option.
     seed : int
         The seed of the split or the generator.
-    kind : str
-        The kind of labels: binary, multiclass, multilabel, sequences, tree or function.
-    train, test : Part
-        ``test`` is None where there is no test part.
-    label_names, feature_names, parents, picture_shape, texts, start
-        As in :class:`Content`.
     loss, penalty : str
         Ids of the default loss and penalty.
     lam : float, optional
         A λ for this loss and penalty that is worth a run.
     metric : str, optional
         A measure of its own: "entity-f1" (see :func:`entity_scores`), or "f1" of one class against the rest.
-    digest : str
-        SHA-256 of the source files or of the generator's parameters.
 
     Examples
     --------
@@ -147,24 +140,14 @@ class Dataset:
     id: str
     options: Mapping[str, Any]
     seed: int
-    kind: str
-    train: Part
-    test: Part | None
-    label_names: tuple[str, ...]
-    feature_names: Sequence[str]
     loss: str
     penalty: str
     summary: str
     description: str
     source: str
     terms: str
-    digest: str
     lam: float | None = None
     metric: str | None = None
-    parents: np.ndarray | None = None
-    picture_shape: tuple[int, int] | None = None
-    texts: Callable[[int], str] | None = field(default=None, repr=False, compare=False)
-    start: tuple[float, ...] | None = None
 
     @property
     def X(self) -> Any:

@@ -16,6 +16,8 @@ from .names import with_doubles, with_products
 from .trees import below
 
 MAX_DENSE = 100_000_000
+#: What a data set says as its entry does.
+ABOUT = ("id", "summary", "description", "source", "terms", "penalty")
 
 
 def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
@@ -39,38 +41,24 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
         names = with_products(names, options["degree"], bool(options["bias"]))
         matrices = [expand(X, options["degree"], bool(options["bias"])) for X in matrices]
     labels, metric = [part.y for part in parts], entry.metric if kind == entry.kind else None
-    label_names, parents = content.label_names, content.parents
     if options.get("positive") is not None:
-        labels, label_names = one_against_rest(labels, label_names, kind, options["positive"], parents)
-        kind, parents, metric = "binary", None, "f1"
-    matrices = [_real(X) for X in matrices]
+        one, parents = options["positive"], content.parents
+        labels, label_names = one_against_rest(labels, content.label_names, kind, one, parents)
+        content, kind, metric = replace(content, label_names=label_names, parents=None), "binary", "f1"
+    parts = [Part(_real(X), y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=True)]
+    train, test = [*parts, None][:2]
+    content = replace(content, train=train, test=test, feature_names=names, kind=kind)
     known = entry.lam_for(options)
-    parts = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=True)]
-    return check(
-        Dataset(
-            id=entry.id,
-            options=options,
-            seed=request.seed,
-            kind=kind,
-            train=parts[0],
-            test=parts[1] if len(parts) == 2 else None,
-            label_names=tuple(label_names),
-            feature_names=names,
-            loss=LOSSES[kind],
-            penalty=entry.penalty,
-            lam=known.value if known else None,
-            metric=metric,
-            summary=entry.summary,
-            description=entry.description,
-            source=entry.source,
-            terms=entry.terms,
-            digest=content.digest,
-            parents=parents,
-            picture_shape=content.picture_shape,
-            texts=content.texts,
-            start=content.start,
-        )
+    data = Dataset(
+        **vars(content) | {"label_names": tuple(content.label_names)},
+        **{name: getattr(entry, name) for name in ABOUT},
+        options=options,
+        seed=request.seed,
+        loss=LOSSES[kind],
+        lam=known.value if known else None,
+        metric=metric,
     )
+    return check(data)
 
 
 def _real(X: Any) -> Any:

@@ -101,6 +101,4 @@ class CopyButtons(Component):
 
     def show(self, heads: Sequence[str], rows: Rows) -> None:
         """Let the buttons copy this table."""
-        texts = {name: form(heads, rows) for name, form in FORMS.items()}
-        if texts != self.texts:
-            self.texts = texts
+        self.texts = {name: form(heads, rows) for name, form in FORMS.items()}

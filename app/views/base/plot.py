@@ -174,9 +174,7 @@ class RunPlot(View):
     def _set_axes(self) -> None:
         """Label and scale the axes as the parameters say."""
         plot = self.figure
-        for axis, label in ((plot.xaxis[0], AXES[self.x][1]), (plot.yaxis[0], theme.upright(self.y_label))):
-            if axis.axis_label != label:
-                axis.axis_label = label
+        plot.xaxis[0].axis_label, plot.yaxis[0].axis_label = AXES[self.x][1], theme.upright(self.y_label)
         theme.scale(plot, "x", log=self.x_scale == "log")
         theme.scale(plot, "y", log=self.logarithmic)
         if self._pointer.args["said"] != (said := [list(pair) for pair in self.hover()]):

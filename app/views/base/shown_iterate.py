@@ -50,10 +50,9 @@ class ShownIterate:
         apart = any(place.run() is not run or min(place.iteration, head) != here for place in shown.values())
         said = apart or (self._apart and bool(shown))
         self._apart = apart
-        if said and self.pane.object != (text := self._text(shown, traces)):
-            self.pane.object = text
-        if self.pane.styles != (styles := CORNER | theme.seen(said) | {"pointer-events": "none"}):
-            self.pane.styles = styles
+        if said:
+            self.pane.object = self._text(shown, traces)
+        self.pane.styles = CORNER | theme.seen(said) | {"pointer-events": "none"}
 
     def _text(self, shown: Mapping[str, Place], traces: Sequence[Trace]) -> str:
         """Name one iterate alone, or each with its pane."""

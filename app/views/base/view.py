@@ -215,9 +215,7 @@ class View(Viewer):
         text = (
             self.hint if any(len(trace) for trace in self.traces) else html.escape(self.awaits) or self.hint
         )
-        hint = f'<p class="hint">{text}</p>'
-        if self._hint.object != hint:
-            self._hint.object = hint
+        self._hint.object = f'<p class="hint">{text}</p>'
         for part in self.parts:
             part._update_hint()
 

@@ -228,9 +228,7 @@ class CutSection(ProbeView):
                 source.data = data.get(name, {"t": [], "f": []})
             self._bound.visible = self.shown == "f"
             self._bound.location = float(seen["bound"])
-            for axis, label in ((self.figure.xaxis[0], ENDS[self.along]), (self.figure.yaxis[0], self.shown)):
-                if axis.axis_label != label:
-                    axis.axis_label = label
+            self.figure.xaxis[0].axis_label, self.figure.yaxis[0].axis_label = ENDS[self.along], self.shown
             self._legend.object = theme.marks(
                 (glyph, color, words.format(f=self.shown))
                 for name, (glyph, color, words) in MARKS.items()

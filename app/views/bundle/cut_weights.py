@@ -90,8 +90,7 @@ class CutWeights(ProbeView):
         iterations = self.iterations()
         if not iterations:
             return
-        if self._here.location != self.cursor.iteration:
-            self._here.location = self.cursor.iteration
+        self._here.location = self.cursor.iteration
         self.drew(self.cursor.iteration)
         if self._drawn.changed("image", self.chosen, iterations[-1]):
             self._show(self.chosen.probes.entries(CUTS.name))

@@ -72,9 +72,7 @@ class PastRuns(View):
     def draw(self) -> None:
         if self._given:
             started = [trace for trace in self.traces if len(trace)]
-            entries = [_line_of(k, trace) for k, trace in enumerate(started)]
-            if entries != self.list.entries:
-                self.list.entries = entries
+            self.list.entries = [_line_of(k, trace) for k, trace in enumerate(started)]
 
     def say(self, entries: Sequence[dict[str, Any]], chosen: Sequence[int], notice: str, undo: bool) -> None:
         """Show this list, and this above it."""
@@ -90,8 +88,7 @@ class PastRuns(View):
         if heads:
             body = as_html(heads, rows) if rows else f'<p class="note">{said}</p>'
             text = f"<h2>Differences</h2>{body}"
-        if self._differences.object != text:
-            self._differences.object = text
+        self._differences.object = text
 
 
 def line(

@@ -53,9 +53,7 @@ class Race(View):
 
     def draw(self) -> None:
         racers = self._racers()
-        text = self._standing(racers) + self._finish(racers) if racers else ""
-        if text != self._tables.object:
-            self._tables.object = text
+        self._tables.object = self._standing(racers) + self._finish(racers) if racers else ""
 
     def _racers(self) -> list[Racer]:
         """Return the runs that race: those on the problem of the run under the cursor."""

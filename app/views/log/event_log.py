@@ -67,16 +67,13 @@ class EventLog(View):
 
     def draw(self) -> None:
         shown = self._found[-MOST:]
-        if self._list.entries != shown:
-            self._list.entries = shown
+        self._list.entries = shown
         self._list.iteration = self.cursor.iteration
         self.drew(self.cursor.iteration)
         if not shown:
             return
         of = f", the newest {MOST} of {theme.number(len(self._found))}" if len(self._found) > MOST else ""
-        title = f"<h2>Events of {html.escape(self.chosen.info.label)}{of}</h2>"
-        if self._title.object != title:
-            self._title.object = title
+        self._title.object = f"<h2>Events of {html.escape(self.chosen.info.label)}{of}</h2>"
 
     def _pick(self, iteration: int) -> None:
         if self.chosen is not None:

@@ -112,8 +112,7 @@ class Path(View):
 
     def say(self, text: str) -> None:
         """Write ``text`` (HTML) above the plots."""
-        if self.said.object != text:
-            self.said.param.update(object=text, visible=bool(text))
+        self.said.param.update(object=text, visible=bool(text))
 
     def ended(self) -> list[Trace]:
         """Return the runs that can be drawn."""

@@ -147,9 +147,8 @@ class Playground(ProblemView):
         self._draw_runs(problem)
         self._draw_ground(problem)
         self._draw_marks(problem)
-        if self.section.visible != (cut := self.section.has_content()):
-            self.section.visible = cut
-            self._said.styles = {"--lines": str(FEWER if cut else LINES)}
+        self.section.visible = cut = self.section.has_content()
+        self._said.styles = {"--lines": str(FEWER if cut else LINES)}
         for part in self.parts:
             part.update()
         self.plane.show_line(self.section.line)

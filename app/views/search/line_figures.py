@@ -135,9 +135,7 @@ class LineFigures:
 
     def say(self, steps: str) -> None:
         """Label the axis of steps. Another label lets the axes begin anew, if a visitor has zoomed."""
-        for plot in (self.phi, self.slope):
-            if plot.xaxis[0].axis_label != steps:
-                plot.xaxis[0].axis_label = steps
+        self.phi.xaxis[0].axis_label = self.slope.xaxis[0].axis_label = steps
 
     def show(self, data: Mapping[str, Mapping[str, np.ndarray]]) -> None:
         """Draw these sources, and nothing in the others."""

@@ -137,26 +137,18 @@ class LineSearch(ProbeView):
 
     def _match_knobs(self, trace: Trace) -> None:
         """Set the sliders to the run's own parameters, where it has them."""
-        params = trace.info.params
-        found = {}
-        for name, knob in self._knobs.items():
-            value = params.get(name)
-            value = float(value) if isinstance(value, (int, float)) and 0.0 < value < 1.0 else KNOBS[name][2]
-            options = sorted({*VALUES[name], value})
-            if knob.options != options:
-                knob.param.update(options=options, value=value)
-            found[name] = value
         with param.parameterized.discard_events(self):
-            self.param.update(**found)
-        for name, knob in self._knobs.items():
-            if knob.value != found[name]:
-                knob.value = found[name]
+            for name, knob in self._knobs.items():
+                value = trace.info.params.get(name)
+                known = isinstance(value, (int, float)) and 0.0 < value < 1.0
+                value = float(value) if known else KNOBS[name][2]
+                setattr(self, name, value)
+                knob.param.update(options=sorted({*VALUES[name], value}), value=value)
 
     def _turned(self) -> None:
         for name, knob in self._knobs.items():
             value = getattr(self, name)
-            if knob.value != value:
-                knob.param.update(options=sorted({*knob.options, value}), value=value)
+            knob.param.update(options=sorted({*knob.options, value}), value=value)
         if self.in_sight:
             self._attempt(self._look)
 
@@ -277,7 +269,7 @@ class LineSearch(ProbeView):
             self.figures.say(steps)
             self.figures.show(data)
             if looked is not None or why:
-                self._make_room(looked is not None and looked.study.has_slopes)
+                self._slope.visible = looked is not None and looked.study.has_slopes
             self._enable(looked, bool(why))
             self._said.object = f"<p>{self._sentence(iteration, seen)}{' ' + why if why else ''}</p>"
             self._rule_steps.object = (
@@ -285,26 +277,17 @@ class LineSearch(ProbeView):
             )
             self._legend.object = legend({*data, "accepted"})
 
-    def _make_room(self, sloped: bool) -> None:
-        """Show the slopes below φ, or let φ have all of the room."""
-        if self._slope.visible != sloped:
-            self._slope.visible = sloped
-
     def _enable(self, looked: Looked | None, no_line: bool) -> None:
         """Grey out what has no meaning for this search."""
         for widget in (*self._knobs.values(), self._zoom):
-            if widget.disabled != no_line:
-                widget.disabled = no_line
+            widget.disabled = no_line
         if looked is not None:
             kink = "kink" if looked.study.breakpoints.t.size else "step"
-            label = "Show the whole search" if self.zoomed else f"Zoom to the {kink}"
-            if self._zoom.label != label:
-                self._zoom.label = label
+            self._zoom.label = "Show the whole search" if self.zoomed else f"Zoom to the {kink}"
         if looked is not None or no_line:
             unknown = no_line or not math.isfinite(looked.study.model)
             label = "Model of f: this solver has none" if unknown and not no_line else "Model of f"
-            if (self._model.disabled, self._model.label) != (unknown, label):
-                self._model.param.update(disabled=unknown, label=label)
+            self._model.param.update(disabled=unknown, label=label)
 
     @staticmethod
     def _exact(trace: Trace) -> list[tuple[int, Seen]]:

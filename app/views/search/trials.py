@@ -73,8 +73,7 @@ class Trials(View):
     def draw(self) -> None:
         if self.chosen is None:
             return
-        if self._here.location != self.cursor.iteration:
-            self._here.location = self.cursor.iteration
+        self._here.location = self.cursor.iteration
         self.drew(self.cursor.iteration)
         rows, until, _ = self.chosen.since(None)
         if self._drawn.changed("bars", self.chosen, until):

@@ -149,8 +149,7 @@ class Shrinking(ProbeView):
         trace, tested = self.chosen, self.iterations()
         for part in self.parts:
             part.update()
-        if self._tests.visible != bool(tested):
-            self._tests.visible = self._why.visible = self.why.visible = bool(tested)
+        self._tests.visible = self._why.visible = self.why.visible = bool(tested)
         if not tested:
             self.drew(None)
             self._said.object = ""
@@ -174,12 +173,9 @@ class Shrinking(ProbeView):
         for code, source in self._bars.items():
             source.data = _bars(size[codes == code], edges, float(seen["share"]))
         symbol, l1 = strength(trace, seen)
-        if self._test_axis.axis_label != TEST_LABEL.format(l1=symbol):
-            self._test_axis.axis_label = TEST_LABEL.format(l1=symbol)
+        self._test_axis.axis_label = TEST_LABEL.format(l1=symbol)
         for name, value in (("bound", float(seen["bound"])), ("l1", l1)):
-            self._lines[name].visible = value >= 0.0
-            if self._lines[name].visible:
-                self._lines[name].location = value
+            self._lines[name].update(visible=value >= 0.0, location=value)
         self._said.object = _sentence(trace, iteration, seen)
 
     def _show_course(self, trace: Trace) -> None:

@@ -125,9 +125,7 @@ class WhyLeft(ProbeView):
             "fill": inside[moved].astype(float),
         }
         symbol, _ = strength(trace, trace.probes.last(SHRINKING.name, 0)[1])
-        label = theme.upright(LABEL.format(l1=symbol))
-        if self.figure.yaxis[0].axis_label != label:
-            self.figure.yaxis[0].axis_label = label
+        self.figure.yaxis[0].axis_label = theme.upright(LABEL.format(l1=symbol))
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, symbol)}.</p>"
         if self._pane.object is None:
             self._pane.object = self.figure

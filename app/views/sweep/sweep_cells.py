@@ -31,10 +31,7 @@ class HeatCells(Component):
 
     def show(self, rows: list[str], columns: list[str], cells: list[list[list[str] | None]]) -> None:
         """Have these cells, as far as they are others."""
-        wanted = {"rows": rows, "columns": columns, "cells": cells}
-        changed = {name: value for name, value in wanted.items() if getattr(self, name) != value}
-        if changed:
-            self.param.update(**changed)
+        self.param.update(rows=rows, columns=columns, cells=cells)
 
     @batch()
     def receive(self, data: Any) -> None:

@@ -87,8 +87,7 @@ class SolverCurves(View):
 
     def label_y(self, text: str) -> None:
         """Say what stands along the vertical axis."""
-        if self.figure.yaxis.axis_label != text:
-            self.figure.yaxis.axis_label = text
+        self.figure.yaxis.axis_label = text
 
 
 def _known(x: Sequence[float], y: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:

@@ -189,8 +189,7 @@ class Sweep(View):
 
     def say(self, text: str) -> None:
         """Write ``text`` (HTML) above the figures."""
-        if self.said.object != text:
-            self.said.param.update(object=text, visible=bool(text))
+        self.said.param.update(object=text, visible=bool(text))
 
     def has_content(self) -> bool:
         return bool(self._outcomes(self.gap.value))
@@ -239,8 +238,7 @@ class Sweep(View):
             inks.append("#FFFFFF" if share > 1.0 - DARK else "#111111")
         self._heat_figure.x_range.factors, self._heat_figure.y_range.factors = names, problems[::-1]
         styles = {**theme.least(220), "min-height": f"max(var(--least, 220px), {60 + ROW * len(problems)}px)"}
-        if self._heat_figure.styles != styles:
-            self._heat_figure.styles = styles
+        self._heat_figure.styles = styles
         self._cells.data = {
             "x": [outcome.label for outcome in shown],
             "y": [outcome.problem for outcome in shown],

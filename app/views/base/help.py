@@ -1,14 +1,16 @@
 """What a plot shows: two sentences, the equation that it draws, and what each of its marks means.
 
-A view declares it beside the code that draws: ``help`` has one :class:`Help` for each of its figures, by the
-figure's name. It becomes HTML when a visitor asks for it.
+``help.toml`` has it for the figures of this package, by their names. A plug-in's view declares a ``help`` of
+its own. It becomes HTML when a visitor asks for it.
 """
 
 from __future__ import annotations
 
 import html
+import tomllib
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from app import theme
@@ -23,20 +25,9 @@ class Mark(NamedTuple):
     color: str = ""
 
 
-#: Marks that many plots have.
-RUN = Mark("━", "a run, in the colour and dash of its row")
-HERE = Mark("●", "the iterate under the cursor, which the dashed line goes through")
-AT_CURSOR = Mark("┆", "the iterate under the cursor", theme.GREY)
-EPOCHS = Mark("▒", "epochs, shaded alternately", theme.GREY)
-
-#: Which weights stay in a working set, by Zhong et al. 2014, Algorithm 2, line 6.
-STAY = (
-    r"\mathcal{A}_{k+1} = \{ j \in \mathcal{A}_k : "
-    r"w_j \ne 0 \ \text{or} \ |g_j| > \lambda - \hat{M}/N \}"
-)
-#: And which one leaves.
-LEAVES = r"\text{j leaves if} \quad w_j = 0 \quad \text{and} \quad |g_j| \le \lambda - \hat{M}/N"
-
+#: How colours are called in ``help.toml``.
+NAMED = dict(zip(("blue", "orange", "green", "pink", "yellow", "sky"), theme.COLORS, strict=True))
+NAMED["grey"] = theme.GREY
 #: Where a line of an equation ends.
 LINE = r", \qquad"
 
@@ -71,3 +62,22 @@ def formula(latex: str) -> str:
     from latex2mathml.converter import convert  # not before anybody asks
 
     return convert(latex, display="block")
+
+
+def _mark(glyph: str, words: str, color: str = "") -> Mark:
+    return Mark(glyph, words, NAMED.get(color, color))
+
+
+_told = tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
+#: Marks that many plots have.
+MARKS = {name: _mark(*mark) for name, mark in _told["marks"].items()}
+RUN, HERE = MARKS["run"], MARKS["here"]
+#: Equations of fields of the record, and where they are from.
+EQUATIONS = {field: tuple(about) for field, about in _told["equations"].items()}
+#: What the figures of this package show.
+FIGURES = {
+    name: Help(
+        **about | {"marks": tuple(MARKS[m] if isinstance(m, str) else _mark(*m) for m in about["marks"])}
+    )
+    for name, about in _told["figures"].items()
+}

@@ -16,7 +16,7 @@ from app import theme
 from app.serving.batch import batch
 from app.views.base.cursor import Cursor
 from app.views.base.drawn import Drawn
-from app.views.base.help import Help
+from app.views.base.help import FIGURES, Help
 from app.views.base.shown_iterate import Place, ShownIterate
 from solvers import Probe, Problem, Solver, Trace
 
@@ -44,7 +44,7 @@ class View(Viewer):
     nothing, or less, to draw: the page gives its runs what its views ask for; ``carried`` are live
     references, of which a solver's iterates must carry one. What takes long to compute a view hands to
     ``later``: the page computes it off its thread, a notebook here and now. ``help`` says of each figure, by
-    its name, what it shows.
+    its name, what it shows: for those of this package ``help.toml`` does.
     """
 
     id: ClassVar[str]
@@ -53,7 +53,7 @@ class View(Viewer):
     hint: ClassVar[str] = "Press Run to see something here."
     probes: ClassVar[tuple[Probe, ...]] = ()
     carried: ClassVar[tuple[str, ...]] = ()
-    help: ClassVar[Mapping[str, Help]] = {}
+    help: ClassVar[Mapping[str, Help]] = FIGURES
 
     #: Views that this one is made of; they have the same runs, and are hidden with it.
     parts: Sequence[View] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -14,7 +14,7 @@ from bokeh.models import ColumnDataSource, Span
 
 from app import theme
 from app.serving.batch import batch
-from app.views.base.help import Help, Mark
+from app.views.base.help import FIGURES
 from app.views.base.plot import menu
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.view import at_once
@@ -32,16 +32,9 @@ FEW = 10
 #: Share of the ends of a line by which they must differ, and of its length by which a point may miss it.
 APART, ON_LINE = 1e-6, 1e-6
 
-#: What each source holds, empty to begin with: a glyph, its colour and what it means.
-MARKS = {
-    "curve": ("━", FUNCTION, "{f}"),
-    "model": ("━", MODEL, "its model, the highest cut at each place"),
-    "carrying": ("━", theme.GREY, "cuts with α > 0"),
-    "idle": ("┈", theme.GREY, "cuts with α = 0"),
-    "newest": ("╌", NEWEST, "the newest cut"),
-    "here": ("●", FUNCTION, "best point so far"),
-    "low": ("◆", LOWEST, "minimum of the model"),
-}
+#: What each source holds, empty to begin with, and its mark.
+SOURCES = ("curve", "model", "carrying", "idle", "newest", "here", "low")
+MARKS = dict(zip(SOURCES, FIGURES["cut-section"].marks, strict=False))
 LINES = {"Start to best": "start", "To the model's minimum": "next"}
 ENDS = {
     "start": "place on the line  ·  0: start, 1: best point of the run",
@@ -96,20 +89,6 @@ class CutSection(ProbeView):
     title = "Cuts on a line"
     probe = CUTS
 
-    help: ClassVar = {
-        id: Help(
-            title,
-            "The objective along a line, and the cutting planes below it that a bundle method has found "
-            "up to the cursor. Their maximum is its model, whose minimum gives the next iterate.",
-            r"f(w + t d) \ge \max_i \; a_i^\top (w + t d) + b_i + \tfrac{\lambda}{2} \|w + t d\|^2",
-            "a cut is a subgradient, Yu et al. 2010, eq. (7); the model: Teo et al. 2010",
-            (
-                *(Mark(glyph, words.format(f="f"), color) for glyph, color, words in MARKS.values()),
-                Mark("┈", "the height of that minimum, a lower bound of f*", LOWEST),
-            ),
-        )
-    }
-
     along: str = param.Selector(default="start", objects=list(LINES.values()), doc="the line")
     shown: str = param.Selector(default="f", objects=list(SHOWN.values()), doc="f, or its loss part alone")
     height: int = param.Integer(default=280, doc="pixels")
@@ -118,7 +97,7 @@ class CutSection(ProbeView):
     def build(self) -> None:
         self._busy = False
         self._curve: tuple[object, Curve] | None = None
-        self.sources = {name: ColumnDataSource({"t": [], "f": []}) for name in MARKS}
+        self.sources = {name: ColumnDataSource({"t": [], "f": []}) for name in SOURCES}
         self._legend = theme.html()
         self.figure = self._make_figure()
         if self.choose:
@@ -230,8 +209,8 @@ class CutSection(ProbeView):
             self._bound.location = float(seen["bound"])
             self.figure.xaxis[0].axis_label, self.figure.yaxis[0].axis_label = ENDS[self.along], self.shown
             self._legend.object = theme.marks(
-                (glyph, color, words.format(f=self.shown))
-                for name, (glyph, color, words) in MARKS.items()
+                (mark.glyph, mark.color, self.shown if name == "curve" else mark.words)
+                for name, mark in MARKS.items()
                 if len(data.get(name, {"t": ()})["t"])
             )
 

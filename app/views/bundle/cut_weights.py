@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool, LinearColorMapper, Span
 
 from app import theme
-from app.views.base.help import AT_CURSOR, Help, Mark
 from app.views.base.probe_view import ProbeView, Seen
 from solvers import CUTS
 
@@ -33,22 +30,6 @@ class CutWeights(ProbeView):
     title = "Weights α of the cuts"
     probe = CUTS
     hint = "Run a bundle method (bmrm, ls-bmrm or ocas) to see the weights of its cuts here."
-
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Which cuts are active at the minimum of the model: a row for each cut, over the iterations. "
-            "Cuts that stay inactive are dropped, which keeps the dual problem small.",
-            r"w = -\frac{1}{\lambda} \sum_i \alpha_i a_i, \qquad \alpha_i \ge 0, \quad \sum_i \alpha_i = 1",
-            "Teo et al. 2010, the dual of their model",
-            (
-                Mark("■", "weight α of a cut, darker for a larger one", COLOR),
-                Mark("■", "an inactive cut, α = 0", theme.GREY),
-                Mark("◆", "an aggregate of dropped cuts", theme.COLORS[1]),
-                AT_CURSOR,
-            ),
-        )
-    }
 
     def build(self) -> None:
         self._image = ColumnDataSource({name: [] for name in IMAGE})

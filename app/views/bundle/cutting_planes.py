@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from typing import ClassVar
 
 import numpy as np
 import param
@@ -11,7 +10,6 @@ from bokeh.models import GlyphRenderer
 
 from app import theme
 from app.views.base.feed import Records, known
-from app.views.base.help import HERE, RUN, Help, Mark
 from app.views.base.plot import X_AXES, RunPlot
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.bundle.cut_section import CutSection
@@ -30,17 +28,6 @@ class Bounds(RunPlot):
     y_name = "f"
     names = ("x", "y", "bound")
     default_scale = "linear"
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Objective of every run, and below it the lower bound of f* that its cutting planes or its "
-            "dual prove. Where the two meet the run has proved its optimum.",
-            r"\min_w \; \tfrac{\lambda}{2} \|w\|^2 + \max_i \, (a_i^\top w + b_i) \; \le \; f^\ast \le "
-            r"f(w_k)",
-            "Teo et al. 2010; cuts by Yu et al. 2010, eq. (7)",
-            (RUN, Mark("─", "lower bound that the run has proved"), HERE),
-        )
-    }
 
     def glyphs(self, source, color: str, dash: str) -> list[GlyphRenderer]:
         thin = theme.curve(self.figure, source, "bound", color=color, dash=dash, width=1, alpha=0.8)

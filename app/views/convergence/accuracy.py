@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app.views.base.feed import POINTS, Feed, Records
-from app.views.base.help import HERE, RUN, Help, Mark
 from app.views.base.plot import RunPlot
 from solvers import LOSSES, Problem, Solver, Trace
 
@@ -22,16 +20,6 @@ class Accuracy(RunPlot):
     title = "Test accuracy"
     hint = "Run a solver on data with a test part to see its test metric."
     default_scale = "linear"
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Metric of each run on the test part, which no solver has seen. It is measured at some "
-            "iterates only, off the solver's clock; the axis names the metric.",
-            r"\frac{1}{n} \, |\{ i : \hat{y}_i = y_i \}|, \qquad \hat{y} = \text{argmax}_r \; W_{:r} \cdot x",
-            "prediction of a class: Blondel et al. 2013, eq. (1)",
-            (RUN, Mark("•", "an iterate that was measured"), HERE),
-        )
-    }
 
     @classmethod
     def fits(cls, problem: Problem | None, chosen: Sequence[type[Solver]]) -> bool:

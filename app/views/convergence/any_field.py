@@ -9,7 +9,7 @@ from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app import theme
 from app.views.base.feed import Records, known
-from app.views.base.help import HERE, RUN, Help, Mark
+from app.views.base.help import EQUATIONS, HERE, RUN, Help, Mark
 from app.views.base.plot import X_AXES, RunPlot, menu
 from solvers import FIELDS, Trace
 
@@ -21,32 +21,6 @@ NUMBERS = {
     for name in (*(name for name in FIELDS if name not in ELSEWHERE), *ELSEWHERE)
     if FIELDS[name].numeric
 }
-#: Equations of fields, and where they are from.
-EQUATIONS = {
-    "violation": (r"\max_j |\partial_j f(w_k)|", "∂f: Zhong et al. 2014, eq. (16)"),
-    "step": (r"w_{k+1} = w_k + t_k d_k", "Zhong et al. 2014, section 2; Yu et al. 2010, eq. (3)"),
-    "ls_trials": (
-        r"t_k \in \{ \beta^0, \beta^1, \beta^2, \dots \}",
-        "of a backtracking search: Zhong et al. 2014, section 2",
-    ),
-    "gamma": (r"B_0 = \gamma I", "Zhong et al. 2014, section 2.1"),
-    "memory_pairs": (
-        r"s_k = w_{k+1} - w_k, \qquad y_k = g_{k+1} - g_k",
-        "Zhong et al. 2014, below eq. (3)",
-    ),
-    "curvature": (r"s_k^\top y_k > 0", "Yu et al. 2010, eq. (26), in the pair's own letters"),
-    "inner_iterations": (
-        r"\min_d \; g_k^\top d + \tfrac12 d^\top B_k d + \lambda \|w_k + d\|_1",
-        "Zhong et al. 2014, eq. (2): the inner problem; Yu et al. 2010, eq. (19): finding a direction",
-    ),
-    "dual_gap": (
-        r"f(w_k) - f^\ast \le f(w_k) - \max_{\alpha} D(\alpha)",
-        "D, a lower bound of f*: Teo et al. 2010, or the dual of Hsieh et al. 2008",
-    ),
-    "clusters": (r"\beta_j = \gamma_{\text{cmap}(j)}", "Mathur and Chakrabarti 2006, eq. (14)"),
-}
-EQUATIONS["returned"] = EQUATIONS["violation"]
-EQUATIONS["crossovers"] = EQUATIONS["clusters"]
 #: Of fields that are what their names say.
 ANY = (r"k \mapsto r_k", "r: the record of iterate k")
 

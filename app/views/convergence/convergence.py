@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 import panel as pn
@@ -12,7 +11,6 @@ from bokeh.models import ColumnDataSource
 
 from app.views.base import looks
 from app.views.base.feed import Records, known
-from app.views.base.help import HERE, RUN, Help, Mark
 from app.views.base.phases import turns
 from app.views.base.plot import RunPlot, menu
 from solvers import Segment, Trace, segments
@@ -35,17 +33,6 @@ class Convergence(RunPlot):
 
     id = "convergence"
     title = "Distance to f*"
-    help: ClassVar = {
-        id: Help(
-            title,
-            "How far the objective of each run is above the optimum f*; the menu chooses the relative "
-            "gap, the absolute gap, or f itself. Until f* is known the best value of any run replaces "
-            "it, whose newest point is left out.",
-            r"\frac{f(w_k) - f^\ast}{|f^\ast|}, \qquad f(w) = \lambda R(w) + L(w)",
-            "f: Zhong et al. 2014, eq. (1), with any loss L and penalty R",
-            (RUN, Mark("□", "start of the next phase of a run"), HERE),
-        )
-    }
 
     measure: str = param.Selector(default="relative", objects=list(MEASURES), doc="what is drawn")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import param
@@ -12,7 +11,6 @@ from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 
 from app import theme
 from app.views.base.feed import Records
-from app.views.base.help import Help, Mark
 from app.views.base.phases import spans
 from app.views.base.plot import menu
 from app.views.base.view import View
@@ -52,20 +50,6 @@ class PhaseTimes(View):
     carried = ("active", "clustering")
     hint = "Run a solver with phases or epochs (such as prox-qn) to see where its time goes."
     every = 5
-
-    help: ClassVar = {
-        id: Help(
-            "Where the time goes",
-            "CPU seconds of every run by phase, or by epoch if the solver has no phases. An iterate "
-            "counts the time since the one before.",
-            r"T_p = \sum_{k \, : \, \text{phase}_k = p} (t_k - t_{k-1})",
-            "t: CPU seconds of the record",
-            (
-                Mark("■", "a phase, in the colour of the legend above"),
-                Mark("■", "epochs, alternating", TURNS[0]),
-            ),
-        )
-    }
 
     order: str = param.Selector(default="time", objects=list(ORDERS.values()), doc="how parts stand in a bar")
 

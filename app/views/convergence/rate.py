@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
 from weakref import ref
 
 import numpy as np
@@ -11,7 +10,6 @@ import param
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app.views.base.feed import Records
-from app.views.base.help import HERE, RUN, Help, Mark
 from app.views.base.plot import X_AXES, RunPlot, menu
 from solvers import SCORES, Trace, segments
 from solvers.runs.segments import f_star_along
@@ -44,22 +42,6 @@ class Rate(RunPlot):
     hint = "Run a solver and wait until f* is known to see its rate of convergence here."
     names = ("x", "y", "unit")
     probes = (SCORES,)
-    help: ClassVar = {
-        id: Help(
-            "Rate of convergence",
-            "Share of the distance to the optimum that remains after each iteration. A constant below 1 "
-            "is linear convergence, a decrease to 0 superlinear.",
-            r"\frac{f(w_{k+1}) - f^\ast}{f(w_k) - f^\ast} \quad \text{or} \quad "
-            r"\frac{\|z_{k+1} - z^\ast\|}{\|z_k - z^\ast\|}, \quad z = A w",
-            "Zhong et al. 2014, Theorem 1, whose z is w without the nullspace of A",
-            (
-                RUN,
-                Mark("●", "an iterate after a unit step"),
-                Mark("○", "an iterate after another step"),
-                HERE,
-            ),
-        )
-    }
 
     x: str = param.Selector(default="iteration", objects=list(X_AXES), doc="field on the horizontal axis")
     measure: str = param.Selector(default="objective", objects=list(MEASURES), doc="what the distance is of")

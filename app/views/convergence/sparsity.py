@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import panel as pn
 import param
@@ -12,7 +10,6 @@ from bokeh.models import ColumnDataSource, GlyphRenderer
 from app import theme
 from app.views.base import looks
 from app.views.base.feed import Records, known, shaded
-from app.views.base.help import EPOCHS, HERE, STAY, Help, Mark
 from app.views.base.plot import X_AXES, RunPlot, menu
 from app.views.base.run_events import begins, returns
 from solvers import FIELDS, Trace
@@ -28,27 +25,6 @@ class Sparsity(RunPlot):
 
     id = "sparsity"
     title = "Non-zeros and working set"
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Non-zero weights of each run, and the weights in its working set. Shrinking removes zero "
-            "weights with a small gradient from the working set; a new epoch returns all of them.",
-            r"\|w_k\|_0 \quad \text{and} \quad |\mathcal{A}_k|, \qquad " + STAY,
-            "Zhong et al. 2014, Algorithm 2, line 6",
-            (
-                Mark("━", "non-zeros of a run, in the colour and dash of its row"),
-                Mark("─", "its working set"),
-                Mark("│", "an epoch of the run under the cursor begins: all weights are looked at"),
-                Mark(
-                    "◇",
-                    "weights return that shrinking had missed, in the run under the cursor",
-                    theme.GREY,
-                ),
-                EPOCHS,
-                HERE,
-            ),
-        )
-    }
     names = ("x", "y", "working_set")
 
     count: str = param.Selector(default="nnz", objects=list(COUNTS), doc="what is counted")

@@ -5,17 +5,14 @@ from __future__ import annotations
 import html
 import itertools
 from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 import panel as pn
 import scipy.sparse as sp
 
 from app import ink, theme
-from app.views.base.help import Help, Mark
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.model.model_figures import Pictures, Transitions
-from app.views.search.curvature_memory import SHADES
 from solvers import LEARNED, Names
 from solvers.problems.metrics.followed import Examples
 
@@ -38,24 +35,6 @@ class Model(ProbeView):
     probe = LEARNED
     hint = "Run a solver to see its model as pictures or words, and its predictions."
     every = 2
-    help: ClassVar = {
-        "model": Help(
-            "Weights of pixels",
-            "Weights of the pixels for each output, and the pairs of pixels whose products have the "
-            "largest weights. Ink on blue counts for the output, ink on orange against it.",
-            r"z_c = \sum_j W_{jc} \, x_j + \sum_{j<k} W_{jk,c} \, x_j x_k",
-            "pixels and their pairs as features: Zhong et al. 2014, section 6.1",
-            (*SHADES, Mark("╱", "one of the three strongest pairs of two pixels, in the colour of its sign")),
-        ),
-        "model-transitions": Help(
-            "Transitions",
-            "Weight of each pair of successive labels, from the label of the row to that of the column. "
-            "The score of a sequence is the sum of its transitions and of the scores of its labels.",
-            r"s(y) = \sum_t z_{t,y_t} + \sum_t \Lambda_{y_{t-1} y_t}",
-            "the potential of a sequence: Zhong et al. 2014, sections 4 and 6.1",
-            SHADES,
-        ),
-    }
 
     def build(self) -> None:
         self._pictures, self._transitions = Pictures(self.id), Transitions(f"{self.id}-transitions")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar
 
 import panel as pn
 from bokeh.plotting import figure
@@ -13,7 +12,6 @@ from app import theme
 from app.menu import Menu
 from app.views.base import looks
 from app.views.base.cursor import Cursor
-from app.views.base.help import Help, Mark
 from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View
 from app.views.path.solutions import Solutions, lam_of
@@ -34,10 +32,6 @@ COLUMNS = (
 #: What is drawn, by the names of saved pictures; made in :mod:`.path_plots`.
 PLOTS = ("path-accuracy", "path-weights", "path-nnz", "path-seconds")
 
-PATH = r"w(\lambda) = \text{argmin}_w \; L(w) + \lambda R(w)"
-SOLVED = (Mark("●", "the solution at one λ"), Mark("━", "a path, in the colour and dash of its solver"))
-LAMBDAS = "f: Zhong et al. 2014, eq. (1), with any loss L and penalty R"
-
 
 class Path(View):
     """Results against λ: how good against how sparse, weights of one solver, non-zeros, CPU time, a table.
@@ -52,40 +46,6 @@ class Path(View):
     id = "path"
     title = "λ path"
     hint = "Trace the path to see how sparsity, accuracy and weights change with λ here."
-    help: ClassVar = {
-        "path-accuracy": Help(
-            "Accuracy against sparsity",
-            "Accuracy of the solution at each λ on the test part, or on the training part if there is "
-            "none, against the features it uses. The best λ is near the upper left corner.",
-            PATH,
-            LAMBDAS,
-            SOLVED,
-        ),
-        "path-weights": Help(
-            "Weights along the path",
-            "The largest weights of one solver's solutions, or the norms of their rows, as λ decreases "
-            "to the right. A line leaves zero where its feature enters.",
-            PATH,
-            LAMBDAS,
-            (Mark("━", "one feature"),),
-        ),
-        "path-nnz": Help(
-            "Non-zeros along the path",
-            "Non-zero weights of the solution at each λ, as λ decreases to the right. At λ_max and above "
-            "all weights are zero.",
-            PATH,
-            LAMBDAS,
-            SOLVED,
-        ),
-        "path-seconds": Help(
-            "Time along the path",
-            "CPU seconds of each solution, started from the one before, as λ decreases to the right. A "
-            "small λ takes longer: more weights are in use, and the problem is worse conditioned.",
-            PATH,
-            LAMBDAS,
-            SOLVED,
-        ),
-    }
 
     def __init__(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 from weakref import ref
 
 import numpy as np
@@ -15,7 +14,6 @@ from bokeh.events import RangesUpdate, Tap
 
 from app import theme
 from app.views.base import looks
-from app.views.base.help import HERE, RUN, Help, Mark
 from app.views.base.plot import SCALES, menu
 from app.views.base.probe_view import Seen
 from app.views.base.problem_view import ProblemView
@@ -64,15 +62,6 @@ class Heights(Convergence):
     id = "playground-objective"
     title = "Objective"
     default_scale = "linear"
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Value of the function at every iterate of each run. Click to put the cursor on the nearest one.",
-            r"f(x, y) = 10 |x| + |y|",
-            "of the first of these functions: Yu et al. 2010, eq. (8); the others: eq. (112) to (114)",
-            (RUN, HERE),
-        )
-    }
 
     def controls(self) -> list[pn.viewable.Viewable]:
         return [menu("Scale", self.param.scale, {scale: scale for scale in SCALES}, width=70)]
@@ -91,28 +80,6 @@ class Playground(ProblemView):
     title = "Playground"
     hint = "Choose a toy function to watch solvers move on it."
     probes = (PLANE, CUTS)
-    help: ClassVar = {
-        id: Help(
-            title,
-            "A function of two variables seen from above, with the trajectories of all runs up to the "
-            "cursor. At the iterate under the cursor: all subgradients, their combination, and the "
-            "direction that the solver takes.",
-            r"p = -B \bar{g}, \qquad p = \text{argmin}_p \; \tfrac12 p^\top B^{-1} p + \sup_{g \in "
-            r"\partial f(w)} g^\top p",
-            "Yu et al. 2010, eq. (2) and (11)",
-            (
-                Mark("━", "trajectory of a run, in the colour and dash of its row"),
-                Mark("●", "its iterate at the cursor, larger for the chosen run"),
-                Mark("◎", "where the next Run starts; a click moves it", theme.GREY),
-                Mark("─", "contours of f", theme.GREY),
-                Mark("━", "kinks of f, where it has no gradient", theme.GREY),
-                Mark("→", "subgradients; the heavier one is their combination ḡ", theme.GREY),
-                Mark("→", "the direction p, in the run's colour"),
-                Mark("◯", "all steps p with the same pᵀB⁻¹p, in the run's colour"),
-                Mark("╌", "for a bundle method: the line along which its cuts are drawn", theme.GREY),
-            ),
-        )
-    }
 
     fit: str = param.Selector(default="near", objects=list(FITS.values()), doc="what the window shows")
 

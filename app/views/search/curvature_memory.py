@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from typing import ClassVar
 
 import numpy as np
 import param
@@ -12,7 +11,6 @@ from bokeh.plotting import figure
 
 from app import theme
 from app.views.base.feed import Records, known
-from app.views.base.help import HERE, RUN, Help, Mark
 from app.views.base.plot import X_AXES, RunPlot
 from app.views.base.probe_view import ProbeView, Seen
 from solvers import MEMORY, Trace
@@ -23,8 +21,6 @@ WORD = 8
 #: From -1 over nothing at 0 to 1: on a light and on a dark page.
 PALETTE = [f"{theme.COLORS[1]}{-a:02x}" if a < 0 else f"{theme.COLORS[0]}{a:02x}" for a in range(-255, 256)]
 
-SHADES = (Mark("■", "above zero", theme.COLORS[0]), Mark("■", "below zero", theme.COLORS[1]))
-
 
 class Pairs(RunPlot):
     """Pairs held by every run; a cross marks an iteration whose pair was refused for want of curvature."""
@@ -32,16 +28,6 @@ class Pairs(RunPlot):
     id = "memory-pairs"
     title = "Pairs held"
     y_label = "pairs  ·  × skipped"
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Pairs of a step and the gradient change along it that each run holds. A solver that shrinks "
-            "clears them at the start of an epoch.",
-            r"s_k = w_{k+1} - w_k, \qquad y_k = g_{k+1} - g_k",
-            "Zhong et al. 2014, below eq. (3)",
-            (RUN, Mark("×", "a pair that was skipped: its curvature sᵀy is too small"), HERE),
-        )
-    }
     names = ("x", "y", "refused")
     default_scale = "linear"
 
@@ -64,16 +50,6 @@ class Scaling(RunPlot):
     id = "memory-gamma"
     title = "Scaling γ"
     y_label = "scaling γ of B₀"
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Curvature that each run assumes in directions its pairs do not cover. Each iteration takes "
-            "it from the newest pair.",
-            r"B_0 = \gamma I, \qquad \gamma_t = \frac{y_{t-1}^\top s_{t-1}}{s_{t-1}^\top s_{t-1}}",
-            "Zhong et al. 2014, section 2.1; the option scaling of B₀ offers two more",
-            (RUN, HERE),
-        )
-    }
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"y": self.drawable(known(rows["gamma"]))}
@@ -86,16 +62,6 @@ class Bytes(RunPlot):
     id = "memory-bytes"
     title = "Size of the pairs"
     y_label = "MB  ·  all weights: thin"
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Memory of the pairs: two columns each, with a row for every weight of the working set. "
-            "Shrinking saves the distance to the thin line.",
-            r"2 m \cdot |\mathcal{A}_k| \cdot 8 \ \text{bytes}, \qquad Q = [ B_0 S \ \ Y ]",
-            "Zhong et al. 2014, sections 2.1 and 2.3, with m pairs",
-            (RUN, Mark("─", "memory with a row for every weight"), HERE),
-        )
-    }
     names = ("x", "y", "whole")
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
@@ -120,44 +86,6 @@ class Memory(ProbeView):
     probe = MEMORY
     carried = ("memory",)
     hint = "Run a solver with L-BFGS memory (such as prox-qn or owl-qn) to see its pairs here."
-    help: ClassVar = {
-        "memory-cosines": Help(
-            "Curvature of the pairs",
-            "Cosine of the angle between step and gradient change, for each pair held at the iterate "
-            "under the cursor. Near 0 a pair carries little curvature; near 1 the curvature is even "
-            "along the step.",
-            r"\frac{s_i^\top y_i}{\|s_i\| \, \|y_i\|}",
-            "s and y: Zhong et al. 2014, below eq. (3)",
-            (Mark("●", "a pair, the oldest on the left", theme.COLORS[0]),),
-        ),
-        "memory-eigenvalues": Help(
-            "Eigenvalues of B",
-            "Curvature of the solver's model B along the directions that its pairs span, at the iterate "
-            "under the cursor. In all other directions it is γ.",
-            r"B v = \mu v, \qquad B = B_0 - Q R Q^\top",
-            "Zhong et al. 2014, section 2.1",
-            (
-                Mark("●", "an eigenvalue, the smallest on the left", theme.COLORS[0]),
-                Mark("╌", "γ of B₀", theme.GREY),
-            ),
-        ),
-        "memory-SY": Help(
-            "Steps against changes of the gradient",
-            "Each cell is the cosine between one step and the gradient change along another, for the "
-            "pairs held at the iterate under the cursor. For a quadratic f the matrix is symmetric.",
-            r"\frac{s_i^\top y_j}{\|s_i\| \, \|y_j\|}",
-            "s and y: Zhong et al. 2014, below eq. (3)",
-            SHADES,
-        ),
-        "memory-middle": Help(
-            "The middle matrix",
-            "The inverse of R in B = B₀ − Q R Qᵀ, scaled to a diagonal of ±1, at the iterate under the "
-            "cursor. It is the only matrix that the compact form inverts.",
-            r"R^{-1} = \begin{bmatrix} S^\top B_0 S & L \\ L^\top & -D \end{bmatrix}",
-            "Zhong et al. 2014, section 2.1",
-            SHADES,
-        ),
-    }
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
 

@@ -10,7 +10,7 @@ from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Span
 from bokeh.plotting import figure
 
 from app import theme
-from app.views.base.help import Help, Mark
+from app.views.base.help import FIGURES
 
 PHI, ARMIJO, WOLFE, MODEL, KINK = (theme.COLORS[k] for k in (0, 1, 2, 3, 4))
 
@@ -35,48 +35,12 @@ COLUMNS = {
     "asked": ("t", "slope"),
 }
 
-#: Marks in words, in the order of the legend: glyph, colour.
-MARKS = {
-    "curve": ("━", PHI, "φ along the direction"),
-    "joined": ("━", PHI, "trials, joined"),
-    "trials": ("○", PHI, "trials, numbered"),
-    "accepted": ("●", PHI, "accepted"),
-    "rule": ("╌", ARMIJO, "largest φ that the rule accepts"),
-    "by_armijo": ("◆", ARMIJO, "Armijo's step"),
-    "cone": ("◢", WOLFE, "slopes between c₂φ′(0) and c₁φ′(0)"),
-    "wolfe": ("━", WOLFE, "both Wolfe conditions hold"),
-    "by_wolfe": ("▲", WOLFE, "Wolfe's step"),
-    "kinks": ("•", KINK, "breakpoint"),
-    "segment": ("▒", KINK, "target segment"),
-    "subgradients": ("┈", theme.GREY, "Qₜ of random subgradients"),
-    "model": ("╌", MODEL, "Mₜ, the solver's model"),
-}
-
-#: What the figures show, by what their names end in.
-HELP = {
-    "": Help(
-        "The line search",
-        "The objective along the direction of the step that led to the iterate under the cursor, rebuilt "
-        "from w and d. The sliders set the constants of Armijo's rule and the Wolfe conditions; diamond "
-        "and triangle are the steps that each would accept.",
-        r"\varphi(t) = f(w_k + t d_k), \qquad \varphi(t) \le \varphi(0) + \sigma t \Delta_k",
-        "Armijo's rule: Zhong et al. 2014, section 2; Wolfe at kinks: Yu et al. 2010, eq. (23) and (24)",
-        tuple(Mark(glyph, words, color) for glyph, color, words in MARKS.values()),
-    ),
-    "-slope": Help(
-        "The slope along the line",
-        "The slope of the objective along the same direction. It jumps at a kink of f, and an exact "
-        "search ends where it crosses zero; the curvature condition of Wolfe needs a slope above the "
-        "dashed line.",
-        r"\varphi'(t) = \sup_{g \in \partial f(w_k + t d_k)} g^\top d_k \ge c_2 \varphi'(0)",
-        "Yu et al. 2010, eq. (22) and (24)",
-        (
-            Mark("━", "φ′", PHI),
-            Mark("╌", "c₂ φ′(0)", WOLFE),
-            Mark("▒", "the segment in which an exact search found its minimum", KINK),
-        ),
-    ),
-}
+#: Marks of the legend, in its order.
+NAMES = (
+    *("curve", "joined", "trials", "accepted", "rule", "by_armijo", "cone", "wolfe", "by_wolfe", "kinks"),
+    *("segment", "subgradients", "model"),
+)
+MARKS = dict(zip(NAMES, FIGURES["line-search"].marks, strict=True))
 
 
 class LineFigures:
@@ -149,4 +113,4 @@ class LineFigures:
 
 def legend(shown: set[str]) -> str:
     """Return what the marks mean, as HTML."""
-    return theme.marks(mark for key, mark in MARKS.items() if key in shown)
+    return theme.marks((mark.glyph, mark.color, mark.words) for key, mark in MARKS.items() if key in shown)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,7 +18,7 @@ from app import theme
 from app.serving.batch import batch
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.view import at_once
-from app.views.search.line_figures import HELP, LineFigures, legend
+from app.views.search.line_figures import LineFigures, legend
 from app.views.search.trials import Trials
 from solvers import LINE, Problem, Trace
 from solvers.parts.linesearch import Found
@@ -74,7 +74,6 @@ class LineSearch(ProbeView):
     id = "line-search"
     title = "Line search"
     probe = LINE
-    help: ClassVar = {f"line-search{end}": about for end, about in HELP.items()}
     carried = ("line",)
     hint = "Run a solver with a line search (such as prox-qn or owl-qn) to see its trials here."
 

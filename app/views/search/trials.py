@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import param
 from bokeh.models import ColumnDataSource, HoverTool, Span
 
 from app import theme
-from app.views.base.help import AT_CURSOR, Help, Mark
 from app.views.base.view import View, placed
 
 #: Bars, at most: of more iterations each stands for several, and shows the longest search among them.
@@ -25,17 +22,6 @@ class Trials(View):
     id = "trials"
     title = "Trials"
     hint = "Run a solver with a line search to see its trials here."
-
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Trials of each line search of the run under the cursor. Click a bar to put the cursor on "
-            "its iteration; a bar that stands for several iterations shows the longest search among them.",
-            r"t_k \in \{ \beta^0, \beta^1, \beta^2, \dots \}",
-            "of a backtracking search: Zhong et al. 2014, section 2",
-            (Mark("▮", "trials of the search that led to an iterate", theme.COLORS[0]), AT_CURSOR),
-        )
-    }
 
     height: int = param.Integer(default=280, doc="pixels")
 

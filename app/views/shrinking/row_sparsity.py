@@ -6,7 +6,6 @@ import html
 import itertools
 import sys
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import param
@@ -23,11 +22,10 @@ from bokeh.plotting import figure
 from app import theme
 from app.views.base import looks
 from app.views.base.feed import Records, known
-from app.views.base.help import HERE, RUN, Help, Mark
 from app.views.base.plot import X_AXES, RunPlot
 from app.views.base.probe_view import Seen
 from app.views.base.view import View
-from app.views.search.curvature_memory import PALETTE, SHADES
+from app.views.search.curvature_memory import PALETTE
 from app.views.shrinking.row_moves import Moves
 from solvers import ROWS, Names, Trace
 
@@ -48,16 +46,6 @@ class RowShare(RunPlot):
     title = "Features in use"
     y_label = "non-zero rows  ·  of W (%)"
     default_scale = "linear"
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Share of the features that each run uses. A penalty on whole rows removes a feature for all "
-            "outputs at once.",
-            r"\frac{100}{d} \, |\{ j : W_{j:} \ne 0 \}|, \qquad R(W) = \sum_j \|W_{j:}\|_2",
-            "R: Blondel et al. 2013, eq. (2)",
-            (RUN, HERE),
-        )
-    }
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         size = trace.info.problem.get("n_features", np.nan)
@@ -78,32 +66,6 @@ class RowSparsity(View):
     hint = "Run a solver to see which features it uses: the non-zero rows of W."
     every = 2
     probes = (ROWS,)
-    help: ClassVar = {
-        "row-patterns": Help(
-            "Weights of the features in use",
-            "The matrix W of every run at the cursor, a row for each feature and a column for each "
-            "output, largest norms on top. A penalty on single weights leaves gaps inside rows, one on "
-            "whole rows removes rows.",
-            r"W = [W_{jc}], \qquad \|W_{1:}\|_2 \ge \|W_{2:}\|_2 \ge \dots",
-            "the patterns: Blondel et al. 2013, Figure 1",
-            (*SHADES, Mark("▭", "a run, framed in the colour of its row")),
-        ),
-        "row-pictures": Help(
-            "Pixels in use",
-            "Norm of the row of W of each pixel. Pixels without ink in the data are never used.",
-            r"\|W_{j:}\|_2",
-            "rows of W: Blondel et al. 2013, eq. (2)",
-            (
-                Mark("■", "a pixel, darker for a larger norm", theme.COLORS[0]),
-                Mark(
-                    "+",
-                    "became non-zero since the previous iterate, in the run under the cursor",
-                    theme.COLORS[1],
-                ),
-                Mark("×", "became zero", theme.COLORS[1]),
-            ),
-        ),
-    }
 
     x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import panel as pn
 from bokeh.models import ColumnDataSource, Span
 
 from app import theme
 from app.views.base.feed import POINTS, positive, shaded
-from app.views.base.help import AT_CURSOR, EPOCHS, LEAVES, Help, Mark
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.states import NONZERO, RETURNED, SHRUNK, ZERO, legend, states, subset
 from app.views.shrinking.why_it_left import WhyLeft, named, strength
@@ -42,36 +39,6 @@ class Shrinking(ProbeView):
     carried = ("active", "variables")
     hint = WorkingSetMap.hint
     every = 5
-    help: ClassVar = {
-        "shrinking-test": Help(
-            "The shrinking test",
-            "Distribution of |g| over the weights of the working set when they were tested, at the "
-            "iterate under the cursor. A zero weight left of the bound leaves; a non-zero weight stays "
-            "whatever its gradient.",
-            LEAVES,
-            "Zhong et al. 2014, Algorithm 2, line 6",
-            (
-                *(Mark("■", f"weights that {words}", color) for _, words, color in GROUPS),
-                Mark("┃", "the bound λ − M̂/N", theme.COLORS[1]),
-                Mark("┆", "λ, below which a zero weight is optimal", theme.GREY),
-            ),
-        ),
-        "shrinking-epochs": Help(
-            "When an epoch ends",
-            "Largest violation of optimality in the working set of the run under the cursor. When it "
-            "falls below the dashed line the epoch ends: all weights return, the memory is cleared, and "
-            "the next threshold is lower.",
-            r"\hat{M}_k = \max_{j \in \mathcal{A}_k} |\partial_j f(w_k)| \le \varepsilon_s V_0, "
-            r"\qquad V_0 = \max_j |\partial_j f(0)|",
-            "∂f: Zhong et al. 2014, eq. (16); ε-cooling: section 2.3",
-            (
-                Mark("━", "M̂, the largest violation in the working set", theme.COLORS[0]),
-                Mark("╌", "ε V₀, the violation at which the epoch ends", theme.COLORS[1]),
-                EPOCHS,
-                AT_CURSOR,
-            ),
-        ),
-    }
 
     def build(self) -> None:
         self.map, self.why = (kind((), self.cursor, part=True) for kind in (WorkingSetMap, WhyLeft))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import panel as pn
 import panel_material_ui as pmui
@@ -11,7 +9,6 @@ import param
 from bokeh.models import ColumnDataSource, Span
 
 from app import theme
-from app.views.base.help import AT_CURSOR, LEAVES, Help, Mark
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.states import name_of, subset
 from solvers import ACTIVE, PENALTIES, SHRINKING, Penalty, Trace
@@ -39,25 +36,6 @@ class WhyLeft(ProbeView):
     title = "Why did it leave?"
     probe, probes = SHRINKING, (ACTIVE,)
     hint = "Run prox-qn to see the shrinking test of one weight here."
-
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Gradient of one weight at each iterate that tested it, and the bound of the test. A zero "
-            "weight below the bound leaves; choose the weight by its number above or by a click on the "
-            "map.",
-            LEAVES,
-            "Zhong et al. 2014, Algorithm 2, line 6",
-            (
-                Mark("•", "|g| of the weight, where it was tested", LINES["gradient"][1]),
-                Mark("━", "the bound λ − M̂/N", LINES["bound"][1]),
-                Mark("╌", "λ, below which a zero weight is optimal", LINES["l1"][1]),
-                Mark("◆", "it returns", theme.COLORS[1]),
-                Mark("◇", "it leaves", theme.COLORS[1]),
-                AT_CURSOR,
-            ),
-        )
-    }
 
     weight: int = param.Integer(default=0, bounds=(0, None), doc="index of the weight in w")
 

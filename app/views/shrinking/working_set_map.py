@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 from weakref import ref
 
 import numpy as np
@@ -22,7 +21,6 @@ from bokeh.models import (
 )
 
 from app import theme
-from app.views.base.help import AT_CURSOR, STAY, Help, Mark
 from app.views.base.lam_marks import LamMarks
 from app.views.base.probe_view import ProbeView
 from app.views.base.states import (
@@ -102,24 +100,6 @@ class WorkingSetMap(ProbeView):
     hint = (
         "Run a solver that shrinks (prox-qn, dual-cd) and put the cursor on it to see its working set here."
     )
-
-    help: ClassVar = {
-        id: Help(
-            title,
-            "Each row is a weight, or a group that left at about the same time; each column is an "
-            "iteration, and the colour is the state. Weights that left first are on top; those never "
-            "used share the thin band at the bottom.",
-            STAY,
-            "Zhong et al. 2014, Algorithm 2, line 6; of dual variables: Hsieh et al. 2008, section 3.2",
-            (
-                Mark("■", "shrunk: not in the working set", COLORS[SHRUNK]),
-                Mark("■", "in the working set and zero (or at its bound)", COLORS[ZERO]),
-                Mark("■", "not zero", COLORS[NONZERO]),
-                Mark("■", "returned: non-zero after shrinking had dropped it", COLORS[RETURNED]),
-                AT_CURSOR,
-            ),
-        )
-    }
 
     pick: Callable[[int], None] = staticmethod(lambda weight: None)
 

@@ -8,7 +8,6 @@ import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool
 
 from app import theme
-from app.views.base.help import Help
 from app.views.base.view import View
 
 #: For each solver values along both axes, nan where they are not known.
@@ -18,14 +17,13 @@ Curves = Mapping[str, tuple[np.ndarray, np.ndarray]]
 class SolverCurves(View):
     """One figure: lines with a point for each run, a part of a sweep's view.
 
-    ``name`` is its id and that of the figure, ``about`` says what it shows, and ``missing`` why there is
-    nothing yet. Without anything to draw there are no axes: a logarithmic one has nothing to begin at.
+    ``name`` is its id and that of the figure, and ``missing`` says why there is nothing yet. Without anything
+    to draw there are no axes: a logarithmic one has nothing to begin at.
     """
 
     def __init__(
         self,
         name: str,
-        about: Help,
         *,
         missing: str,
         x: str,
@@ -35,7 +33,7 @@ class SolverCurves(View):
         steps: bool = False,
         thin: bool = False,
     ) -> None:
-        self.id, self._about, self.hint = name, about, missing
+        self.id, self.hint = name, missing
         self._axes = {"x_label": x, "y_label": y, "log_y": log_y} | ({"x_axis_type": "log"} if log_x else {})
         self._steps, self._thin = steps, thin
         self._curves: Curves = {}
@@ -54,9 +52,6 @@ class SolverCurves(View):
         self.figure.add_tools(HoverTool(renderers=[drawn], limit=1, **printf))
         self._pane = theme.pane()
         self._body.append(self._pane)
-
-    def explain(self, name: str) -> Help | None:
-        return self._about if name == self.id else None
 
     def put(self, curves: Curves) -> None:
         """Show these curves, in the colours of their places; those without a known value stay out."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 import numpy as np
 import panel as pn
@@ -16,7 +15,6 @@ from bokeh.plotting import figure
 from app import theme
 from app.menu import Menu
 from app.views.base.cursor import Cursor
-from app.views.base.help import Help, Mark
 from app.views.base.view import View, placed
 from app.views.sweep.sweep_cells import HeatCells
 from app.views.sweep.sweep_curves import SolverCurves
@@ -30,12 +28,6 @@ MOST_ROWS, ROW = 60, 24
 #: Times longer than this share of the range of the colours are dark enough for white letters.
 DARK = 0.55
 LAM = "λ, decreasing to the right"
-SOLVERS = (
-    Mark("━", "a solver, in the colour of the line above"),
-    Mark("●", "one run, or a step of its curve"),
-)
-TIME = r"t_{p,s} = \min \{ t : f(w(t)) - f^\ast \le \varepsilon |f^\ast| \}"
-TIMES = "f: Zhong et al. 2014, eq. (1), with any loss L and penalty R; t: CPU seconds"
 
 
 class Sweep(View):
@@ -49,44 +41,6 @@ class Sweep(View):
     id = "sweep"
     title = "Sweep"
     hint = "Run a sweep to see how solvers compare over λ and data sets here."
-    help: ClassVar = {
-        "sweep-heat-map": Help(
-            "Time to the gap",
-            "CPU seconds that each solver needs to reach the gap, a row for each problem. Click a cell "
-            "to open its run.",
-            TIME,
-            TIMES,
-            (
-                Mark("■", "a fast run is light", Viridis256[-20]),
-                Mark("■", "a slow one is dark", Viridis256[40]),
-                Mark("■", "gap not reached, or not yet", theme.GREY),
-            ),
-        ),
-        "sweep-profile": Help(
-            "Performance profile",
-            "Share of the problems on which a solver is at most τ times slower than the fastest. High on "
-            "the left: often the fastest; high on the right: solves most.",
-            r"\rho_s(\tau) = \frac{1}{P} \, |\{ p : t_{p,s} \le \tau \min_r t_{p,r} \}|",
-            "Dolan and Moré 2002",
-            SOLVERS,
-        ),
-        "sweep-times": Help(
-            "Time against λ",
-            "CPU seconds to the gap at each λ of the data set chosen above. Small λ, on the right, keep "
-            "more weights and take longer.",
-            TIME,
-            TIMES,
-            SOLVERS,
-        ),
-        "sweep-accuracy": Help(
-            "Accuracy against sparsity",
-            "Accuracy of the solutions at all λ on held-out data against their non-zeros. Curves of "
-            "solvers that reach the optimum coincide.",
-            r"w(\lambda) = \text{argmin}_w \; L(w) + \lambda R(w)",
-            TIMES,
-            SOLVERS,
-        ),
-    }
 
     def __init__(
         self,
@@ -114,7 +68,6 @@ class Sweep(View):
         self.grid = HeatCells(self._on_open, figure=self._heat_figure.id)
         self.profile = SolverCurves(
             "sweep-profile",
-            self.help["sweep-profile"],
             missing="Profiles appear once all solvers have finished a problem.",
             x="time relative to the fastest, τ",
             y="share of problems",
@@ -123,7 +76,6 @@ class Sweep(View):
         )
         self.times = SolverCurves(
             "sweep-times",
-            self.help["sweep-times"],
             missing="No run on these data has reached the gap yet: choose a larger one above, or wait.",
             x=LAM,
             y="CPU time to the gap (s)",
@@ -133,7 +85,6 @@ class Sweep(View):
         self.times.figure.x_range.flipped = True
         self.worth = SolverCurves(
             "sweep-accuracy",
-            self.help["sweep-accuracy"],
             missing="No run on these data has a held-out metric yet.",
             x="non-zero weights",
             y="on held-out data",

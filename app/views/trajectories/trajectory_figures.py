@@ -9,7 +9,6 @@ from bokeh.plotting import figure
 
 from app import theme
 from app.views.base.feed import positive
-from app.views.base.help import AT_CURSOR, Help, Mark
 from app.views.base.lam_marks import LamMarks
 from app.views.trajectories.trajectory_lines import COLORS, FAINT, Lines
 
@@ -22,48 +21,6 @@ WIDE = 0.05
 SHADES = (0.0, 0.4, 0.15, 0.07)
 #: Alpha of bars.
 BAR = 0.7
-
-PHASES = Mark("▒", "phases of the solver", theme.GREY)
-#: What the figures show, by what their names end in.
-HELP = {
-    "": Help(
-        "Weights and their clusters",
-        "Each line is a weight over the iterations, in the colour of its cluster at the cursor. In a "
-        "coarse phase the solver moves each cluster as one weight, so its lines coincide.",
-        r"\beta_j^{(t)} = \gamma_k^{(t)} \quad \text{for all } j \text{ with } \text{cmap}(j) = k",
-        "Mathur and Chakrabarti 2006, sections II-D and III-C, eq. (14)",
-        (
-            Mark("━", "a weight; eight clusters are coloured, the others are grey"),
-            Mark("×", "a weight changes cluster"),
-            PHASES,
-            AT_CURSOR,
-        ),
-    ),
-    "-sizes": Help(
-        "Sizes of the clusters",
-        "Weights drawn of each cluster, by the mean of the cluster. Click a bar to isolate its cluster, "
-        "click again to show all.",
-        r"|\{ j : \text{cmap}(j) = k \}|, \qquad \bar\beta_k = \text{mean of } \beta_j \text{ over } "
-        r"\text{cmap}(j) = k",
-        "cmap: Mathur and Chakrabarti 2006, eq. (14)",
-        (Mark("▬", "a cluster, in the colour of its lines"),),
-    ),
-    "-spread": Help(
-        "Spread of the clusters",
-        "Spread of weights around the mean of their cluster, and spread of these means, over the "
-        "iterations. The further the dashed line is below the other, the less a cluster loses by moving "
-        "as one weight.",
-        r"\sqrt{\text{mean}_j (\beta_j - \bar\beta_{\text{cmap}(j)})^2} \quad \text{and} \quad "
-        r"\sqrt{\text{mean}_j (\bar\beta_{\text{cmap}(j)} - \bar\beta)^2}",
-        "cmap: Mathur and Chakrabarti 2006, eq. (14)",
-        (
-            Mark("╌", "inside the clusters", theme.GREY),
-            Mark("━", "between their means", theme.GREY),
-            PHASES,
-            AT_CURSOR,
-        ),
-    ),
-}
 
 
 class Figures:

@@ -6,7 +6,6 @@ import html
 import math
 import time
 from bisect import bisect_left
-from typing import ClassVar
 
 import numpy as np
 import panel_material_ui as pmui
@@ -20,7 +19,7 @@ from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.view import placed
 from app.views.trajectories.trajectory_choice import KINDS, Choice, Followed
 from app.views.trajectories.trajectory_clusters import COLORED, MAKERS, Grouping
-from app.views.trajectories.trajectory_figures import HELP, Figures
+from app.views.trajectories.trajectory_figures import Figures
 from app.views.trajectories.trajectory_history import Entries, History
 from solvers import TRAJECTORIES, Trace
 
@@ -64,7 +63,6 @@ class Trajectories(ProbeView):
     id = "trajectories"
     title = "Trajectories"
     probe = TRAJECTORIES
-    help: ClassVar = {f"trajectories{end}": about for end, about in HELP.items()}
     hint = "Run a solver to see its weights move, and the clusters they form."
 
     which: str = param.Selector(

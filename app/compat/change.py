@@ -36,7 +36,7 @@ LONGEST = 2000
 class Change:
     """One change to the inside of a library."""
 
-    #: The module that makes it.
+    #: The module that makes it, or the script.
     name: str
     #: The library, as it is imported.
     package: str
@@ -49,7 +49,7 @@ class Change:
     knows: tuple[str, ...]
     #: The digest of the source of all these.
     digest: str
-    #: The script that makes the change in the browser, in the assets; none if it is made in Python.
+    #: What makes the change in the browser; nothing if it is made in Python.
     script: str = ""
 
     def fits(self) -> bool:

@@ -1,38 +1,40 @@
-"""The changes that are made in the browser, in the order in which they are made."""
+"""The changes that are made in the browser: a script of ``assets/compat`` each, with what a :class:`.Change`
+says, in TOML, in the comment that it begins with."""
 
 from __future__ import annotations
 
-from app.compat import (
-    bokeh_axis_title,
-    bokeh_css_values,
-    bokeh_empty_range,
-    bokeh_hidden_layout,
-    bokeh_plot_drawn,
-    bokeh_plot_layout,
-    bokeh_reconnect,
-    bokeh_style_sheets,
-    bokeh_type_size,
-    panel_import_map,
-    panel_page_layout,
-    panel_react_state,
-)
+import tomllib
+from pathlib import Path
 
-CHANGES = (
-    panel_import_map.CHANGE,
-    panel_react_state.CHANGE,
-    bokeh_reconnect.CHANGE,
-    bokeh_style_sheets.CHANGE,
-    bokeh_css_values.CHANGE,
-    bokeh_hidden_layout.CHANGE,
-    bokeh_plot_layout.CHANGE,
-    panel_page_layout.CHANGE,
-    bokeh_plot_drawn.CHANGE,
-    bokeh_empty_range.CHANGE,
-    bokeh_axis_title.CHANGE,
-    bokeh_type_size.CHANGE,
+from app.compat.change import Change
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "compat"
+#: In the order in which they are made.
+NAMES = (
+    "panel_import_map",
+    "panel_react_state",
+    "bokeh_reconnect",
+    "bokeh_style_sheets",
+    "bokeh_css_values",
+    "bokeh_hidden_layout",
+    "bokeh_plot_layout",
+    "panel_page_layout",
+    "bokeh_plot_drawn",
+    "bokeh_empty_range",
+    "bokeh_axis_title",
+    "bokeh_type_size",
 )
 
 
-def scripts() -> list[str]:
-    """Return the names of the assets with the changes that fit."""
-    return [change.script for change in CHANGES if change.fits()]
+def _change(name: str) -> Change:
+    about, _, script = (FOLDER / f"{name}.js").read_text(encoding="utf-8").partition("*/\n")
+    said = tomllib.loads(about.removeprefix("/*"))
+    return Change(name=name, script=script, **said | {"knows": tuple(said["knows"])})
+
+
+CHANGES = {name: _change(name) for name in NAMES}
+
+
+def scripts() -> str:
+    """Return the scripts of the changes that fit."""
+    return "\n".join(change.script for change in CHANGES.values() if change.fits())

@@ -10,8 +10,8 @@ from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
 from bokeh.models import CustomJS
 
 from app import plugins, theme
-from app.compat import panel_import_map, startup
-from app.compat.scripts import scripts
+from app.compat import startup
+from app.compat.scripts import CHANGES, scripts
 from app.page.following.ballot import Ballot
 from app.page.following.follow_page import FollowPage
 from app.page.following.following_session import token
@@ -79,8 +79,8 @@ def serve() -> None:
 
         more = PARTS if isinstance(page, Page) else []
         pn.state.curdoc.template_variables.update(
-            scripts=theme.asset(*scripts(), *more),
-            plain_modules=panel_import_map.CHANGE.fits(),
+            scripts="\n".join([scripts(), theme.asset(*more)]),
+            plain_modules=CHANGES["panel_import_map"].fits(),
         )
         connection = CustomJS(code=theme.asset("connection.js"))
         for event in (DocumentReady, ConnectionLost, ClientReconnected):

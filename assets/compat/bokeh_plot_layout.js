@@ -1,3 +1,17 @@
+/*
+package = "bokeh"
+upstream = "BokehJS lays out the whole page for it (https://github.com/bokeh/bokeh/issues/12129)."
+without = "When the tick labels of five plots become wider, that takes twice as long."
+knows = [
+    "server/static/js/bokeh.js:LayoutDOMView.compute_layout",
+    "server/static/js/bokeh.js:LayoutDOMView.measure_layout",
+    "server/static/js/bokeh.js:LayoutDOMView.update_bbox",
+    "server/static/js/bokeh.js:LayoutDOMView._compute_layout",
+    "server/static/js/bokeh.js:LayoutDOMView.after_layout",
+    "server/static/js/bokeh.js:PlotView._invalidate_layout_if_needed",
+]
+digest = "f38339f518f9b58d"
+*/
 // A plot whose tick labels have become wider is laid out alone: no plot here is as large as what is in it, so the rest
 // of the page stays where it is.
 Bokeh.require("models/plots/plot").PlotView.prototype.compute_layout = function () {

@@ -1,3 +1,17 @@
+/*
+package = "bokeh"
+upstream = """\
+BokehJS goes on reading the message that was cut, and builds the page again without the arrays beside its models \
+(https://github.com/bokeh/bokeh/issues/15347)."""
+without = "A page whose connection was cut is loaded anew."
+knows = [
+    "server/static/js/bokeh.js:ClientConnection.connect",
+    "server/static/js/bokeh.js:ClientConnection._pull_doc_json",
+    "server/static/js/bokeh.js:ClientConnection._repull_session_doc",
+    "server/static/js/bokeh.js:ClientConnection._on_message",
+]
+digest = "e3d9835db9d8b59b"
+*/
 // A connection that was cut is taken up again: without the message that was cut, and with the arrays that come beside
 // the models.
 {

@@ -1,3 +1,12 @@
+/*
+package = "panel"
+upstream = """\
+Panel's useState reads a property when the component is drawn and listens in an effect, a moment later: a change in \
+between is lost, as React warns (https://github.com/facebook/react/issues/14988; no issue found at Panel)."""
+without = "On a busy machine a button may stay grey."
+knows = ["dist/lib/models/react_component.js"]
+digest = "a2b691ef16ca5b7b"
+*/
 // A component of React reads a property when it is drawn and listens for changes a moment later: it reads once more
 // then, for what has changed in between.
 {

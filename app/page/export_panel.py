@@ -23,7 +23,7 @@ from app.views import View
 from app.views.base import looks
 from app.views.base.help import RUN
 from app.views.base.plot import RunPlot
-from app.views.compare.report import Report, Section
+from app.views.compare.report import Section, report
 from app.views.compare.summary import HEADS, Table, as_html, cells, kind, values
 from solvers import Trace
 
@@ -133,8 +133,8 @@ class ExportPanel(Component):
         name = "page" if form == "html" else FORMATS[form].name
         self.notice = f"making {name} …"
         if form == "html":
-            report, ending = self._report(traces), "html"
-            work: Callable[[], bytes] = lambda: report.html().encode()  # noqa: E731
+            made, ending = self._report(traces), "html"
+            work: Callable[[], bytes] = made.encode
         else:
             ending, work = FORMATS[form].ending, partial(as_bytes, traces, form)
         label = traces[0].info.label if len(traces) == 1 else "runs"
@@ -147,7 +147,7 @@ class ExportPanel(Component):
 
         self._session.later(self, lambda pulse: work(), send)
 
-    def _report(self, traces: Sequence[Trace]) -> Report:
+    def _report(self, traces: Sequence[Trace]) -> str:
         """Return the page as it is seen now: settings in words, numbers, plots, and how to do it again."""
         problems = dict.fromkeys(words.of_problem(trace.info.problem) for trace in traces)
         said = [*problems, *(words.of_run(trace, kind(trace)) for trace in traces)]
@@ -164,7 +164,7 @@ class ExportPanel(Component):
             for plot in self._plots()
         ]
         sections = [Section("Settings", settings), Section(Table.title, numbers), *plots]
-        return Report(self._title(), [*sections, Section("Repeat the run", again)])
+        return report(self._title(), [*sections, Section("Repeat the run", again)])
 
 
 def _told(run: Shown) -> str:

@@ -7,7 +7,7 @@ import re
 from bokeh.document import Document
 
 from app.views import Convergence, Sparsity
-from app.views.compare.report import Report, Section
+from app.views.compare.report import Section, report
 
 
 def made(traces):
@@ -19,7 +19,7 @@ def made(traces):
 def test_figures_and_words_are_in_one_file_that_asks_for_no_other(traces):
     figures = made(traces)
     sections = [Section("A <plot>", "<p>said</p>", figures[0]), Section("Another", "", figures[1])]
-    text = Report("R & D", [*sections, Section("Words")]).html()
+    text = report("R & D", [*sections, Section("Words")])
     assert "<title>R & D</title>" in text.replace("&amp;", "&")
     assert (
         text.index("A &lt;plot&gt;") < text.index("<p>said</p>") < text.index("Another") < text.index("Words")
@@ -30,14 +30,14 @@ def test_figures_and_words_are_in_one_file_that_asks_for_no_other(traces):
 
 
 def test_a_report_without_figures_has_its_words():
-    assert "<p>said</p>" in Report("Words", [Section("Settings", "<p>said</p>")]).html()
+    assert "<p>said</p>" in report("Words", [Section("Settings", "<p>said</p>")])
 
 
 def test_the_figures_stay_where_they_are(traces):
     figures, document = made(traces), Document()
     for figure in figures:
         document.add_root(figure)
-    Report("Both", [Section("", "", figure) for figure in figures]).html()
+    report("Both", [Section("", "", figure) for figure in figures])
     assert document.roots == figures
     assert all(figure.document is document for figure in figures)
     figures[0].title.text = "still"

@@ -229,12 +229,17 @@ def parameters(cls: type) -> tuple[Parameter, ...]:
     Returns
     -------
     tuple of Parameter
-        In the order in which they are declared, those of its bases first.
+        In the order in which they are declared, those of its bases first. A class may give what a base
+        declares another default alone, as ``memory: int = 5``.
     """
+    declared: dict[str, Mapping[str, Any]] = {}
+    for base in reversed(cls.__mro__):
+        own = vars(base).get("__dataclass_fields__", {}).values()
+        declared |= {f.name: f.metadata for f in own if f.metadata}
     return tuple(
-        Parameter(f.name, f.default, **f.metadata)
+        Parameter(f.name, f.default, **declared[f.name])
         for f in fields(cls)
-        if f.default is not MISSING and f.metadata
+        if f.default is not MISSING and f.name in declared
     )
 
 

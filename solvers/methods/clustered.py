@@ -27,34 +27,8 @@ from .descent.loop import Descent, Visit, each
 from .descent.progress import Progress
 from .descent.rules import SmoothStop, one_subgradient
 from .iterate import Ending, Iterate
-from .quasi_newton import Searching, scaled_param, smooth_search_param
+from .quasi_newton import Searching, scaled_param
 from .solver import Solver
-
-
-def rounds_param(default: int) -> int:
-    """Declare ``rounds``."""
-    return param(
-        default,
-        "numRounds: fine and coarse phases before the patch-up",
-        low=0,
-        high=1000,
-        title="fine and coarse rounds",
-    )
-
-
-def fine_iterations_param(default: int) -> int:
-    """Declare ``fine_iterations``."""
-    return param(default, "fineIters: iterations of a fine phase, at most", low=1, title="fine iterations")
-
-
-def clustering_param(default: str) -> str:
-    """Declare ``clustering``."""
-    return param(
-        default,
-        "clusters: neighbours of the sorted weights, or k-means on each weight and its last change",
-        choices=("chunks", "kmeans"),
-        title="clusters made by",
-    )
 
 
 @dataclass(frozen=True)
@@ -86,12 +60,25 @@ class Clustered(Searching, Solver):
     needs = Trait.SMOOTH | Trait.NO_KINKS
     dense_vectors = 12
 
-    rounds: int = rounds_param(2)
-    fine_iterations: int = fine_iterations_param(100)
+    rounds: int = param(
+        2,
+        "numRounds: fine and coarse phases before the patch-up",
+        low=0,
+        high=1000,
+        title="fine and coarse rounds",
+    )
+    fine_iterations: int = param(
+        100, "fineIters: iterations of a fine phase, at most", low=1, title="fine iterations"
+    )
     cluster_factor: int = param(
         20, "clusterFactor: weights of a cluster, in the mean", low=1, title="weights in a cluster"
     )
-    clustering: str = clustering_param("chunks")
+    clustering: str = param(
+        "chunks",
+        "clusters: neighbours of the sorted weights, or k-means on each weight and its last change",
+        choices=("chunks", "kmeans"),
+        title="clusters made by",
+    )
     aggregate: str = param(
         "auto",
         "add up the features of each cluster once, eq. (15), or in each product, eq. (14); auto: once where "
@@ -127,7 +114,7 @@ class Clustered(Searching, Solver):
         high=1.0,
         title="variance left in clusters",
     )
-    line_search: str = smooth_search_param()
+    line_search: str = "wolfe"
 
     def rehearsal(self) -> Self:
         return replace(self, rounds=1, fine_iterations=1)
@@ -275,7 +262,7 @@ class ClusteredLBFGS(LimitedMemory, Clustered):
     presets = as_printed(aggregate="false")
     carries = ("clustering", "line", "memory")
 
-    memory: int = param(5, "pairs (s, y) kept", low=1, high=1000, title="pairs kept m")
+    memory: int = 5
 
 
 @dataclass(frozen=True)
@@ -295,8 +282,8 @@ class ClusteredBFGS(FullMatrix, Clustered):
     carries = ("clustering", "line")
     lighter = "clustered-lbfgs"
 
-    fine_iterations: int = fine_iterations_param(5)
-    clustering: str = clustering_param("kmeans")
+    fine_iterations: int = 5
+    clustering: str = "kmeans"
     scaled: bool = scaled_param()
 
     def inverse(self, problem: Problem) -> Inverse:

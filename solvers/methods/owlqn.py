@@ -20,7 +20,7 @@ from .descent.progress import WINDOW, Progress
 from .iterate import NAN, Ending, Iterate
 from .quasi_newton import epsilon_param, kmax_param
 from .solver import Solver
-from .usual import beta_param
+from .usual import beta_param, sigma_param
 
 #: Units of rounding of f which a first step promises that is next to the minimum.
 NEAR = 1e4
@@ -56,11 +56,9 @@ class OWLQN(LimitedMemory, Solver):
     needs = Trait.SMOOTH | Trait.SEPARABLE
     carries = ("line", "memory")
 
-    memory: int = param(10, "pairs (s, y) kept", low=1, high=1000, title="pairs kept m")
+    memory: int = 10
     beta: float = beta_param()
-    sigma: float = param(
-        1e-4, "share of the promised decrease asked for", low=0.0, high=0.5, title="decrease asked for σ"
-    )
+    sigma: float = sigma_param(1e-4)
     subgradient: str = param(
         "shortest",
         "subgradient it goes by: the shortest (the pseudo-gradient), or a random one",
@@ -195,13 +193,7 @@ class OWLQNStar(OWLQN):
     paper = "Yu et al. 2010, sections 7.1 and 8.4"
     presets = as_printed(stagnation=5e-5)
 
-    stagnation: float = param(
-        1e-6,
-        "end where f fell by less than this share in 5 iterations (0: never)",
-        low=0.0,
-        high=1.0,
-        title="end at stagnation",
-    )
+    stagnation: float = 1e-6
     epsilon: float = epsilon_param()
     kmax: int = kmax_param()
 

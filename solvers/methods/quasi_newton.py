@@ -33,6 +33,7 @@ from .descent.rules import (
 )
 from .iterate import Ending, Iterate
 from .solver import Solver
+from .usual import beta_param, sigma_param
 
 #: Factor of the steps of the inexact search of footnote 1.
 DECAY = 0.9
@@ -53,11 +54,6 @@ def kmax_param() -> int:
     return param(
         1000, "direction-finding steps of an iteration, at most", low=1, title="direction steps, at most"
     )
-
-
-def smooth_search_param() -> str:
-    """Declare ``line_search`` of the methods that are at home where f is smooth."""
-    return param("wolfe", SEARCHES, choices=("wolfe", "ils", "exact", "armijo"), title="line search")
 
 
 def h_param() -> float:
@@ -91,21 +87,8 @@ class Searching:
         high=0.9999,
         title="Wolfe: slope c₂",
     )
-    beta: float = param(
-        0.5,
-        "Armijo: factor of backtracking",
-        low=0.0,
-        high=0.999,
-        open_low=True,
-        title="backtracking factor β",
-    )
-    sigma: float = param(
-        1e-4,
-        "Armijo: share of the promised decrease asked for",
-        low=0.0,
-        high=0.5,
-        title="decrease asked for σ",
-    )
+    beta: float = beta_param()
+    sigma: float = sigma_param(1e-4)
 
     def search(self, unbounded: str = "ray") -> SearchRule:
         """Return the search; ``unbounded`` is that of :class:`.rules.Exact`."""
@@ -212,18 +195,8 @@ class GradientDescent(OneSubgradientMethod):
     paper = "Yu et al. 2010, section 2.2"
     carries = ("line",)
 
-    subgradient: str = param(
-        "random",
-        "subgradient at a kink: a random extreme one, or the steepest along the step",
-        choices=("random", "sup"),
-        title="choice of subgradient",
-    )
-    first_step: str = param(
-        "unit",
-        "first step from w = 0 of a loss with kinks: of length 1 without a search, or searched",
-        choices=("unit", "searched"),
-        title="first step at w = 0",
-    )
+    subgradient: str = "random"
+    first_step: str = "unit"
 
 
 @dataclass(frozen=True)
@@ -237,7 +210,7 @@ class LBFGS(LimitedMemory, OneSubgradientMethod):
     presets = as_printed(line_search="ils", c1=1e-3, c2=0.8, first_step="unit")
     carries = ("line", "memory")
 
-    line_search: str = smooth_search_param()
+    line_search: str = "wolfe"
 
 
 @dataclass(frozen=True)
@@ -252,7 +225,7 @@ class BFGS(FullMatrix, OneSubgradientMethod):
     carries = ("line",)
     lighter = "lbfgs"
 
-    line_search: str = smooth_search_param()
+    line_search: str = "wolfe"
     scaled: bool = scaled_param()
 
     def inverse(self, problem: Problem) -> Inverse:

@@ -40,10 +40,10 @@ def step_factor_param() -> float:
     )
 
 
-def sigma_param() -> float:
+def sigma_param(default: float = 0.01) -> float:
     """Declare ``sigma`` of Armijo's rule."""
     return param(
-        0.01,
+        default,
         "share of the promised decrease that Armijo's rule asks for",
         low=0.0,
         high=0.5,

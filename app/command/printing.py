@@ -54,30 +54,25 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
     if not entries:
         put("no runs are kept yet: those of a page are, and `solverscope runs import FILE` adds others\n")
         return
-    headings = (
-        "id",
-        "when",
-        "run",
-        "solver",
-        "options",
-        "data",
-        "objective",
-        "λ",
-        "f",
-        "iterations",
-        "state",
-    )
-    rows = []
-    for e in entries:
-        given = ", ".join(f"{name}={value}" for name, value in e["options"].items())
-        numbers = _cell(e["lam"], ".5g"), _cell(e["objective"], ".10g"), _cell(e["iterations"], ",")
-        texts = [str(e["id"]), e["started"], e["run"], e["solver"], given, str(e["dataset"])]
-        rows.append((*texts, f"{e['loss']} with {e['penalty']}", *numbers, e["state"]))
-    _print(headings, rows, numbers=("λ", "f", "iterations"))
+    rows = [
+        e
+        | {
+            "problem": f"{e['loss']} with {e['penalty']}",
+            "options": ", ".join(f"{name}={value}" for name, value in e["options"].items()),
+        }
+        for e in entries
+    ]
+    _show(HISTORY_COLUMNS, rows)
     put("".join(f"{e['damage']}\n" for e in entries if "damage" in e))
 
 
-#: Columns of a table of results: heading, field of the record, format.
+#: Columns of a table: heading, field of the record, format.
+HISTORY_COLUMNS = (
+    *(("id", "id", ""), ("when", "started", ""), ("run", "run", ""), ("solver", "solver", "")),
+    *(("options", "options", ""), ("data", "dataset", ""), ("objective", "problem", "")),
+    *(("λ", "lam", ".5g"), ("f", "objective", ".10g"), ("iterations", "iterations", ",")),
+    ("state", "state", ""),
+)
 RUN_COLUMNS = (
     ("run", "label", ""),
     ("status", "status", ""),

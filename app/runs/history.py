@@ -11,12 +11,11 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from app.runs.archive import INTERRUPTED, LASTING, PASSING, Archive, Limits, Newer, busy, place, trouble
-from solvers import Trace
+from app.runs.live import LiveRun
 
 log = logging.getLogger(__name__)
 
@@ -31,24 +30,10 @@ class Unavailable(Exception):
     """The history cannot be used; the message is a sentence that says why."""
 
 
-class Recorded(Protocol):
-    """A run that is made elsewhere, advances in a thread of its own, and has a trace before long."""
-
-    trace: Trace | None
-    #: the address that leads back to it
-    setting: str
-    #: its number in the history, which sets it
-    id: int | None
-
-    @property
-    def alive(self) -> bool:
-        """Tell whether it may still change."""
-
-
 class _Followed:
     """What of a run has been written."""
 
-    def __init__(self, run: Recorded) -> None:
+    def __init__(self, run: LiveRun) -> None:
         self.run, self.started = run, time.time()
         self.id: int | None = None
         self.cursor: tuple[int, int] | None = None
@@ -78,15 +63,6 @@ class _Followed:
         return committed
 
 
-@dataclass(frozen=True)
-class _Question:
-    """Work with the archive, and where its answer goes."""
-
-    work: Callable[[Archive], Any]
-    changes: bool
-    answer: Future[Any] = field(default_factory=Future)
-
-
 class History:
     """Runs of the past and the present, in a file, or in memory (``path`` None).
 
@@ -101,27 +77,29 @@ class History:
         self.trouble = ""
         self.version = 0
         self._followed: list[_Followed] = []
-        self._queue: queue.SimpleQueue[_Followed | _Question | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Callable[[Archive | None], object] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def record(self, run: Recorded) -> None:
+    def record(self, run: LiveRun) -> None:
         """Keep this run from here on."""
-        self._put(_Followed(run))
+        followed = _Followed(run)
+        self._put(lambda archive: self.trouble or self._followed.append(followed))
 
     def ask(self, work: Callable[[Archive], T]) -> Future[T]:
         """Do ``work``, which changes nothing, in the thread of the history."""
-        return self._question(_Question(work, changes=False))
+        return self._question(work, changes=False)
 
     def change(self, work: Callable[[Archive], T]) -> Future[T]:
         """Do ``work`` in the thread of the history; it is on the disk when the answer is there."""
-        return self._question(_Question(work, changes=True))
+        return self._question(work, changes=True)
 
-    def _question(self, question: _Question) -> Future[Any]:
-        if not self._put(question):
-            question.answer.set_exception(Unavailable("The history of runs is closed."))
-        return question.answer
+    def _question(self, work: Callable[[Archive], T], *, changes: bool) -> Future[T]:
+        answer = Future[T]()
+        if not self._put(lambda archive: self._answer(archive, work, answer, changes)):
+            answer.set_exception(Unavailable("The history of runs is closed."))
+        return answer
 
     def close(self, *, wait: bool = True) -> None:
         """Write what is there, and end the thread; runs that are at work are interrupted."""
@@ -131,7 +109,7 @@ class History:
         if thread is not None and wait:
             thread.join(CLOSING)
 
-    def _put(self, item: _Followed | _Question) -> bool:
+    def _put(self, item: Callable[[Archive | None], object]) -> bool:
         with self._lock:
             if self._closed:
                 return False
@@ -146,25 +124,17 @@ class History:
     def _work(self) -> None:
         archive, due, closing = self._opened(), time.monotonic(), False
         while not closing:
-            match self._next(due):
-                case _Followed() as followed if not self.trouble:
-                    self._followed.append(followed)
-                case _Question() as question:
-                    self._answer(archive, question)
-                case None:
+            wait = max(due - time.monotonic(), 0.0) if self._followed else None
+            with contextlib.suppress(queue.Empty):
+                if (item := self._queue.get(timeout=wait)) is not None:
+                    item(archive)
+                else:
                     closing = True
             if archive is not None and (closing or time.monotonic() >= due):
                 self._write(archive, closing)
                 due = time.monotonic() + PERIOD
         if archive is not None:
             archive.close()
-
-    def _next(self, due: float) -> _Followed | _Question | str | None:
-        """Wait for what comes next; a word where nothing comes before it is time to write."""
-        try:
-            return self._queue.get(timeout=max(due - time.monotonic(), 0.0) if self._followed else None)
-        except queue.Empty:
-            return "write"
 
     def _opened(self) -> Archive | None:
         try:
@@ -173,21 +143,23 @@ class History:
             self._give_up(error)
             return None
 
-    def _answer(self, archive: Archive | None, question: _Question) -> None:
+    def _answer(
+        self, archive: Archive | None, work: Callable[[Archive], T], answer: Future[T], changes: bool
+    ) -> None:
         if archive is None:
-            question.answer.set_exception(Unavailable(self.trouble))
+            answer.set_exception(Unavailable(self.trouble))
             return
         try:
-            found = question.work(archive)
+            found = work(archive)
         except sqlite3.Error as error:
             if not busy(error):
                 self._give_up(error)
-            question.answer.set_exception(Unavailable(self._sentence(error)))
+            answer.set_exception(Unavailable(self._sentence(error)))
         except Exception as error:  # of whoever asked
-            question.answer.set_exception(error)
+            answer.set_exception(error)
         else:
-            self.version += question.changes
-            question.answer.set_result(found)
+            self.version += changes
+            answer.set_result(found)
 
     def _write(self, archive: Archive, closing: bool) -> None:
         """Commit what is new of all runs."""

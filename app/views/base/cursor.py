@@ -62,9 +62,5 @@ class Cursor(param.Parameterized):
         iterations = rows["iteration"]
         if not len(iterations):
             return None
-        k = int(np.searchsorted(iterations, self.iteration))
-        if k > 0 and (
-            k == len(iterations) or self.iteration - iterations[k - 1] < iterations[k] - self.iteration
-        ):
-            k -= 1
-        return k
+        between = 0.5 * (iterations[1:] + iterations[:-1])
+        return int(np.searchsorted(between, self.iteration, side="right"))

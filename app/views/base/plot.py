@@ -60,6 +60,8 @@ class RunPlot(View):
     x_scale: str = param.Selector(default="linear", objects=list(SCALES), doc="of the horizontal axis")
 
     names: tuple[str, ...] = ("x", "y")
+    #: A column that is drawn as a thin line, and what it is; none if empty.
+    thin: ClassVar[tuple[str, ...]] = ()
     height: int = param.Integer(default=280, doc="pixels")
     default_scale: ClassVar[str] = "log"
 
@@ -133,12 +135,16 @@ class RunPlot(View):
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         """Draw one run."""
-        return [theme.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
+        looks = [("y", 2, 1.0), *((column, 1, 0.7) for column in self.thin[:1])]
+        return [
+            theme.curve(self.figure, source, column, color=color, dash=dash, width=width, alpha=alpha)
+            for column, width, alpha in looks
+        ]
 
     def hover(self) -> list[tuple[str, str]]:
         """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""
         said = [] if self.x == "iteration" else [(AXES[self.x][0], "x")]
-        return [*said, (self.y_name, "y")]
+        return [*said, (self.y_name, "y"), *([self.thin[::-1]] if self.thin else [])]
 
     def _toolbar(self) -> pn.viewable.Viewable:
         return theme.column(theme.html(f"<h2>{self.heading}</h2>"), *self.controls(), kind="line")

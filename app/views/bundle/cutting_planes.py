@@ -27,14 +27,8 @@ class Bounds(RunPlot):
     y_label = "f  ·  lower bound: thin"
     y_name = "f"
     names = ("x", "y", "bound")
+    thin = ("bound", "lower bound")
     default_scale = "linear"
-
-    def glyphs(self, source, color: str, dash: str) -> list[GlyphRenderer]:
-        thin = theme.curve(self.figure, source, "bound", color=color, dash=dash, width=1, alpha=0.8)
-        return [*super().glyphs(source, color, dash), thin]
-
-    def hover(self) -> list[tuple[str, str]]:
-        return [*super().hover(), ("lower bound", "bound")]
 
     def _fit_to(self, lines: list[GlyphRenderer]) -> None:
         super()._fit_to(lines)

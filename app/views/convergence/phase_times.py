@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
 import numpy as np
+import pandas as pd
 import param
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 
@@ -29,15 +29,6 @@ TURNS = (f"{theme.COLORS[5]}cc", f"{theme.COLORS[5]}55")
 PLAIN, OTHER = ("iterations", "other"), f"{theme.GREY}66"
 TEXTS = ("color", "run", "part")
 BARS = ("y", "left", "right", "color", "run", "part", "seconds", "share", "iterations")
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a run: what it is called, CPU seconds and iterations."""
-
-    name: str
-    seconds: float
-    iterations: int
 
 
 class PhaseTimes(View):
@@ -91,7 +82,7 @@ class PhaseTimes(View):
         if not self._drawn.changed("bars", self.order, *((trace, until) for trace, _, until in read)):
             return
         runs = {trace.info.label: parts(rows) for trace, rows, _ in read}
-        colors = palette(runs.values())
+        colors = palette(name for run in runs.values() for name in run["part"])
         self._bars.data = bars(runs, colors, added_up=self.order == "sum")
         plot = self.figure
         plot.yaxis.ticker.ticks = list(range(len(runs)))
@@ -100,8 +91,9 @@ class PhaseTimes(View):
         self._table.object = table(runs)
 
 
-def parts(rows: Records) -> list[Part]:
-    """Divide a run at each change of its phase, or of its epoch where it has no two phases."""
+def parts(rows: Records) -> pd.DataFrame:
+    """Divide a run at each change of its phase, or of its epoch where it has no two phases: what each part is
+    called, its CPU seconds and its iterations."""
     phases, epochs = spans(rows), rows["epoch"]
     if len({span.phase for span in phases}) > 1:
         names = np.full(len(epochs), PLAIN[1], dtype=object)
@@ -110,26 +102,21 @@ def parts(rows: Records) -> list[Part]:
     else:
         plain = phases[0].phase if phases else PLAIN[0]
         names = np.array([f"epoch {k}" if k >= 0 else plain for k in epochs.tolist()], dtype=object)
-    starts = np.append(0, np.flatnonzero((names[1:] != names[:-1]) | (epochs[1:] != epochs[:-1])) + 1)
-    seconds = np.add.reduceat(np.diff(rows["cpu_seconds"], prepend=0.0), starts)
-    count = np.add.reduceat(np.diff(rows["iteration"], prepend=rows["iteration"][0]), starts)
-    return [
-        Part(str(names[k]), float(s), int(n)) for k, s, n in zip(starts.tolist(), seconds, count, strict=True)
-    ]
+    new = np.append(False, (names[1:] != names[:-1]) | (epochs[1:] != epochs[:-1]))
+    seconds = np.diff(rows["cpu_seconds"], prepend=0.0)
+    iterations = np.diff(rows["iteration"], prepend=rows["iteration"][0])
+    each = pd.DataFrame({"part": names, "seconds": seconds, "iterations": iterations})
+    return each.groupby(np.cumsum(new)).agg({"part": "first", "seconds": "sum", "iterations": "sum"})
 
 
-def sums(run: Sequence[Part]) -> list[Part]:
+def sums(run: pd.DataFrame) -> pd.DataFrame:
     """Add up parts of the same name, in the order of their first."""
-    found: dict[str, Part] = {}
-    for part in run:
-        before = found.get(part.name, Part(part.name, 0.0, 0))
-        found[part.name] = Part(part.name, before.seconds + part.seconds, before.iterations + part.iterations)
-    return list(found.values())
+    return run.groupby("part", sort=False, as_index=False).sum()
 
 
-def palette(runs: Iterable[Sequence[Part]]) -> dict[str, str]:
+def palette(names: Iterable[str]) -> dict[str, str]:
     """Give each phase a colour, epochs two in turn, and grey to the rest."""
-    names = dict.fromkeys(part.name for run in runs for part in run)
+    names = dict.fromkeys(names)
     phases = [name for name in names if _epoch(name) is None and name not in PLAIN]
     colors = {name: theme.COLORS[k % len(theme.COLORS)] for k, name in enumerate(phases)}
     epochs = {name: TURNS[k % 2] for name in names if (k := _epoch(name)) is not None}
@@ -148,50 +135,38 @@ def legend(colors: Mapping[str, str]) -> dict[str, str]:
 
 
 def bars(
-    runs: Mapping[str, Sequence[Part]], colors: Mapping[str, str], *, added_up: bool
+    runs: Mapping[str, pd.DataFrame], colors: Mapping[str, str], *, added_up: bool
 ) -> dict[str, np.ndarray]:
     """Return the columns of the bars, a run a line from above."""
-    columns: dict[str, list] = {name: [] for name in BARS}
+    lines = [pd.DataFrame(columns=BARS)]
     for line, (label, run) in enumerate(runs.items()):
         shown = sums(run) if added_up or len(run) > MOST else run
-        ends = np.cumsum([part.seconds for part in shown])
-        for part, end in zip(shown, ends.tolist(), strict=True):
-            values = (
-                line,
-                end - part.seconds,
-                end,
-                colors[part.name],
-                label,
-                part.name,
-                part.seconds,
-                part.seconds / ends[-1] if ends[-1] > 0.0 else 0.0,
-                part.iterations,
-            )
-            for name, value in zip(BARS, values, strict=True):
-                columns[name].append(value)
+        right = shown["seconds"].cumsum()
+        share = shown["seconds"] / (right.iloc[-1] or 1.0)
+        more = {"y": line, "run": label, "right": right, "left": right - shown["seconds"], "share": share}
+        lines.append(shown.assign(**more, color=shown["part"].map(colors)))
+    found = pd.concat(lines[1:] or lines)
     # an empty array would be one of numbers, which no browser takes for colours
     types = dict.fromkeys(TEXTS, object)
-    return {name: np.array(values, dtype=types.get(name)) for name, values in columns.items()}
+    return {name: found[name].to_numpy(types.get(name)) for name in BARS}
 
 
-def table(runs: Mapping[str, Sequence[Part]]) -> str:
+def table(runs: Mapping[str, pd.DataFrame]) -> str:
     """Return the sums as a table, HTML: seconds and share of each part, a run a line."""
-    added = {label: {part.name: part for part in sums(run)} for label, run in runs.items()}
-    names = list(dict.fromkeys(name for run in added.values() for name in run))
-    kept, more = (names, 0) if len(names) <= COLUMNS + 1 else (names[:COLUMNS], len(names) - COLUMNS)
+    added = [sums(run).set_index("part")["seconds"].rename(label) for label, run in runs.items()]
+    seconds = pd.concat(added, axis=1, sort=False).T if added else pd.DataFrame()
+    kept = seconds.shape[1] if seconds.shape[1] <= COLUMNS + 1 else COLUMNS
+    shown = seconds.iloc[:, :kept]
+    if more := seconds.shape[1] - kept:
+        shown = shown.assign(**{f"{more} more": seconds.iloc[:, kept:].sum(axis=1, min_count=1)})
     lines = []
-    for label, run in added.items():
-        total = sum(part.seconds for part in run.values())
-        rest = [part.seconds for name, part in run.items() if name not in kept]
-        cells = [_cell(run[name].seconds if name in run else None, total) for name in kept]
-        cells += [_cell(sum(rest) if rest else None, total)] if more else []
-        lines.append([label, *cells, theme.seconds(total)])
-    heads = ["run", *kept, *([f"{more} more"] if more else []), "all"]
-    return as_html(heads, lines)
+    for (label, cells), total in zip(shown.iterrows(), seconds.sum(axis=1), strict=True):
+        lines.append([label, *(_cell(one, total) for one in cells), theme.seconds(total)])
+    return as_html(["run", *shown.columns, "all"], lines)
 
 
-def _cell(seconds: float | None, total: float) -> str:
-    if seconds is None:
+def _cell(seconds: float, total: float) -> str:
+    if np.isnan(seconds):
         return "–"
     share = f" · {theme.number(100.0 * seconds / total, 2)} %" if total > 0.0 else ""
     return f"{theme.number(seconds, 2)} s{share}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, GlyphRenderer
+from bokeh.models import ColumnDataSource
 
 from app import theme
 from app.views.base import looks
@@ -26,6 +26,7 @@ class Sparsity(RunPlot):
     id = "sparsity"
     title = "Non-zeros and working set"
     names = ("x", "y", "working_set")
+    thin = ("working_set", "working set")
 
     count: str = param.Selector(default="nnz", objects=list(COUNTS), doc="what is counted")
 
@@ -51,13 +52,6 @@ class Sparsity(RunPlot):
         self.figure.segment("x", "low", "x", "high", source=self._looks, color="color", alpha=0.7)
         style = {"fill_alpha": 0, "line_width": 1.5, "color": theme.GREY}
         theme.diamonds(self.figure, self._returns, "x", "y", **style)
-
-    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
-        thin = theme.curve(self.figure, source, "working_set", color=color, dash=dash, width=1, alpha=0.7)
-        return [*super().glyphs(source, color, dash), thin]
-
-    def hover(self) -> list[tuple[str, str]]:
-        return [*super().hover(), ("working set", "working_set")]
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {

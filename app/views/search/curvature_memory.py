@@ -63,10 +63,7 @@ class Bytes(RunPlot):
     title = "Size of the pairs"
     y_label = "MB  ·  all weights: thin"
     names = ("x", "y", "whole")
-
-    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
-        thin = theme.curve(self.figure, source, "whole", color=color, dash=dash, width=1, alpha=0.7)
-        return [*super().glyphs(source, color, dash), thin]
+    thin = ("whole", "all weights")
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         size = trace.info.problem.get("n_params", np.nan)

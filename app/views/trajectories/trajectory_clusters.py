@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from app.views.trajectories.trajectory_history import History
 from solvers.parts.clusters import chunked, crossed, kmeans, spreads
@@ -55,18 +56,8 @@ class Grouping:
         table = np.zeros((COLORED, COLORED), dtype=np.int64)
         both = (self.slots < COLORED) & (was < COLORED)
         np.add.at(table, (self.slots[both], was[both]), 1)
-        new = np.full(COLORED + 1, -1)
-        new[COLORED] = COLORED
-        for _ in range(COLORED):
-            now, then = np.unravel_index(np.argmax(table), table.shape)
-            if table[now, then] <= 0:
-                break
-            new[now] = then
-            table[now, :] = table[:, then] = -1
-        free = [slot for slot in range(COLORED) if slot not in new[:COLORED]]
-        for slot in np.flatnonzero(new < 0):
-            new[slot] = free.pop(0)
-        return replace(self, slots=new[self.slots])
+        _, new = linear_sum_assignment(table, maximize=True)
+        return replace(self, slots=np.append(new, COLORED)[self.slots])
 
     def spread(self, values: np.ndarray) -> tuple[float, float]:
         """Return the standard deviation inside these clusters, and that of their means, at other values of

@@ -65,7 +65,9 @@ class Lines:
             members = np.flatnonzero(slots == slot)
             if members.size or len(source.data["x"]):
                 source.data = points(history.values, history.iterations, members)
-        _empty(self._pieces)
+        for source in self._pieces:
+            if len(source.data["x"]):
+                source.data = NOTHING
 
     def add(self, history: History) -> None:
         """Send the rows that are new, in the same colours."""
@@ -91,18 +93,6 @@ class Lines:
                 if drawn.glyph.line_alpha != alpha:
                     drawn.glyph.line_alpha = alpha
 
-    def clear(self) -> None:
-        """Send that there is nothing to draw."""
-        self._rows = self._sent = 0
-        _empty(self._whole)
-        _empty(self._pieces)
-
 
 def _usual(slot: int) -> float:
     return WEAK if slot == COLORED else STRONG
-
-
-def _empty(sources: list[ColumnDataSource]) -> None:
-    for source in sources:
-        if len(source.data["x"]):
-            source.data = NOTHING

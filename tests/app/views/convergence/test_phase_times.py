@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import datasets
 import solvers
 from app.views import Cursor, PhaseTimes
-from app.views.convergence.phase_times import COLUMNS, MOST, TURNS, Part, parts, sums, table
+from app.views.convergence.phase_times import COLUMNS, MOST, TURNS, parts, sums, table
 from solvers import FIELDS, Trace
 from tests.app.helpers import drawn, text
 
@@ -37,7 +38,8 @@ def made(rows, label="run") -> Trace:
 
 
 def of(trace: Trace) -> list[tuple[str, float, int]]:
-    return [(part.name, round(part.seconds, 9), part.iterations) for part in parts(trace.since(None)[0])]
+    found = parts(trace.since(None)[0])
+    return list(zip(found["part"], found["seconds"].round(9), found["iterations"], strict=True))
 
 
 def test_phases_follow_each_other_with_the_time_since_the_iterate_before():
@@ -85,7 +87,7 @@ def test_the_phases_of_a_clustered_solver_are_all_of_its_time():
         datasets.load("breast-cancer"), loss="logistic", penalty="l2", lam=1e-3, average=False
     )
     trace = solvers.solve(problem, solvers.make_solver("clustered-lbfgs"), tol=1e-8, max_seconds=20.0)
-    added = {part.name: part.seconds for part in sums(parts(trace.since(None)[0]))}
+    added = sums(parts(trace.since(None)[0])).set_index("part")["seconds"].to_dict()
     assert {"fine", "cluster", "coarse", "patch-up"} <= set(added)
     assert sum(added.values()) == pytest.approx(trace.cpu_seconds[-1])
     assert min(added.values()) >= 0.0
@@ -118,7 +120,7 @@ def test_the_table_has_the_sums_and_their_shares():
 
 
 def test_of_many_epochs_the_first_have_a_column_each_and_the_rest_one():
-    many = [Part(f"epoch {k}", 1.0, 1) for k in range(20)]
+    many = pd.DataFrame({"part": [f"epoch {k}" for k in range(20)], "seconds": 1.0, "iterations": 1})
     text = table({"run": many})
     assert f"<th>epoch {COLUMNS - 1}</th><th>12 more</th>" in text
     assert "<td>12 s · 60 %</td>" in text
@@ -128,7 +130,7 @@ def test_a_bar_of_very_many_parts_has_them_added_up():
     rows = [(("fine", "coarse")[k % 2], k // 2, 0.5) for k in range(2 * MOST)]
     view = PhaseTimes([made(rows)])
     assert drawn(view.figure, "part").data["part"].tolist() == ["fine", "coarse"]
-    assert sums(parts(made(rows).since(None)[0]))[0].seconds == pytest.approx(MOST * 0.5)
+    assert sums(parts(made(rows).since(None)[0]))["seconds"][0] == pytest.approx(MOST * 0.5)
 
 
 def test_without_runs_the_columns_of_texts_are_none_of_numbers():

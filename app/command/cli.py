@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 import os
@@ -42,25 +43,50 @@ DataSet = Annotated[str, typer.Argument(metavar="DATASET", help="See `solverscop
 Solvers = Annotated[
     list[str], _option("--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several.")
 ]
-Average = Annotated[
-    bool | None,
-    typer.Option(
-        "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
-    ),
-]
-Settings = Annotated[
-    list[str], _option("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it.")
-]
-LossSettings = Annotated[list[str], _option("--loss-set", "name=value", "Parameter of the loss.")]
-PenaltySettings = Annotated[list[str], _option("--penalty-set", "name=value", "Parameter of the penalty.")]
-DataOptions = Annotated[list[str], _option("--option", "name=value", "Option of the data set.")]
-Tol = Annotated[str | None, _option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0.")]
-Gap = Annotated[str | None, _option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS.")]
-MaxIter = Annotated[str | None, _option("--max-iter", "N", "Stop after N iterations.")]
-MaxSeconds = Annotated[str | None, _option("--max-seconds", "S", "Stop after S CPU seconds of the solver.")]
-Seed = Annotated[str, _option("--seed", "N", "Seed of splits, generators and random orders.")]
-Threads = Annotated[str, _option("--threads", "N", "Threads that share the rows of X.")]
 Out = Annotated[str | None, _option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")]
+
+
+def _experiment(
+    average: Annotated[
+        bool | None,
+        typer.Option(
+            "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str], _option("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it.")
+    ] = [],  # noqa: B006
+    loss_set: Annotated[list[str], _option("--loss-set", "name=value", "Parameter of the loss.")] = [],  # noqa: B006
+    penalty_set: Annotated[
+        list[str], _option("--penalty-set", "name=value", "Parameter of the penalty.")
+    ] = [],  # noqa: B006
+    option: Annotated[list[str], _option("--option", "name=value", "Option of the data set.")] = [],  # noqa: B006
+    tol: Annotated[
+        str | None, _option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0.")
+    ] = None,
+    gap: Annotated[str | None, _option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS.")] = None,
+    max_iter: Annotated[str | None, _option("--max-iter", "N", "Stop after N iterations.")] = None,
+    max_seconds: Annotated[
+        str | None, _option("--max-seconds", "S", "Stop after S CPU seconds of the solver.")
+    ] = None,
+    seed: Annotated[
+        str | None, _option("--seed", "N", "Seed of splits, generators and random orders; by default 0.")
+    ] = None,
+    threads: Annotated[str, _option("--threads", "N", "Threads that share the rows of X.")] = "1",
+) -> None:
+    """The options that ``run`` and ``path`` have in common."""
+
+
+def _also(options: Callable[..., None]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Let a command take the options that another function declares, as its further arguments."""
+
+    def add(command: Callable[..., int]) -> Callable[..., int]:
+        own, more = (inspect.signature(one, eval_str=True) for one in (command, options))
+        *named, _ = own.parameters.values()
+        command.__signature__ = own.replace(parameters=[*named, *more.parameters.values()])
+        return command
+
+    return add
 
 
 @app.command("list")
@@ -82,6 +108,7 @@ def list_(
 
 
 @app.command()
+@_also(_experiment)
 def run(
     dataset: Annotated[
         str | None, typer.Argument(metavar="DATASET", help="See `solverscope list datasets`.")
@@ -97,22 +124,9 @@ def run(
         list[str],
         _option("--lam-at", "ITERATION=X", "λ from this iterate on, as changed on the page during a run."),
     ] = [],  # noqa: B006
-    average: Average = None,
-    set_: Settings = [],  # noqa: B006
-    loss_set: LossSettings = [],  # noqa: B006
-    penalty_set: PenaltySettings = [],  # noqa: B006
-    option: DataOptions = [],  # noqa: B006
-    tol: Tol = None,
-    gap: Gap = None,
     f_star: Annotated[
         str | None, _option("--f-star", "X|auto", "f*, or solve for it once and remember it.")
     ] = None,
-    max_iter: MaxIter = None,
-    max_seconds: MaxSeconds = None,
-    seed: Annotated[
-        str | None, _option("--seed", "N", "Seed of splits, generators and random orders; by default 0.")
-    ] = None,
-    threads: Threads = "1",
     break_: Annotated[
         list[str],
         _option("--break", "EXPR", "End a run at the first iterate where this holds, as nnz > 100."),
@@ -137,6 +151,7 @@ def run(
     as_json: Json = False,
     out: Out = None,
     plugin: Plugins = [],  # noqa: B006
+    **common: Any,
 ) -> int:
     """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
     from ..settings.experiment import Experiment
@@ -154,16 +169,15 @@ def run(
     experiment = Experiment.from_arguments(
         dataset,
         solver,
-        **{"set_": set_, "option": option, "loss_set": loss_set, "penalty_set": penalty_set},
-        **{"loss": loss, "penalty": penalty, "lam": lam, "lam_ratio": lam_ratio, "average": average},
-        **{"tol": tol, "gap": gap, "f_star": f_star, "max_iter": max_iter, "max_seconds": max_seconds},
-        **{"seed": seed, "threads": threads, "break_": break_, "from_": from_, "lam_at": lam_at},
+        **{"loss": loss, "penalty": penalty, "lam": lam, "lam_ratio": lam_ratio, "lam_at": lam_at},
+        **{"f_star": f_star, "break_": break_, "from_": from_, **common},
     )
     execute = partial(headless.execute, experiment, out=_out(out), shards=split)
     return _do(execute, as_json, printing.Results(printing.RUN_COLUMNS))
 
 
 @app.command()
+@_also(_experiment)
 def path(
     dataset: DataSet,
     solver: Solvers,
@@ -183,26 +197,16 @@ def path(
         str | None, _option("--ratio-to", "R", "Last λ as a share of λ_max; by default 0.01.")
     ] = None,
     n_lams: Annotated[str | None, _option("--n-lams", "N", "Log-spaced values of λ; by default 10.")] = None,
-    average: Average = None,
-    set_: Settings = [],  # noqa: B006
-    loss_set: LossSettings = [],  # noqa: B006
-    penalty_set: PenaltySettings = [],  # noqa: B006
-    option: DataOptions = [],  # noqa: B006
-    tol: Tol = None,
-    gap: Gap = None,
     f_star: Annotated[
         str | None, _option("--f-star", "auto", "Solve for f* at every λ and remember it.")
     ] = None,
-    max_iter: MaxIter = None,
-    max_seconds: MaxSeconds = None,
-    seed: Seed = "0",
-    threads: Threads = "1",
     as_json: Json = False,
     iterates: Annotated[
         bool, typer.Option("--iterates/--no-iterates", help="Whether records of iterates are wanted.")
     ] = True,
     out: Out = None,
     plugin: Plugins = [],  # noqa: B006
+    **common: Any,
 ) -> int:
     """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
     from ..settings.experiment import Experiment
@@ -211,13 +215,8 @@ def path(
     plugins.load_all(plugin)
     if f_star not in (None, "auto"):
         raise ValueError(f"--f-star {f_star} is not possible: every λ has its own, write --f-star auto")
-    common = {
-        **{"set_": set_, "option": option, "loss_set": loss_set, "penalty_set": penalty_set},
-        **{"tol": tol, "gap": gap, "f_star": f_star, "max_iter": max_iter, "max_seconds": max_seconds},
-        **{"seed": seed, "threads": threads, "average": average},
-    }
     experiments = [
-        Experiment.from_arguments(dataset, solver, loss=one, penalty=other, **common)
+        Experiment.from_arguments(dataset, solver, loss=one, penalty=other, f_star=f_star, **common)
         for one, other in itertools.product(loss or [None], penalty or [None])
     ]
     values = arguments.lam_values(lams, lam_from, lam_to, ratio_from, ratio_to, n_lams)

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from bokeh.models import ColumnDataSource, LabelSet
 from bokeh.plotting import figure
 
 from app.theme import GREY
+from app.views.base.feed import Records
 from app.views.base.run_events import lam_in_words
 from solvers import Trace, segments
 
 #: Share of the axis that is kept free behind a λ that is written out.
 APART = 0.06
-
-
-class Turn(NamedTuple):
-    """A change of λ: the first row of a run at the new one, and that λ."""
-
-    row: int
-    lam: float
-
-
-def lam_turns(trace: Trace, iterations: np.ndarray) -> list[Turn]:
-    """Find the changes of λ among these rows of a run."""
-    changes = segments(trace)[1:]
-    rows = np.searchsorted(iterations, [change.first for change in changes])
-    return [Turn(int(k), c.lam) for k, c in zip(rows, changes, strict=True) if k < len(iterations)]
 
 
 class LamMarks:
@@ -41,30 +27,32 @@ class LamMarks:
         labels = LabelSet(x="x", y="foot", text="said", source=self.source, y_units="screen", **looks)
         plot.add_layout(labels)
 
-    def show(
-        self, places: Sequence[float], colors: Sequence[str], lams: Sequence[float], reach: float
-    ) -> None:
-        """Mark these places; ``reach`` is how far the axis goes. λ of several runs that is the same at about
-        the same place is written once."""
-        order = sorted(range(len(places)), key=lambda k: places[k])
+    def show(self, runs: Iterable[tuple[Trace, str]], across: Callable[[Records], np.ndarray]) -> None:
+        """Mark the changes of these runs, each in its colour; ``across`` says where rows stand on the axis. λ
+        of several runs that is the same at about the same place is written once."""
+        found, reach = [], 0.0
+        for trace, color in runs:
+            rows, _, _ = trace.since(None)
+            last = rows["iteration"][-1:]  # of a run without an iterate there is none
+            changes = [change for change in segments(trace)[1:] if (change.first <= last).any()]
+            if changes:
+                x = across(rows)
+                at = np.searchsorted(rows["iteration"], [change.first for change in changes])
+                found += [(float(x[k]), color, c.lam) for k, c in zip(at, changes, strict=True)]
+                reach = max(reach, float(np.nanmax(x)))
+        found.sort(key=lambda mark: mark[0])
         said, free = [], -np.inf
-        for k in order:
-            write = places[k] >= free
-            said.append(lam_in_words(lams[k]) if write else "")
-            free = places[k] + APART * reach if write else free
+        for x, _, lam in found:
+            write = x >= free
+            said.append(lam_in_words(lam) if write else "")
+            free = x + APART * reach if write else free
         marks = {
-            "x": [places[k] for k in order],
-            "color": [colors[k] for k in order],
-            "said": said,
-            "foot": [4] * len(order),
+            **{"x": [x for x, _, _ in found], "color": [color for _, color, _ in found]},
+            **{"said": said, "foot": [4] * len(found)},
         }
         if marks != self.source.data:
             self.source.data = marks
 
     def show_run(self, trace: Trace) -> None:
         """Mark the changes of one run, over iterations."""
-        rows, _, _ = trace.since(None)
-        turns = lam_turns(trace, rows["iteration"])
-        places = [float(rows["iteration"][turn.row]) for turn in turns]
-        reach = float(rows["iteration"][-1]) if turns else 0.0
-        self.show(places, [GREY] * len(turns), [turn.lam for turn in turns], reach)
+        self.show([(trace, GREY)], lambda rows: rows["iteration"])

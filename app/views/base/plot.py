@@ -18,7 +18,7 @@ from app.views.base import looks
 from app.views.base.cursor import Cursor
 from app.views.base.curves import Curves
 from app.views.base.feed import Feed, Records, known, positive
-from app.views.base.lam_marks import LamMarks, lam_turns
+from app.views.base.lam_marks import LamMarks
 from app.views.base.view import View, placed
 from solvers import FIELDS, Trace
 
@@ -199,7 +199,8 @@ class RunPlot(View):
         self._set_axes()
         for feed, trace in self._match_curves():
             self.send(feed, trace)
-        self._mark_lams()
+        runs = [(trace, looks.style(trace, place)[0]) for place, trace in enumerate(self.traces)]
+        self._lam_marks.show(runs, lambda rows: known(rows[self.x]))
         self._mark_cursor()
 
     def send(self, feed: Feed, trace: Trace) -> None:
@@ -228,20 +229,6 @@ class RunPlot(View):
         if (lines := self._curves.renderers) != self._lines:
             self._fit_to(lines)
         return found
-
-    def _mark_lams(self) -> None:
-        """Mark where λ was changed."""
-        places, colors, lams, reach = [], [], [], 0.0
-        for place, trace in enumerate(self.traces):
-            rows, _, _ = trace.since(None)
-            if not (turns := lam_turns(trace, rows["iteration"])):
-                continue
-            x = known(rows[self.x])
-            places += [float(x[turn.row]) for turn in turns]
-            colors += [looks.style(trace, place)[0]] * len(turns)
-            lams += [turn.lam for turn in turns]
-            reach = max(reach, float(np.nanmax(x)))
-        self._lam_marks.show(places, colors, lams, reach)
 
     def _mark_cursor(self) -> None:
         trace, mark, here = self.chosen, (), {"x": [], "y": [], "color": []}

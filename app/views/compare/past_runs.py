@@ -12,7 +12,6 @@ from app.component import Component
 from app.serving.batch import batch
 from app.settings import words
 from app.settings.own_file_names import named
-from app.views.base.cursor import Cursor
 from app.views.base.view import View
 from app.views.compare.summary import as_html
 from solvers import Trace
@@ -50,9 +49,7 @@ class PastRuns(View):
 
     def __init__(
         self,
-        traces: Trace | Sequence[Trace] = (),
-        cursor: Cursor | None = None,
-        *,
+        *shown: Any,
         on_act: Callable[[dict[str, Any]], None] | None = None,
         **params: Any,
     ) -> None:
@@ -61,7 +58,7 @@ class PastRuns(View):
         self._differences = theme.html(
             sizing_mode="stretch_width", css_classes=["differences"], margin=(12, 0)
         )
-        super().__init__(traces, cursor, **params)
+        super().__init__(*shown, **params)
 
     def build(self) -> None:
         self._body.extend([self.list, self._differences])

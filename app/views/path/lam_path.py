@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import panel as pn
 from bokeh.plotting import figure
@@ -11,7 +12,6 @@ from bokeh.plotting import figure
 from app import theme
 from app.menu import Menu
 from app.views.base import looks
-from app.views.base.cursor import Cursor
 from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View
 from app.views.path.solutions import Solutions, lam_of
@@ -49,13 +49,12 @@ class Path(View):
 
     def __init__(
         self,
-        traces: Trace | Sequence[Trace] = (),
-        cursor: Cursor | None = None,
+        *shown: Any,
         controls: Sequence[pn.viewable.Viewable] = (),
         **params: object,
     ) -> None:
         self._controls = controls
-        super().__init__(traces, cursor, **params)
+        super().__init__(*shown, **params)
 
     def build(self) -> None:
         #: Plots that are still to come from ``later``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import panel as pn
@@ -14,12 +15,10 @@ from bokeh.plotting import figure
 
 from app import theme
 from app.menu import Menu
-from app.views.base.cursor import Cursor
 from app.views.base.view import View, placed
 from app.views.sweep.sweep_cells import HeatCells
 from app.views.sweep.sweep_curves import SolverCurves
 from app.views.sweep.sweep_figures import LEAST_SECONDS, Outcome, labels_of, over_lam, problems_of, profiles
-from solvers import Trace
 
 #: Gaps (f - f*)/|f*| whose times can be shown.
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
@@ -44,9 +43,7 @@ class Sweep(View):
 
     def __init__(
         self,
-        traces: Trace | Sequence[Trace] = (),
-        cursor: Cursor | None = None,
-        *,
+        *shown: Any,
         outcomes: Callable[[float], list[Outcome]] = lambda gap: [],
         on_open: Callable[[str], None] = lambda key: None,
         controls: Sequence[pn.viewable.Viewable] = (),
@@ -54,7 +51,7 @@ class Sweep(View):
     ) -> None:
         self._outcomes, self._on_open, self._controls = outcomes, on_open, controls
         self.shown: list[Outcome] = []
-        super().__init__(traces, cursor, **params)
+        super().__init__(*shown, **params)
 
     def build(self) -> None:
         small = {"size": "small", "margin": (4, 4)}

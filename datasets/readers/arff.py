@@ -34,12 +34,12 @@ class Table:
     nodes: tuple[str, ...]
 
 
-def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None) -> Table:
+def read(path: Path, *, progress: Progress | None = None) -> Table:
     """Read a file whose attributes are numbers but for the last, which is hierarchical.
 
     Raises DataError with file, line and reason.
     """
-    blocks = line_blocks(path, limit=limit, progress=progress)
+    blocks = line_blocks(path, limit=MAX_SMALL_BYTES, progress=progress)
     header, first, line = _header(path, blocks)
     names, nodes = [], None
     for number, text in enumerate(header, 1):

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError
-from ..limits import MAX_BYTES
 from ..store import Progress
 from .files import line_blocks
 
@@ -33,9 +32,7 @@ class Sentences:
     offsets: np.ndarray
 
 
-def read(
-    path: Path, *, member: str | None = None, limit: int = MAX_BYTES, progress: Progress | None = None
-) -> Sentences:
+def read(path: Path, *, member: str | None = None, progress: Progress | None = None) -> Sentences:
     """Read a file in UTF-8.
 
     As many columns are kept as the first token has fields: the last is the last field of a line, the others
@@ -46,7 +43,7 @@ def read(
     codes: list[list[np.ndarray]] = []
     counts: list[np.ndarray] = []
     line = 1
-    for block in line_blocks(path, limit=limit, progress=progress, member=member):
+    for block in line_blocks(path, progress=progress, member=member):
         _check_text(path, block, line)
         counts.append(_fields_per_line(block))
         _check_counts(path, line, counts[-1], len(numbering))

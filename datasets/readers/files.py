@@ -84,11 +84,9 @@ def _decompressed(path: Path, raw: BinaryIO, member: str | None) -> BinaryIO:
     return raw
 
 
-def read_bytes(
-    path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None, member: str | None = None
-) -> bytes:
+def read_bytes(path: Path, *, progress: Progress | None = None) -> bytes:
     """Return the whole decompressed content of a file; for sets known to be small. Errors as `chunks`."""
-    return b"".join(chunks(path, limit=limit, progress=progress, member=member))
+    return b"".join(chunks(path, limit=MAX_SMALL_BYTES, progress=progress))
 
 
 def line_blocks(

@@ -14,14 +14,14 @@ from .files import line_blocks
 RIGHT = "a line is a path of nodes from the top down, or a parent and its child"
 
 
-def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None) -> Tree:
+def read(path: Path, *, progress: Progress | None = None) -> Tree:
     """Return the tree under a common root.
 
     Raises DataError with file, line and reason: a node has two parents, a line holds one node or a cycle.
     """
     parent: dict[str, str] = {}
     line = 0
-    for block in line_blocks(path, limit=limit, progress=progress):
+    for block in line_blocks(path, limit=MAX_SMALL_BYTES, progress=progress):
         for row in block.decode("utf-8", "replace").split("\n")[: block.count(b"\n") + (block[-1:] != b"\n")]:
             line += 1
             nodes = row.split()

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError
-from ..limits import MAX_SMALL_BYTES
 from ..store import Progress
 from .files import read_bytes
 
 MAX_DIMENSIONS = 8
 
 
-def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None = None) -> np.ndarray:
+def read(path: Path, *, progress: Progress | None = None) -> np.ndarray:
     """Return the array, uint8.
 
     Raises DataError for another type of entries or a length that does not fit the header.
@@ -23,7 +22,7 @@ def read(path: Path, *, limit: int = MAX_SMALL_BYTES, progress: Progress | None 
     The header is two zero bytes, the type (8 is uint8), the number of dimensions, and each as a big-endian
     int32.
     """
-    data = read_bytes(path, limit=limit, progress=progress)
+    data = read_bytes(path, progress=progress)
     if len(data) < 4 or data[:3] != b"\0\0\x08" or data[3] > MAX_DIMENSIONS or len(data) < 4 + 4 * data[3]:
         raise DataError(
             f"{path.name} does not start like an IDX file of bytes (0, 0, 8, dimensions): get it again."

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from ..errors import DataError
-from ..limits import MAX_BYTES, MAX_FEATURES, MAX_NONZEROS
+from ..limits import MAX_FEATURES, MAX_NONZEROS
 from ..store import Progress
 from . import parsing
 from .files import line_blocks
@@ -54,7 +54,7 @@ class _Block:
     n_lines: int
 
 
-def read(path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None) -> Samples:
+def read(path: Path, *, progress: Progress | None = None) -> Samples:
     """Read a file, compressed or not, piece by piece.
 
     Blank lines and comments are skipped, a byte order mark, CRLF, tabs and `qid:` are accepted, indices may
@@ -62,7 +62,7 @@ def read(path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None
     """
     blocks: list[_Block] = []
     line, n_values = 1, 0
-    for text in line_blocks(path, limit=limit, progress=progress):
+    for text in line_blocks(path, progress=progress):
         block = _parse(path, text, line)
         line += block.n_lines
         n_values += len(block.values)

@@ -1,4 +1,4 @@
-"""Tables: a number in each field between delimiters, with or without one field of text."""
+"""Tables: a number in each field between commas, with or without one field of text."""
 
 from __future__ import annotations
 
@@ -16,34 +16,28 @@ from .files import line_blocks
 
 NOT_FINITE = ("nan", "inf", "infinity")
 #: Characters of finite numbers, and what may stand between them.
-NUMERIC = b"0123456789+-.eE \t\n"
+NUMERIC = b"0123456789+-.eE, \t\n"
 #: Options of pandas: quotes, empty lines and words for missing values are what they look like.
 PLAIN = {"quoting": csv.QUOTE_NONE, "skip_blank_lines": False, "na_filter": False}
 
 
 def read(
-    path: Path,
-    *,
-    delimiter: str = ",",
-    text_column: int | None = None,
-    limit: int = MAX_SMALL_BYTES,
-    progress: Progress | None = None,
+    path: Path, *, text_column: int | None = None, progress: Progress | None = None
 ) -> tuple[np.ndarray, list[str]]:
     """Return the numbers (n, fields), float64, and the texts of the text column, which the numbers leave out.
 
-    ``text_column`` is 0 for the first column or -1 for the last, which may hold delimiters. Every line has as
+    ``text_column`` is 0 for the first column or -1 for the last, which may hold commas. Every line has as
     many fields as the first; blank lines and those that start with % are skipped. Raises DataError with file,
     line and reason.
     """
-    blocks = line_blocks(path, limit=limit, progress=progress)
-    return parse(path, blocks, delimiter=delimiter, text_column=text_column)
+    blocks = line_blocks(path, limit=MAX_SMALL_BYTES, progress=progress)
+    return parse(path, blocks, text_column=text_column)
 
 
 def parse(
     path: Path,
     blocks: Iterable[bytes],
     *,
-    delimiter: str = ",",
     text_column: int | None = None,
     width: int = 0,
     line: int = 1,
@@ -60,7 +54,7 @@ def parse(
         if not rows:
             line += block.count(b"\n")
             continue
-        width = width or rows[0].count(delimiter) + 1
+        width = width or rows[0].count(",") + 1
         if width > MAX_FEATURES:
             raise DataError(
                 f"{path.name} has {width:,} fields a line; at most {MAX_FEATURES:,} are possible."
@@ -68,20 +62,19 @@ def parse(
         n_numbers = width
         if text_column is not None:
             n_numbers -= 1
-            rows, found = _cut(rows, delimiter, text_column, width)
+            rows, found = _cut(rows, text_column, width)
             texts += found
-        values = _values(rows, delimiter, n_numbers)
+        values = _values(rows, n_numbers)
         if values is None:
-            bad = _first_bad(rows, delimiter, n_numbers)
+            bad = _first_bad(rows, n_numbers)
             line += [place for place, text in enumerate(lines) if _is_row(text)][bad]
             raise DataError(
-                f"{path.name}, line {line}: {_reason(rows[bad], delimiter, n_numbers)}; "
-                f"give {width} fields between {delimiter!r}."
+                f"{path.name}, line {line}: {_reason(rows[bad], n_numbers)}; give {width} fields between ','."
             )
         numbers.append(values)
         line += block.count(b"\n")
     if not numbers:
-        raise DataError(f"{path.name} holds no rows: give numbers between {delimiter!r}, a row a line.")
+        raise DataError(f"{path.name} holds no rows: give numbers between ',', a row a line.")
     return np.concatenate(numbers), texts
 
 
@@ -90,56 +83,56 @@ def _is_row(text: str) -> bool:
     return text != "" and text[0] != "%"
 
 
-def _cut(rows: list[str], delimiter: str, column: int, width: int) -> tuple[list[str], list[str]]:
-    """Split rows into their numbers and their text, which may hold delimiters where it comes last; a row with
+def _cut(rows: list[str], column: int, width: int) -> tuple[list[str], list[str]]:
+    """Split rows into their numbers and their text, which may hold commas where it comes last; a row with
     too few fields ends in an empty number, which is refused."""
     most = 1 if column == 0 else width - 1
     numbers, texts = [], []
     for row in rows:
-        fields = row.split(delimiter, most)
+        fields = row.split(",", most)
         full = len(fields) == most + 1
         texts.append(fields.pop(column).strip() if full or column == 0 else "")
-        numbers.append(delimiter.join(fields if full else [*fields, ""]))
+        numbers.append(",".join(fields if full else [*fields, ""]))
     return numbers, texts
 
 
-def _values(rows: list[str], delimiter: str, width: int) -> np.ndarray | None:
+def _values(rows: list[str], width: int) -> np.ndarray | None:
     """Return the numbers of rows (n, width); None where not all are ``width`` finite numbers."""
     from pandas import read_csv  # here, since it is slow to import
 
     # pandas takes minutes for a line of a million fields, and would fill short ones
-    if any(row.count(delimiter) != width - 1 for row in rows):
+    if any(row.count(",") != width - 1 for row in rows):
         return None
     text = "\n".join(rows)
-    if text.encode().translate(None, NUMERIC + delimiter.encode()):
+    if text.encode().translate(None, NUMERIC):
         return None  # pandas would read a column of True as ones
     try:
-        table = read_csv(io.StringIO(text), sep=delimiter, header=None, dtype=np.float64, **PLAIN)
+        table = read_csv(io.StringIO(text), header=None, dtype=np.float64, **PLAIN)
     except ValueError:
         return None
     values = table.to_numpy()
     return values if values.shape == (len(rows), width) and np.isfinite(values).all() else None
 
 
-def _first_bad(rows: list[str], delimiter: str, width: int) -> int:
+def _first_bad(rows: list[str], width: int) -> int:
     """Return the number of the first row that cannot be read, by halving."""
     lo, hi = 0, len(rows)
     while hi - lo > 1:
         middle = (lo + hi) // 2
-        if _values(rows[lo:middle], delimiter, width) is None:
+        if _values(rows[lo:middle], width) is None:
             hi = middle
         else:
             lo = middle
     return lo
 
 
-def _reason(row: str, delimiter: str, width: int) -> str:
+def _reason(row: str, width: int) -> str:
     """Say why a row cannot be read."""
-    fields = [field.strip() for field in row.split(delimiter)]
+    fields = [field.strip() for field in row.split(",")]
     if len(fields) > width and all(fields):
         return "there are too many fields"
     if any(field.lstrip("+-").lower() in NOT_FINITE for field in fields):
         return "a number is NaN or infinite"
-    if any(field and _values([field], delimiter, 1) is None for field in fields[:width]):
+    if any(field and _values([field], 1) is None for field in fields[:width]):
         return "a field is not a number, or is too large"
     return "there are too few fields"

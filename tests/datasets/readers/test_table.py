@@ -31,11 +31,6 @@ def test_a_text_column_first_or_last(written):
     assert (values.tolist(), texts) == ([[3, 4], [1, 2], [5, 6]], ["d", "a@b,c", ""])
 
 
-def test_other_delimiters(written):
-    values, _ = table.read(written("1\t2\n3\t4"), delimiter="\t")
-    assert values.tolist() == [[1, 2], [3, 4]]
-
-
 def test_blocks_are_put_together(written, monkeypatch):
     monkeypatch.setattr(files, "CHUNK", 16)
     values, texts = table.read(written("".join(f"a{i},{i},{2 * i}\n" for i in range(40))), text_column=0)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import Any
 
 
 def no_pulse() -> None:
@@ -34,7 +35,7 @@ class Team:
         other.cpu_seconds = 0.0
         return other
 
-    def each(self, task: Callable[[int], None], blocks: Iterable[int], pulse: Callable[[], None]) -> None:
+    def each(self, task: Callable[[Any], object], blocks: Iterable[Any], pulse: Callable[[], None]) -> None:
         """Call ``task`` once for every block, in order when alone; ``pulse`` is called by this thread."""
         if self._pool is None:
             for block in blocks:
@@ -44,7 +45,7 @@ class Team:
         blocks = list(blocks)
         stop = threading.Event()
 
-        def work(share: list[int]) -> None:
+        def work(share: list[Any]) -> None:
             began = time.thread_time()
             try:
                 for block in share:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .losses.maxima import TIE
+from .losses.envelope import TIE
 from .objective import Objective
 from .products.working_set import WorkingSet
 from .scores import Scores

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...declare import Trait
-from ..losses.maxima import TIE
+from ..losses.envelope import TIE
 from ..point import Point, rounding_of_sums
 from ..problem import Problem
 from ..scores import Scores

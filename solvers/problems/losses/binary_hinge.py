@@ -11,8 +11,9 @@ from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
 from .duals import over_rows
+from .envelope import ties
 from .margin import BoundMargin, MarginLoss
-from .maxima import MaximumLoss, ties
+from .maxima import MaximumKernels, MaximumLoss
 
 
 @dataclass(frozen=True)
@@ -41,22 +42,11 @@ class BinaryHinge(MarginLoss):
 class BoundBinaryHinge(BoundMargin, MaximumLoss):
     """The hinge loss for labels ``y`` of -1 and +1."""
 
-    least = 0.0
     most_breakpoints = 1
 
-    def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        steepest(Z.reshape(-1), D.reshape(-1), y, G.reshape(-1))
-
-    def chunk_random(self, Z: np.ndarray, u: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        drawn(Z.reshape(-1), u, y, G.reshape(-1))
-
-    def chunk_breakpoints(
-        self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, t: np.ndarray, jump: np.ndarray
-    ) -> tuple[float, int]:
-        return breakpoints(Z.reshape(-1), D.reshape(-1), y, t, jump)
-
-    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> float:
-        return settle(Z.reshape(-1), y)
+    @property
+    def kernels(self) -> MaximumKernels:
+        return MaximumKernels(steepest, drawn, breakpoints, settle)
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return Σ αβ_i, where the residual is -β_i y_i."""
@@ -71,29 +61,29 @@ def lack(z, y):
 
 
 @kernel
-def steepest(z, d, y, g):
+def steepest(Z, D, y, G):
     """Write the oracle of section 4.1: β = 1 in error, 0 beyond the margin, and on it what makes the slope
     along d the larger."""
-    for i in range(z.size):
-        a = lack(z[i], y[i])
-        g[i] = -y[i] if a > 0.0 or (a == 0.0 and y[i] * d[i] < 0.0) else 0.0
+    for i in range(y.size):
+        a = lack(Z[i, 0], y[i])
+        G[i, 0] = -y[i] if a > 0.0 or (a == 0.0 and y[i] * D[i, 0] < 0.0) else 0.0
 
 
 @kernel
-def drawn(z, u, y, g):
+def drawn(Z, u, y, G):
     """Write a subgradient with β = 0 or 1, as u < ½ or not, on the margin."""
-    for i in range(z.size):
-        a = lack(z[i], y[i])
-        g[i] = -y[i] if a > 0.0 or (a == 0.0 and u[i] >= 0.5) else 0.0
+    for i in range(y.size):
+        a = lack(Z[i, 0], y[i])
+        G[i, 0] = -y[i] if a > 0.0 or (a == 0.0 and u[i] >= 0.5) else 0.0
 
 
 @kernel
-def breakpoints(z, d, y, t, jump):
+def breakpoints(Z, D, y, t, jump):
     """Write the steps of eq. (38) that are positive, and the jumps |Δf_i|; return the slope at 0 from the
     right, and their number."""
     slope, n = 0.0, 0
-    for i in range(z.size):
-        a, rise = lack(z[i], y[i]), -y[i] * d[i]
+    for i in range(y.size):
+        a, rise = lack(Z[i, 0], y[i]), -y[i] * D[i, 0]
         if a > 0.0 or (a == 0.0 and rise > 0.0):
             slope += rise
         if a * rise < 0.0:
@@ -103,11 +93,11 @@ def breakpoints(z, d, y, t, jump):
 
 
 @kernel
-def settle(z, y):
+def settle(Z, y):
     """Set scores next to the margin exactly onto it; return the most by which one moves."""
     most = 0.0
-    for i in range(z.size):
-        if lack(z[i], y[i]) == 0.0:
-            most = max(most, abs(z[i] - y[i]))
-            z[i] = y[i]
+    for i in range(y.size):
+        if lack(Z[i, 0], y[i]) == 0.0:
+            most = max(most, abs(Z[i, 0] - y[i]))
+            Z[i, 0] = y[i]
     return most

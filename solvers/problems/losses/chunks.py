@@ -26,18 +26,18 @@ class _Scratch(threading.local):
 scratch = _Scratch()
 
 
-def row_chunks(n: int, width: int) -> list[tuple[int, int]]:
+def row_chunks(n: int, width: int) -> list[slice]:
     """Cut rows into runs whose ``width`` scores each stay in the cache."""
     rows = max(1, 32_768 // max(width, 1))
-    return [(lo, min(lo + rows, n)) for lo in range(0, n, rows)]
+    return [slice(lo, min(lo + rows, n)) for lo in range(0, n, rows)]
 
 
-def moved_rows(scores: Scores, lo: int, hi: int, delta: Scores | None, t: float) -> np.ndarray:
-    """Return rows lo to hi of Z + t ΔZ, in scratch memory."""
-    Z = scratch("scores", hi - lo, scores.Z.shape[1])
+def moved_rows(scores: Scores, rows: slice, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+    """Return some rows of Z + t ΔZ, in scratch memory."""
+    Z = scratch("scores", rows.stop - rows.start, scores.Z.shape[1])
     if delta is None:
-        Z[:] = scores.Z[lo:hi]
+        Z[:] = scores.Z[rows]
     else:
-        np.multiply(delta.Z[lo:hi], t, out=Z)
-        Z += scores.Z[lo:hi]
+        np.multiply(delta.Z[rows], t, out=Z)
+        Z += scores.Z[rows]
     return Z

@@ -24,7 +24,7 @@ def entropies(P: np.ndarray) -> float:
 def over_rows(loss: BoundLoss, G: np.ndarray, term: Callable[[np.ndarray, slice], float]) -> float:
     """Sum of ``term(rows of G, their place)`` over runs of rows that stay in the cache."""
     total = 0.0
-    for lo, hi in row_chunks(*G.shape):
-        total += term(G[lo:hi], slice(lo, hi))
+    for part in row_chunks(*G.shape):
+        total += term(G[part], part)
         loss.pulse()
     return total

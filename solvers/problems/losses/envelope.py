@@ -1,14 +1,23 @@
-"""The pointwise maximum of lines b + t a over t >= 0: Algorithm 4 of Yu et al. 2010."""
+"""The pointwise maximum of lines b + t a over t >= 0, and what counts as a tie: Algorithm 4 of Yu et al.
+2010."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...compute.jit import kernel
-from .maxima import ties
 
+#: Share of 1 + |maximum| within which a linear function counts as one that attains the maximum: exact steps
+#: lead to where two of them are equal, and rounding must not tell them apart.
+TIE = 1e-10
 #: Lines that are sorted by insertion.
 FEW = 32
+
+
+@kernel
+def ties(gap, top):
+    """Tell whether a linear function that is ``gap`` below the maximum ``top`` counts as equal to it."""
+    return gap <= TIE * (1.0 + abs(top))
 
 
 @kernel

@@ -3,9 +3,8 @@ that they are part of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -74,50 +73,16 @@ def offsets(margins: np.ndarray, G: np.ndarray) -> float:
     return float(np.sum(shares * delta))
 
 
-class LabelKernels(NamedTuple):
-    """Kernels over chunks of rows: those that :class:`.maxima.MaximumLoss` names, in the order in which it
-    lists their arguments, with Δ and ρ after the labels."""
-
-    values: Callable[..., None]
-    residual: Callable[..., None]
-    sup: Callable[..., None]
-    random: Callable[..., None]
-    breakpoints: Callable[..., tuple[float, int]]
-    settle: Callable[..., float]
-
-
 @dataclass(frozen=True, eq=False)
 class LabelMaximum(MaximumLoss):
     """Base of bound losses max(0, max [Δ(z', z) + ρ(z', z)(score of z' - score of z)]) a row, over some pairs
-    of labels; ``margins`` are Δ and ρ. A subclass gives its ``kernels``."""
-
-    least = 0.0
+    of labels; ``margins`` are Δ and ρ, which kernels take first."""
 
     margins: np.ndarray
 
     @property
-    def kernels(self) -> LabelKernels:
-        raise TypeError(f"{type(self).__name__} does not define kernels")
-
-    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        self.kernels.values(Z, y, self.margins, out)
-
-    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        self.kernels.residual(Z, y, self.margins, G)
-
-    def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        self.kernels.sup(Z, D, y, self.margins, G)
-
-    def chunk_random(self, Z: np.ndarray, u: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        self.kernels.random(Z, u, y, self.margins, G)
-
-    def chunk_breakpoints(
-        self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, t: np.ndarray, jump: np.ndarray
-    ) -> tuple[float, int]:
-        return self.kernels.breakpoints(Z, D, y, self.margins, t, jump)
-
-    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> float:
-        return self.kernels.settle(Z, y, self.margins)
+    def holds(self) -> tuple[np.ndarray]:
+        return (self.margins,)
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return αΣ_i Δ(z'_i, z_i), where the residual is that of one worst pair (z_i, z'_i) a row."""

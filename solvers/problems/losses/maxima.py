@@ -1,89 +1,73 @@
-"""Losses that are maxima of linear functions of a row of scores: base class, and what counts as a tie."""
+"""Losses that are maxima of linear functions of a row of scores."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ...compute.jit import kernel
 from ...parts.linesearch import Breakpoints
 from ..scores import Scores
 from .chunks import scratch
 from .row_loss import RowLoss
 
-#: Share of 1 + |maximum| within which a linear function counts as one that attains the maximum: exact steps
-#: lead to where two of them are equal, and rounding must not tell them apart.
-TIE = 1e-10
 
+class MaximumKernels(NamedTuple):
+    """Kernels over chunks of rows with scores Z, directions D and labels y, after what the loss ``holds``.
 
-@kernel
-def ties(gap, top):
-    """Tell whether a linear function that is ``gap`` below the maximum ``top`` counts as equal to it."""
-    return gap <= TIE * (1.0 + abs(top))
+    * ``sup(Z, D, y, G)`` writes the subgradient of each row with the largest slope along D;
+    * ``random(Z, u, y, G)`` that of one of the functions that attain the maximum, chosen by u in [0, 1);
+    * ``breakpoints(Z, D, y, t, jump)`` writes the breakpoints t > 0 of all rows along D, and by how much the
+      slope jumps there; it returns the slope at 0 from the right, and their number;
+    * ``settle(Z, y)`` sets scores of functions that tie with the maximum so that they are equal to it, and
+      returns the most by which one moves.
+    """
+
+    sup: Callable[..., None]
+    random: Callable[..., None]
+    breakpoints: Callable[..., tuple[float, int]]
+    settle: Callable[..., float]
 
 
 @dataclass(frozen=True, eq=False)
 class MaximumLoss(RowLoss):
     """Base of bound losses whose rows each have a maximum of linear functions of their scores as loss.
 
-    A subclass defines, for chunks of rows with scores Z, directions D and labels y: ``chunk_values`` and
-    ``chunk_residual`` as :class:`RowLoss` does, ``chunk_sup``, ``chunk_random``, ``chunk_breakpoints`` and
-    ``chunk_settle``, and gives ``most_breakpoints``. Functions that tie with the maximum of their row count
-    as equal to it.
+    A subclass gives its ``kernels``, ``most_breakpoints``, and ``chunk_values`` and ``chunk_residual`` as
+    :class:`RowLoss` has them. Functions that tie with the maximum of their row count as equal to it.
     """
 
+    least = 0.0
     piecewise_linear = True
     #: the largest number of breakpoints that a row may have along a line
     most_breakpoints: ClassVar[int]
+    #: the first arguments of its kernels
+    holds: ClassVar[tuple[np.ndarray, ...]] = ()
 
-    def chunk_sup(self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        """Write the subgradient of each row with the largest slope along D to G."""
-        raise TypeError(f"{type(self).__name__} does not define chunk_sup")
-
-    def chunk_random(self, Z: np.ndarray, u: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        """Write a gradient of each row to G, that of one of the functions that attain the maximum, chosen by
-        a number ``u`` in [0, 1) a row."""
-        raise TypeError(f"{type(self).__name__} does not define chunk_random")
-
-    def chunk_breakpoints(
-        self, Z: np.ndarray, D: np.ndarray, y: np.ndarray, t: np.ndarray, jump: np.ndarray
-    ) -> tuple[float, int]:
-        """Write the breakpoints t > 0 of all rows along D, and by how much the slope jumps there; return the
-        slope at 0 from the right, and their number."""
-        raise TypeError(f"{type(self).__name__} does not define chunk_breakpoints")
-
-    def chunk_settle(self, Z: np.ndarray, y: np.ndarray) -> float:
-        """Set scores of functions that tie with the maximum so that they are equal to it; return the most by
-        which one moves."""
-        raise TypeError(f"{type(self).__name__} does not define chunk_settle")
+    @property
+    def kernels(self) -> MaximumKernels:
+        raise TypeError(f"{type(self).__name__} does not define kernels")
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
-        G = np.empty_like(scores.Z)
-
-        def task(lo: int, hi: int) -> None:
-            self.chunk_sup(scores.Z[lo:hi], delta.Z[lo:hi], self.y[lo:hi], G[lo:hi])
-
-        self._each_chunk(task)
+        G, y, sup = np.empty_like(scores.Z), self.y, self.kernels.sup
+        self._each_chunk(lambda k: sup(*self.holds, scores.Z[k], delta.Z[k], y[k], G[k]))
         return Scores(G, np.zeros(0))
 
     def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
-        G, u = np.empty_like(scores.Z), rng.random(self.n_instances)
-
-        def task(lo: int, hi: int) -> None:
-            self.chunk_random(scores.Z[lo:hi], u[lo:hi], self.y[lo:hi], G[lo:hi])
-
-        self._each_chunk(task)
+        G, y, u = np.empty_like(scores.Z), self.y, rng.random(self.n_instances)
+        self._each_chunk(lambda k: self.kernels.random(*self.holds, scores.Z[k], u[k], y[k], G[k]))
         return Scores(G, np.zeros(0))
 
     def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
         found: dict[int, tuple[float, np.ndarray, np.ndarray]] = {}
+        compute, most = self.kernels.breakpoints, self.most_breakpoints
 
-        def task(lo: int, hi: int) -> None:
-            t, jump = (scratch(name, hi - lo, self.most_breakpoints).reshape(-1) for name in ("t", "jump"))
-            slope, n = self.chunk_breakpoints(scores.Z[lo:hi], delta.Z[lo:hi], self.y[lo:hi], t, jump)
-            found[lo] = slope, t[:n].copy(), jump[:n].copy()
+        def task(k: slice) -> None:
+            t, jump = (scratch(name, k.stop - k.start, most).reshape(-1) for name in ("t", "jump"))
+            slope, n = compute(*self.holds, scores.Z[k], delta.Z[k], self.y[k], t, jump)
+            found[k.start] = slope, t[:n].copy(), jump[:n].copy()
 
         self._each_chunk(task)
         slopes, t, jump = zip(*(found[lo] for lo in sorted(found)), strict=True)
@@ -93,6 +77,6 @@ class MaximumLoss(RowLoss):
         return Breakpoints(float(np.sum(slopes)), all_t[order], np.concatenate(jump)[order])
 
     def settle(self, scores: Scores) -> float:
-        moved: list[float] = [0.0]
-        self._each_chunk(lambda lo, hi: moved.append(self.chunk_settle(scores.Z[lo:hi], self.y[lo:hi])))
+        moved = [0.0]
+        self._each_chunk(lambda k: moved.append(self.kernels.settle(*self.holds, scores.Z[k], self.y[k])))
         return max(moved)

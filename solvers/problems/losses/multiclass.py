@@ -74,7 +74,7 @@ class BoundSoftmax(RowLoss):
 
     def log_odds(self, scores: Scores, output: int) -> np.ndarray:
         odds = np.empty(self.n_instances)
-        self._each_chunk(lambda lo, hi: odds_rows(scores.Z[lo:hi], output, odds[lo:hi]))
+        self._each_chunk(lambda k: odds_rows(scores.Z[k], output, odds[k]))
         return odds
 
     def truths(self, output: int) -> np.ndarray:

@@ -10,10 +10,10 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait, param
 from ..scores import Scores
-from .envelope import envelope
-from .label_loss import LabelKernels, LabelMaximum, label_loss_param, margin, margins
+from .envelope import envelope, ties
+from .label_loss import LabelMaximum, label_loss_param, margin, margins
 from .loss import Loss
-from .maxima import ties
+from .maxima import MaximumKernels
 from .score_rows import row_derivatives
 
 
@@ -67,8 +67,14 @@ class BoundMulticlassMax(LabelMaximum):
         return MulticlassMaxTerm(self.margins)
 
     @property
-    def kernels(self) -> LabelKernels:
-        return LabelKernels(losses, gradients, steepest, drawn, breakpoints, settle)
+    def kernels(self) -> MaximumKernels:
+        return MaximumKernels(steepest, drawn, breakpoints, settle)
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        losses(Z, y, self.margins, out)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        gradients(Z, y, self.margins, G)
 
     def predict(self, scores: Scores) -> np.ndarray:
         return scores.Z.argmax(axis=1)
@@ -126,7 +132,7 @@ def gradients(Z, y, margins, G):
 
 
 @kernel
-def steepest(Z, D, y, margins, G):
+def steepest(margins, Z, D, y, G):
     """Write the oracle of section 6.2: of the labels that attain the maximum, the one that rises fastest
     along D."""
     for i in range(y.size):
@@ -142,7 +148,7 @@ def steepest(Z, D, y, margins, G):
 
 
 @kernel
-def drawn(Z, u, y, margins, G):
+def drawn(margins, Z, u, y, G):
     """Write the gradient of a line among those that attain the maximum, chosen by u in [0, 1)."""
     for i in range(y.size):
         z, label = Z[i], y[i]
@@ -160,7 +166,7 @@ def drawn(Z, u, y, margins, G):
 
 
 @kernel
-def breakpoints(Z, D, y, margins, t, jump):
+def breakpoints(margins, Z, D, y, t, jump):
     """Write where each row's maximum goes over to another line (eq. (48)), and by how much the slope jumps;
     return the slope of the sum at 0 from the right, and their number."""
     m = Z.shape[1]
@@ -180,7 +186,7 @@ def breakpoints(Z, D, y, margins, t, jump):
 
 
 @kernel
-def settle(Z, y, margins):
+def settle(margins, Z, y):
     """Set the scores of labels that tie with the maximum so that their lines are equal to it, or to 0 where
     the true label ties as well; return the most by which one moves."""
     most = 0.0

@@ -9,10 +9,10 @@ import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait
-from .envelope import envelope
-from .label_loss import LabelKernels, LabelMaximum, label_loss_param, margin, margins
+from .envelope import envelope, ties
+from .label_loss import LabelMaximum, label_loss_param, margin, margins
 from .loss import Loss
-from .maxima import ties
+from .maxima import MaximumKernels
 from .row_loss import Ranking
 from .score_rows import row_derivatives
 from .squared_hinge import indicators
@@ -66,8 +66,14 @@ class BoundMultilabelMax(Ranking, LabelMaximum):
         return MultilabelMaxTerm(self.margins)
 
     @property
-    def kernels(self) -> LabelKernels:
-        return LabelKernels(losses, gradients, steepest, drawn, breakpoints, settle)
+    def kernels(self) -> MaximumKernels:
+        return MaximumKernels(steepest, drawn, breakpoints, settle)
+
+    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        losses(Z, y, self.margins, out)
+
+    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+        gradients(Z, y, self.margins, G)
 
 
 @kernel
@@ -143,14 +149,14 @@ def gradients(Z, Y, margins, G):
 
 
 @kernel
-def lines(z, d, y, margins, a, b, others, labels):
-    """Write the lines whose maximum is the loss of a row along d: slopes a, heights b at 0 and the pairs they
-    belong to, first the constant 0 of no pair. Return their number.
+def lines(z, d, y, margins, a, b):
+    """Write the lines whose maximum is the loss of a row along d: slopes a and heights b at 0, first the
+    constant 0 of no pair. Return their number.
 
     With a uniform Δ these are the pairs that are the worst for some t >= 0, and one or two more: the
     envelope of the other labels and that of the labels are walked along together.
     """
-    a[0], b[0], others[0], labels[0] = 0.0, 0.0, -1, -1
+    a[0], b[0] = 0.0, 0.0
     m, n = z.size, 1
     if margins.shape[1] > 1:
         for r in range(m):
@@ -158,16 +164,15 @@ def lines(z, d, y, margins, a, b, others, labels):
                 for q in range(m):
                     if not y[q]:
                         a[n], b[n] = d[q] - d[r], margins[0, q, r] + (z[q] - z[r])
-                        others[n], labels[n] = q, r
                         n += 1
         return n
-    place, rise, height = np.empty((2, m), np.int64), np.empty((2, m)), np.empty((2, m))
+    rise, height = np.empty((2, m)), np.empty((2, m))
     order, at, line = np.empty(m, np.int64), np.empty((2, m)), np.empty((2, m), np.int64)
     count, segments = np.zeros(2, np.int64), np.zeros(2, np.int64)
     for c in range(m):
         side, sign = (1, -1.0) if y[c] else (0, 1.0)
         k = count[side]
-        place[side, k], rise[side, k], height[side, k] = c, sign * d[c], sign * z[c]
+        rise[side, k], height[side, k] = sign * d[c], sign * z[c]
         count[side] += 1
     if count[0] == 0 or count[1] == 0:
         return n
@@ -177,7 +182,6 @@ def lines(z, d, y, margins, a, b, others, labels):
     while True:
         p, q = line[0, i], line[1, j]
         a[n], b[n] = rise[0, p] + rise[1, q], margins[0, 0, 0] + (height[0, p] + height[1, q])
-        others[n], labels[n] = place[0, p], place[1, q]
         n += 1
         left, right = i + 1 < segments[0], j + 1 < segments[1]
         if not (left or right):
@@ -189,7 +193,7 @@ def lines(z, d, y, margins, a, b, others, labels):
 
 
 @kernel
-def steepest(Z, D, Y, margins, G):
+def steepest(margins, Z, D, Y, G):
     """Write, of the pairs that attain the maximum and the constant 0, the one that rises fastest along D."""
     m = Z.shape[1]
     for i in range(Z.shape[0]):
@@ -212,7 +216,7 @@ def steepest(Z, D, Y, margins, G):
 
 
 @kernel
-def drawn(Z, u, Y, margins, G):
+def drawn(margins, Z, u, Y, G):
     """Write the gradient of a line among those that attain the maximum, chosen by u in [0, 1)."""
     m = Z.shape[1]
     for i in range(Z.shape[0]):
@@ -239,16 +243,15 @@ def drawn(Z, u, Y, margins, G):
 
 
 @kernel
-def breakpoints(Z, D, Y, margins, t, jump):
+def breakpoints(margins, Z, D, Y, t, jump):
     """Write where each row's maximum goes over to another line (eq. (57)), and by how much the slope jumps;
     return the slope of the sum at 0 from the right, and their number."""
     work = most_pairs(Z.shape[1]) + 1
     a, b, order = np.empty(work), np.empty(work), np.empty(work, np.int64)
-    others, labels = np.empty(work, np.int64), np.empty(work, np.int64)
     at, line = np.empty(work), np.empty(work, np.int64)
     slope, n = 0.0, 0
     for i in range(Z.shape[0]):
-        r = lines(Z[i], D[i], Y[i], margins, a, b, others, labels)
+        r = lines(Z[i], D[i], Y[i], margins, a, b)
         segments = envelope(a, b, r, order, at, line)
         slope += a[line[0]]
         for k in range(1, segments):
@@ -258,7 +261,7 @@ def breakpoints(Z, D, Y, margins, t, jump):
 
 
 @kernel
-def settle(Z, Y, margins):
+def settle(margins, Z, Y):
     """Set other labels that tie with the highest of them equal to it, and labels that tie with the lowest of
     them; then, if the loss ties with 0, these so that it is 0; return the most by which one moves. Any Δ that
     is not uniform is left alone."""

@@ -48,20 +48,12 @@ class RowLoss(BoundLoss):
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         out = np.empty(self.n_instances)
-
-        def task(lo: int, hi: int) -> None:
-            self.chunk_values(moved_rows(scores, lo, hi, delta, t), self.y[lo:hi], out[lo:hi])
-
-        self._each_chunk(task)
+        self._each_chunk(lambda k: self.chunk_values(moved_rows(scores, k, delta, t), self.y[k], out[k]))
         return out
 
     def residual(self, scores: Scores) -> Scores:
         G = np.empty_like(scores.Z)
-
-        def task(lo: int, hi: int) -> None:
-            self.chunk_residual(moved_rows(scores, lo, hi, None, 0.0), self.y[lo:hi], G[lo:hi])
-
-        self._each_chunk(task)
+        self._each_chunk(lambda k: self.chunk_residual(moved_rows(scores, k), self.y[k], G[k]))
         return Scores(G, np.zeros(0))
 
     def ties(self, scores: Scores) -> np.ndarray:
@@ -72,10 +64,9 @@ class RowLoss(BoundLoss):
         up, down = (self.subgradient_sup(scores, Scores(d, scores.tail)).Z for d in (apart, -apart))
         return np.flatnonzero((up != down).any(axis=1))
 
-    def _each_chunk(self, task: Callable[[int, int], None]) -> None:
-        """Call ``task(lo, hi)`` for runs of rows that stay in the cache, by the team."""
-        chunks = row_chunks(self.n_instances, self.n_outputs)
-        self.team.each(lambda k: task(*chunks[k]), range(len(chunks)), self.pulse)
+    def _each_chunk(self, task: Callable[[slice], object]) -> None:
+        """Call ``task`` for runs of rows that stay in the cache, by the team."""
+        self.team.each(task, row_chunks(self.n_instances, self.n_outputs), self.pulse)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,8 @@ import numpy as np
 from ...declare import Trait
 from ...parts.linesearch import Breakpoints
 from ..scores import Scores
-from .envelope import envelope
+from .envelope import TIE, envelope
 from .loss import BoundLoss, Loss
-from .maxima import TIE
 
 #: Rounding of variables of the order of 1, which a step to a kink near 0 comes from.
 ROUNDED = 1e-15

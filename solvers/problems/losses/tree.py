@@ -116,10 +116,8 @@ class BoundTree(RowLoss):
     def predict(self, scores: Scores) -> np.ndarray:
         """Return the leaf with the highest α of each sample."""
         labels = np.empty(scores.Z.shape[0], dtype=np.int64)
-        for lo, hi in row_chunks(labels.size, self.n_outputs):
-            labels[lo:hi] = self.leaves[
-                self._leaf_scores(moved_rows(scores, lo, hi, None, 0.0)).argmax(axis=1)
-            ]
+        for k in row_chunks(labels.size, self.n_outputs):
+            labels[k] = self.leaves[self._leaf_scores(moved_rows(scores, k)).argmax(axis=1)]
         return labels
 
     def _depths(self) -> np.ndarray:

@@ -1,0 +1,81 @@
+"""Balls that hold the optimum of the dual, by the duality gap: Ndiaye et al., JMLR 2017.
+
+The residual G* at the optimum is where Fenchel's dual, D(G) = -s L*(G) - (λR)*(-s AᵀG), is largest. Where the
+gradient of L is κ-Lipschitz, D is s/κ-strongly concave: ½ s/κ ‖G - G*‖² <= D(G*) - D(G) <= f(w) - D(G) for
+any w and any feasible G. So G* is within r = √(2 κ gap/s) of G, and s x_jᵀG* within s‖x_j‖ r of s x_jᵀG.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...declare import Trait
+from ..point import Point, rounding_of_sums
+from ..problem import Problem
+
+
+def why_no_sphere(problem: Problem) -> str | None:
+    """Return why no ball around the optimum of the dual is known, as the end of a sentence that begins with
+    the rule; None if there is one."""
+    loss, penalty = problem.loss, problem.penalty
+    if Trait.CONJUGATE not in loss.traits or Trait.LIPSCHITZ not in loss.traits:
+        return f"needs a loss with a Lipschitz gradient and a known conjugate, and {loss.id} has none"
+    if penalty.smooth:
+        return f"needs a penalty that sets weights to zero, and {penalty.id} does not"
+    return None
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """A feasible point of the dual of the problem on some of the blocks: the scaled residual αG.
+
+    ``gradient`` is its s AᵀαG on those blocks, flat, ``value`` a lower bound of D there, and ``length``
+    ‖αG‖, by which rounding may move the gradient of a column of length 1.
+    """
+
+    gradient: np.ndarray
+    value: float
+    length: float
+
+    def restricted(self, kept: np.ndarray) -> DualPoint:
+        """Return the point for fewer of the weights, those where ``kept`` holds: it is feasible there too."""
+        return DualPoint(self.gradient[kept], self.value, self.length)
+
+
+def dual_point(point: Point, coordinates: np.ndarray | None, g: np.ndarray, lengths: np.ndarray) -> DualPoint:
+    """Return the dual point that the residual at ``point`` gives, for the problem on some of the weights, in
+    whole blocks, outside which w is zero.
+
+    ``g`` is the gradient of loss and ridge on these ``coordinates`` (None: all weights), ``lengths`` is ‖x_j‖
+    for each. With a ridge every residual is feasible; without, G is scaled by α = min(1, λ/Ω°(s AᵀG)).
+    """
+    problem = point.problem
+    penalty, loss, residual = problem.penalty, problem.loss, point.residual
+    unit, length = rounding_of_sums(problem), math.sqrt(residual.dot(residual))
+    off = problem.scale * unit * length
+    if penalty.ridge > 0.0:
+        ridge = penalty.ridge * (point.w if coordinates is None else point.w[coordinates])
+        own = g - ridge
+        v = penalty.subgradient(np.zeros_like(own), own)
+        squares = float(v @ v)
+        noise = off * float(lengths @ np.abs(v)) + unit * float(np.abs(v) @ np.abs(ridge))
+        noise += 0.5 * (off * float(np.linalg.norm(lengths))) ** 2
+        value = problem.scale * loss.dual_value(point.scores, residual, 1.0)
+        value -= (0.5 * squares + noise) / penalty.ridge + unit * (abs(value) + squares / penalty.ridge)
+        return DualPoint(own, value, length)
+    polar = penalty.lam_max(g) if g.size else 0.0
+    polar += off * float(lengths.max(initial=0.0)) * penalty.lam_max(np.ones(problem.design.n_outputs))
+    alpha = 1.0 if polar <= penalty.lam else penalty.lam / polar
+    value = problem.scale * loss.dual_value(point.scores, residual, alpha)
+    return DualPoint(alpha * g, value - unit * abs(value), alpha * length)
+
+
+def gap_and_radius(point: Point, dual: DualPoint, curvature: float) -> tuple[float, float]:
+    """Return a proved bound of f(w) - f* and the radius, in the space of residuals, of the ball around
+    ``dual`` that holds G*; ``curvature`` is κ."""
+    problem = point.problem
+    gap = max(point.objective - dual.value + 2.0 * point.rounding(), 0.0)
+    return gap, math.sqrt(2.0 * curvature * gap / problem.scale) + rounding_of_sums(problem) * dual.length

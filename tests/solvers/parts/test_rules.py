@@ -1,0 +1,107 @@
+"""Room of a block, and what each rule makes of it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvers.parts.rules import RULES, Seen, Sphere, room_of, weigh
+from tests.solvers.oracles import row_violation
+
+STRENGTHS = [(0.7, 0.0, 0.0), (0.0, 0.7, 0.0), (0.3, 0.5, 0.0), (0.0, 0.0, 0.7)]
+
+
+def seen(zero, room, *, inside=None, before=np.inf, whole=True, instances=10, sphere=None):
+    zero, room = np.array(zero, dtype=bool), np.array(room, dtype=float)
+    inside = np.zeros(zero.size, dtype=bool) if inside is None else np.array(inside, dtype=bool)
+    return Seen(zero, room, np.maximum(-room, 0.0), inside, before, whole, instances, lambda: sphere)
+
+
+@pytest.mark.parametrize("strengths", STRENGTHS)
+@given(seed=st.integers(0, 10_000), m=st.integers(1, 6), share=st.floats(0.0, 0.999))
+def test_zero_stays_optimal_as_long_as_the_gradient_moves_by_less_than_the_room(strengths, seed, m, share):
+    rng = np.random.default_rng(seed)
+    g, move = rng.normal(size=m) * rng.uniform(0.01, 1.0), rng.normal(size=m)
+    room = room_of(g, *strengths)
+    optimal = row_violation(np.zeros(m), g, *strengths) <= 1e-14
+    assert optimal == (room >= -1e-14)
+    if room > 0.0:
+        g = g + share * room * move / np.linalg.norm(move)
+        assert row_violation(np.zeros(m), g, *strengths) <= 1e-14
+
+
+@pytest.mark.parametrize("strengths", STRENGTHS[:2])
+def test_of_one_norm_the_room_is_no_less_than_it_can_be(strengths):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        g = rng.normal(size=3)
+        g *= 0.6 * rng.random() / np.linalg.norm(g)
+        room = room_of(g, *strengths)
+        assert room > 0.0
+        outwards = g if strengths[1] else np.sign(g) * (np.abs(g) == np.abs(g).max())
+        beyond = g + 1.001 * room * outwards / np.linalg.norm(outwards)
+        assert row_violation(np.zeros(3), beyond, *strengths) > 0.0
+
+
+@pytest.mark.parametrize("strengths", STRENGTHS)
+@pytest.mark.parametrize("m", [1, 3])
+def test_violations_are_those_of_the_optimality_conditions(strengths, m):
+    rng = np.random.default_rng(1)
+    W, G = rng.normal(size=(30, m)) * (rng.random((30, 1)) < 0.5), rng.normal(size=(30, m))
+    room, violation, zero = np.empty(30), np.empty(30), np.empty(30, dtype=bool)
+    weigh(W, G, *strengths, room, violation, zero)
+    expected = [row_violation(w, g, *strengths) for w, g in zip(W, G, strict=True)]
+    np.testing.assert_allclose(violation, expected, atol=1e-8)
+    np.testing.assert_array_equal(zero, ~W.any(axis=1))
+    assert np.all((violation[zero] > 0.0) == (room[zero] < 0.0))
+
+
+def test_shrinking_rules_ask_for_room_of_the_violation_before_over_n():
+    look = seen([1, 1, 1], [0.05, 0.2, -1.0], inside=[1, 1, 1], before=1.0)
+    for id in ("zhong", "no-return", "blondel", "liblinear"):
+        np.testing.assert_array_equal(RULES[id]().keeps(look), [True, False, True])
+    assert not RULES["no-return"].returns
+    assert RULES["liblinear"].every
+
+
+def test_at_the_end_of_an_epoch_blondel_keeps_all_and_zhong_tests_at_once():
+    look = seen([1, 1, 1], [0.05, 0.2, -1.0], inside=[1, 0, 1], before=1.0)
+    np.testing.assert_array_equal(RULES["zhong"]().keeps(look), [True, False, True])
+    assert RULES["blondel"]().keeps(look).all()
+
+
+def test_the_strong_rule_is_two_lambda_minus_the_one_before():
+    """At an optimum of λ' = 1, with λ = 0.8: the most violated has |g| = λ', those below 2λ - λ' leave."""
+    lam, before = 0.8, 1.0
+    g = np.array([1.0, 0.7, 0.59, 0.61, 0.1])
+    start = seen(np.ones(5), lam - g)
+    np.testing.assert_array_equal(RULES["strong"]().keeps(start), g >= 2.0 * lam - before)
+    check = seen(np.ones(5), [0.1, 0.1, -0.01, 0.1, 0.1], inside=[1, 1, 0, 1, 0])
+    np.testing.assert_array_equal(RULES["strong"]().keeps(check), [True, True, True, True, False])
+
+
+def test_a_growing_set_holds_what_is_not_zero_and_as_many_again_of_the_most_violated():
+    zero, room = np.ones(40, dtype=bool), np.linspace(-1.0, 1.0, 40)
+    np.testing.assert_array_equal(np.flatnonzero(RULES["growing"]().keeps(seen(zero, room))), np.arange(10))
+    zero[28:] = False
+    kept = np.flatnonzero(RULES["growing"]().keeps(seen(zero, room)))
+    np.testing.assert_array_equal(kept, [*range(12), *range(28, 40)])
+    assert RULES["growing"]().keeps(seen(zero, room, whole=False)).all()
+
+
+def test_growing_by_the_dual_goes_by_distance_and_not_by_room():
+    """Room over the length of the column: a short column is far from its constraint."""
+    sphere = Sphere(np.linspace(0.1, 1.0, 30), np.linspace(0.05, 1.5, 30), 1.0, 1.0)
+    kept = RULES["growing-dual"]().keeps(seen(np.ones(30), -sphere.room, sphere=sphere))
+    nearest = np.argsort(sphere.room / sphere.reach)[:10]
+    np.testing.assert_array_equal(np.flatnonzero(kept), np.sort(nearest))
+
+
+@pytest.mark.parametrize("id", RULES)
+def test_only_rules_with_a_sphere_prove_anything_and_they_prove_what_it_cannot_touch(id):
+    sphere = Sphere(np.array([0.5, 0.5, -0.1]), np.array([0.4, 0.6, 0.1]), 1.0, 1.0)
+    look = seen([1, 1, 1], [0.5, 0.5, -0.1], sphere=sphere)
+    expected = [RULES[id].spheres, False, False]
+    np.testing.assert_array_equal(RULES[id]().proves(look), expected)
+    part = seen([1, 1, 1], [0.5, 0.5, -0.1], sphere=sphere, whole=False)
+    assert part.sphere is None

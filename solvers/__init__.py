@@ -12,6 +12,7 @@ from .declare import Parameter, Trait, param, parameters
 from .from_data import make_loss, make_problem
 from .methods.iterate import FIELDS, Ending, Iterate
 from .methods.solver import Solver
+from .parts.rules import RULES, Rule, Seen
 from .probes.probe import (
     ACTIVE,
     CUTS,

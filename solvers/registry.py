@@ -14,6 +14,7 @@ from .methods.dual_cd import DualCD
 from .methods.fista import FISTACST, FISTALS
 from .methods.fobos import FOBOS
 from .methods.ftrl import FTRL
+from .methods.newton_cd import NewtonCD
 from .methods.owlqn import OWLQN, OWLQNStar
 from .methods.prox_gradient import ProxGD
 from .methods.prox_qn import ProxQN
@@ -22,6 +23,7 @@ from .methods.scaling import FIS
 from .methods.sgd import SGDL1
 from .methods.solver import Solver
 from .methods.sparsa import SpaRSA
+from .parts.rules import RULES, Rule
 from .problems.losses.binary import Logistic
 from .problems.losses.binary_hinge import BinaryHinge
 from .problems.losses.crf import ChainCRF
@@ -53,6 +55,7 @@ SOLVERS: dict[str, type[Solver]] = {
         SGDL1,
         FTRL,
         CRFBlockCoordinateDescent,
+        NewtonCD,
         FISTALS,
         FISTACST,
         SpaRSA,
@@ -98,13 +101,13 @@ Thing = TypeVar("Thing", bound=type)
 
 
 def register(thing: Thing) -> Thing:
-    """Add a solver, loss or penalty to its list; usable as a decorator.
+    """Add a solver, loss, penalty or rule of the working set to its list; usable as a decorator.
 
     Parameters
     ----------
     thing : type
-        A subclass of Solver, Loss or Penalty: a frozen dataclass with all attributes that its base declares
-        without a default, as ``id``, ``name`` and ``summary``.
+        A subclass of Solver, Loss, Penalty or Rule: a frozen dataclass with all attributes that its base
+        declares without a default, as ``id``, ``name`` and ``summary``.
 
     Returns
     -------
@@ -116,9 +119,9 @@ def register(thing: Thing) -> Thing:
     ValueError
         If the class lacks something, or its id is taken.
     TypeError
-        If it is neither a solver, nor a loss, nor a penalty.
+        If it is neither a solver, nor a loss, nor a penalty, nor a rule.
     """
-    for base, table in ((Solver, SOLVERS), (Loss, LOSSES), (Penalty, PENALTIES)):
+    for base, table in ((Solver, SOLVERS), (Loss, LOSSES), (Penalty, PENALTIES), (Rule, RULES)):
         if isinstance(thing, type) and issubclass(thing, base):
             for name, kind in base.__annotations__.items():
                 if kind.startswith("ClassVar") and not hasattr(thing, name):
@@ -131,7 +134,7 @@ def register(thing: Thing) -> Thing:
                 raise ValueError(f"{thing.__name__} {reason}")
             table[thing.id] = thing
             return thing
-    raise TypeError(f"{thing!r} is neither a Solver, nor a Loss, nor a Penalty class")
+    raise TypeError(f"{thing!r} is neither a Solver, nor a Loss, nor a Penalty, nor a Rule class")
 
 
 def why_not_in_kernels(loss: type[Loss]) -> str | None:

@@ -77,7 +77,7 @@ def registries() -> Generator[None, None, None]:
     import datasets
     import solvers
 
-    tables = (solvers.SOLVERS, solvers.LOSSES, solvers.PENALTIES, datasets.DATASETS)
+    tables = (solvers.SOLVERS, solvers.LOSSES, solvers.PENALTIES, solvers.RULES, datasets.DATASETS)
     before = [dict(table) for table in tables]
     yield
     for table, entries in zip(tables, before, strict=True):

@@ -87,7 +87,7 @@ def test_a_registered_class_joins_its_list_and_a_double_is_refused(base):
 
 def test_what_is_no_solver_loss_or_penalty_is_refused():
     for thing in (int, 3, "prox-qn", solvers.make_solver("prox-qn")):
-        with pytest.raises(TypeError, match="neither a Solver, nor a Loss, nor a Penalty class"):
+        with pytest.raises(TypeError, match="neither a Solver, nor a Loss, nor a Penalty, nor a Rule class"):
             register(thing)
 
 

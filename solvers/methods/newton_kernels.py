@@ -1,0 +1,205 @@
+"""Kernels of proximal Newton: sweeps of coordinate descent over the quadratic model, and its decrease.
+
+The model on the working set is gᵀd + ½dᵀ(s AᵀHA + μI)d + kinks(w + d), H the Hessian of the loss by scores,
+which is diagonal for one score and diag(p) - ppᵀ for the softmax. The product u = s H A d moves with d, so
+that a visit reads the column of one feature. X is ``columns``: starts, edges, rows and values of the design.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compute.jit import kernel
+from ..parts.rules import room_of
+from ..problems.products.by_columns import gathered
+from ..problems.row_norms import norm, row_prox, row_subgradient, soft_thresholded
+
+#: Share of its largest possible value below which no curvature is taken: samples may be saturated.
+FLAT = 1e-10
+
+
+@kernel
+def sweep(columns, features, order, w, g, d, h, u, H, l1, ridge, slack, keep):
+    """Visit the weights ``order`` once in place of d, u = h·Xd and ``keep``; return the largest violation of
+    the model met, their sum, and the entries of X read.
+
+    Entries are those of members: w, g, d, the curvatures H (negative: not computed yet) and ``keep``, which
+    gets False for weights at zero that have more room than ``slack``; ``h`` is s ∂²ℓ/∂z² of each sample.
+    """
+    starts, edges, rows, values = columns
+    largest, total, touched = 0.0, 0.0, 0
+    for k in order:
+        j, now = features[k], w[k] + d[k]
+        a = g[k] + ridge * d[k]
+        for b in range(starts.shape[0]):
+            lo, hi = starts[b, j], starts[b, j + 1]
+            a += gathered(rows[lo:hi], values[lo:hi], u[edges[b] : edges[b + 1]])
+            touched += hi - lo
+        if now == 0.0:
+            violation = abs(a) - l1
+            if violation <= 0.0:
+                keep[k] = -violation <= slack
+                continue
+        else:
+            violation = abs(a + np.sign(now) * l1)
+        keep[k] = True
+        largest, total = max(largest, violation), total + violation
+        if H[k] < 0.0:
+            H[k] = ridge + curvature_of(columns, j, h)
+        if H[k] == 0.0:
+            continue
+        target = soft_thresholded(now - a / H[k], l1 / H[k])
+        if target != now:
+            d[k] = target - w[k]  # not d + z: w + d is exactly zero where the target is
+            move(columns, j, target - now, h, u)
+    return largest, total, touched
+
+
+@kernel
+def curvature_of(columns, j, h):
+    """Return Σ_i x_ij² h_i, or a small share of the most that it can be."""
+    starts, edges, rows, values = columns
+    total, squares, top = 0.0, 0.0, 0.0
+    for b in range(starts.shape[0]):
+        near = h[edges[b] : edges[b + 1]]
+        for p in range(starts[b, j], starts[b, j + 1]):
+            x = values[p] if values.size else 1.0
+            total += x * x * near[rows[p]]
+            squares += x * x
+            top = max(top, near[rows[p]])
+    return max(total, FLAT * squares * top)
+
+
+@kernel
+def move(columns, j, change, h, u):
+    """Add h_i x_ij change to u."""
+    starts, edges, rows, values = columns
+    for b in range(starts.shape[0]):
+        near, there = h[edges[b] : edges[b + 1]], u[edges[b] : edges[b + 1]]
+        if values.size:
+            for p in range(starts[b, j], starts[b, j + 1]):
+                there[rows[p]] += change * values[p] * near[rows[p]]
+        else:
+            for p in range(starts[b, j], starts[b, j + 1]):
+                there[rows[p]] += change * near[rows[p]]
+
+
+@kernel
+def sweep_rows(columns, features, order, W, G, D, P, U, H, strengths, ridge, slack, keep):
+    """Visit rows of W as :func:`sweep` visits weights; ``P`` (rows of X, outputs) has the probabilities of
+    the softmax, U = s H A D, and H a bound of the curvature for each weight of a row (its first negative:
+    not computed yet).
+
+    A visit is a proximal step. Of two bounds of Σ_i s x_ij² (diag(p_i) - p_ip_iᵀ), Σ s x² p_i and
+    2 Σ s x² p_i (1 - p_i), the one with the lower maximum is taken: entry by entry where the penalty
+    separates into weights, else its maximum.
+    """
+    starts, edges, rows, values = columns
+    scale, l1, l2, sup = strengths
+    m = W.shape[1]
+    a, now, V, out = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    largest, total, touched = 0.0, 0.0, 0
+    for k in order:
+        j = features[k]
+        zero = True
+        for c in range(m):
+            a[c] = G[k, c] + ridge * D[k, c]
+            now[c] = W[k, c] + D[k, c]
+            zero = zero and now[c] == 0.0
+        for b in range(starts.shape[0]):
+            there = U[edges[b] : edges[b + 1]]
+            for p in range(starts[b, j], starts[b, j + 1]):
+                i, x = rows[p], values[p] if values.size else 1.0
+                for c in range(m):
+                    a[c] += x * there[i, c]
+            touched += starts[b, j + 1] - starts[b, j]
+        row_subgradient(now, a, l1, l2, sup, out)
+        violation = norm(out)
+        keep[k] = True
+        if zero and violation == 0.0:
+            keep[k] = room_of(a, l1, l2, sup) <= slack
+            continue
+        largest, total = max(largest, violation), total + violation
+        if H[k, 0] < 0.0:
+            bound_rows(columns, j, P, scale, ridge, l2 > 0.0 or sup > 0.0, H[k], V, out)
+        if H[k, 0] == 0.0:
+            continue
+        for c in range(m):
+            V[c] = now[c] - a[c] / H[k, c]
+            if l2 == 0.0 and sup == 0.0:
+                V[c] = soft_thresholded(V[c], l1 / H[k, c])
+        if l2 > 0.0 or sup > 0.0:
+            row_prox(V, l1 / H[k, 0], l2 / H[k, 0], sup / H[k, 0])
+        moved = False
+        for c in range(m):
+            a[c] = V[c] - now[c]
+            moved = moved or a[c] != 0.0
+            D[k, c] = V[c] - W[k, c]
+        if moved:
+            move_rows(columns, j, a, P, scale, U)
+    return largest, total, touched
+
+
+@kernel
+def bound_rows(columns, j, P, scale, ridge, one, out, S, Q):
+    """Write the bound of the curvature of each weight of row j, the largest for all if ``one``."""
+    starts, edges, rows, values = columns
+    m = P.shape[1]
+    S[:] = 0.0
+    Q[:] = 0.0
+    for b in range(starts.shape[0]):
+        there = P[edges[b] : edges[b + 1]]
+        for p in range(starts[b, j], starts[b, j + 1]):
+            i, x = rows[p], values[p] if values.size else 1.0
+            for c in range(m):
+                S[c] += x * x * there[i, c]
+                Q[c] += x * x * there[i, c] * there[i, c]
+    first, second, squares = 0.0, 0.0, 0.0
+    for c in range(m):
+        first, second = max(first, S[c]), max(second, 2.0 * (S[c] - Q[c]))
+        squares += S[c]
+    for c in range(m):
+        bound = S[c] if first <= second else max(2.0 * (S[c] - Q[c]), 0.0)
+        if one:
+            bound = min(first, second)
+        out[c] = ridge + scale * max(bound, FLAT * squares)
+
+
+@kernel
+def move_rows(columns, j, change, P, scale, U):
+    """Add s x_ij (diag(p_i) - p_ip_iᵀ) change to row i of U."""
+    starts, edges, rows, values = columns
+    for b in range(starts.shape[0]):
+        near, there = P[edges[b] : edges[b + 1]], U[edges[b] : edges[b + 1]]
+        for p in range(starts[b, j], starts[b, j + 1]):
+            i, x = rows[p], values[p] if values.size else 1.0
+            mean = 0.0
+            for c in range(change.size):
+                mean += near[i, c] * change[c]
+            for c in range(change.size):
+                there[i, c] += scale * x * near[i, c] * (change[c] - mean)
+
+
+@kernel
+def promised(W, G, D, l1, l2, sup):
+    """Return Δ = Σ GᵀD + kinks(W + D) - kinks(W), row by row and term by term: near the optimum the two sums
+    cancel to all digits."""
+    total = 0.0
+    for k in range(W.shape[0]):
+        squares, after, turn, top, highest = 0.0, 0.0, 0.0, 0.0, 0.0
+        for c in range(W.shape[1]):
+            w, d, g = W[k, c], D[k, c], G[k, c]
+            if w > 0.0 and w + d >= 0.0:
+                total += (g + l1) * d
+            elif w < 0.0 and w + d <= 0.0:
+                total += (g - l1) * d
+            else:
+                total += g * d + l1 * (abs(w + d) - abs(w))
+            squares += w * w
+            after += (w + d) * (w + d)
+            turn += d * (2.0 * w + d)
+            top, highest = max(top, abs(w)), max(highest, abs(w + d))
+        if l2 > 0.0 and turn != 0.0:
+            total += l2 * turn / (np.sqrt(after) + np.sqrt(squares))
+        total += sup * (highest - top)
+    return total

@@ -1,0 +1,235 @@
+"""The working set of a run, by a rule: what is proved to be zero, what sits out by a guess, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..declare import param
+from ..parts.rules import RULES, Rule, RuleNames, Seen, Sphere, rooms, weigh
+from ..problems.certificates.sphere import DualPoint, dual_point, gap_and_radius, why_no_sphere
+from ..problems.point import Point
+from ..problems.problem import Problem
+from ..problems.products.working_set import WorkingSet
+from .iterate import NAN, Ending
+
+
+def rule_param(default: str) -> str:
+    """Declare ``rule``, the rule of the working set."""
+    return param(
+        default,
+        "rule of the working set: what leaves it, what comes back, and with which proof",
+        choices=RuleNames(),
+        title="rule of the working set",
+    )
+
+
+def why_not_rule(id: str, problem: Problem) -> str | None:
+    """Return in a sentence why a rule cannot take a problem; None if it can."""
+    reason = why_no_sphere(problem) if RULES[id].spheres else None
+    return None if reason is None else f"rule={id} {reason}: choose another rule"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a solver has when the working set is settled: the ``members`` and the gradient on them.
+
+    ``largest`` is the largest violation of the blocks looked at, ``whole`` whether these were all that are
+    not proved to be zero, ``sphere`` the ball around the dual's optimum if the rule asked for one.
+    """
+
+    members: WorkingSet
+    gradient: np.ndarray
+    largest: float
+    whole: bool
+    sphere: Sphere | None
+
+    @property
+    def gap(self) -> float:
+        """Return the proved bound of f - f*; nan if there is none."""
+        return NAN if self.sphere is None else self.sphere.gap
+
+
+class Selection:
+    """Applies a rule: :meth:`look` before each step tells on which weights it is to be.
+
+    ``alive`` lists the blocks that are not proved to be zero at the optimum, ``active`` those in the working
+    set, both ascending. Blocks outside ``active`` are zero. ``epoch`` counts the looks at all blocks after
+    work on some, and ``events`` says what happened since they were last taken.
+    """
+
+    def __init__(self, rule: Rule, problem: Problem, tol: float, *, rows: bool = False) -> None:
+        """``rows`` tells that the solver handles whole rows of weights, whatever the penalty."""
+        self.rule, self.problem = rule, problem
+        penalty, design = problem.penalty, problem.design
+        self.strengths = penalty.row_norms
+        self.width = design.n_outputs if rows or any(self.strengths[1:]) else 1
+        self.n_blocks = problem.size // self.width
+        self.alive = self.active = np.arange(self.n_blocks)
+        self.inside = np.zeros(self.n_blocks, dtype=np.bool_)
+        self.members = design.working_set()
+        self.aim, self.target, self.before = problem.aim(tol), 0.0, np.inf
+        self.epoch, self.events = 0, ("epoch-start",)
+        #: the working set when the last epoch ended, as a mask of blocks
+        self._left_by: np.ndarray | None = None
+        self._dual: DualPoint | None = None
+
+    def look(self, point: Point, *, stuck: bool = False) -> Look:
+        """Settle the working set at a point; ``stuck`` tells that no step on it decreases f."""
+        rule, whole = self.rule, self.rule.every or self._all_active
+        looked, g = self._gradient(point, whole)
+        seen = self._see(point, looked, g, whole)
+        if not whole and rule.returns and (stuck or seen.largest <= self.target):
+            self._end_epoch(seen)
+            whole = True
+            looked, g = self._gradient(point, whole)
+            seen = self._see(point, looked, g, whole)
+        keep = rule.keeps(seen) | ~seen.zero
+        sphere = None
+        if whole:
+            self.target = max(rule.share * seen.largest, self.aim)
+            proved = rule.proves(seen) & seen.zero
+            keep &= ~proved
+            sphere = seen.sphere if rule.spheres else None
+            if proved.any():
+                self.alive = looked[~proved]
+                if self._dual is not None:
+                    self._dual = self._dual.restricted(np.repeat(~proved, self.width))
+        self.before = seen.largest
+        members = self._settle(looked, keep)
+        on_members = g if keep.all() else g[np.repeat(keep, self.width)]
+        return Look(members, on_members, seen.largest, whole, sphere)
+
+    def look_once(self, point: Point, solved: float) -> Ending:
+        """Look at all blocks in the end, where none has come back: is it their optimum too? ``solved`` is the
+        violation on the working set."""
+        violation, left = point.violation(), f"{len(self.members):,} of {self.problem.size:,} weights"
+        if violation <= self.aim:
+            told = f"violation {violation:.3g} over all weights is at most {self.aim:.3g}"
+            return Ending("converged", told)
+        told = f"the optimum on the {left} that are left (a violation of {solved:.3g}); over all weights the"
+        return Ending("stalled", f"{told} violation is {violation:.3g}, and {self.aim:.3g} was asked for")
+
+    def take_events(self) -> tuple[str, ...]:
+        """Return what happened since this was last asked."""
+        events, self.events = self.events, ()
+        return events
+
+    def returned(self, w: np.ndarray) -> int:
+        """Count non-zero weights of blocks that were outside the working set when the last epoch ended."""
+        if self._left_by is None:
+            return 0
+        blocks = self.active[~self._left_by[self.active]]
+        return int(np.count_nonzero(w[self._coordinates(blocks)]))
+
+    @property
+    def proved(self) -> np.ndarray:
+        """List the blocks that are proved to be zero at the optimum."""
+        return np.setdiff1d(np.arange(self.n_blocks), self.alive, assume_unique=True)
+
+    @property
+    def guessed(self) -> np.ndarray:
+        """List the blocks that sit out without a proof."""
+        return np.setdiff1d(self.alive, self.active, assume_unique=True)
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether no block is proved to be zero, so that a look at all that are left is one at all."""
+        return self.alive.size == self.n_blocks
+
+    @property
+    def _all_active(self) -> bool:
+        return self.active.size == self.alive.size
+
+    def _end_epoch(self, seen: Seen) -> None:
+        self._left_by, self.before = self.inside.copy(), seen.largest
+        self.epoch += 1
+        self.events += ("epoch-start",)
+
+    def _gradient(self, point: Point, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the blocks to look at, and the gradient of loss and ridge on them."""
+        self.problem.pulse()
+        if not whole or self._all_active:
+            return self.active, point.gradient(self.members)
+        if self.complete:
+            return self.alive, point.gradient()
+        return self.alive, point.gradient(self.problem.design.working_set(self._coordinates(self.alive)))
+
+    def _see(self, point: Point, looked: np.ndarray, g: np.ndarray, whole: bool) -> Seen:
+        w = point.w if looked.size == self.n_blocks else point.w[self._coordinates(looked)]
+        room, violation, zero = np.empty(looked.size), np.empty(looked.size), np.empty(looked.size, np.bool_)
+        weigh(self._blocks(w), self._blocks(g), *self.strengths, room, violation, zero)
+        return Seen(
+            zero,
+            room,
+            violation,
+            self.inside[looked],
+            self.before,
+            whole,
+            self.problem.loss.n_instances,
+            self._sphere_maker(point, looked, g),
+        )
+
+    def _sphere_maker(self, point: Point, looked: np.ndarray, g: np.ndarray) -> Callable[[], Sphere | None]:
+        """Return what makes the sphere at a point: it costs a pass over the scores."""
+
+        def make() -> Sphere | None:
+            if why_no_sphere(self.problem) is not None:
+                return None
+            everything = looked.size == self.n_blocks
+            lengths = self._lengths(looked)
+            dual = dual_point(
+                point,
+                None if everything else self._coordinates(looked),
+                g,
+                np.repeat(lengths, self.width) if self.width > 1 else lengths,
+            )
+            if self._dual is None or dual.value > self._dual.value:
+                self._dual = dual
+            gap, radius = gap_and_radius(point, self._dual, self._curvature())
+            return Sphere(
+                self._rooms(self._dual.gradient), self.problem.scale * lengths * radius, radius, gap
+            )
+
+        return make
+
+    def _rooms(self, g: np.ndarray) -> np.ndarray:
+        out = np.empty(g.size // self.width)
+        rooms(self._blocks(g), *self.strengths, out)
+        return out
+
+    def _curvature(self) -> float:
+        return float(self.problem.loss.curvature(True).max(initial=0.0))
+
+    def _lengths(self, blocks: np.ndarray) -> np.ndarray:
+        """Return the length of the column of X of each block; transitions have ones in each row."""
+        design = self.problem.design
+        features = blocks * self.width // design.n_outputs
+        lengths = np.full(blocks.size, np.sqrt(design.n_rows))
+        body = features < design.n_features
+        lengths[body] = design.column_lengths()[features[body]]
+        return lengths
+
+    def _settle(self, looked: np.ndarray, keep: np.ndarray) -> WorkingSet:
+        """Make the blocks kept the working set."""
+        if looked is self.active:
+            self.members = self.members.restrict(np.repeat(keep, self.width))
+        elif keep.all() and looked.size == self.n_blocks:
+            self.members = self.problem.design.working_set()
+        else:
+            self.members = self.problem.design.working_set(self._coordinates(looked[keep]))
+        self.active = looked[keep]
+        self.inside[:] = False
+        self.inside[self.active] = True
+        return self.members
+
+    def _blocks(self, v: np.ndarray) -> np.ndarray:
+        return v.reshape(-1, self.width)
+
+    def _coordinates(self, blocks: np.ndarray) -> np.ndarray:
+        """List the weights of blocks, ascending."""
+        if self.width == 1:
+            return blocks
+        return (self.width * blocks[:, None] + np.arange(self.width)).reshape(-1)

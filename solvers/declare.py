@@ -32,6 +32,8 @@ class Trait(enum.Flag):
     ONE_SCORE = enum.auto()
     NO_KINKS = enum.auto()
     LOG_LINEAR = enum.auto()
+    MARGINS = enum.auto()
+    HINGES = enum.auto()
 
 
 PHRASES = {
@@ -50,6 +52,8 @@ PHRASES = {
     Trait.ONE_SCORE: "a loss of one score a sample",
     Trait.NO_KINKS: "a penalty without kinks",
     Trait.LOG_LINEAR: "a logistic loss of one label, binary or multiclass",
+    Trait.MARGINS: "logistic terms, hinges or squared hinges of single scores",
+    Trait.HINGES: "hinges or squared hinges of single scores",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 

@@ -42,6 +42,8 @@ from .problems.losses.tree import TreeSoftmax
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
 from .problems.shards.sharded import OFFERED
+from .rivals.scikit import ScikitLBFGS, ScikitLinearSVC, ScikitNewtonCholesky, ScikitSAGA, ScikitSGD
+from .rivals.scipy_minimize import SciPyLBFGSB, SciPyNewtonCG, SciPyTrustConstr
 from .runs.branch import Origin
 from .runs.trace import Trace
 
@@ -75,6 +77,14 @@ SOLVERS: dict[str, type[Solver]] = {
         ClusteredBFGS,
         ClusteredLBFGS,
         FIS,
+        SciPyLBFGSB,
+        SciPyNewtonCG,
+        SciPyTrustConstr,
+        ScikitSAGA,
+        ScikitLBFGS,
+        ScikitNewtonCholesky,
+        ScikitLinearSVC,
+        ScikitSGD,
     )
 }
 LOSSES: dict[str, type[Loss]] = {
@@ -289,7 +299,7 @@ def why_not_solver(solver: str, loss: str, penalty: str, *, sharded: bool = Fals
     """
     seen = lookup(LOSSES, "loss", loss).traits
     offered = (seen & OFFERED if sharded else seen) | lookup(PENALTIES, "penalty", penalty).traits
-    return unmet_needs(lookup(SOLVERS, "solver", solver).needs, offered)
+    return _why_not(lookup(SOLVERS, "solver", solver), offered)
 
 
 def compatible(loss: str, penalty: str, *, sharded: bool = False) -> list[str]:
@@ -331,7 +341,12 @@ def why_not_solver_on(solver: str, problem: Problem) -> str | None:
     str or None
         The end of a sentence that begins with the solver; None if it can.
     """
-    return unmet_needs(lookup(SOLVERS, "solver", solver).needs, problem.loss.traits | problem.penalty.traits)
+    return _why_not(lookup(SOLVERS, "solver", solver), problem.loss.traits | problem.penalty.traits)
+
+
+def _why_not(solver: type[Solver], offered: Trait) -> str | None:
+    """Return what a solver needs and is not offered, or what it lacks in this installation."""
+    return unmet_needs(solver.needs, offered) or solver.why_not_here()
 
 
 def fitting(problem: Problem) -> list[str]:

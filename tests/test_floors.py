@@ -26,6 +26,7 @@ FLOORS = {
         ("solvers.problems.losses",),
         ("solvers.problems",),
         ("solvers.methods",),
+        ("solvers.rivals",),
         ("solvers.probes",),
         ("solvers.runs",),
         ("solvers.registry",),

@@ -37,7 +37,8 @@ def _classes(table: str) -> Iterator[dict[str, Any]]:
             {"name": p.name, "default": p.default, "range": p.range, "help": p.help}
             for p in solvers.parameters(cls)
         ]
-        yield _record(cls, True, None, options)
+        reason = cls.why_not_here() if table == "SOLVERS" else None
+        yield _record(cls, reason is None, reason, options)
 
 
 def _stories() -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ class Team:
     """Runs ``task(block)`` for many blocks with ``threads`` threads, calling a pulse in between.
 
     Kernels release the GIL, so threads run side by side; each task writes where no other one does.
-    ``cpu_seconds`` is what the helper threads have used.
+    ``cpu_seconds`` is what the helper threads have used, and what was booked besides.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -34,6 +34,11 @@ class Team:
         other = copy.copy(self)
         other.cpu_seconds = 0.0
         return other
+
+    def book(self, seconds: float) -> None:
+        """Add CPU seconds that another thread or process has used for the run."""
+        with self._lock:
+            self.cpu_seconds += seconds
 
     def each(self, task: Callable[[Any], object], blocks: Iterable[Any], pulse: Callable[[], None]) -> None:
         """Call ``task`` once for every block, in order when alone; ``pulse`` is called by this thread."""
@@ -53,8 +58,7 @@ class Team:
                         return
                     task(block)
             finally:
-                with self._lock:
-                    self.cpu_seconds += time.thread_time() - began
+                self.book(time.thread_time() - began)
 
         pending = {self._pool.submit(work, blocks[k :: self.threads]) for k in range(self.threads)}
         try:

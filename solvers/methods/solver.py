@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,12 @@ class Solver(Declared):
         Named sets of hyper-parameters: see :func:`.declare.as_printed`.
     dense_vectors : int
         How many vectors over all weights the solver holds at a time.
+    modules : tuple of str
+        Modules of other packages that it cannot do without, the first in the package that it is refused for.
+    takes_start : bool
+        Whether it can start from given weights.
+    counts_passes : bool
+        Whether the problem sees its products with X, or it reports them there: else passes are not known.
     """
 
     id: ClassVar[str]
@@ -46,6 +53,9 @@ class Solver(Declared):
     carries: ClassVar[tuple[str, ...] | None] = None
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     dense_vectors: ClassVar[int] = 6
+    modules: ClassVar[tuple[str, ...]] = ()
+    takes_start: ClassVar[bool] = True
+    counts_passes: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -89,6 +99,15 @@ class Solver(Declared):
         """Return a solver that uses all kernels of this one within its first four iterates: it is run on a
         tiny problem to compile them."""
         return self
+
+    @classmethod
+    def why_not_here(cls) -> str | None:
+        """Return why the solver cannot run in this installation, the end of a sentence that begins with it;
+        None if it can."""
+        for module in cls.modules:
+            if find_spec(package := module.partition(".")[0]) is None:
+                return f"needs the package {package}: install solverscope[rivals]"
+        return None
 
     def refuses(self, problem: Problem) -> str | None:
         """Return in a sentence why a problem does not fit into memory with this solver; None if it does."""

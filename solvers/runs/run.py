@@ -53,8 +53,8 @@ class Run:
 
     The clock counts CPU seconds of the calling thread inside the solver, and those of the problem's helper
     threads; not compiling, recording, probing, metrics, waiting at the gate, or what is derived from the data
-    once (rows of X), which is set-up. Where the solver does not know its violation or dual gap, these are
-    measured now and then, off the clock.
+    once (rows of X), which is set-up. An iterate that comes of a run of its own tells the seconds of that.
+    Where the solver does not know its violation or dual gap, these are measured now and then, off the clock.
 
     Parameters
     ----------
@@ -177,6 +177,8 @@ class Run:
         lam = number("lam", lam, open_low=True)
         if stopping is None and self.stopping.gap is not None:
             raise ValueError("a gap is measured against f* of one λ: give the limits at the new one too")
+        if not self.solver.takes_start:
+            raise ValueError(f"{self.solver.id} starts from zero alone: it cannot go on at another λ")
         if len(self.trace) and self.trace.w is None:
             raise ValueError(
                 f"{self.solver.id} does not show its weights: it cannot go on from them at another λ"
@@ -332,7 +334,7 @@ class Run:
         helpers, compiled = self.problem.team.cpu_seconds, compile_clock.spent()
         derived = self.problem.design.derived.spent
         try:
-            return next(iterates)
+            iterate = next(iterates)
         finally:
             compile_wall, compile_cpu = np.subtract(compile_clock.spent(), compiled)
             self.compile_seconds += compile_wall
@@ -341,11 +343,14 @@ class Run:
             spent = time.thread_time() - cpu - off_cpu + self.problem.team.cpu_seconds - helpers
             self._cpu += max(spent, 0.0)
             self._wall += max(time.perf_counter() - wall - off_wall - (self._waited - waited), 0.0)
+        if iterate.cpu_seconds == iterate.cpu_seconds:  # it comes of a run of its own, which took so long
+            self._cpu, self._wall = iterate.cpu_seconds, iterate.wall_seconds
+        return iterate
 
     def _record(self, iterate: Iterate) -> None:
         self._pulse()
         iterate.cpu_seconds, iterate.wall_seconds = self._cpu, self._wall
-        iterate.passes = self.problem.passes
+        iterate.passes = self.problem.passes if self.solver.counts_passes else math.nan
         if "point" not in iterate.live and iterate.w is not None:
             seen = self._observe(iterate.w)
             iterate.live = {**iterate.live, "point": seen}

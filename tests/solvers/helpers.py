@@ -14,7 +14,12 @@ import scipy.sparse as sp
 import datasets
 import solvers
 from solvers.parts.linesearch import Breakpoints
+from solvers.rivals.foreign import Foreign
 
+#: Solvers whose algorithm is written down here, unlike that of other people's programs.
+HOUSE = [id for id, cls in solvers.SOLVERS.items() if not cls.__module__.startswith("solvers.rivals")]
+#: Programs in processes of their own, which take seconds to start.
+ELSEWHERE = {id for id, cls in solvers.SOLVERS.items() if issubclass(cls, Foreign)}
 STORAGES = ("dense", "sparse", "binary", "lazy", "lazy-binary")
 
 

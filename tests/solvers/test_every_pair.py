@@ -11,7 +11,7 @@ import pytest
 import solvers
 from app.plugins import load_file
 from tests.solvers.convex import Program
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import ELSEWHERE, MAKERS
 from tests.solvers.oracles import Oracle
 
 PLUGIN = Path(__file__).resolve().parents[1] / "app" / "hinge_plugin.py"
@@ -27,6 +27,7 @@ NEAR = {
         "fobos": (200, 0.08),
         "gd": (300, 0.01),
         "subgd": (300, 0.01),
+        "sklearn-sgd": (500, 0.05),
     },
     **{"owl-qn-star": (500, 1e-3), "bmrm": (400, 1e-4), "ls-bmrm": (150, 1e-4), "ocas": (150, 1e-4)},
 }
@@ -37,6 +38,7 @@ PARAMS = {
     "ftrl": {"batch": 1},
     "bfgs": {"first_step": "unit"},
     "lbfgs": {"first_step": "unit"},
+    "sklearn-sgd": {"schedule": "invscaling", "eta0": 0.2},
 }
 
 #: Solvers of losses with kinks: how far from the minimum they may end after 3 CPU seconds, (f - f*)/f*.
@@ -50,6 +52,8 @@ KINKED = {
         "sgd-l1": 0.01,
         "ftrl": 0.02,
         "fobos": 0.08,
+        "sklearn-linear-svc": 1e-5,
+        "sklearn-sgd": 0.05,
     },
     **{"gd": 0.1, "subgd": 0.1, "bfgs": 0.15, "lbfgs": 0.15, "subbfgs": 1e-3, "sublbfgs": 0.01},
 }
@@ -71,6 +75,11 @@ def pairs_of(problems):
     """Return (solver, *problem) for all solvers that the registry calls compatible, but the relay, which is
     made of others."""
     return [(s, *p) for p in problems for s in solvers.compatible(loss=p[1], penalty=p[2]) if s != "relay"]
+
+
+def shown(pairs):
+    """The pairs as parameters; those of other people's programs with the slow tests."""
+    return [pytest.param(pair, marks=pytest.mark.slow) if pair[0] in ELSEWHERE else pair for pair in pairs]
 
 
 def facets(pair):
@@ -146,7 +155,7 @@ def test_few_pairs_show_any_two_choices_together():
     assert len(chosen) < len(ALL_PAIRS) / 5
 
 
-@pytest.mark.parametrize("pair", [p for p in PAIRS if p[0] not in NEAR], ids="/".join)
+@pytest.mark.parametrize("pair", shown(p for p in PAIRS if p[0] not in NEAR), ids="/".join)
 def test_the_answer_is_an_optimum_and_that_of_another_solver(pair):
     solver, *problem = pair
     trace = answer(solver, *problem)
@@ -160,7 +169,7 @@ def test_the_answer_is_an_optimum_and_that_of_another_solver(pair):
     assert objective == pytest.approx(another(solver, *problem), rel=1e-8)
 
 
-@pytest.mark.parametrize("pair", [p for p in PAIRS if p[0] in NEAR], ids="/".join)
+@pytest.mark.parametrize("pair", shown(p for p in PAIRS if p[0] in NEAR), ids="/".join)
 def test_solvers_without_an_end_come_near_the_optimum(pair):
     solver, *problem = pair
     trace = answer(solver, *problem)
@@ -169,7 +178,7 @@ def test_solvers_without_an_end_come_near_the_optimum(pair):
     assert -1e-9 <= solvers.relative_gap(objective, another(solver, *problem)) <= NEAR[solver][1]
 
 
-@pytest.mark.parametrize("pair", KINKED_PAIRS, ids="/".join)
+@pytest.mark.parametrize("pair", shown(KINKED_PAIRS), ids="/".join)
 def test_solvers_of_losses_with_kinks_come_near_the_minimum_and_below_what_they_prove(pair):
     solver, *problem = pair
     f, program = setting(*problem)

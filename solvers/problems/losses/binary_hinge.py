@@ -25,7 +25,7 @@ class BinaryHinge(MarginLoss):
     summary = "the lack of a margin of 1, with a kink where it is just reached"
     paper = "Yu et al. 2010, eq. (31)"
     traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
-    traits |= Trait.DUAL_COORDINATES | Trait.ONE_SCORE
+    traits |= Trait.DUAL_COORDINATES | Trait.ONE_SCORE | Trait.MARGINS | Trait.HINGES
     dual_bound = 1.0
 
     def derivatives(self, margin: float) -> tuple[float, float, float]:

@@ -90,7 +90,7 @@ class MultitaskSquaredHinge(Loss):
     summary = "each label for itself, one against the rest"
     paper = "Blondel et al. 2013, eq. (11)"
     kinds = ("multiclass", "multilabel")
-    traits = TRAITS | Trait.DIAGONAL_HESSIAN
+    traits = TRAITS | Trait.DIAGONAL_HESSIAN | Trait.MARGINS | Trait.HINGES
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMultitaskHinge:

@@ -60,7 +60,10 @@ def imports(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_solvers_know_nothing_of_the_app_or_of_data_sets(path):
-    assert not set(imports(path)) & {"app", "datasets", "tests", "panel", "bokeh", "holoviews", "sklearn"}
+    barred = {"app", "datasets", "tests", "panel", "bokeh", "holoviews"}
+    if path.parent.name != "rivals":  # where other people's programs are solvers
+        barred.add("sklearn")
+    assert not set(imports(path)) & barred
 
 
 def test_importing_solvers_imports_nothing_of_the_page():

@@ -64,9 +64,10 @@ def assert_same(branch, old, iterations):
 @pytest.mark.parametrize("id", solvers.SOLVERS)
 def test_a_branch_with_unchanged_settings_is_the_old_run_bit_for_bit(id):
     old = old_run(id)
-    n = min(FROM, len(old) // 2)
+    row = min(FROM, len(old) // 2)
+    n = int(old.iteration[row])
     branch = run(problem_for(id), solvers.make_solver(id), solvers.origin_of(old, n)).execute()
-    np.testing.assert_array_equal(branch.iteration, old.iteration[n:])
+    np.testing.assert_array_equal(branch.iteration, old.iteration[row:])
     assert len(branch) > 1
     assert_same(branch, old, branch.iteration)
     np.testing.assert_array_equal(branch.w, old.w)

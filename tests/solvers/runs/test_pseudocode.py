@@ -11,7 +11,7 @@ import solvers
 from solvers import Pseudocode, pseudocode
 from solvers.methods.iterate import FIELDS
 from solvers.runs.breakpoints import known
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import HOUSE, MAKERS
 
 #: Problems of which each solver takes one.
 PROBLEMS = [
@@ -38,7 +38,7 @@ def suitable(id: str) -> solvers.Problem:
     raise AssertionError(f"no problem for {id}")
 
 
-@pytest.mark.parametrize("id", solvers.SOLVERS)
+@pytest.mark.parametrize("id", HOUSE)
 def test_each_iterate_of_a_solver_tells_about_a_step_of_its_algorithm(id):
     solver = solvers.make_solver(id)
     algorithm = pseudocode(type(solver))
@@ -57,8 +57,8 @@ def test_each_iterate_of_a_solver_tells_about_a_step_of_its_algorithm(id):
 
 
 def test_every_solver_has_an_algorithm_with_a_source():
-    for solver in solvers.SOLVERS.values():
-        algorithm = pseudocode(solver)
+    for id in HOUSE:
+        algorithm = pseudocode(solvers.SOLVERS[id])
         assert algorithm.source
         assert len([step for step in algorithm.steps if step.when is not None]) > 3
 

@@ -1,0 +1,89 @@
+"""What runs in the process of a foreign program, which :mod:`.process` starts.
+
+It reads frames from its standard input and writes them to what was its standard output, which programs are
+kept from. It ends with the process that has started it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import queue
+import sys
+import threading
+import time
+import warnings
+from typing import IO, Any
+
+import numpy as np
+
+from ..compute.blas import one_blas_thread
+from .foreign import Task
+from .process import read, write
+
+Frames = queue.SimpleQueue
+
+
+class Left(BaseException):
+    """Unwinds a program whose iterates nobody wants any more; no program catches it by mistake."""
+
+
+class Teller:
+    """Shows the iterates of a program, and waits until the next one is wanted, off its clocks."""
+
+    def __init__(self, answers: IO[bytes], orders: Frames) -> None:
+        self._answers, self._orders = answers, orders
+        self._start()
+
+    def _start(self) -> None:
+        self._cpu, self._wall = time.process_time(), time.perf_counter()
+
+    def __call__(self, n: int, w: np.ndarray) -> None:
+        spent = {"cpu": time.process_time() - self._cpu, "wall": time.perf_counter() - self._wall}
+        write(self._answers, {"iteration": n, **spent}, {"w": np.asarray(w, dtype=float).ravel()})
+        order, _ = self._orders.get()
+        if order["do"] == "leave":
+            raise Left
+        self._start()
+
+
+def listen(orders: Frames) -> None:
+    """Take in orders; end the process with the one that gives them."""
+    try:
+        while True:
+            orders.put(read(sys.stdin.buffer))
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+def solve(order: dict[str, Any], arrays: dict[str, np.ndarray], answers: IO[bytes], orders: Frames) -> None:
+    """Advance one program to its end, or until it is left."""
+    try:
+        cls = getattr(importlib.import_module(order["module"]), order["name"])
+        solver, task = cls(**order["params"]), Task(**order["numbers"], **arrays)
+        task.X  # noqa: B018 (made of the data once: off the clock, like our rows)
+        solver.load()
+        with one_blas_thread():
+            said = solver.advance(task, Teller(answers, orders))
+    except Left:
+        said = "left"
+    except MemoryError:
+        return write(answers, {"failed": "out of memory: take a smaller problem"})
+    except Exception as error:
+        return write(answers, {"failed": f"{type(error).__name__}: {' '.join(str(error).split())}"})
+    return write(answers, {"ended": said})
+
+
+def main() -> None:
+    """Do what is ordered until nobody orders any more."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    warnings.simplefilter("ignore")
+    orders: Frames = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(orders,), daemon=True).start()
+    while True:
+        solve(*orders.get(), answers, orders)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Processes in which foreign programs work, as seen from here.
+
+A process that has ended its work is kept for the next one: it has imported, and compiled, what that needs.
+The two speak in frames over pipes: a line of JSON, then the bytes of the arrays that it announces.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Seconds between two pulses while a program works.
+LOOK = 0.05
+#: Seconds that a process gets to leave the program that it shows an iterate of.
+PATIENCE = 0.3
+#: Processes kept for the next program.
+KEPT = os.cpu_count() or 1
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+#: A record, and the arrays that come with it.
+Frame = tuple[dict[str, Any], dict[str, np.ndarray]]
+
+
+class Lost(Exception):
+    """A program has failed, or its process has ended: the message says how."""
+
+
+class Told(NamedTuple):
+    """An iterate of a foreign program: its number, its weights, and the seconds since the one before."""
+
+    iteration: int
+    w: np.ndarray
+    cpu: float
+    wall: float
+
+
+def write(file: IO[bytes], record: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> None:
+    """Write a frame."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in (arrays or {}).items()}
+    about = [(name, array.dtype.str, array.shape) for name, array in arrays.items()]
+    file.write(json.dumps({**record, "arrays": about}).encode() + b"\n")
+    for array in arrays.values():
+        file.write(array.data.cast("B") if array.size else b"")
+    file.flush()
+
+
+def read(file: IO[bytes]) -> Frame:
+    """Read a frame; EOFError at the end of the file."""
+    line = file.readline()
+    if not line.endswith(b"\n"):
+        raise EOFError
+    record, arrays = json.loads(line), {}
+    for name, dtype, shape in record.pop("arrays"):
+        array = np.empty(shape, dtype)
+        if array.size and file.readinto(array.data.cast("B")) < array.nbytes:
+            raise EOFError
+        arrays[name] = array
+    return record, arrays
+
+
+class Process:
+    """A process for one program after another."""
+
+    def __init__(self) -> None:
+        environment = os.environ | dict.fromkeys(ONE_THREAD, "1")
+        environment["PYTHONPATH"] = os.pathsep.join(
+            [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )
+        self._popen = subprocess.Popen(
+            [sys.executable, "-P", "-m", "solvers.rivals.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+        self._seen = psutil.Process(self._popen.pid)
+        self._frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+        self.free = True  # it waits for a program
+        self.stood = 0.0  # seconds in which it stood still
+        threading.Thread(target=self._listen, name="foreign process", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._popen.poll() is None
+
+    def _listen(self) -> None:
+        with suppress(EOFError, OSError, ValueError):
+            while True:
+                self._frames.put(read(self._popen.stdout))
+        self._frames.put(None)
+
+    def send(self, record: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> None:
+        """Send a frame; a process that is gone is noticed by whoever waits for its answer."""
+        with suppress(OSError):
+            write(self._popen.stdin, record, arrays)
+
+    def answer(self, pulse: Callable[[], None]) -> Frame:
+        """Wait for a frame, with a pulse now and then, during which the process stands still; Lost if none
+        comes any more."""
+        while True:
+            try:
+                frame = self._frames.get(timeout=LOOK)
+            except queue.Empty:
+                with self._standing_still():
+                    pulse()
+                continue
+            if frame is None:
+                raise Lost(f"its process {_ended(self._popen.wait())}")
+            return frame
+
+    @contextmanager
+    def _standing_still(self) -> Iterator[None]:
+        began = time.perf_counter()
+        with suppress(psutil.Error):
+            self._seen.suspend()
+        try:
+            yield
+        finally:
+            with suppress(psutil.Error):
+                self._seen.resume()
+            self.stood += time.perf_counter() - began
+
+    def leave(self) -> None:
+        """Let the process leave the program that it shows an iterate of."""
+        self.send({"do": "leave"})
+        with suppress(queue.Empty):
+            frame = self._frames.get(timeout=PATIENCE)
+            self.free = frame is not None and "ended" in frame[0]
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self._popen.kill()
+        self._popen.wait()
+        with suppress(OSError):
+            self._popen.stdin.close()
+
+
+_idle: list[Process] = []
+_lock = threading.Lock()
+
+
+@contextmanager
+def at_work() -> Iterator[Process]:
+    """Give a process for one program. Afterwards it is kept if it is free, and killed otherwise."""
+    with _lock:
+        ready = [_idle.pop() for _ in range(len(_idle))]
+        process = next((p for p in ready if p.alive), None)
+        _idle.extend(p for p in ready if p is not process and p.alive)
+    process = process or Process()
+    try:
+        yield process
+    finally:
+        with _lock:
+            keep = process.free and process.alive and len(_idle) < KEPT
+            if keep:
+                _idle.append(process)
+        if not keep:
+            process.kill()
+
+
+@atexit.register
+def _end_all() -> None:
+    with _lock:
+        while _idle:
+            _idle.pop().kill()
+
+
+def advanced(
+    process: Process, order: Mapping[str, Any], arrays: Mapping[str, np.ndarray], pulse: Callable[[], None]
+) -> Generator[Told, None, str]:
+    """Yield what a program that is ordered tells of its iterates, each asked for when the generator is
+    advanced; return why it ended by itself. Raises Lost where it fails."""
+    process.free, shown = False, False
+    process.send({"do": "solve", **order}, arrays)
+    try:
+        while True:
+            process.stood = 0.0
+            record, told = process.answer(pulse)
+            if "ended" in record:
+                process.free = True
+                return record["ended"]
+            if "failed" in record:
+                process.free = True
+                raise Lost(record["failed"])
+            shown = True
+            yield Told(record["iteration"], told["w"], record["cpu"], record["wall"] - process.stood)
+            shown = False
+            process.send({"do": "go on"})
+    finally:
+        if shown:
+            process.leave()
+
+
+def _ended(status: int) -> str:
+    """Say how a process has ended."""
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = str(-status)
+    return f"was ended by signal {name}"

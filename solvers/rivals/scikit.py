@@ -1,0 +1,287 @@
+"""scikit-learn's solvers of linear models.
+
+scikit-learn minimizes C Σ_i L_i + ρ‖w‖₁ + ½(1 - ρ)‖w‖² (logistic regression and support vector machines)
+or (1/n) Σ_i L_i + α(ρ‖w‖₁ + ½(1 - ρ)‖w‖²) (stochastic gradients). With strengths a of ‖w‖₁ and b of ½‖w‖²,
+and s for the sum or the mean, our f is (a + b) times the first with C = s/(a + b), and s n times the second
+with α = (a + b)/(s n), ρ = a/(a + b) in both. No model has an intercept here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+import psutil
+
+from ..declare import Trait, param, random_seed
+from ..methods.usual import tol_param
+from ..problems.problem import Problem
+from .foreign import Foreign, Task, Tell
+from .watched import ANEW, CALLBACK, RESTART, growing
+
+NO_LIMIT = 1_000_000_000
+
+
+class ScikitLearn(Foreign):
+    """Base: where the modules are, and the refusal of labels that scikit-learn would not take as given."""
+
+    program = "scikit-learn"
+    modules = ("sklearn.linear_model", "sklearn.svm")
+
+    def refuses(self, problem: Problem) -> str | None:
+        if problem.loss.id == "multiclass-logistic":
+            seen = np.unique(problem.loss.y).size
+            if seen < problem.loss.n_outputs:
+                return (
+                    f"{self.id} leaves classes without a sample out: take data that have some of each class"
+                )
+            if seen < 3:
+                return f"{self.id} has one score for two classes: take the loss logistic"
+        return super().refuses(problem)
+
+
+def by_class(task: Task) -> np.ndarray | None:
+    """Return where to start as scikit-learn keeps weights: a row a class; None for zero."""
+    return task.w0.reshape(task.n_features, -1).T.copy() if task.w0.size else None
+
+
+def flat(coef: np.ndarray) -> np.ndarray:
+    """Return weights that scikit-learn keeps by class in our order, by feature."""
+    return np.asarray(coef, dtype=float).T.ravel()
+
+
+def signs(task: Task) -> list[np.ndarray]:
+    """Return labels of -1 and +1 for each output."""
+    if task.y.ndim == 1:
+        return [task.y]
+    return [np.where(column > 0, 1, -1) for column in task.y.T]
+
+
+class Logistic(ScikitLearn):
+    """Base of the solvers of ``LogisticRegression``."""
+
+    needs = Trait.LOG_LINEAR | Trait.NO_KINKS
+
+    def model(self, task: Task, **params: Any) -> Any:
+        """Return the model, which starts at the task's start."""
+        from sklearn.linear_model import LogisticRegression
+
+        tol = max(task.aim / (task.scale * task.n_rows), np.finfo(float).tiny)
+        params |= {"C": task.C, "tol": tol, "fit_intercept": False, "warm_start": True}
+        model = LogisticRegression(**params)
+        if (start := by_class(task)) is not None:
+            model.coef_, model.intercept_ = start, np.zeros(len(start))
+        return model
+
+
+@dataclass(frozen=True)
+class ScikitLBFGS(Logistic):
+    """SciPy's L-BFGS-B, on the objective that scikit-learn computes."""
+
+    id = "sklearn-lbfgs"
+    name = "scikit-learn lbfgs"
+    summary = "LogisticRegression(solver='lbfgs'), watched by its callback"
+    watched = CALLBACK
+    dense_vectors = 32
+
+    tol: float = tol_param()
+
+    def advance(self, task: Task, tell: Tell) -> str:
+        model = self.model(task, solver="lbfgs", max_iter=NO_LIMIT)
+        model.set_callbacks(_Watch(tell)).fit(task.X, task.y)
+        return "no more to gain, or its own tolerance is met"
+
+
+class _Watch:
+    """A callback of scikit-learn's that tells the weights after each iteration."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell, self._n = tell, 0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
+        if context.task_name == "lbfgs-iter" and fitted_estimator is not None:
+            self._n += 1
+            self._tell(self._n, flat(fitted_estimator.coef_))
+
+
+@dataclass(frozen=True)
+class ScikitNewtonCholesky(Logistic):
+    """Newton's method with the whole Hessian. It keeps nothing but the weights from one iteration to the
+    next, so that a restart for each does the same, and costs one more product with X."""
+
+    id = "sklearn-newton-cholesky"
+    name = "scikit-learn newton-cholesky"
+    summary = "LogisticRegression(solver='newton-cholesky'), watched by warm restarts"
+    watched = RESTART
+
+    tol: float = tol_param()
+
+    def advance(self, task: Task, tell: Tell) -> str:
+        from sklearn.exceptions import ConvergenceWarning
+
+        model = self.model(task, solver="newton-cholesky", max_iter=1)
+        for n in count(1):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                model.fit(task.X, task.y)
+            tell(n, flat(model.coef_))
+            if not any(issubclass(each.category, ConvergenceWarning) for each in said):
+                break
+        return "its own tolerance is met"
+
+    def refuses(self, problem: Problem) -> str | None:
+        needed, free = 8.0 * problem.size**2 * 3, psutil.virtual_memory().available
+        if needed > free:
+            return (
+                f"{self.id} keeps a matrix of {problem.size} x {problem.size} numbers, "
+                f"{needed / 2**30:.1f} GiB in all, and {free / 2**30:.1f} GiB are free: take sklearn-lbfgs "
+                "or fewer features"
+            )
+        return super().refuses(problem)
+
+
+@dataclass(frozen=True)
+class ScikitSAGA(ScikitLearn):
+    """SAGA. A restart for each epoch goes on with the table of gradients, as ``sag_solver`` returns it;
+    ``LogisticRegression`` itself would drop it."""
+
+    id = "sklearn-saga"
+    name = "scikit-learn saga"
+    summary = "SAGA as in LogisticRegression(solver='saga'), watched by warm restarts"
+    paper = "Defazio, Bach and Lacoste-Julien 2014"
+    needs = Trait.LOG_LINEAR | Trait.SEPARABLE
+    watched = RESTART
+    passes_each = 1.0
+
+    seed: int = random_seed("seed of the order of the samples")
+
+    def advance(self, task: Task, tell: Tell) -> str:
+        from sklearn.linear_model._sag import sag_solver
+        from sklearn.utils.extmath import row_norms
+
+        rng, start = np.random.RandomState(self.seed), by_class(task)
+        state = {} if start is None else {"coef": np.ascontiguousarray(start.T)}
+        largest = row_norms(task.X, squared=True).max()
+        loss = "log" if task.n_outputs == 1 else "multinomial"
+        y = np.maximum(task.y, 0).astype(float)  # 0 and 1 where our labels are -1 and +1
+        for n in count(1):
+            w, _, state = sag_solver(
+                task.X,
+                y,
+                loss=loss,
+                alpha=task.ridge / task.scale,
+                beta=task.l1 / task.scale,
+                max_iter=1,
+                tol=0.0,
+                random_state=rng,
+                check_input=False,
+                max_squared_sum=largest,
+                warm_start_mem=state,
+                is_saga=True,
+            )
+            tell(n, flat(w))
+        raise AssertionError
+
+
+@dataclass(frozen=True)
+class ScikitLinearSVC(ScikitLearn):
+    """liblinear as scikit-learn has it: dual coordinate descent for hinges; for squared hinges that, or a
+    trust region where there are more samples than features. It cannot be stopped on the way, nor started
+    elsewhere."""
+
+    id = "sklearn-linear-svc"
+    name = "scikit-learn LinearSVC"
+    summary = "LinearSVC, run anew with more and more iterations"
+    paper = "Fan et al. 2008"
+    needs = Trait.HINGES | Trait.RIDGE
+    watched = ANEW
+    takes_start = False
+
+    tol: float = tol_param()
+    seed: int = random_seed("seed of the order of the samples")
+
+    def advance(self, task: Task, tell: Tell) -> str:
+        from sklearn.svm import LinearSVC
+
+        hinge = task.loss == "binary-hinge"
+        model = LinearSVC(
+            C=task.C,
+            loss="hinge" if hinge else "squared_hinge",
+            dual=True if hinge else "auto",
+            tol=max(self.tol, np.finfo(float).tiny),
+            fit_intercept=False,
+            random_state=self.seed,
+        )
+        for n in growing():
+            model.set_params(max_iter=n)
+            coefs, needed = [], 0
+            for y in signs(task):
+                coefs.append(model.fit(task.X, y).coef_[0])
+                needed = max(needed, model.n_iter_)
+            tell(n, flat(np.array(coefs)))
+            if needed < n:
+                break
+        return "its own tolerance is met"
+
+
+@dataclass(frozen=True)
+class ScikitSGD(ScikitLearn):
+    """Stochastic gradients, an epoch at a time: ``partial_fit`` goes on with the steps of the one before."""
+
+    id = "sklearn-sgd"
+    name = "scikit-learn SGDClassifier"
+    summary = "SGDClassifier, watched by warm restarts"
+    paper = "Bottou 2012; Tsuruoka, Tsujii and Ananiadou 2009 for ‖w‖₁"
+    needs = Trait.MARGINS | Trait.SEPARABLE
+    watched = RESTART
+    passes_each = 1.0
+
+    eta0: float = param(
+        0.01, "first step, where the schedule is not optimal", low=0.0, open_low=True, title="step η₀"
+    )
+    schedule: str = param(
+        "optimal", "how steps get shorter", choices=("optimal", "invscaling", "constant"), title="schedule"
+    )
+    seed: int = random_seed("seed of the order of the samples")
+
+    def advance(self, task: Task, tell: Tell) -> str:
+        from sklearn.linear_model import SGDClassifier
+
+        losses = {"logistic": "log_loss", "binary-hinge": "hinge"}
+        params = {
+            "loss": losses.get(task.loss, "squared_hinge"),
+            "penalty": "elasticnet" if task.strength else None,
+            "l1_ratio": task.l1_ratio,
+            "learning_rate": self.schedule,
+            "eta0": self.eta0,
+            "fit_intercept": False,
+            "max_iter": 1,
+            "tol": None,
+        }
+        if task.strength:  # without a penalty it only sets the schedule
+            params["alpha"] = task.strength / (task.scale * task.n_rows)
+        labels, start = signs(task), by_class(task)
+        models = [
+            SGDClassifier(**params, random_state=np.random.RandomState([self.seed, k]))
+            for k in range(len(labels))
+        ]
+        for n in count(1):
+            for k, (model, y) in enumerate(zip(models, labels, strict=True)):
+                if n == 1 and start is not None:
+                    model.fit(task.X, y, coef_init=start[k : k + 1])
+                else:
+                    model.partial_fit(task.X, y, classes=[-1, 1])
+            tell(n, flat(np.array([model.coef_[0] for model in models])))
+        raise AssertionError

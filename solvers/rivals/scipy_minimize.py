@@ -1,0 +1,187 @@
+"""SciPy's ``minimize``, on our objective and its gradient: watched by its callback, in this process.
+
+SciPy runs in a thread that takes turns with the run's own: it computes directions and steps, and asks for f
+and its gradient, which the run's thread computes. So both see the same products with X, the clock counts
+both, and Stop and Pause are felt inside a product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..declare import Trait, param
+from ..methods.iterate import Ending, Iterate
+from ..methods.solver import Solver
+from ..methods.usual import tol_param
+from ..problems.point import Point
+from ..problems.problem import Problem
+from .turns import calls_of
+from .watched import CALLBACK
+
+#: Iterations and evaluations that SciPy may take: a run has limits of its own.
+NO_LIMIT = 1_000_000_000
+
+
+class SciPyMinimize(Solver):
+    """Base of the methods of ``scipy.optimize.minimize``, from the weights of a start.
+
+    A method's own tests of convergence are switched off where they can be: it ends where the violation is at
+    most ``tol`` times that at w = 0, or where it cannot go on.
+    """
+
+    method: ClassVar[str]
+    needs = Trait.SMOOTH | Trait.NO_KINKS
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the options of ``minimize`` for this method."""
+        raise TypeError(f"{type(self).__name__} does not define options")
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """Return further arguments of ``minimize``."""
+        return {}
+
+    def iterate(
+        self, problem: Problem, w0: np.ndarray | None = None
+    ) -> Generator[Iterate, None, Ending | None]:
+        seen = _Seen(problem, problem.at(w0))
+        aim, n = problem.aim(self.tol), 0
+        yield (iterate := seen.iterate(n))
+        with closing(calls_of(self._program(seen.point.w.copy()), problem.team.book)) as calls:
+            answer = None
+            while not iterate.violation <= aim:  # nan is not below it
+                try:
+                    quantity, x = calls.send(answer)
+                except StopIteration as stop:
+                    return Ending("stalled", f"SciPy: {stop.value.message}")
+                point, answer = seen.at(x), None
+                if quantity == "value":
+                    answer = point.objective
+                elif quantity == "gradient":
+                    answer = point.gradient().copy()
+                else:
+                    n += 1
+                    yield (iterate := seen.iterate(n))
+        return Ending("converged", f"violation {iterate.violation:.3g}")
+
+    def rehearsal(self) -> Solver:
+        """Return one that asks for f and its gradient a few times: only kernels of ours are compiled."""
+        return SciPyLBFGSB()
+
+    def _program(self, start: np.ndarray) -> Callable[[Callable[[tuple[str, np.ndarray]], Any]], Any]:
+        """Return the program: its calls are the name of a quantity, or of an event, and weights."""
+        from scipy.optimize import minimize
+
+        def program(ask: Callable[[tuple[str, np.ndarray]], Any]) -> Any:
+            def stepped(intermediate_result: Any) -> None:
+                ask(("step", intermediate_result.x))
+
+            return minimize(
+                lambda x: ask(("value", x)),
+                start,
+                jac=lambda x: ask(("gradient", x)),
+                method=self.method,
+                callback=stepped,
+                options=self.options,
+                **self.extra,
+            )
+
+        return program
+
+
+class _Seen:
+    """The point that SciPy asked for last, and that of the last iterate: neither is computed twice."""
+
+    def __init__(self, problem: Problem, start: Point) -> None:
+        self.problem, self.point, self._at_iterate = problem, start, start
+
+    def at(self, x: np.ndarray) -> Point:
+        for point in (self.point, self._at_iterate):
+            if np.array_equal(x, point.w):
+                self.point = point
+                return point
+        self.point = self.problem.at(x)
+        return self.point
+
+    def iterate(self, n: int) -> Iterate:
+        """Return the iterate at the point asked for last. SciPy needs its gradient next, if it does not have
+        it."""
+        point = self._at_iterate = self.point
+        violation = self.problem.penalty.violation(point.w, point.gradient())
+        return Iterate.at(point, n, violation=violation, phase=CALLBACK)
+
+
+@dataclass(frozen=True)
+class SciPyLBFGSB(SciPyMinimize):
+    """L-BFGS-B without bounds."""
+
+    id = "scipy-lbfgsb"
+    name = "SciPy L-BFGS-B"
+    summary = "scipy.optimize.minimize, method L-BFGS-B, watched by its callback"
+    paper = "Byrd, Lu, Nocedal and Zhu 1995"
+    method = "L-BFGS-B"
+
+    memory: int = param(10, "pairs (s, y) kept, SciPy's maxcor", low=1, high=1000, title="pairs m")
+    tol: float = tol_param()
+
+    @property
+    def dense_vectors(self) -> int:
+        return 2 * self.memory + 12
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {
+            "maxcor": self.memory,
+            "ftol": 0.0,
+            "gtol": 0.0,
+            "maxiter": NO_LIMIT,
+            "maxfun": NO_LIMIT,
+        }
+
+
+@dataclass(frozen=True)
+class SciPyNewtonCG(SciPyMinimize):
+    """Newton's method, each direction by conjugate gradients; products with the Hessian are differences of
+    two gradients, SciPy's own way where it is given no Hessian."""
+
+    id = "scipy-newton-cg"
+    name = "SciPy Newton-CG"
+    summary = "scipy.optimize.minimize, method Newton-CG, watched by its callback"
+    paper = "Nocedal and Wright 2006, Algorithm 7.1"
+    method = "Newton-CG"
+    dense_vectors = 14
+
+    tol: float = tol_param()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"xtol": 0.0, "maxiter": NO_LIMIT}
+
+
+@dataclass(frozen=True)
+class SciPyTrustConstr(SciPyMinimize):
+    """Byrd's and Omojokun's trust region without constraints, steps by projected conjugate gradients;
+    products with the Hessian are differences of two gradients."""
+
+    id = "scipy-trust-constr"
+    name = "SciPy trust-constr"
+    summary = "scipy.optimize.minimize, method trust-constr, watched by its callback"
+    paper = "Lalee, Nocedal and Plantenga 1998"
+    method = "trust-constr"
+    dense_vectors = 18
+
+    tol: float = tol_param()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"gtol": 0.0, "xtol": 1e-15, "maxiter": NO_LIMIT}
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        return {"hess": "2-point"}

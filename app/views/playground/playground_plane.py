@@ -16,8 +16,6 @@ from app.views.playground.playground_marks import Marks
 #: Colour of high ground, and how much of it the highest has.
 GROUND, MOST = "#6B8299", 0.45
 NOWHERE = np.zeros((0, 2))
-#: Rays that begin within this share of the window have their words in lines, this many pixels high.
-NEAR, LINE = 0.15, 16.0
 
 
 class Plane:
@@ -69,8 +67,7 @@ class Plane:
         self.start, self.here = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
         self.here.data = {"x": [], "y": [], "color": [], "size": []}
         self.ellipse, self.hull = (ColumnDataSource({"across": [], "up": []}) for _ in range(2))
-        rays = ("x", "y", "x1", "y1", "color", "text", "align", "away", "above")
-        self.rays = ColumnDataSource({name: [] for name in rays})
+        self.rays = ColumnDataSource({name: [] for name in ("x", "y", "x1", "y1", "color")})
         ends = {"x0": [], "y0": [], "x1": [], "y1": []}
         self.subgradients, self.combination, self.direction = (ColumnDataSource(ends) for _ in range(3))
         self._colored = [
@@ -91,19 +88,6 @@ class Plane:
         )
         dot = {"size": "size", "fill_color": "color", "line_color": theme.GREY, "level": "overlay"}
         plot.scatter("x", "y", source=self.here, **dot)
-        plot.text(
-            "x",
-            "y",
-            text="text",
-            source=self.rays,
-            text_align="align",
-            x_offset="away",
-            y_offset="above",
-            text_color="color",
-            text_font_size="1em",
-            text_font_style="bold",
-            level="overlay",
-        )
         self._arrow(self.subgradients, 1.5, theme.GREY)
         self._arrow(self.combination, 3, theme.GREY)
         self._p = self._arrow(self.direction, 3, theme.COLORS[0])
@@ -159,19 +143,8 @@ class Plane:
             "size": [13 if chosen else 8 for _, _, chosen in heads],
         }
         ends = np.array([[*start, *end] for start, end, _ in rays]).reshape(-1, 4)
-        # a ray leaves the picture on its side, where a word beside its start might be cut
-        right = ends[:, 2] >= ends[:, 0]
-        # words of rays that begin at nearly one place stand above each other
-        near = NEAR * np.array([np.ptp(self.extent.data["x"]), np.ptp(self.extent.data["y"])])
-        close = (np.abs(ends[:, None, :2] - ends[:, :2]) < near).all(axis=2)
-        self.rays.data = {
-            **dict(zip(("x", "y", "x1", "y1"), ends.T, strict=True)),
-            "color": [color for _, _, color in rays],
-            "text": ["unbounded"] * len(rays),
-            "align": ["right" if side else "left" for side in right],
-            "away": np.where(right, -8.0, 8.0),
-            "above": -4.0 - LINE * np.tril(close, -1).sum(axis=1),
-        }
+        columns = dict(zip(("x", "y", "x1", "y1"), ends.T, strict=True))
+        self.rays.data = {**columns, "color": [color for _, _, color in rays]}
 
     def show_marks(self, marks: Marks | None, size: float, color: str) -> None:
         """Draw what the solver sees at the cursor's iterate, in a window of this size; None: nothing."""

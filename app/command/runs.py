@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from solvers.runs.trace import checked_path, plain, save
 
 from ..runs.archive import LASTING, Archive, Kept, Newer, place, trouble
 from ..runs.compare import options
+from ..runs.formats import as_bytes
 
 #: What `export` writes on standard output.
 FORMATS = ("jsonl", "csv")
@@ -77,10 +77,7 @@ def export(id: int, out: Path | None, form: str) -> str:
     if out is not None:
         save([trace], checked_path(out))
         return ""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"run.{form}"
-        save([trace], path)
-        return path.read_text(encoding="utf-8")
+    return as_bytes([trace], form).decode()
 
 
 def as_json(records: Sequence[dict[str, Any]]) -> str:

@@ -106,16 +106,14 @@ def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None)
         if trace.status == "unbounded" or near:
             break
     if best is None:
-        raise ValueError(_why_none(problem))
+        proved = problem.smooth or problem.penalty.ridge
+        raise ValueError(
+            "no solver here finds f* of this problem"
+            if proved
+            else "f* of a function with kinks and no ridge cannot be proved"
+        )
     keep(problem, best)
     return best
-
-
-def _why_none(problem: solvers.Problem) -> str:
-    """Say why f* is not to be had."""
-    if not problem.smooth and not problem.penalty.ridge:
-        return "f* of a function with kinks and no ridge cannot be proved"
-    return "no solver here finds f* of this problem"
 
 
 def cached(problem: solvers.Problem) -> Reference | None:
@@ -193,12 +191,8 @@ def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
     ids = [id for id in PRECISE if id in takers]
     if problem.smooth:  # without a gradient those that are not precise would take for ever
         ids += [id for id in takers if id not in PRECISE]
-    able = (s for s in (_solver(id) for id in ids) if s.refuses(problem) is None)
-    return itertools.islice(able, ATTEMPTS)
-
-
-def _solver(id: str) -> solvers.Solver:
-    return solvers.make_solver(id, **PRECISE.get(id, {}))
+    made = (solvers.make_solver(id, **PRECISE.get(id, {})) for id in ids)
+    return itertools.islice((solver for solver in made if solver.refuses(problem) is None), ATTEMPTS)
 
 
 def _path(problem: solvers.Problem) -> Path:

@@ -37,8 +37,5 @@ def gap_of(record: Mapping[str, Any], best: Mapping[str, float]) -> float | None
 
 def seconds_to(trace: Trace, f_star: float, gap: float) -> float | None:
     """Return the CPU seconds after which a run was at most ``gap`` above f*, relative; None if never."""
-    if not len(trace):
-        return None
-    scale = abs(f_star) if abs(f_star) >= 1e-12 else 1.0
-    reached = np.flatnonzero(trace["objective"] <= f_star + gap * scale)
+    reached = np.flatnonzero(relative_gap(trace["objective"], f_star) <= gap)
     return float(trace["cpu_seconds"][reached[0]]) if reached.size else None

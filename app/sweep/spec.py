@@ -112,7 +112,11 @@ class Spec:
             raise ValueError(f"average = {average!r} is not possible: write true or false")
         cells = []
         lams = _lams(given)
-        for (data, options), seed in itertools.product(_data(given["data"], describe), _seeds(given)):
+        seeds = (
+            _number("seeds", seed, low=0, kind=int, high=MOST_SEED)
+            for seed in _several(given.get("seeds", 0))
+        )
+        for (data, options), seed in itertools.product(_data(given["data"], describe), seeds):
             for loss, penalty in _objectives(given, data, options):
                 params = {f"{noun}_params": given.get(f"{noun}_set", {}) for noun in ("loss", "penalty")}
                 made = _solvers(given, seed, loss, penalty)
@@ -202,12 +206,6 @@ def _data(given: Any, describe: Describe) -> Iterator[tuple[datasets.DataSetInfo
         entry = describe(id)
         values = entry.parse(options)
         yield entry, {name: values[name] for name in options}
-
-
-def _seeds(given: Mapping[str, Any]) -> list[int]:
-    return [
-        _number("seeds", seed, low=0, kind=int, high=MOST_SEED) for seed in _several(given.get("seeds", 0))
-    ]
 
 
 def _objectives(

@@ -90,7 +90,7 @@ class RunPlot(View):
         self._fit_to([])
         self._set_axes()
         self.figure.on_event("tap", self._tapped)
-        self._head.append(self._toolbar())
+        self._head.append(theme.column(theme.html(f"<h2>{self.heading}</h2>"), *self.controls(), kind="line"))
         self._body.append(theme.pane(self.figure))
         self._body.visible = True  # the axes are there before the first run
         self.param.watch(lambda *events: self.update(), self.axis_params())
@@ -145,9 +145,6 @@ class RunPlot(View):
         """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""
         said = [] if self.x == "iteration" else [(AXES[self.x][0], "x")]
         return [*said, (self.y_name, "y"), *([self.thin[::-1]] if self.thin else [])]
-
-    def _toolbar(self) -> pn.viewable.Viewable:
-        return theme.column(theme.html(f"<h2>{self.heading}</h2>"), *self.controls(), kind="line")
 
     def axis_menu(self) -> pn.viewable.Viewable:
         """Return the choice of the horizontal axis."""

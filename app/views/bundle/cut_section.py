@@ -133,7 +133,7 @@ class CutSection(ProbeView):
 
     @property
     def hint(self) -> str:
-        """Say what to run, or why there is no picture of what ran."""
+        """Say what to run, or why there is no picture of what ran; nothing where there is one."""
         found = self.seen()
         if found is None:
             return "Run a bundle method (bmrm, ls-bmrm or ocas) to see its cutting planes here."
@@ -141,19 +141,17 @@ class CutSection(ProbeView):
             return "The problem has too many weights to keep its cuts: only their weights α are drawn."
         if self.chosen.problem is None:
             return "This run's problem is not in memory: only the weights α of its cuts are drawn."
-        return "The run has not moved yet, so there is no line to draw along."
+        if self._line(*found) is None:
+            return "The run has not moved yet, so there is no line to draw along."
+        return ""
 
     def has_content(self) -> bool:
-        found = self.seen()
-        if found is None or "A" not in found[1] or self.chosen.problem is None:
-            return False
-        return self._line(*found) is not None
+        return not self.hint
 
     def draw(self) -> None:
-        found = self.seen()
-        if found is None or not self.has_content():
+        if not self.has_content():
             return
-        iteration, seen = found
+        iteration, seen = self.seen()
         mark, w, d = self._line(iteration, seen)
         if self._curve is not None and self._curve[0] == mark:
             self._show(iteration, seen, self._curve[1], mark)

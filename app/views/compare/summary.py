@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import html
-import io
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
-import panel as pn
-import panel_material_ui as pmui
 
 from app import theme
 from app.settings import words
@@ -19,7 +14,7 @@ from app.views.base.exports import CopyButtons, Value
 from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View
 from solvers import FIELDS, Trace, relative_gap, segments
-from solvers.runs.trace import plain, save
+from solvers.runs.trace import plain
 
 GAPS = (1e-2, 1e-4, 1e-6)
 #: Fields of the newest record, and digits shown of each.
@@ -42,27 +37,14 @@ class Table(View):
     hint = "Run solvers to compare their numbers here."
 
     def build(self) -> None:
-        save_all = pmui.FileDownload(
-            callback=self._csv,
-            filename="solverscope.csv",
-            label="All iterates as CSV",
-            size="small",
-            margin=(4, 4),
-        )
         self._copy = CopyButtons()
         self.table = SortedTable()
-        self._body.extend([pn.FlexBox(save_all, self._copy, align_items="center", margin=0), self.table])
+        self._body.extend([self._copy, self.table])
 
     def draw(self) -> None:
         rows = [values(trace) for trace in self.traces if len(trace)]
         if self.table.show(HEADS, [cells(row) for row in rows]):
             self._copy.show(HEADS, rows)
-
-    def _csv(self) -> io.BytesIO:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "runs.csv"
-            save(self.traces, path)
-            return io.BytesIO(path.read_bytes())
 
 
 def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -123,7 +123,8 @@ class WorkingSetMap(ProbeView):
         )
         self.figure.grid.visible = False
         self._fit()
-        self._add_hover(drawn)
+        self._hover = HoverTool(renderers=[drawn], attachment="vertical")
+        self.figure.add_tools(self._hover)
         self._others = Label(
             x=8, y=0, x_units="screen", text="", text_font_size="0.92em", text_color=theme.GREY, visible=False
         )
@@ -150,10 +151,6 @@ class WorkingSetMap(ProbeView):
         axis = self.figure.yaxis[0]
         axis.ticker = FixedTicker(ticks=[])
         axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
-
-    def _add_hover(self, drawn: object) -> None:
-        self._hover = HoverTool(renderers=[drawn], attachment="vertical")
-        self.figure.add_tools(self._hover)
 
     def _name(self, kind: Kind) -> None:
         """Call the variables by their names on the axis and below the pointer."""

@@ -80,10 +80,6 @@ class SolverCurves(View):
         if self._pane.object is None:
             self._pane.object = self.figure
 
-    def label_y(self, text: str) -> None:
-        """Say what stands along the vertical axis."""
-        self.figure.yaxis.axis_label = text
-
 
 def _known(x: Sequence[float], y: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)

@@ -167,7 +167,7 @@ class Sweep(View):
         nnz = over_lam(outcomes, self.data.value, "nnz")
         metric = over_lam(outcomes, self.data.value, "metric")
         measures = (o.metric_name for o in outcomes if o.data == self.data.value and o.metric_name)
-        self.worth.label_y(f"{next(measures, 'accuracy')} on the test part")
+        self.worth.figure.yaxis.axis_label = f"{next(measures, 'accuracy')} on the test part"
         self.worth.put({name: (nnz[name][1], metric[name][1]) for name in names})
 
     def _draw_heat_map(self, outcomes: Sequence[Outcome], names: list[str]) -> None:

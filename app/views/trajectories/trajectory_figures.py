@@ -8,7 +8,6 @@ from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, L
 from bokeh.plotting import figure
 
 from app import theme
-from app.views.base.feed import positive
 from app.views.base.lam_marks import LamMarks
 from app.views.trajectories.trajectory_lines import COLORS, FAINT, Lines
 
@@ -87,10 +86,6 @@ class Figures:
             theme.curve(plot, self.course, column, color=theme.GREY, dash=dash, width=2)
         return plot
 
-    def show_cursor(self, iteration: int) -> None:
-        for line in self.here:
-            line.location = iteration
-
     def show_phases(self, starts: list[int], ends: list[int], names: list[str]) -> None:
         """Shade phases, each name in a shade of its own, the first in none; where there are several, write
         the names of those that are wide enough."""
@@ -132,6 +127,3 @@ class Figures:
         alpha = [BAR if slot in (None, k) else FAINT for k in self.bars.data["slot"]]
         if alpha != list(self.bars.data["alpha"]):
             self.bars.data = {**self.bars.data, "alpha": alpha}
-
-    def show_spread(self, x: np.ndarray, inside: np.ndarray, between: np.ndarray) -> None:
-        self.course.data = {"x": x, "inside": positive(inside), "between": positive(between)}

@@ -13,6 +13,7 @@ import param
 
 from app import theme
 from app.menu import LineMenu
+from app.views.base.feed import positive
 from app.views.base.phases import spans
 from app.views.base.plot import menu
 from app.views.base.probe_view import ProbeView, Seen
@@ -134,7 +135,8 @@ class Trajectories(ProbeView):
             self.figures.lines.add(self.history)
         else:
             self._read(entries)
-        self.figures.show_cursor(self.cursor.iteration)
+        for line in self.figures.here:
+            line.location = self.cursor.iteration
         self._show_course()
         self._show_phases(trace)
         self.figures.lam_marks.show_run(trace)
@@ -232,7 +234,8 @@ class Trajectories(ProbeView):
         history, known = self.history, len(self._spreads)
         if known < len(history):
             self._spreads += [self.grouping.spread(row) for row in history.values[known:]]
-            self.figures.show_spread(history.iterations, *np.array(self._spreads).T)
+            inside, between = positive(np.array(self._spreads).T)
+            self.figures.course.data = {"x": history.iterations, "inside": inside, "between": between}
 
     def _show_phases(self, trace: Trace) -> None:
         rows, _, _ = trace.since(None)

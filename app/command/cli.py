@@ -235,7 +235,7 @@ def _resolved(files: Sequence[str]) -> list[str]:
     return [str(Path(file).expanduser().resolve()) for file in files]
 
 
-def _do(execute: Callable[..., int], as_json: bool, results: printing.Results) -> int:
+def _do(execute: Callable[..., int], as_json: bool, results: printing.Results | printing.Cells) -> int:
     """Call ``execute(emit=..., progress=...)`` with its records as JSON lines, or as a table at the end."""
     from .headless import print_json
     from .progress_bar import Progress
@@ -279,9 +279,7 @@ def sweep(
 ) -> int:
     """Run a grid of data sets, λ, solvers, hyper-parameters and seeds on Dask."""
     from ..sweep.cluster import Place, why_not
-    from . import headless
     from . import sweep as sweeps
-    from .progress_bar import Progress
 
     plugins.load_all(plugin)
     if reason := why_not():
@@ -294,16 +292,8 @@ def sweep(
         arguments.number("--threads-per-worker", threads_per_worker, low=1, kind=int),
     )
     path = Path(spec)
-    files = _resolved(plugin)
-    made = sweeps.make(path, place, sweeps.folder_of(path, out), resume, files)
-    progress = Progress(moving=not (as_json and sys.stdout.isatty()))
-    if as_json:
-        return sweeps.execute(made, headless.print_json, progress)
-    cells = printing.Cells()
-    try:
-        return sweeps.execute(made, cells.take, progress)
-    finally:
-        cells.show()
+    made = sweeps.make(path, place, sweeps.folder_of(path, out), resume, _resolved(plugin))
+    return _do(partial(sweeps.execute, made), as_json, printing.Cells())
 
 
 history = typer.Typer(rich_markup_mode=None)

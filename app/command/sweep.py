@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..sweep.cell_store import Store
 from ..sweep.cluster import Place
 from ..sweep.driver import SchedulerGone, Sweep, counts
 from ..sweep.spec import Spec
 from ..sweep.watched import Watched
-from . import signals
 from .exit_status import FAILED, FINISHED, INTERRUPTED
+from .headless import Emit, Interrupts
 from .progress_bar import Progress
-
-Emit = Callable[[dict[str, Any]], None]
 
 #: Seconds after which the main thread looks up: then it hears signals.
 PERIOD = 0.1
@@ -49,13 +46,7 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
         done = sum(not other.alive for other in sweep.cells.values())
         progress.say(f"{done} of {total}  {_sentence(watched)}")
 
-    interrupted, errors = threading.Event(), list[BaseException]()
-
-    def interrupt(*_: object) -> None:
-        if interrupted.is_set():
-            raise KeyboardInterrupt
-        interrupted.set()
-        sweep.stop("interrupted")
+    interrupts, errors = Interrupts(), list[BaseException]()
 
     def work() -> None:
         try:
@@ -64,16 +55,18 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
             errors.append(error)
 
     thread = threading.Thread(target=work, name="sweep", daemon=True)
-    with signals.handled_by(interrupt), progress.working("starting workers") as show:
+    with interrupts.listening(), progress.working("starting workers") as show:
         thread.start()
         while thread.is_alive():
             thread.join(PERIOD)
+            if interrupts.wanted:
+                sweep.stop("interrupted")
             show(_standing(sweep), None)
     if errors and not isinstance(errors[0], SchedulerGone):
         raise errors[0]
     if sweep.message:
         progress.say(f"{name}: {sweep.message}; go on with --resume")
-    if interrupted.is_set():
+    if interrupts.wanted:
         return INTERRUPTED
     failed = errors or any(watched.state == "failed" for watched in sweep.cells.values())
     return FAILED if failed else FINISHED

@@ -11,7 +11,7 @@ import importlib
 import inspect
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -136,18 +136,11 @@ def _script_source(package: str, file: str, name: str) -> str:
         raise LookupError(f"{file} is not there")
     text = _read(path)
     kind, _, method = name.partition(".")
-    found = [_method(text[place:], method) for place in _places(text, f"class {kind} ")] if name else [text]
+    classes = (text.rfind("\n", 0, match.start()) + 1 for match in re.finditer(f"class {kind} ", text))
+    found = [_method(text[place:], method) for place in classes] if name else [text]
     if not any(found):
         raise LookupError(f"{file}:{name} is not there")
     return "\n".join(found)
-
-
-def _places(text: str, words: str) -> Iterator[int]:
-    """Return where the lines with these words begin."""
-    place = text.find(words)
-    while place >= 0:
-        yield text.rfind("\n", 0, place) + 1
-        place = text.find(words, place + 1)
 
 
 def _method(text: str, name: str) -> str:

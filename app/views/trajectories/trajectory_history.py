@@ -74,10 +74,7 @@ class History:
         ``reach``, a share of the height of all, or where x is outside of the run."""
         if not len(self) or not self.iterations[0] <= x <= self.iterations[-1]:
             return None
-        row = min(self.row(int(x)), len(self) - 2) if len(self) > 1 else 0
-        low, high = self.iterations[row], self.iterations[min(row + 1, len(self) - 1)]
-        share = (x - low) / max(high - low, 1)
-        at = (1.0 - share) * self.values[row] + share * self.values[min(row + 1, len(self) - 1)]
+        at = np.array([np.interp(x, self.iterations, course) for course in self.values.T])
         if not np.isfinite(at).any():
             return None
         away = np.abs(at - y)

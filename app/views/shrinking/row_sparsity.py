@@ -76,7 +76,10 @@ class RowSparsity(View):
         self._said = theme.said(6)
         self._patterns = ColumnDataSource(_patterns([]))
         self._pictures = ColumnDataSource(_pictures([]))
-        self._frames = {name: ColumnDataSource(_frames([], 0, 0)) for name in ("patterns", "pictures")}
+        sides = ("left", "right", "bottom", "top", "color")
+        self._frames = {
+            name: ColumnDataSource({side: [] for side in sides}) for name in ("patterns", "pictures")
+        }
         self._moves = {name: ColumnDataSource({"x": [], "y": []}) for name in ("entered", "left")}
         self.patterns, self.pictures = self._pattern_figure(), self._picture_figure()
         self._panes = [theme.pane(plot) for plot in (self.patterns, self.pictures)]
@@ -136,16 +139,8 @@ class RowSparsity(View):
         """Draw the images of ``source`` in frames of the runs' colours, named below."""
         shades = LinearColorMapper(palette=palette, low=low, high=1.0)
         drawn = plot.image("image", "x", "y", "dw", "dh", source=source, color_mapper=shades, level="image")
-        plot.quad(
-            left="left",
-            right="right",
-            bottom="bottom",
-            top="top",
-            source=self._frames[name],
-            fill_alpha=0.0,
-            line_color="color",
-            line_width=1.5,
-        )
+        frames = {"fill_alpha": 0.0, "line_color": "color", "line_width": 1.5}
+        plot.quad("left", "right", "top", "bottom", source=self._frames[name], **frames)
         plot.grid.visible = False
         plot.xaxis.ticker = FixedTicker(ticks=[])
         plot.xaxis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
@@ -172,24 +167,30 @@ class RowSparsity(View):
         moves, shape = Moves.of(chosen.trace, chosen.iteration), chosen.trace.names.picture_shape
         pictured = [run for run in runs if run.trace.names.picture_shape == shape]
         self._said.object = _sentences(chosen, moves)
-        self._show_patterns(runs)
+        self._patterns.data = _patterns(runs)
+        rows = max(int(run.trace.nnz_rows.max(initial=1)) for run in runs)
+        self._frame("patterns", self.patterns, runs, 1, rows)
         if shape:
-            self._show_pictures(pictured, shape)
+            self._pictures.data = _pictures(pictured)
+            self._frame("pictures", self.pictures, pictured, *shape[::-1])
             self._mark_moves(pictured.index(chosen), shape, moves)
         panes = self._panes if shape else self._panes[:1]
         if len(self._matrices) != len(panes):
             self._matrices.objects = panes
 
-    def _show_patterns(self, runs: list[Shown]) -> None:
-        rows = max(int(run.trace.nnz_rows.max(initial=1)) for run in runs)
-        self._patterns.data = _patterns(runs)
-        self._frames["patterns"].data = _frames(runs, 1, rows)
-        _label(self.patterns, runs, 1)
-
-    def _show_pictures(self, runs: list[Shown], shape: tuple[int, int]) -> None:
-        self._pictures.data = _pictures(runs)
-        self._frames["pictures"].data = _frames(runs, shape[1], shape[0])
-        _label(self.pictures, runs, shape[1])
+    def _frame(self, name: str, plot: figure, runs: list[Shown], width: float, height: float) -> None:
+        """Draw a frame around the image of each run, and name it below."""
+        left = [_left(place, width) for place in range(len(runs))]
+        self._frames[name].data = {
+            "left": left,
+            "right": [x + width for x in left],
+            "bottom": [0.0] * len(runs),
+            "top": [height] * len(runs),
+            "color": [run.color for run in runs],
+        }
+        axis, ticks = plot.xaxis[0], [x + 0.5 * width for x in left]
+        axis.formatter.args = {"texts": {tick: run.label() for tick, run in zip(ticks, runs, strict=True)}}
+        axis.ticker.ticks = ticks
 
     def _mark_moves(self, place: int, shape: tuple[int, int], moves: Moves) -> None:
         height, width = shape
@@ -242,24 +243,6 @@ def _named(names: Names, features: list[int]) -> str:
 
 def _left(place: int, width: float) -> float:
     return place * width * (1.0 + ROOM)
-
-
-def _label(plot: figure, runs: list[Shown], width: float) -> None:
-    ticks = [_left(place, width) + 0.5 * width for place in range(len(runs))]
-    axis = plot.xaxis[0]
-    axis.formatter.args = {"texts": {tick: run.label() for tick, run in zip(ticks, runs, strict=True)}}
-    axis.ticker.ticks = ticks
-
-
-def _frames(runs: list[Shown], width: float, height: float) -> dict[str, list]:
-    left = [_left(place, width) for place in range(len(runs))]
-    return {
-        "left": left,
-        "right": [x + width for x in left],
-        "bottom": [0.0] * len(runs),
-        "top": [height] * len(runs),
-        "color": [run.color for run in runs],
-    }
 
 
 def _patterns(runs: list[Shown]) -> dict[str, list]:

@@ -69,16 +69,8 @@ class Shrinking(ProbeView):
         )
         plot.x_range.start = 0
         for code, _, color in GROUPS:
-            plot.quad(
-                left="left",
-                right="right",
-                bottom="bottom",
-                top="top",
-                source=self._bars[code],
-                fill_color=color,
-                fill_alpha=0.7,
-                line_alpha=0,
-            )
+            looks = {"fill_color": color, "fill_alpha": 0.7, "line_alpha": 0}
+            plot.quad("left", "right", "top", "bottom", source=self._bars[code], **looks)
         for line in self._lines.values():
             plot.add_layout(line)
         self._test_axis = plot.xaxis[0]

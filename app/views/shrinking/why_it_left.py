@@ -116,22 +116,17 @@ class WhyLeft(ProbeView):
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
     """Return the shrinking test of one weight over iterations: |g| (nan where it was not tested), bound,
     strength of ‖w‖₁, and whether it was in the working set afterwards."""
-    course: dict[str, list[float]] = {name: [] for name in ("iteration", "gradient", "bound", "l1", "inside")}
+    course: list[tuple[float, ...]] = []
     # read while the run goes on: an entry of the first may be missing in the second, which was read later
     tested, active = trace.probes.entries(SHRINKING.name), dict(trace.probes.entries(ACTIVE.name))
     for k, seen in tested:
-        if k not in active:
-            continue
-        inside = int(contains(subset(active[k], "inside"), np.array([weight]))[0])
-        if inside == UNKNOWN:
-            continue
-        course["iteration"].append(k)
-        course["gradient"].append(_gradient(seen, weight))
-        bound = float(seen["bound"])
-        course["bound"].append(bound if np.isfinite(bound) else np.nan)
-        course["l1"].append(strength(trace, seen)[1])
-        course["inside"].append(inside == INSIDE)
-    return {name: np.array(values, dtype=float) for name, values in course.items()}
+        known = contains(subset(active[k], "inside"), np.array([weight]))[0] if k in active else UNKNOWN
+        if known != UNKNOWN:
+            bound = float(seen["bound"]) if np.isfinite(seen["bound"]) else np.nan
+            g, l1 = _gradient(seen, weight), strength(trace, seen)[1]
+            course.append((k, g, bound, l1, known == INSIDE))
+    columns = np.array(course, dtype=float).reshape(-1, 5).T
+    return dict(zip(("iteration", "gradient", "bound", "l1", "inside"), columns, strict=True))
 
 
 def _gradient(seen: Seen, weight: int) -> float:

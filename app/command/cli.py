@@ -173,7 +173,7 @@ def run(
         **{"f_star": f_star, "break_": break_, "from_": from_, **common},
     )
     execute = partial(headless.execute, experiment, out=_out(out), shards=split)
-    return _do(execute, as_json, printing.Results(printing.RUN_COLUMNS))
+    return _do(execute, as_json, printing.Results(printing.RUN))
 
 
 @app.command()
@@ -221,7 +221,7 @@ def path(
     ]
     values = arguments.lam_values(lams, lam_from, lam_to, ratio_from, ratio_to, n_lams)
     execute = partial(paths.execute, experiments, lams=values, iterates=iterates, out=_out(out))
-    return _do(execute, as_json, printing.Results(printing.PATH_COLUMNS))
+    return _do(execute, as_json, printing.Results(printing.PATH))
 
 
 def _out(out: str | None) -> Path | None:

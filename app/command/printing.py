@@ -62,67 +62,46 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
         }
         for e in entries
     ]
-    _show(HISTORY_COLUMNS, rows)
+    _show(HISTORY, rows)
     put("".join(f"{e['damage']}\n" for e in entries if "damage" in e))
 
 
-#: Columns of a table: heading, field of the record, format.
-HISTORY_COLUMNS = (
-    *(("id", "id", ""), ("when", "started", ""), ("run", "run", ""), ("solver", "solver", "")),
-    *(("options", "options", ""), ("data", "dataset", ""), ("objective", "problem", "")),
-    *(("λ", "lam", ".5g"), ("f", "objective", ".10g"), ("iterations", "iterations", ",")),
-    ("state", "state", ""),
+#: Columns of tables, by the field of a record: heading and format.
+COLUMNS = {
+    **{name: (name, "") for name in ("id", "run", "solver", "options", "data", "status", "state", "problem")},
+    **{"label": ("run", ""), "started": ("when", ""), "dataset": ("data", "")},
+    **{"seed": ("seed", "d"), "lam": ("λ", ".5g"), "objective": ("objective", ".10g")},
+    **{"gap": ("gap", ".2e"), "dual_gap": ("proved bound", ".2e"), "violation": ("violation", ".2e")},
+    **{"nnz": ("non-zeros", ","), "nnz_rows": ("rows", ","), "iterations": ("iterations", ",")},
+    **{"passes": ("passes", ",.1f"), "cpu_seconds": ("CPU s", ".3f")},
+    "train_metric": ("train {metric_name}", ".4f"),
+    "test_metric": ("test {metric_name}", ".4f"),
+    **{"test_ranking_loss": ("ranking loss", ".4f"), "test_micro_f1": ("micro-F1", ".4f")},
+}
+#: The columns of each table, in their order.
+HISTORY = (
+    *("id", "started", "run", "solver", "options", "dataset", "problem", "lam", "objective", "iterations"),
+    "state",
 )
-RUN_COLUMNS = (
-    ("run", "label", ""),
-    ("status", "status", ""),
-    ("objective", "objective", ".10g"),
-    ("gap", "gap", ".2e"),
-    ("proved bound", "dual_gap", ".2e"),
-    ("violation", "violation", ".2e"),
-    ("non-zeros", "nnz", ","),
-    ("iterations", "iterations", ","),
-    ("passes", "passes", ",.1f"),
-    ("CPU s", "cpu_seconds", ".3f"),
-    ("test {metric_name}", "test_metric", ".4f"),
+RUN = (
+    *("label", "status", "objective", "gap", "dual_gap", "violation", "nnz", "iterations", "passes"),
+    *("cpu_seconds", "test_metric"),
 )
-PATH_COLUMNS = (
-    ("run", "label", ""),
-    ("status", "status", ""),
-    ("λ", "lam", ".5g"),
-    ("objective", "objective", ".8g"),
-    ("gap", "gap", ".1e"),
-    ("violation", "violation", ".1e"),
-    ("non-zeros", "nnz", ","),
-    ("rows", "nnz_rows", ","),
-    ("CPU s", "cpu_seconds", ".3f"),
-    ("train {metric_name}", "train_metric", ".4f"),
-    ("test {metric_name}", "test_metric", ".4f"),
-    ("ranking loss", "test_ranking_loss", ".4f"),
-    ("micro-F1", "test_micro_f1", ".4f"),
+PATH = (
+    *("label", "status", "lam", "objective", "gap", "violation", "nnz", "nnz_rows", "cpu_seconds"),
+    *("train_metric", "test_metric", "test_ranking_loss", "test_micro_f1"),
 )
-
-
-SWEEP_COLUMNS = (
-    ("data", "data", ""),
-    ("seed", "seed", "d"),
-    ("λ", "lam", ".5g"),
-    ("run", "label", ""),
-    ("status", "status", ""),
-    ("objective", "objective", ".10g"),
-    ("gap", "gap", ".2e"),
-    ("non-zeros", "nnz", ","),
-    ("iterations", "iterations", ","),
-    ("CPU s", "cpu_seconds", ".3f"),
-    ("test", "test_metric", ".4f"),
+SWEEP = (
+    *("data", "seed", "lam", "label", "status", "objective", "gap", "nnz", "iterations", "cpu_seconds"),
+    "test_metric",
 )
 
 
 class Results:
     """Collects the records of runs and shows what came out, one line a run, in a table for each objective."""
 
-    def __init__(self, columns: Sequence[tuple[str, str, str]]) -> None:
-        self._columns = columns
+    def __init__(self, fields: Sequence[str]) -> None:
+        self._fields = fields
         self._f_star: float | None = None
         self._results: dict[str, list[dict[str, Any]]] = {}
 
@@ -147,7 +126,7 @@ class Results:
     def show(self) -> None:
         """Print the tables, if anything ran."""
         for objective, rows in self._results.items():
-            _show(self._columns, rows, objective if len(self._results) > 1 else None)
+            _show(self._fields, rows, objective if len(self._results) > 1 else None)
 
 
 class Cells:
@@ -167,23 +146,24 @@ class Cells:
         from ..sweep.results import f_stars, gap_of
 
         best = f_stars(self._records)
-        rows = [record | {"gap": gap_of(record, best), "data": _data(record)} for record in self._records]
+        rows = [
+            record | {"gap": gap_of(record, best), "data": _data(record), "metric_name": ""}
+            for record in self._records
+        ]
         if rows:
-            _show(SWEEP_COLUMNS, sorted(rows, key=lambda row: (row["data"], row["seed"], -(row["lam"] or 0))))
+            _show(SWEEP, sorted(rows, key=lambda row: (row["data"], row["seed"], -(row["lam"] or 0))))
 
 
 def _data(record: dict[str, Any]) -> str:
     return ",".join([record["dataset"], *(f"{name}={value}" for name, value in record["options"].items())])
 
 
-def _show(
-    columns: Sequence[tuple[str, str, str]], rows: Sequence[dict[str, Any]], title: str | None = None
-) -> None:
+def _show(fields: Sequence[str], rows: Sequence[dict[str, Any]], title: str | None = None) -> None:
     """Print a table, without columns of which nothing is known."""
-    shown = [c for c in columns if any(row.get(c[1]) is not None for row in rows)]
-    headings = [heading.format(**rows[0]) for heading, _, _ in shown]
-    cells = [[_cell(row.get(field), form) for _, field, form in shown] for row in rows]
-    numbers = [h for h, (_, _, form) in zip(headings, shown, strict=True) if form]
+    shown = [field for field in fields if any(row.get(field) is not None for row in rows)]
+    headings = [COLUMNS[field][0].format(**rows[0]).strip() for field in shown]
+    cells = [[_cell(row.get(field), COLUMNS[field][1]) for field in shown] for row in rows]
+    numbers = [heading for heading, field in zip(headings, shown, strict=True) if COLUMNS[field][1]]
     _print(headings, cells, numbers, title=title)
 
 

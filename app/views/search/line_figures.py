@@ -19,20 +19,10 @@ HEIGHT = 262
 
 #: What each source holds, empty to begin with.
 COLUMNS = {
-    "trials": ("t", "phi", "n", "alpha"),
-    "joined": ("t", "phi"),
-    "curve": ("t", "phi"),
-    "rule": ("t", "phi"),
-    "cone": ("t", "phi"),
-    "wolfe": ("t", "phi"),
-    "kinks": ("t", "phi"),
-    "segment": ("x0", "x1"),
-    "by_armijo": ("t", "phi"),
-    "by_wolfe": ("t", "phi"),
-    "subgradients": ("t", "phi"),
-    "model": ("t", "phi"),
-    "slopes": ("t", "slope"),
-    "asked": ("t", "slope"),
+    **dict.fromkeys(("joined", "curve", "rule", "cone", "wolfe", "kinks"), ("t", "phi")),
+    **dict.fromkeys(("by_armijo", "by_wolfe", "subgradients", "model"), ("t", "phi")),
+    **dict.fromkeys(("slopes", "asked"), ("t", "slope")),
+    **{"trials": ("t", "phi", "n", "alpha"), "segment": ("x0", "x1")},
 }
 
 #: Marks of the legend, in its order.

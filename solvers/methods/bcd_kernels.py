@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compute.jit import inlined, kernel
-from ..problems.losses.feature_columns import column_derivatives, column_entries, column_move, scratch_for
+from ..problems.losses.feature_columns import column_entries, column_pass, scratch_for
 from ..problems.row_norms import norm, row_prox, row_subgradient, row_value
 
 #: Units of rounding by which a step may miss its decrease, and the number of steps tried.
@@ -80,7 +80,7 @@ def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_d
     total, largest, trials, touched = 0.0, 0.0, 0, 0
     for j in order:
         w, entries = W[j], column_entries(data.starts, j)
-        loss = column_derivatives(data.term, data, Z, j, G, H, space.work)
+        loss = column_pass(data.term, data, Z, j, None, G, H, space.work)
         touched += entries
         zero, steepest = weigh(w, G, H, scale, ridge)
         violation = block_violation(w, G, l1, l2, sup, step, ignore_direction and not zero)
@@ -162,7 +162,7 @@ def search_along(data, Z, w, j, loss, slope, strengths, searching, space, longes
     while not accepted:
         for c in range(w.size):
             part[c] = (t - done) * step[c]
-        after = column_move(data.term, data, Z, j, part, work)
+        after = column_pass(data.term, data, Z, j, part, None, None, work)
         done = t
         moved += 1
         if t == 0.0:

@@ -48,48 +48,40 @@ def column_entries(starts, j):
 
 
 @by_class
-def column_derivatives(term, data, Z, j, G, H, work):
-    """Write Σ_i x_ij ∂ℓ_i/∂z to G (m,) and Σ_i x_ij² ∂²ℓ_i/∂z² to H (m,), over the samples with feature j;
-    return their loss."""
-    G[:] = 0.0
-    H[:] = 0.0
+def column_pass(term, data, Z, j, change, G, H, work):
+    """Add x_j changeᵀ to Z and return the loss of the samples with feature j after it; write their
+    Σ_i x_ij ∂ℓ_i/∂z to G (m,) and Σ_i x_ij² ∂²ℓ_i/∂z² to H (m,). ``change``, or both of G and H, may be
+    None."""
     m, width, loss = Z.shape[1], np.uint64(data.y.size // Z.shape[0]), 0.0
     g, h = work[0], work[1]
+    if G is not None:
+        G[:] = 0.0
+        H[:] = 0.0
     for b in range(data.starts.shape[0]):
         edge = np.uint64(data.edges[b])
         for p in range(np.uint64(data.starts[b, j]), np.uint64(data.starts[b, j + 1])):
             i, x = edge + data.rows[p], data.values[p] if data.values.size else 1.0
             first = i * width
-            loss += row_derivatives(term, Z[i], data.y[first : first + width], g, h)
-            for c in range(m):
-                G[c] += x * g[c]
-                H[c] += x * x * h[c]
+            y = data.y[first : first + width]
+            if change is not None:
+                for c in range(m):
+                    Z[i, c] += x * change[c]
+            if G is None:
+                loss += row_derivatives(term, Z[i], y, None, None)
+            else:
+                loss += row_derivatives(term, Z[i], y, g, h)
+                for c in range(m):
+                    G[c] += x * g[c]
+                    H[c] += x * x * h[c]
     return loss
 
 
-@by_class
-def column_move(term, data, Z, j, change, work):
-    """Add x_j changeᵀ to Z; return the loss of the samples with feature j after it."""
-    m, width, loss = Z.shape[1], np.uint64(data.y.size // Z.shape[0]), 0.0
-    for b in range(data.starts.shape[0]):
-        edge = np.uint64(data.edges[b])
-        for p in range(np.uint64(data.starts[b, j]), np.uint64(data.starts[b, j + 1])):
-            i, x = edge + data.rows[p], data.values[p] if data.values.size else 1.0
-            first = i * width
-            for c in range(m):
-                Z[i, c] += x * change[c]
-            loss += row_derivatives(term, Z[i], data.y[first : first + width], None, None)
-    return loss
-
-
-@column_derivatives.register(MulticlassHingeTerm)
-def multiclass_derivatives(term, data, Z, j, G, H, work):
+@column_pass.register(MulticlassHingeTerm)
+def multiclass_pass(term, data, Z, j, change, G, H, work):
     """Compute eq. (5) and eq. (6) of Blondel et al. 2013 by their Algorithm 3, with sums P_kc = Σ x 2
     max(A_ic, 0) and Q_kc = Σ x² 2 [A_ic > 0] over samples i of class k: G_c = Σ_k≠c (P_kc - P_ck) and H_c =
     Σ_k≠c (Q_kc + Q_ck). A_ic is 1 where c is the class of i: that adds one to the loss of each sample, which
     is taken off at the end."""
-    G[:] = 0.0
-    H[:] = 0.0
     m = Z.shape[1]
     losses, seen = work[2 * m], work[2 * m + 1]
     losses[:] = 0.0
@@ -99,60 +91,53 @@ def multiclass_derivatives(term, data, Z, j, G, H, work):
         for p in range(np.uint64(data.starts[b, j]), np.uint64(data.starts[b, j + 1])):
             i, x = edge + data.rows[p], data.values[p] if data.values.size else 1.0
             k = np.uint64(data.y[i])
-            q = k + np.uint64(m)
-            if seen[k] == 0.0:
-                seen[k] = 1.0
+            if change is not None:
                 for c in range(m):
-                    work[k, c] = 0.0
-                    work[q, c] = 0.0
-            rest, x2 = 1.0 - Z[i, k], x * x
+                    Z[i, c] += x * change[c]
+            rest = 1.0 - Z[i, k]
+            if G is None:
+                for c in range(m):
+                    losses[c] += squared_hinge(rest + Z[i, c])[0]
+            else:
+                q, x2 = k + np.uint64(m), x * x
+                if seen[k] == 0.0:
+                    seen[k] = 1.0
+                    for c in range(m):
+                        work[k, c] = 0.0
+                        work[q, c] = 0.0
+                for c in range(m):
+                    loss, first, second = squared_hinge(rest + Z[i, c])
+                    losses[c] += loss
+                    work[k, c] += x * first
+                    work[q, c] += x2 * second
+    if G is not None:
+        G[:] = 0.0
+        H[:] = 0.0
+        for k in range(m):
+            if seen[k] == 0.0:
+                continue
+            work[k, k] = 0.0
+            work[m + k, k] = 0.0
+            slope, curvature = 0.0, 0.0
             for c in range(m):
-                loss, first, second = squared_hinge(rest + Z[i, c])
-                losses[c] += loss
-                work[k, c] += x * first
-                work[q, c] += x2 * second
-    for k in range(m):
-        if seen[k] == 0.0:
-            continue
-        work[k, k] = 0.0
-        work[m + k, k] = 0.0
-        slope, curvature = 0.0, 0.0
-        for c in range(m):
-            G[c] += work[k, c]
-            H[c] += work[m + k, c]
-            slope += work[k, c]
-            curvature += work[m + k, c]
-        G[k] -= slope
-        H[k] += curvature
+                G[c] += work[k, c]
+                H[c] += work[m + k, c]
+                slope += work[k, c]
+                curvature += work[m + k, c]
+            G[k] -= slope
+            H[k] += curvature
     return _sum(losses) - column_entries(data.starts, j)
 
 
-@column_move.register(MulticlassHingeTerm)
-def multiclass_move(term, data, Z, j, change, work):
-    m = Z.shape[1]
-    losses = work[2 * m]
-    losses[:] = 0.0
-    for b in range(data.starts.shape[0]):
-        edge = np.uint64(data.edges[b])
-        for p in range(np.uint64(data.starts[b, j]), np.uint64(data.starts[b, j + 1])):
-            i, x = edge + data.rows[p], data.values[p] if data.values.size else 1.0
-            k = np.uint64(data.y[i])
-            rest = 1.0 - (Z[i, k] + x * change[k])
-            for c in range(m):
-                z = Z[i, c] + x * change[c]
-                Z[i, c] = z
-                losses[c] += squared_hinge(rest + z)[0]
-    return _sum(losses) - column_entries(data.starts, j)
-
-
-@column_derivatives.register(MultitaskHingeTerm)
-def multitask_derivatives(term, data, Z, j, G, H, work):
+@column_pass.register(MultitaskHingeTerm)
+def multitask_pass(term, data, Z, j, change, G, H, work):
     """Compute eq. (13) of Blondel et al. 2013, and the second derivatives, of the multitask hinge."""
-    G[:] = 0.0
-    H[:] = 0.0
     m = Z.shape[1]
     losses = work[2 * m]
     losses[:] = 0.0
+    if G is not None:
+        G[:] = 0.0
+        H[:] = 0.0
     labels = data.y.reshape(Z.shape)
     for b in range(data.starts.shape[0]):
         edge = np.uint64(data.edges[b])
@@ -161,27 +146,13 @@ def multitask_derivatives(term, data, Z, j, G, H, work):
             x2 = x * x
             for c in range(m):
                 sign = 2.0 * labels[i, c] - 1.0
+                if change is not None:
+                    Z[i, c] += x * change[c]
                 loss, first, second = squared_hinge(1.0 - sign * Z[i, c])
                 losses[c] += loss
-                G[c] -= x * sign * first
-                H[c] += x2 * second
-    return _sum(losses)
-
-
-@column_move.register(MultitaskHingeTerm)
-def multitask_move(term, data, Z, j, change, work):
-    m = Z.shape[1]
-    losses = work[2 * m]
-    losses[:] = 0.0
-    labels = data.y.reshape(Z.shape)
-    for b in range(data.starts.shape[0]):
-        edge = np.uint64(data.edges[b])
-        for p in range(np.uint64(data.starts[b, j]), np.uint64(data.starts[b, j + 1])):
-            i, x = edge + data.rows[p], data.values[p] if data.values.size else 1.0
-            for c in range(m):
-                z = Z[i, c] + x * change[c]
-                Z[i, c] = z
-                losses[c] += squared_hinge(1.0 - (2.0 * labels[i, c] - 1.0) * z)[0]
+                if G is not None:
+                    G[c] -= x * sign * first
+                    H[c] += x2 * second
     return _sum(losses)
 
 

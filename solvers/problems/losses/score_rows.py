@@ -1,7 +1,7 @@
 """Losses of single rows of scores: value, and first and second derivatives by score.
 
 Each formula stands here once; values, residuals, columns (:mod:`.feature_columns`) and single samples
-(:mod:`.samples`) call it. Kernels read a loss as its *term*, a NamedTuple: the class says which loss it is,
+(:mod:`.instances`) call it. Kernels read a loss as its *term*, a NamedTuple: the class says which loss it is,
 the fields hold its hyper-parameters and arrays. :func:`row_derivatives` has a version for each class of
 terms, and one for all losses of a margin y z. ``g`` and ``h`` take the derivatives by single scores, None
 where they are not wanted: Numba compiles what is left of a version without them. Labels ``y`` are those of

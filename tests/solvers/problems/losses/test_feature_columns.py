@@ -11,8 +11,7 @@ from solvers.problems.losses.feature_columns import ColumnData, column_entries, 
 from tests.solvers.helpers import MAKERS, compiled, dense_of
 
 row_derivatives = compiled(score_rows.row_derivatives)
-column_derivatives = compiled(feature_columns.column_derivatives)
-column_move = compiled(feature_columns.column_move)
+column_pass = compiled(feature_columns.column_pass)
 
 PAIRS = [
     (kind, loss)
@@ -42,7 +41,7 @@ class Columns:
         return self.term, data, self.Z
 
     def move(self, j, change):
-        return column_move(*self.arguments, j, change, self.work)
+        return column_pass(*self.arguments, j, change, None, None, self.work)
 
     def losses(self, rows):
         labels = self.labels.reshape(len(self.X), -1)
@@ -65,7 +64,7 @@ def test_derivatives_along_a_column_are_sums_over_its_rows(kind, loss, storage):
             row_derivatives(at.term, at.Z[i], at.labels.reshape(300, -1)[i], g, h)
             sums += at.X[i, j] * g
             curvatures += at.X[i, j] ** 2 * h
-        loss_there = column_derivatives(*at.arguments, j, G, H, at.work)
+        loss_there = column_pass(*at.arguments, j, None, G, H, at.work)
         assert loss_there == pytest.approx(at.losses(rows), rel=1e-12)
         np.testing.assert_allclose(G, sums, atol=1e-11)
         np.testing.assert_allclose(H, curvatures, atol=1e-11)

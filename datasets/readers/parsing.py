@@ -119,11 +119,11 @@ def _number(raw, p, end):
 
 
 @numba.njit(nogil=True, cache=True)
-def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indices, values, slow):
+def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indices, values, slow, filled):
     """Fill the arrays from whole lines of label[,label...] index:value ....
 
-    Returns the numbers of rows, labels, values and values to be rounded, the line after the last (or that of
-    the error) and the code of the error or 0.
+    Returns the line after the last (or that of the error) and the code of the error or 0; without one,
+    ``filled`` gets the numbers of rows, labels, values and values to be rounded.
     """
     rows = n_labels = n_values = n_slow = 0
     p, n = 0, len(raw)
@@ -150,14 +150,7 @@ def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indice
             while True:
                 value, p, status = _number(raw, p, stop)
                 if status != EXACT:
-                    return (
-                        rows,
-                        n_labels,
-                        n_values,
-                        n_slow,
-                        line,
-                        INFINITE_LABEL if status == NOT_FINITE else BAD_LABEL,
-                    )
+                    return line, INFINITE_LABEL if status == NOT_FINITE else BAD_LABEL
                 labels[n_labels] = value
                 n_labels += 1
                 q = p
@@ -168,7 +161,7 @@ def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indice
                     while p < stop and _blank(raw[p]):
                         p += 1
                 elif p < stop and not _blank(raw[p]):
-                    return rows, n_labels, n_values, n_slow, line, BAD_LABEL
+                    return line, BAD_LABEL
                 else:
                     p = q
                     break
@@ -183,24 +176,17 @@ def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indice
                     index = min(index * 10 + np.int64(raw[p]) - ZERO, max_index + 1)
                     p += 1
                 if p == begin:
-                    return rows, n_labels, n_values, n_slow, line, BAD_INDEX
+                    return line, BAD_INDEX
                 if p == stop or raw[p] != COLON:
-                    return (
-                        rows,
-                        n_labels,
-                        n_values,
-                        n_slow,
-                        line,
-                        NO_VALUE if p == stop or _blank(raw[p]) else BAD_INDEX,
-                    )
+                    return line, NO_VALUE if p == stop or _blank(raw[p]) else BAD_INDEX
                 if index > max_index:
-                    return rows, n_labels, n_values, n_slow, line, LARGE_INDEX
+                    return line, LARGE_INDEX
                 begin = p + 1
                 value, p, status = _number(raw, begin, stop)
                 if status == NOT_FINITE:
-                    return rows, n_labels, n_values, n_slow, line, INFINITE
+                    return line, INFINITE
                 if status == NO_NUMBER or (p < stop and not _blank(raw[p])):
-                    return rows, n_labels, n_values, n_slow, line, BAD_VALUE
+                    return line, BAD_VALUE
                 if status == LONG:
                     slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = n_values, begin, p
                     n_slow += 1
@@ -215,4 +201,5 @@ def parse_rows(raw, line, max_index, lines, label_counts, labels, counts, indice
         rows += 1
         p = after
         line += 1
-    return rows, n_labels, n_values, n_slow, line, OK
+    filled[0], filled[1], filled[2], filled[3] = rows, n_labels, n_values, n_slow
+    return line, OK

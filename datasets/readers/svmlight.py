@@ -90,12 +90,13 @@ def _parse(path: Path, text: bytes, line: int) -> _Block:
     lines, label_counts, lengths = (np.empty(n_lines, np.int64) for _ in range(3))
     labels = np.empty(text.count(b",") + n_lines)
     indices, values = np.empty(n_values, np.int32), np.empty(n_values)
-    slow = parsing.slow_numbers(raw)
-    rows, used_labels, used, n_slow, end, error = parsing.parse_rows(
-        raw, line, MAX_FEATURES, lines, label_counts, labels, lengths, indices, values, slow
+    slow, filled = parsing.slow_numbers(raw), np.empty(4, np.int64)
+    end, error = parsing.parse_rows(
+        raw, line, MAX_FEATURES, lines, label_counts, labels, lengths, indices, values, slow, filled
     )
     if error:
         raise DataError(f"{path.name}, line {end}: {REASONS[error]}; {RIGHT}.")
+    rows, used_labels, used, n_slow = filled.tolist()
     parsing.round_slowly(text, slow[:n_slow], values)
     lines, lengths, indices, values = lines[:rows], lengths[:rows], indices[:used], values[:used]
     if not np.isfinite(values).all():

@@ -16,10 +16,9 @@ from ..problems.losses.instances import residual_of
 from ..problems.problem import Problem
 from ..problems.row_norms import row_prox
 from .iterate import Ending, Iterate
+from .sgd import runs_of
 from .solver import Solver
 
-#: Entries times outputs that one kernel call handles: 5 to 60 ms, by how much the loss computes.
-CHUNK = 1_000_000
 #: Powers of ten of η0 that are tried first, and the largest ones ever.
 GRID, WIDEST = range(-3, 4), 100
 #: Instances that are to judge them.
@@ -79,23 +78,19 @@ class _State:
         self.instances = loss.instances()
         n_features = problem.design.n_features
         self.settled = Settled(strengths, np.zeros(n_features, dtype=np.int64), np.zeros(n_features))
-        self.place = np.full(problem.design.n_features, -1, dtype=np.int64)
+        self.place = np.full(n_features, -1, dtype=np.int64)
 
     def steps(self, order: np.ndarray) -> None:
         """Take one step for each instance of ``order``; afterwards all rows are up to date."""
-        problem, design = self.problem, self.problem.design
+        design = self.problem.design
         W, tail = design.split(self.w)
-        per_instance = max(1, design.nnz * design.n_outputs // max(problem.loss.n_instances, 1))
-        size = max(1, CHUNK // per_instance)
-        for lo in range(0, order.size, size):
-            part = order[lo : lo + size]
+        for part in runs_of(order, self.problem):
             self.length, touched = fobos_steps(
                 self.rows, self.instances, W, tail, part, self.t, self.eta0, self.length, self.settled,
                 self.place,
             )  # fmt: skip
             self.t += part.size
             design.touched += touched
-            problem.pulse()
         settle(W, self.t, self.eta0, self.length, self.settled)
 
 

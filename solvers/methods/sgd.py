@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import functools
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -106,18 +107,14 @@ class _State:
         decay = 0.85 if solver.schedule == "exponential" else 0.0
         eta0 = solver.eta0 if eta0 is None else eta0
         schedule = Schedule(self.N, eta0, decay, self.lam, solver.stale)
-        per_instance = max(1, design.nnz * design.n_outputs // max(self.problem.loss.n_instances, 1))
-        size = max(1, CHUNK // per_instance)
         self.loss = 0.0
-        for lo in range(0, order.size, size):
-            part = order[lo : lo + size]
+        for part in runs_of(order, self.problem):
             self.u, loss, touched = sgd_steps(
                 self.rows, self.instances, weights, paid, part, self.k, self.u, schedule, self.marks
             )
             self.k += part.size
             self.loss += loss
             design.touched += touched
-            self.problem.pulse()
 
     def settle(self, w: np.ndarray, q: np.ndarray) -> None:
         """Let all weights of ``w`` pay the penalty they owe; ``q`` is what they have paid."""
@@ -125,28 +122,35 @@ class _State:
         settle(Weights(*split(w)), Weights(*split(q)), self.u, self.marks.seen)
 
 
+def runs_of(order: np.ndarray, problem: Problem) -> Iterator[np.ndarray]:
+    """Cut instances into runs that one kernel call handles, with a pulse after each."""
+    design = problem.design
+    per_instance = max(1, design.nnz * design.n_outputs // max(problem.loss.n_instances, 1))
+    size = max(1, CHUNK // per_instance)
+    for lo in range(0, order.size, size):
+        yield order[lo : lo + size]
+        problem.pulse()
+
+
 def tune(solver: SGDL1, problem: Problem) -> float:
     """Choose η0 by trial passes over a subsample."""
     rng = np.random.default_rng(solver.seed)
     N = min(SUBSAMPLE, problem.loss.n_instances)
     chosen = rng.choice(problem.loss.n_instances, N, replace=False)
-    seen: dict[float, float] = {}
-    rows = problem.design.by_rows()
 
+    @functools.cache
     def objective(eta0: float) -> float:
-        if eta0 not in seen:
-            w = np.zeros(problem.size)
-            state = _State(problem, w, N)
-            with np.errstate(all="ignore"):
-                state.steps(solver, chosen, eta0)
-                state.settle(w, state.q)
-                state.steps(solver, chosen, 0.0)  # steps of length zero only add up the losses
-            value = state.loss + state.lam * float(np.abs(w[w != 0.0]).sum())
-            seen[eta0] = value if np.isfinite(value) else np.inf
-        return seen[eta0]
+        w = np.zeros(problem.size)
+        state = _State(problem, w, N)
+        with np.errstate(all="ignore"):
+            state.steps(solver, chosen, eta0)
+            state.settle(w, state.q)
+            state.steps(solver, chosen, 0.0)  # steps of length zero only add up the losses
+        value = state.loss + state.lam * float(np.abs(w[w != 0.0]).sum())
+        return value if np.isfinite(value) else np.inf
 
     offsets = problem.loss.instances().offsets
-    norms = np.add.reduceat(rows.squared_norms(), offsets[:-1])
+    norms = np.add.reduceat(problem.design.by_rows().squared_norms(), offsets[:-1])
     if problem.design.n_tail:
         norms += np.diff(offsets) - 1  # the transitions of a chain count as features that are one
     eta0 = 2.0 ** -np.ceil(np.log2(norms[chosen].max() or 1.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -70,6 +71,11 @@ class Request:
     seed: int
     progress: Progress
     paths: tuple[Path, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Return the SHA-256 of options and seed, of all that a generator goes by."""
+        return hashlib.sha256(repr((sorted(self.options.items()), self.seed)).encode()).hexdigest()
 
     @property
     def test_file(self) -> tuple[Path, ...]:

@@ -49,30 +49,19 @@ class Products:
         rows = scipy.sparse.csr_matrix(base)
         rows.sum_duplicates()
         rows.eliminate_zeros()
-        binary = bool(np.all(rows.data == 1))
-        values = np.empty(0) if binary else rows.data.astype(np.float64)
-        self._set(
-            rows.indptr.astype(np.int64),
-            rows.indices.astype(np.int32),
-            values,
-            binary,
-            rows.shape[1],
-            degree,
-            bool(bias),
-        )
-
-    def _set(self, indptr, indices, values, binary, d0, degree, bias) -> None:
+        d0, bias = rows.shape[1], bool(bias)
         d = d0 + (d0 * (d0 - 1) // 2 if degree == 2 else 0) + bias
         if d > MAX_FEATURES:
             raise DataError(
                 f"Products of {d0:,} features make {d:,} columns, more than the {MAX_FEATURES:,} "
                 "possible: use degree=1."
             )
-        self._indptr, self._indices, self._values = indptr, indices, values
-        self.binary, self.degree, self.bias = binary, degree, bias
-        self.n_base = d0
-        self.shape = (len(indptr) - 1, d)
-        k = np.diff(indptr)
+        self._indptr, self._indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
+        self.binary = bool(np.all(rows.data == 1))
+        self._values = np.empty(0) if self.binary else rows.data.astype(np.float64)
+        self.n_base, self.degree, self.bias = d0, degree, bias
+        self.shape = (rows.shape[0], d)
+        k = np.diff(self._indptr)
         self.nnz = int(np.sum(k * (k + 1) // 2 if degree == 2 else k)) + self.shape[0] * bias
 
     def __repr__(self) -> str:
@@ -82,18 +71,7 @@ class Products:
 
     def take(self, rows: np.ndarray) -> Products:
         """Return the matrix of these rows, in this order."""
-        other = object.__new__(Products)
-        base = self.base(rows)
-        other._set(
-            base.indptr.astype(np.int64),
-            base.indices.astype(np.int32),
-            np.empty(0) if self.binary else base.data,
-            self.binary,
-            self.n_base,
-            self.degree,
-            self.bias,
-        )
-        return other
+        return Products(self.base(rows), self.degree, self.bias)
 
     def base(self, rows: np.ndarray | slice = slice(None)) -> scipy.sparse.csr_matrix:
         """Return the features without products and constant, (n, d0)."""

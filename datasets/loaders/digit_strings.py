@@ -8,9 +8,8 @@ from ..dataset import Content, Part
 from ..entry import Request
 from ..names import LazyNames
 from ..transforms import stratified
-from .digests import digest_of
-from .embedded import digit_images
-from .markov import draw_labels, sequence_offsets
+from .embedded import digest_of, digit_images
+from .markov import draw_labels
 
 INK = 8
 
@@ -38,10 +37,11 @@ def digit_strings(request: Request) -> Content:
     digits = target[first]
     pools = stratified(digits, 0.2, rng)
     counts = options["n_samples"], max(options["n_samples"] // 4, 1)
-    lengths = options["min_length"], max(options["max_length"], options["min_length"])
+    shortest = options["min_length"]
+    longest = max(options["max_length"], shortest)
 
     def draw(pool: np.ndarray, count: int) -> Part:
-        offsets = sequence_offsets(rng, count, *lengths)
+        offsets = np.concatenate([[0], np.cumsum(rng.integers(shortest, longest + 1, count))])
         y = draw_labels(rng, offsets, np.full(10, 0.1), transitions())
         images = np.empty(len(y), np.int64)
         for digit in range(10):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import importlib.util
 from pathlib import Path
 
@@ -11,7 +12,11 @@ import numpy as np
 from ..dataset import Content, Part
 from ..entry import Request
 from ..names import LazyNames
-from .digests import digest_of
+
+
+def digest_of(*arrays: np.ndarray) -> str:
+    """SHA-256 of the bytes of arrays."""
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
 
 def digit_images() -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,14 +27,8 @@ def digits_tree(request: Request) -> Content:
     tree = Tree.of({digit: shape for shape, members in DIGITS.items() for digit in members}, DIGITS)
     ids = tree.ids()
     nodes = np.array([ids[name] for name in flat.label_names], np.int32)
-    return Content(
-        Part(flat.train.X, nodes[flat.train.y]),
-        tree.names,
-        flat.feature_names,
-        flat.digest,
-        parents=tree.parents,
-        picture_shape=flat.picture_shape,
-    )
+    train = Part(flat.train.X, nodes[flat.train.y])
+    return replace(flat, train=train, label_names=tree.names, parents=tree.parents)
 
 
 def imclef07(request: Request) -> Content:

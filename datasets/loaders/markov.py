@@ -7,11 +7,6 @@ from itertools import pairwise
 import numpy as np
 
 
-def sequence_offsets(rng: np.random.Generator, count: int, shortest: int, longest: int) -> np.ndarray:
-    """Return offsets (count + 1,) int64 of sequences whose lengths are uniform in shortest .. longest."""
-    return np.concatenate([[0], np.cumsum(rng.integers(shortest, longest + 1, count))]).astype(np.int64)
-
-
 def draw_labels(
     rng: np.random.Generator, offsets: np.ndarray, first: np.ndarray, transitions: np.ndarray
 ) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,7 @@ from ..readers import npz
 from ..readers.files import DAMAGED, read_lines
 from ..store import Progress, open_regular, sha256
 from ..trees import Tree
-from .labels import encode
-from .text import word_counts
-
-SHOWN = 300
+from .text import classified
 
 
 def news20(request: Request) -> Content:
@@ -36,15 +34,7 @@ def news20(request: Request) -> Content:
         )
     nodes = np.array([ids[name] for name in content.label_names], np.int32)
     parts = [part and Part(part.X, nodes[part.y]) for part in (content.train, content.test)]
-    return Content(
-        parts[0],
-        tree.names,
-        content.feature_names,
-        content.digest,
-        test=parts[1],
-        parents=tree.parents,
-        texts=content.texts,
-    )
+    return replace(content, train=parts[0], test=parts[1], label_names=tree.names, parents=tree.parents)
 
 
 def _large(request: Request) -> tuple[Content, Tree]:
@@ -91,13 +81,7 @@ def _small(request: Request) -> tuple[Content, Tree]:
         raise DataError(f"{tree_file.name}: a line is class, name and parent.")
     parent = {name: above for _, name, above in rows if above != "root"}
     groups = tuple(" ".join(words.split()[:3]) for words in vocabulary)
-    content = Content(
-        Part(X, y),
-        names,
-        groups,
-        sha256(*request.paths),
-        test=Part(X_test, y_test),
-    )
+    content = Content(Part(X, y), names, groups, sha256(*request.paths), test=Part(X_test, y_test))
     return content, Tree.of(parent, [name for _, name, above in rows if above == "root"], tree_file.name)
 
 
@@ -112,19 +96,13 @@ def _raw(request: Request) -> tuple[Content, Tree]:
     """form=sklearn: all words of the 18,846 raw messages, split by date as in scikit-learn's fetcher."""
     (path,) = request.paths
     messages = _messages(path, request.progress)
-    parts = [[m for m in messages if m[0].endswith(f"-{part}")] for part in ("train", "test")]
+    parts = [[m[1:] for m in messages if m[0].endswith(f"-{part}")] for part in ("train", "test")]
     if not all(parts):
         raise DataError(
             f"{path.name} has no folders that end in -train and -test: it should be 20news-bydate.tar.gz."
         )
-    X, X_test, vocabulary = word_counts(*((text for _, _, text in part) for part in parts))
-    y, y_test, names = encode("multiclass", *(np.array([group for _, group, _ in part]) for part in parts))
-    shown = [text[:SHOWN] for _, _, text in parts[0] + parts[1]]
-    content = Content(
-        Part(X, y), names, vocabulary, sha256(path), test=Part(X_test, y_test), texts=lambda i: shown[i]
-    )
-    dotted = [name.replace(".", "/") for name in names]
-    tree = Tree.of_paths(dotted)
+    content = classified(*parts, sha256(path))
+    tree = Tree.of_paths(name.replace(".", "/") for name in content.label_names)
     return content, Tree(tree.parents, tuple(name.replace("/", ".") for name in tree.names))
 
 

@@ -12,10 +12,9 @@ from ..errors import DataError
 from ..readers.files import read_lines
 from ..store import sha256
 from .labels import encode, indicator
-from .text import mutual_information, word_counts
+from .text import SHOWN, classified, mutual_information, word_counts
 
 FREQUENT_TOPICS = 9
-SHOWN = 300
 
 
 def reuters(request: Request) -> Content:
@@ -72,15 +71,4 @@ def reuters_r8(request: Request) -> Content:
         if wrong or not lines:
             raise DataError(f"{path.name}, line {wrong or 1}: a document is a class, a tab and its words.")
         parts.append(lines)
-    train, test = parts
-    X, X_test, vocabulary = word_counts((text for _, text in train), (text for _, text in test), str.split)
-    y, y_test, names = encode("multiclass", *(np.array([label for label, _ in part]) for part in parts))
-    shown = [text[:SHOWN] for _, text in train + test]
-    return Content(
-        Part(X, y),
-        names,
-        vocabulary,
-        sha256(*request.paths),
-        test=Part(X_test, y_test),
-        texts=lambda i: shown[i],
-    )
+    return classified(*parts, sha256(*request.paths), str.split)

@@ -9,7 +9,6 @@ from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
 from ..names import LazyNames
-from .digests import digest_of_parameters
 from .markov import draw_labels
 
 MAX_NONZEROS = 200_000_000
@@ -54,6 +53,6 @@ def synthetic_chain(request: Request) -> Content:
         train,
         tuple(f"t{k + 1}" for k in range(K)),
         LazyNames.numbered(d),
-        digest_of_parameters(request),
+        request.digest,
         test=test,
     )

@@ -7,7 +7,6 @@ import numpy as np
 from ..dataset import Content, Part
 from ..entry import Request
 from ..names import LazyNames
-from .digests import digest_of_parameters
 from .documents import Language, draw_counts
 from .labels import indicator
 
@@ -28,7 +27,7 @@ def synthetic_text(request: Request) -> Content:
 
     train, test = draw(options["n_samples"]), draw(max(options["n_samples"] // 4, 1))
     names = tuple(f"topic {k + 1}" for k in range(K))
-    return Content(train, names, LazyNames.numbered(d, "word "), digest_of_parameters(request), test=test)
+    return Content(train, names, LazyNames.numbered(d, "word "), request.digest, test=test)
 
 
 def synthetic_multilabel(request: Request) -> Content:
@@ -56,4 +55,4 @@ def synthetic_multilabel(request: Request) -> Content:
 
     train, test = draw(options["n_samples"]), draw(max(options["n_samples"] // 4, 1))
     names = tuple(f"label {k + 1}" for k in range(L))
-    return Content(train, names, LazyNames.numbered(d, "word "), digest_of_parameters(request), test=test)
+    return Content(train, names, LazyNames.numbered(d, "word "), request.digest, test=test)

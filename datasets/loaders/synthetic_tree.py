@@ -9,7 +9,6 @@ from ..entry import Request
 from ..errors import DataError
 from ..names import LazyNames
 from ..trees import leaves
-from .digests import digest_of_parameters
 from .documents import Language, draw_counts
 
 TOPIC_SIZE = 60
@@ -43,7 +42,7 @@ def synthetic_tree(request: Request) -> Content:
         train,
         tuple(f"node {k}" for k in range(len(parents))),
         LazyNames.numbered(d, "word "),
-        digest_of_parameters(request),
+        request.digest,
         test=test,
         parents=parents,
     )

@@ -8,7 +8,30 @@ import numpy as np
 import scipy.sparse
 from scipy.special import rel_entr
 
+from ..dataset import Content, Part
 from ..errors import DataError, short
+from .labels import encode
+
+#: Characters of a text that are shown.
+SHOWN = 300
+
+#: A class and a text.
+Labelled = tuple[str, str]
+
+
+def classified(
+    train: list[Labelled],
+    test: list[Labelled],
+    digest: str,
+    split: Callable[[str], list[str]] | None = None,
+) -> Content:
+    """Content of texts that have one class each, as word counts; ``split`` as for :func:`word_counts`."""
+    X, X_test, vocabulary = word_counts((text for _, text in train), (text for _, text in test), split)
+    y, y_test, names = encode(
+        "multiclass", *(np.array([label for label, _ in part]) for part in (train, test))
+    )
+    shown = [text[:SHOWN] for _, text in train + test]
+    return Content(Part(X, y), names, vocabulary, digest, test=Part(X_test, y_test), texts=lambda i: shown[i])
 
 
 def word_counts(

@@ -10,7 +10,6 @@ import numpy as np
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from .digests import digest_of_parameters
 
 #: Largest coefficient of a piece, and largest coordinate of a start.
 LARGEST = 1e9
@@ -68,7 +67,7 @@ def _content(request: Request, text: str, *more: Piece) -> Content:
         Part(np.eye(2), pieces),
         ("f",),
         ("x", "y"),
-        digest_of_parameters(request),
+        request.digest,
         start=parse_start(request.options["start"]),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import psutil
 
 from .compute.jit import compile_clock
 from .compute.team import Team
@@ -16,7 +17,6 @@ from .problems.design import Design
 from .problems.losses.loss import BoundLoss, Loss
 from .problems.penalties import Penalty
 from .problems.problem import Problem
-from .problems.room import check_room
 from .problems.shards.crew import Crew
 from .problems.shards.sharded import split
 from .problems.weight_names import Names
@@ -25,6 +25,8 @@ from .registry import LOSSES, PENALTIES, lookup, losses_for, make, why_not_loss
 #: λ where none is given, relative to λ_max for sparse penalties, absolute for ``l2`` with an average loss.
 DEFAULT_RATIO = 0.05
 DEFAULT_RIDGE = 1e-4
+#: Vectors of all weights, and arrays of scores, that a problem and a run on it hold at the least.
+VECTORS, SCORES = 3, 3
 
 
 def make_loss(data: Any, loss: str | None, loss_params: Mapping[str, Any]) -> Loss:
@@ -161,7 +163,7 @@ def _assembled(
     """Bind the loss to the labels, and put the parts of the problem together, without λ."""
     measure = getattr(data, "metric", None) or ""
     if crew is None:
-        check_room(data)
+        _check_room(data)
     team = Team(threads)
     bound = loss.bind(data.train, data.n_classes, data.parents).measured_by(measure)
     if crew is None:
@@ -185,6 +187,23 @@ def _assembled(
         test=None if data.test is None else test,
         start=None if getattr(data, "start", None) is None else np.array(data.start, dtype=np.float64),
     )
+
+
+def _check_room(data: Any) -> None:
+    """Raise ValueError, one sentence, where a problem on ``data`` cannot fit into this machine's memory."""
+    memory = psutil.virtual_memory().total
+    n_outputs = 1 if data.kind == "binary" else data.n_classes
+    n_rows, n_features = data.train.X.shape
+    n_tail = n_outputs**2 if data.kind == "sequences" else 0
+    weights, scores = n_features * n_outputs + n_tail, n_rows * n_outputs
+    needed = 8 * (VECTORS * weights + SCORES * scores)
+    if needed > memory:
+        raise ValueError(
+            f"{data.id} makes {weights:,} weights ({n_features:,} features, {n_outputs:,} outputs) and "
+            f"{scores:,} scores, which take {needed / 2**30:,.1f} GiB where this machine has "
+            f"{memory / 2**30:,.1f}: take fewer features or classes, or one class against the rest "
+            "(positive=CLASS)"
+        )
 
 
 def _usual_lam(problem: Problem, data: Any, lam_ratio: float | None, relative: bool) -> float:

@@ -332,13 +332,6 @@ def soft_threshold(v: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
     return v - np.clip(v, -threshold, threshold) if np.any(threshold) else v.copy()
 
 
-def min_norm_subgradient(w: np.ndarray, g: np.ndarray, l1: float) -> np.ndarray:
-    """Return g + l1 sign(w) where w ≠ 0, S(g, l1) where w = 0."""
-    out = np.empty_like(g)
-    _min_norm_subgradient(w, g, l1, out)
-    return out
-
-
 @kernel
 def _entry(w, g, l1):
     if w > 0.0:
@@ -349,9 +342,12 @@ def _entry(w, g, l1):
 
 
 @kernel
-def _min_norm_subgradient(w, g, l1, out):
+def min_norm_subgradient(w, g, l1):
+    """Return g + l1 sign(w) where w ≠ 0, S(g, l1) where w = 0."""
+    out = np.empty_like(g)
     for j in range(w.size):
         out[j] = _entry(w[j], g[j], l1)
+    return out
 
 
 @kernel

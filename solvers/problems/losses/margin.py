@@ -66,6 +66,8 @@ class MarginLoss(Loss):
     average = True
     #: the largest -ℓ', the upper end of the dual variables
     dual_bound: ClassVar[float] = math.inf
+    #: an upper bound of ℓ''
+    smoothness: ClassVar[float]
 
     def derivatives(self, margin: float) -> tuple[float, float, float]:
         """Compute the loss of one sample.
@@ -97,11 +99,6 @@ class MarginLoss(Loss):
             h, h' and -h''. For ``dual-cd`` h has to be quadratic: its Newton steps are exact then.
         """
         raise TypeError(f"{type(self).__name__} does not define dual")
-
-    @property
-    def smoothness(self) -> float:
-        """Return an upper bound of ℓ''."""
-        raise TypeError(f"{type(self).__name__} does not define smoothness")
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMargin:
         return BoundMargin(self, 1, np.ascontiguousarray(part.y, dtype=np.int64))

@@ -45,10 +45,7 @@ class MaximumLoss(RowLoss):
     most_breakpoints: ClassVar[int]
     #: the first arguments of its kernels
     holds: ClassVar[tuple[np.ndarray, ...]] = ()
-
-    @property
-    def kernels(self) -> MaximumKernels:
-        raise TypeError(f"{type(self).__name__} does not define kernels")
+    kernels: ClassVar[MaximumKernels]
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
         G, y, sup = np.empty_like(scores.Z), self.y, self.kernels.sup

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from .declare import Trait, parameters, unmet_needs
+from .methods.anderson_bcd import AndersonBCD
 from .methods.bcd import BCDCST, BCDLS
 from .methods.bundle import BMRM, OCAS, LsBMRM
 from .methods.clustered import ClusteredBFGS, ClusteredLBFGS
@@ -63,6 +64,7 @@ SOLVERS: dict[str, type[Solver]] = {
         SpaRSA,
         BCDLS,
         BCDCST,
+        AndersonBCD,
         FOBOS,
         DualCD,
         BMRM,

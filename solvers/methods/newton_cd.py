@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..declare import Trait, as_printed, param, random_seed
 from ..parts.linesearch import Found
-from ..parts.rules import RULES
 from ..problems.point import Point
 from ..problems.problem import Problem
-from .iterate import NAN, Ending, Iterate
 from .newton_kernels import promised, sweep, sweep_rows
-from .selection import Look, Selection, rule_param, why_not_rule
-from .solver import Solver
 from .usual import beta_param, sigma_param, tol_param
+from .working_sets import Look, WorkingSetSolver, rule_param
 
 #: Entries of X times outputs that one kernel call reads: some 20 ms.
 CHUNK = 4_000_000
@@ -25,7 +21,7 @@ NO_DECREASE = 1e-22
 
 
 @dataclass(frozen=True)
-class NewtonCD(Solver):
+class NewtonCD(WorkingSetSolver):
     """Newton's method for the smooth part, with the exact Hessian, on a working set that a rule chooses.
 
     The quadratic model at w is solved for d by sweeps of coordinate descent over the working set, and w moves
@@ -73,60 +69,8 @@ class NewtonCD(Solver):
     tol: float = tol_param()
     seed: int = random_seed("seed of the random order")
 
-    def refuses(self, problem: Problem) -> str | None:
-        return why_not_rule(self.rule, problem) or super().refuses(problem)
-
-    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        point, model = problem.at(w0), _Model(self, problem)
-        selection = Selection(RULES[self.rule](), problem, self.tol, rows=problem.design.n_outputs > 1)
-        found, n, stuck = None, 0, False
-        while True:
-            look = selection.look(point, stuck=stuck)
-            violation = look.largest if look.whole and selection.complete else NAN
-            done = look.whole and look.largest <= selection.aim
-            if done and not selection.complete:
-                violation = point.violation()
-                done = violation <= selection.aim
-            if not stuck:
-                yield self._seen(selection, point, n, look, found, model.sweeps, violation)
-            if done:
-                return Ending("converged", f"violation {violation:.3g} is at most {selection.aim:.3g}")
-            if stuck and look.whole:
-                return Ending("stalled", "no direction decreases the objective beyond rounding")
-            if not selection.rule.returns and not look.whole and (stuck or look.largest <= selection.aim):
-                return selection.look_once(point, look.largest)
-            found = self._step(problem, point, look, model)
-            stuck = found.t == 0.0
-            if not stuck:
-                point, n = found.point, n + 1
-
-    def _step(self, problem: Problem, point: Point, look: Look, model: _Model) -> Found[Point]:
-        """Solve the model for d, and search along it."""
-        d = model.solve(point, look)
-        w, shape = look.members.take(point.w), (-1, model.width)
-        decrease = promised(
-            w.reshape(shape), look.gradient.reshape(shape), d.reshape(shape), *problem.penalty.row_norms
-        )
-        if not decrease < -NO_DECREASE * abs(point.objective):
-            return Found(point, 0.0, None, 0)
-        line = problem.line(point, d, look.members)
-        return line.armijo(decrease, beta=self.beta, sigma=self.sigma)
-
-    def _seen(
-        self,
-        selection: Selection,
-        point: Point,
-        n: int,
-        look: Look,
-        found: Found[Point] | None,
-        sweeps: int,
-        violation: float,
-    ) -> Iterate:
-        known = {"violation": violation, "epoch": selection.epoch, "dual_gap": look.gap}
-        known |= {"events": selection.take_events(), "returned": selection.returned(point.w)}
-        if found is not None:
-            known |= {"phase": None if self.rule == "none" else "shrink", "inner_iterations": sweeps}
-        return Iterate.at(point, n, active=look.members, found=found, **known)
+    def begin(self, problem: Problem) -> _Model:
+        return _Model(self, problem)
 
 
 class _Model:
@@ -140,6 +84,16 @@ class _Model:
         self.rng = np.random.default_rng(solver.seed)
         #: ε_in, and the sum of violations at the first iterate
         self.eps, self.first = 1.0, 0.0
+
+    def step(self, point: Point, look: Look) -> tuple[Found[Point], dict[str, object]]:
+        """Solve the model for d, and search along it."""
+        d, shape, solver = self.solve(point, look), (-1, self.width), self.solver
+        rows = (v.reshape(shape) for v in (self.w, self.g, d))
+        decrease, known = promised(*rows, *self.problem.penalty.row_norms), {"inner_iterations": self.sweeps}
+        if not decrease < -NO_DECREASE * abs(point.objective):
+            return Found(point, 0.0, None, 0), known
+        line = self.problem.line(point, d, look.members)
+        return line.armijo(decrease, beta=solver.beta, sigma=solver.sigma), known
 
     def solve(self, point: Point, look: Look) -> np.ndarray:
         """Return d, an entry a member."""

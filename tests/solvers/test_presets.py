@@ -10,7 +10,8 @@ import solvers
 #: al. 2014: γ = 1 and M̂ = ∞ in line 1 of Algorithm 2; Tsuruoka et al. 2009: η0 α^(k/N), penalty after use;
 #: Sokolovska et al. 2010: damped steps, all blocks. Yu et al. 2010: footnotes 1 and 6, sections 2.1 and 8.
 #: Mathur and Chakrabarti 2006: sections III-D and III-E. Yuan, Ho and Lin 2012: permuted cycles, ε_in, outer
-#: and inner shrinking, σ and β, with the limit of cycles that their program liblinear has.
+#: and inner shrinking, σ and β, with the limit of cycles that their program liblinear has. Bertrand and
+#: Massias 2021: M = 5, all rows.
 PRINTED = {
     "bcd-ls": {
         "order": "cyclic",
@@ -20,6 +21,7 @@ PRINTED = {
         "omega": 0.5,
         "sigma": 0.01,
     },
+    "anderson-bcd": {"rule": "none", "memory": 5},
     "bcd-cst": {"constant": "paper", "revisit": 0.0, "rule": "paper"},
     "fista-cst": {"constant": "paper", "restart": False},
     "prox-qn": {

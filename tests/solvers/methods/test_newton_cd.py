@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import solvers
 from solvers.methods.newton_cd import _Model
 from solvers.methods.newton_kernels import promised
-from solvers.methods.selection import Selection
+from solvers.methods.working_sets import Selection
 from solvers.parts.rules import RULES
 from tests.solvers.helpers import MAKERS, binary, dense_of, problem_of
 from tests.solvers.oracles import PENALTIES as SHARES

@@ -1,19 +1,22 @@
-"""The working set of a run, by a rule: what is proved to be zero, what sits out by a guess, and the rest."""
+"""Solvers on a working set that a rule chooses: what is proved to be zero, what sits out, and the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..declare import param
+from ..parts.linesearch import Found
 from ..parts.rules import RULES, Rule, RuleNames, Seen, Sphere, rooms, weigh
 from ..problems.certificates.sphere import DualPoint, dual_point, gap_and_radius, why_no_sphere
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
-from .iterate import NAN, Ending
+from .iterate import NAN, Ending, Iterate
+from .solver import Solver
 
 
 def rule_param(default: str) -> str:
@@ -50,6 +53,57 @@ class Look:
     def gap(self) -> float:
         """Return the proved bound of f - f*; nan if there is none."""
         return NAN if self.sphere is None else self.sphere.gap
+
+
+class Steps(Protocol):
+    """What a solver does with a working set: the state that it keeps between steps."""
+
+    def step(self, point: Point, look: Look) -> tuple[Found[Point], dict[str, Any]]:
+        """Step from a point on the members of the working set; return where that led (its t is 0 where
+        nothing decreases f) and what else the record should say."""
+
+
+class WorkingSetSolver(Solver):
+    """Base of solvers that work on the weights that ``rule`` keeps; a frozen dataclass with fields ``rule``
+    and ``tol``, which defines :meth:`begin`.
+
+    An iterate is a step on the working set. What leaves it, what comes back and when is the rule's affair;
+    the run ends when the violation over all weights is at most ``tol`` times that at w = 0.
+    """
+
+    rule: str
+    tol: float
+
+    def refuses(self, problem: Problem) -> str | None:
+        return why_not_rule(self.rule, problem) or super().refuses(problem)
+
+    def begin(self, problem: Problem) -> Steps:
+        """Return what makes the steps of one run."""
+        raise TypeError(f"{type(self).__name__} does not define begin")
+
+    def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        point, steps = problem.at(w0), self.begin(problem)
+        selection = Selection(RULES[self.rule](), problem, self.tol, rows=problem.design.n_outputs > 1)
+        found, known, n, stuck = None, {}, 0, False
+        while True:
+            look = selection.look(point, stuck=stuck)
+            violation = look.largest if look.whole and selection.complete else NAN
+            done = look.whole and look.largest <= selection.aim
+            if done and not selection.complete:
+                violation = point.violation()
+                done = violation <= selection.aim
+            if not stuck:
+                yield selection.iterate(point, n, look, found, violation=violation, **known)
+            if done:
+                return Ending("converged", f"violation {violation:.3g} is at most {selection.aim:.3g}")
+            if stuck and look.whole:
+                return Ending("stalled", "no direction decreases the objective beyond rounding")
+            if not selection.rule.returns and not look.whole and (stuck or look.largest <= selection.aim):
+                return selection.look_once(point, look.largest)
+            found, known = steps.step(point, look)
+            stuck = found.t == 0.0
+            if not stuck:
+                point, n = found.point, n + 1
 
 
 class Selection:
@@ -112,10 +166,13 @@ class Selection:
         told = f"the optimum on the {left} that are left (a violation of {solved:.3g}); over all weights the"
         return Ending("stalled", f"{told} violation is {violation:.3g}, and {self.aim:.3g} was asked for")
 
-    def take_events(self) -> tuple[str, ...]:
-        """Return what happened since this was last asked."""
-        events, self.events = self.events, ()
-        return events
+    def iterate(self, point: Point, n: int, look: Look, found: Found[Point] | None, **known: Any) -> Iterate:
+        """Describe iterate n, to which the step ``found`` led, and what the rule made of it."""
+        known |= {"epoch": self.epoch, "dual_gap": look.gap, "returned": self.returned(point.w)}
+        known["events"], self.events = (*known.get("events", ()), *self.events), ()
+        if found is not None:
+            known["phase"] = None if self.rule.id == "none" else "shrink"
+        return Iterate.at(point, n, active=look.members, found=found, **known)
 
     def returned(self, w: np.ndarray) -> int:
         """Count non-zero weights of blocks that were outside the working set when the last epoch ended."""

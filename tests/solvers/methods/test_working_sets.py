@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import solvers
-from solvers.methods.selection import Selection, why_not_rule
+from solvers.methods.working_sets import Selection, why_not_rule
 from solvers.parts.rules import RULES
 from tests.solvers.helpers import MAKERS, problem_of
 from tests.solvers.oracles import Oracle

@@ -1,0 +1,131 @@
+"""Block coordinate descent with Anderson's extrapolation: Bertrand and Massias, AISTATS 2021."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..declare import Trait, as_printed, param
+from ..parts.linesearch import Found, unsearched
+from ..problems.lipschitz import block_constants, constant_param
+from ..problems.losses.feature_columns import ColumnData
+from ..problems.point import Point
+from ..problems.problem import Problem
+from .bcd import CHUNK, REFRESH
+from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
+from .usual import tol_param
+from .working_sets import Look, WorkingSetSolver, rule_param
+
+
+@dataclass(frozen=True)
+class AndersonBCD(WorkingSetSolver):
+    """Cyclic proximal steps with one over the Lipschitz constant of each row, and an extrapolated point.
+
+    An iterate is M cyclic passes over the rows of the working set, and a trial of the combination Σ_k c_k w_k
+    of the points after them, Σ c_k = 1, whose residual Σ_k c_k (w_k - w_{k-1}) is shortest (eq. 7). It is
+    taken where f is lower than after the last pass. Near the optimum the passes act as a linear map, of
+    which the combination is nearly the fixed point.
+
+    Once the extrapolated point is taken, its residual is the extrapolated dual point of celer, by which
+    ``rule=growing-dual`` measures.
+    """
+
+    id = "anderson-bcd"
+    name = "Anderson BCD"
+    summary = "cyclic coordinate descent, extrapolated, on the working set of a rule"
+    paper = "Bertrand and Massias 2021"
+    needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
+    presets = as_printed(rule="none")
+    dense_vectors = 4
+    carries = ("active", "line")
+
+    rule: str = rule_param("growing")
+    memory: int = param(5, "passes M before each extrapolation", low=2, high=100, title="passes M")
+    extrapolate: bool = param(True, "try the extrapolated point", title="extrapolation")
+    constant: str = constant_param()
+    tol: float = tol_param()
+
+    def begin(self, problem: Problem) -> _Passes:
+        return _Passes(self, problem)
+
+
+class _Passes:
+    """Passes over the rows of the working set, and the points after them."""
+
+    def __init__(self, solver: AndersonBCD, problem: Problem) -> None:
+        self.solver, self.problem, design = solver, problem, problem.design
+        columns = design.starts, design.edges, design.rows, design.values
+        self.data = ColumnData(problem.loss.term, problem.loss.labels, *columns)
+        keep, K = np.ones(design.n_features, dtype=np.bool_), block_constants(problem, solver.constant)
+        self.blocks = Blocks(keep, K, np.empty(0), np.empty(0))
+        self.strengths = Strengths(problem.scale, problem.penalty.ridge, *problem.penalty.row_norms)
+        self.count = 0
+
+    def step(self, point: Point, look: Look) -> tuple[Found[Point], dict[str, object]]:
+        """Make M passes, and try the extrapolated point."""
+        members, m, M = look.members, self.problem.design.n_outputs, self.solver.memory
+        features = np.arange(len(members) // m) if members.full else members.coordinates[::m] // m
+        points = [members.take(point.w).copy()]
+        for _ in range(M):
+            self._pass(point, features)
+            points.append(members.take(point.w).copy())
+        point = self._settled(point, look)
+        known: dict[str, object] = {"inner_iterations": M}
+        if np.array_equal(points[0], points[-1]):
+            return Found(point, 0.0, None, 0), known
+        combined = extrapolated(np.array(points)) if self.solver.extrapolate else None
+        if combined is not None:
+            line = self.problem.line(point, combined - points[-1], members)
+            if line(1.0) < point.objective:
+                point = line.move(1.0)
+                known["events"] = ("extrapolated",)
+        return unsearched(point), known
+
+    def _pass(self, point: Point, features: np.ndarray) -> None:
+        """Take a proximal step in each row of these features, in turn; weights and scores move in place."""
+        design, m = self.problem.design, self.problem.design.n_outputs
+        W, _ = design.split(point.w)
+        work = np.cumsum(design.column_nnz[features] * m)
+        cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
+        for part in np.split(features, cuts):
+            *_, touched = update_rows(
+                self.data,
+                point.scores.Z,
+                W,
+                part,
+                self.blocks,
+                self.strengths,
+                Searching(0.0, 0.0, 1.0),
+                np.inf,
+                False,
+                np.zeros((TRIALS + 1, 3)),
+            )
+            design.touched += touched
+            self.problem.pulse()
+
+    def _settled(self, point: Point, look: Look) -> Point:
+        """Return the point at the weights as they are now, its scores computed afresh now and then."""
+        self.count += self.solver.memory
+        scores = point.scores
+        if self.count >= REFRESH:
+            self.count, scores = 0, self.problem.design.scores(look.members.take(point.w), look.members)
+        return Point(self.problem, point.w, scores, active=look.members)
+
+
+def extrapolated(points: np.ndarray) -> np.ndarray | None:
+    """Return Σ_k c_k w_k over k = 1 to M of points w_0 to w_M (rows), Σ c_k = 1, with the least
+    ‖Σ_k c_k (w_k - w_{k-1})‖; None where the differences do not tell it."""
+    U = np.diff(points, axis=0)
+    gram = U @ U.T
+    if not np.all(np.isfinite(gram)) or gram[-1, -1] == 0.0:
+        return None
+    gram /= np.trace(gram)
+    try:
+        z = np.linalg.solve(gram, np.ones(len(U)))
+    except np.linalg.LinAlgError:
+        return None
+    total = z.sum()
+    if not np.isfinite(total) or total == 0.0:
+        return None
+    return (z / total) @ points[1:]

@@ -74,7 +74,7 @@ def run_example(code, folder):
 
 def test_what_is_to_be_saved_is_found():
     solver, loss, penalty, data = "my_solver.py", "my_loss.py", "my_penalty.py", "my_data.py"
-    others = {"my_view.py", "my_probe_view.py", "grid.toml", "23-pairs.toml"}
+    others = {"my_rule.py", "my_view.py", "my_probe_view.py", "grid.toml", "23-pairs.toml"}
     assert set(SAVED) == {solver, loss, penalty, data} | others
 
 

@@ -48,7 +48,7 @@ class NewtonCD(WorkingSetSolver):
 
     rule: str = rule_param("growing")
     inner: float = param(
-        0.1,
+        0.3,
         "violation of the model, in units of that of the iterate, at which sweeps end; 0: the paper's ε_in",
         low=0.0,
         high=0.9,

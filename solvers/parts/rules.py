@@ -221,15 +221,19 @@ class GapSafe(Rule):
 
 @dataclass(frozen=True)
 class Growing(Rule):
-    """A set that begins with the most violated blocks and holds twice the non-zero ones at each look."""
+    """A set that begins with the most violated blocks and holds twice the non-zero ones at each look.
+
+    skglm begins with 10 and looks again at 0.3 of the violation; a look at all blocks costs as much as many
+    sweeps over a small set, and 30 and 0.03 take two thirds of its time on text and on gene expressions.
+    """
 
     id = "growing"
     name = "Growing"
-    summary = "begin with ten weights; at each look take the most violated, up to twice the non-zero ones"
+    summary = "begin with thirty weights; at each look take the most violated, up to twice the non-zero ones"
     paper = "Bertrand et al. 2022 (skglm)"
-    share = 0.3
+    share = 0.03
     #: how many blocks it begins with
-    begins: ClassVar[int] = 10
+    begins: ClassVar[int] = 30
 
     def keeps(self, seen: Seen) -> np.ndarray:
         if not seen.whole:

@@ -37,7 +37,7 @@ class AndersonBCD(WorkingSetSolver):
     paper = "Bertrand and Massias 2021"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
     presets = as_printed(rule="none")
-    dense_vectors = 4
+    dense_vectors = 8
     carries = ("active", "line")
 
     rule: str = rule_param("growing")

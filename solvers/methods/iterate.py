@@ -22,6 +22,7 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 LIVE = {
     "point": "Point at w, with what the solver has computed there",
     "active": "WorkingSet that the weights were confined to; left out by solvers that have none",
+    "selection": "Selection: which blocks are proved to be zero, and which sit out by a guess",
     "variables": "set of variables that the solver kept to, where they are not the weights: `of` says what",
     "gradient": "gradient of the smooth part, an entry a member of the working set",
     "memory": "PairMemory: the pairs (s, y)",

@@ -43,7 +43,7 @@ class NewtonCD(WorkingSetSolver):
     paper = "Yuan, Ho and Lin 2012"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.DIAGONAL_HESSIAN | Trait.LOG_LINEAR | Trait.GROUP_SEPARABLE
     presets = as_printed(rule="liblinear", inner=0.0, order="random", max_inner=1000)
-    dense_vectors = 6
+    dense_vectors = 9
     carries = ("active", "line")
 
     rule: str = rule_param("growing")

@@ -96,12 +96,12 @@ class WorkingSetSolver(Solver):
                 yield selection.iterate(point, n, look, found, violation=violation, **known)
             if done:
                 return Ending("converged", f"violation {violation:.3g} is at most {selection.aim:.3g}")
-            if stuck and look.whole:
-                return Ending("stalled", "no direction decreases the objective beyond rounding")
             if not selection.rule.returns and not look.whole and (stuck or look.largest <= selection.aim):
                 return selection.look_once(point, look.largest)
             found, known = steps.step(point, look)
             stuck = found.t == 0.0
+            if stuck and look.whole:  # the set was chosen among all blocks just now
+                return Ending("stalled", "no direction decreases the objective beyond rounding")
             if not stuck:
                 point, n = found.point, n + 1
 
@@ -172,7 +172,8 @@ class Selection:
         known["events"], self.events = (*known.get("events", ()), *self.events), ()
         if found is not None:
             known["phase"] = None if self.rule.id == "none" else "shrink"
-        return Iterate.at(point, n, active=look.members, found=found, **known)
+        live = {"gradient": look.gradient, "selection": self}
+        return Iterate.at(point, n, active=look.members, found=found, live=live, **known)
 
     def returned(self, w: np.ndarray) -> int:
         """Count non-zero weights of blocks that were outside the working set when the last epoch ended."""

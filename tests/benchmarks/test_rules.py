@@ -158,3 +158,63 @@ def test_rules_and_rivals(race):
     growing, none = table["newton-cd growing"], table["newton-cd none"]
     assert growing - setup < none - setup, "a rule that grows pays on sparse optima"
     assert np.isfinite(list(table.values())).all(), "every rule reaches the gap"
+
+
+def test_a_path_of_30_lambda():
+    """From λ_max to a hundredth of it, each from the optimum before; all of them to the gap."""
+    part = loaded(*TEXT).train
+    X, y = sp.csr_matrix(part.X), np.asarray(part.y, dtype=float)
+    problem = made(X, y, 1.0)
+    lams = problem.lam_max * np.logspace(0, -2, 31)[1:]
+    least, w = [], None
+    for lam in lams:
+        best = solvers.solve(problem.at_lam(lam), solvers.make_solver("newton-cd"), tol=1e-11, w0=w)
+        w = best.w
+        least.append(best.result["objective"])
+    print(f"\npath of {lams.size} λ on text, without set-up")
+    table: dict[str, float] = {}
+    for id, rule in [("prox-qn", None), *(("newton-cd", rule) for rule in RULES if rule != "no-return")]:
+        w, total, known, left = None, 0.0, [], 0
+        for lam, f_star in zip(lams, least, strict=True):
+            solver = solvers.make_solver(id, **({"rule": rule} if rule else {}))
+            trace = solvers.solve(problem.at_lam(lam), solver, gap=GAP, f_star=f_star, w0=w, max_iter=5_000)
+            w, total = trace.w, total + trace.cpu_seconds[-1]
+            known.append(int(trace.working_set[0]))
+            left += int(trace.returned.max() > 0)
+        table[f"{id} {rule or ''}"] = total
+        print(f"{id:10} {rule or '':14} {total:8.3f} s, first sets {known[::6]}, mistakes at {left} λ")
+    best = min(table, key=table.get)
+    skglm, celer = pytest.importorskip("skglm"), pytest.importorskip("celer")
+    Xc = sp.csc_matrix(X)
+
+    def by_skglm(ratio: float) -> np.ndarray:
+        solver = skglm.solvers.ProxNewton(
+            tol=ratio * lams[-1], fit_intercept=False, max_iter=200, warm_start=True
+        )
+        model = skglm.GeneralizedLinearEstimator(skglm.datafits.Logistic(), skglm.penalties.L1(1.0), solver)
+        found = []
+        for lam in lams:
+            model.penalty = skglm.penalties.L1(lam)
+            found.append(model.fit(Xc, y).coef_.ravel().copy())
+        return np.array(found)
+
+    def by_celer(ratio: float) -> np.ndarray:
+        _, found, _ = celer.celer_path(Xc, y, "logreg", alphas=lams * y.size, tol=ratio, max_iter=100)
+        return found.T
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, train in (("skglm ProxNewton", by_skglm), ("celer", by_celer)):
+            train(0.1)
+            for ratio in LADDER:
+                began = time.thread_time()
+                found = train(ratio)
+                took = time.thread_time() - began
+                values = [problem.at_lam(lam).at(w).objective for lam, w in zip(lams, found, strict=True)]
+                worst = max(solvers.relative_gap(f, f_star) for f, f_star in zip(values, least, strict=True))
+                if worst <= GAP:
+                    break
+            won = took / table[best]
+            print(f"{name:25} {took:8.3f} s, {won:.2f} times {best}, worst gap {worst:.1e}"
+                  f"{'' if won >= 1.0 else ': WE LOSE'}")  # fmt: skip
+    assert table["newton-cd growing"] < table["newton-cd none"]

@@ -157,3 +157,5 @@ def test_a_working_set_never_leaves_out_a_weight_that_is_not_zero():
     problem = problem_of("binary", n=200, d=50)
     for it in itertools.islice(solvers.make_solver("newton-cd", rule="zhong").iterate(problem), 12):
         assert np.all(np.isin(np.flatnonzero(it.w), it.active.coordinates))
+        assert it.gradient.size == it.working_set == len(it.active)
+        assert it.selection.guessed.size == 50 - it.working_set

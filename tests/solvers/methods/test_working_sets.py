@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import solvers
+from solvers.methods.newton_cd import NewtonCD
 from solvers.methods.working_sets import Selection, why_not_rule
+from solvers.parts.linesearch import Found
 from solvers.parts.rules import RULES
 from tests.solvers.helpers import MAKERS, problem_of
 from tests.solvers.oracles import Oracle
@@ -164,6 +166,27 @@ def test_a_rule_without_a_ball_is_refused_in_a_sentence():
     assert solver.refuses(problem) == why_not_rule("gap-safe", problem) == told
     with pytest.raises(ValueError, match="rule must be one of none, zhong"):
         solvers.make_solver("newton-cd", rule="zhang")
+
+
+class Failing:
+    """The steps of another, but for one on a part of the blocks."""
+
+    def __init__(self, steps):
+        self.steps, self.failed = steps, 0
+
+    def step(self, point, look):
+        if not look.whole and not self.failed:
+            self.failed += 1
+            return Found(point, 0.0, None, 0), {}
+        return self.steps.step(point, look)
+
+
+def test_where_no_step_helps_on_a_part_all_are_looked_at_and_the_run_goes_on(monkeypatch):
+    made, begin = [], NewtonCD.begin
+    monkeypatch.setattr(NewtonCD, "begin", lambda *args: made.append(Failing(begin(*args))) or made[-1])
+    found = solvers.solve(correlated(60, 80, 2, 0.5), solvers.make_solver("newton-cd"), tol=1e-9)
+    assert made[-1].failed == 1
+    assert found.status == "converged"
 
 
 @pytest.mark.parametrize("rule", SAFE)

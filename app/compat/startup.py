@@ -6,6 +6,7 @@ from app.compat import (
     bokeh_closed_tab,
     bokeh_defaults,
     bokeh_failed_callback,
+    panel_early_changes,
     panel_event_lock,
     panel_local_styles,
     panel_write_order,
@@ -15,6 +16,7 @@ from app.compat import (
 def apply() -> None:
     """Make the changes that concern all pages. May be called again and again."""
     for change in (
+        panel_early_changes,
         panel_event_lock,
         panel_write_order,
         panel_local_styles,

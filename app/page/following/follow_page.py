@@ -30,6 +30,8 @@ NOT_SHOWN = "The tab {} is not shown in a lesson."
 WAITS = "The teacher has not started a run yet."
 #: Tabs with runs of their own, and with what only who works on the page may reach.
 OWN: tuple[type[View], ...] = (Path, PastRuns, Sweep)
+#: Tabs that a page which all share holds: whoever comes builds each of them, also those that are hidden.
+HELD = 3
 
 
 class FollowPage:
@@ -45,6 +47,8 @@ class FollowPage:
         self.tabs: dict[str, View] = {}
         self.tab_bar = TabBar()
         self.tab_column = theme.column(kind="tabs")
+        #: What stands in that column, in its order.
+        self._held: list[str] = []
         self.legend = LegendRows(self.session)
         self.cursor_bar = CursorBar(self.session, lambda: None)
         self.ballot = Ballot(self.teacher.teaching.poll)
@@ -132,12 +136,21 @@ class FollowPage:
             made = kind((), self.session.cursor) if led is None else again(led, self.session)
             self.tabs[chosen] = made
             self.session.show_in(made)
-            self.tab_column.append(made)
         elif shown and led is not None and not self.alone:
             same_axes(led, self.tabs[chosen])
         for id, view in self.tabs.items():
             if view.visible != (id == chosen):
                 view.visible = id == chosen
+        if shown and chosen not in self._held:
+            self._hold(chosen)
+
+    def _hold(self, chosen: str) -> None:
+        """Put a tab onto the page, in place of the one that came first if the page is shared and full."""
+        self._held.append(chosen)
+        self.tab_column.append(self.tabs[chosen])
+        if len(self._held) > HELD and not self.alone:
+            self._held.pop(0)
+            self.tab_column.pop(0)
 
     def opened(self) -> None:
         """Nothing is left to be done when the browser shows it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bokeh.document import Document
 
-from app.page.following.follow_page import OVER, FollowPage
+from app.page.following.follow_page import HELD, OVER, FollowPage
 from app.serving import classroom
 
 
@@ -114,3 +114,15 @@ def test_a_shared_document_takes_nothing_but_an_answer(teacher, follow):
     document.replace_with_json({})
     assert [model.visible for model in document.roots] == [True, True]
     assert heard == [{"who": "a", "action": "remove"}]
+
+
+def test_who_comes_late_builds_few_of_the_tabs_that_the_teacher_has_opened(teacher, follow):
+    page = follow()
+    opened = ["steps", "events", "memory", "record", "steps", "race"]
+    for tab in opened:
+        teacher.tab_bar.chosen = tab
+        page.session.tick()
+        assert [id for id, view in page.tabs.items() if view.visible] == [tab]
+        assert page.tabs[tab].__panel__() in page.tab_column.objects
+        assert len(page.tab_column) <= HELD
+    assert len(set(opened)) > HELD

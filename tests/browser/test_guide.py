@@ -23,7 +23,8 @@ RING = """() => {
 #: Presses a choice once, as soon as it is there.
 FIRST = """{{
   const deep = (root) => [...root.querySelectorAll("*")].flatMap((el) =>
-    [...(el.matches("input[type=radio][value={choice}]") ? [el] : []), ...(el.shadowRoot ? deep(el.shadowRoot) : [])])
+    [...(el.matches("input[type=radio][value={choice}]") ? [el] : []),
+      ...(el.shadowRoot ? deep(el.shadowRoot) : [])])
   const look = () => {{
     const [choice] = deep(document)
     if (!choice) {{ return setTimeout(look, 5) }}

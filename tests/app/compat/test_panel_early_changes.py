@@ -9,7 +9,6 @@ from bokeh.server.session import ServerSession
 from panel.io.state import set_curdoc, state
 
 from app.compat import panel_early_changes, panel_write_order
-from tests import loop
 
 
 @pytest.mark.parametrize("changed", [True, False])

@@ -89,7 +89,7 @@ def serve() -> None:
             follow = f"document.documentElement.dataset.follow = {token(session)!r}"
             pn.state.curdoc.js_on_event(DocumentReady, CustomJS(code=follow))
         pn.state.on_session_destroyed(lambda context: page.close())
-        # what is changed while the browser still builds the page would be lost on it
+        # ticks begin once the page is built: what they change before would hold that up
         pn.state.onload(opened)
 
 

@@ -106,9 +106,9 @@ def fastest(
 def ours(
     problem: solvers.Problem, id: str, params: dict[str, object], least: float
 ) -> tuple[float, solvers.Trace]:
-    """Median seconds of the solver alone, and its last run."""
-    took = []
-    for _ in range(TURNS):
+    """Median seconds of the solver alone, and its last run; of those that take seconds, one run."""
+    took: list[float] = []
+    while len(took) < TURNS and sum(took) < 3.0:
         solver = solvers.make_solver(id, **params)
         trace = solvers.solve(problem, solver, gap=GAP, f_star=least, max_iter=20_000, max_seconds=30)
         near = np.flatnonzero(trace.objective - least <= GAP * least)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
@@ -22,6 +22,9 @@ from ..problems.weight_names import Names
 from .atomic_files import replacing
 from .records import for_spreadsheet
 from .run_info import RunInfo
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Iterates kept before the trace halves its density.
 CAPACITY = 10_000
@@ -223,6 +226,33 @@ class Trace:
         rows, _, _ = self.since(None)
         for k in range(len(rows["iteration"])):
             yield plain({name: column[k] for name, column in rows.items()})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the record as a table: label and solver of the run, a column a field, and λ.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row an iterate; what is not known is missing, also in columns of whole numbers. Those of
+            several runs fit below each other with ``pandas.concat``.
+
+        Examples
+        --------
+        >>> import datasets, solvers
+        >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
+        >>> trace = solvers.solve(problem, solvers.make_solver("lbfgs"), max_iter=3)
+        >>> trace.to_pandas()[["label", "iteration", "nnz"]].values.tolist()[-1]
+        ['lbfgs', 3, 30]
+        """
+        import pandas as pd
+
+        rows, _, _ = self.since(None)
+        columns: dict[str, Any] = {"label": self.info.label, "solver": self.info.solver}
+        for name, field in FIELDS.items():
+            columns[name] = pd.Series(rows[name], dtype=field.dtype)
+            if field.type is int:
+                columns[name] = columns[name].astype("Int64").mask(rows[name] == field.unknown)
+        return pd.DataFrame(columns | {"lam": self.info.lam_along(rows["iteration"])})
 
     def save(self, path: str | Path) -> None:
         """Write the run to a file: ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and

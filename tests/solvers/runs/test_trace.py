@@ -3,11 +3,14 @@ import json
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import solvers
 from solvers.methods.iterate import FIELDS
 from solvers.runs import trace as module
 from solvers.runs.trace import Trace, checked_path, lines, plain, save
+from tests.solvers.helpers import binary
 
 
 def record(k, **fields):
@@ -218,3 +221,26 @@ def test_csv_has_no_text_that_a_spreadsheet_computes(tmp_path):
         (row,) = csv.DictReader(file)
     assert (row["label"], row["solver"]) == ("'=HYPERLINK(1)", "'@x")
     assert (row["phase"], row["events"], row["objective"]) == ("'-2+3", "'+a b", "-1.5")
+
+
+def test_a_trace_is_a_table_of_pandas():
+    problem = solvers.make_problem(binary(), lam_ratio=0.1)
+    trace = solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=3)
+    table = trace.to_pandas()
+    assert list(table.columns) == ["label", "solver", *solvers.FIELDS, "lam"]
+    assert len(table) == len(trace)
+    assert set(table.label) == set(table.solver) == {"prox-qn"}
+    assert set(table.lam) == {problem.lam}
+    for name, field in solvers.FIELDS.items():
+        known = [field.is_known(value) for value in trace[name]]
+        if field.numeric:
+            assert table[name].notna().tolist() == known, name
+            assert table[name].dropna().tolist() == trace[name][known].tolist(), name
+        else:
+            assert table[name].tolist() == trace[name].tolist(), name
+    assert table.clusters.isna().all(), "what a solver does not know is missing"
+    assert pd.concat([table, table]).dtypes.equals(table.dtypes)
+
+
+def test_a_trace_without_iterates_is_an_empty_table():
+    assert solvers.Trace().to_pandas().shape == (0, len(solvers.FIELDS) + 3)

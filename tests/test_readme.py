@@ -85,6 +85,15 @@ def test_python_example_runs(tmp_path, capsys):
     assert "prox-qn" in capsys.readouterr().out
 
 
+def test_example_of_pandas_has_a_row_for_each_run(tmp_path, capsys):
+    code = blocks(README, "python")
+    names = run_example(f"import datasets\nimport solvers\n\n{code[1]}", tmp_path)
+    assert len(names["table"]) == sum(map(len, names["runs"]))
+    assert {run.status for run in names["runs"]} == {"converged"}
+    printed = capsys.readouterr().out
+    assert all(run.info.label in printed for run in names["runs"])
+
+
 def test_example_of_a_probe_prints_the_largest_weights(tmp_path, capsys):
     names = run_example(blocks(SOLVERS, "python")[-1], tmp_path)
     last = names["trace"].probes.entries("largest")[-1][1]

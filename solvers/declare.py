@@ -34,6 +34,7 @@ class Trait(enum.Flag):
     LOG_LINEAR = enum.auto()
     MARGINS = enum.auto()
     HINGES = enum.auto()
+    ONE_NORM = enum.auto()
 
 
 PHRASES = {
@@ -54,6 +55,7 @@ PHRASES = {
     Trait.LOG_LINEAR: "a logistic loss of one label, binary or multiclass",
     Trait.MARGINS: "logistic terms, hinges or squared hinges of single scores",
     Trait.HINGES: "hinges or squared hinges of single scores",
+    Trait.ONE_NORM: "‖w‖₁ alone or ½‖w‖² alone as penalty",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }
 

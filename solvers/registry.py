@@ -43,8 +43,11 @@ from .problems.losses.tree import TreeSoftmax
 from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Penalty, SparseGroup
 from .problems.problem import Problem
 from .problems.shards.sharded import OFFERED
+from .rivals.celer import Celer
+from .rivals.liblinear import Liblinear
 from .rivals.scikit import ScikitLBFGS, ScikitLinearSVC, ScikitNewtonCholesky, ScikitSAGA, ScikitSGD
 from .rivals.scipy_minimize import SciPyLBFGSB, SciPyNewtonCG, SciPyTrustConstr
+from .rivals.skglm import Skglm
 from .runs.branch import Origin
 from .runs.trace import Trace
 
@@ -87,6 +90,9 @@ SOLVERS: dict[str, type[Solver]] = {
         ScikitNewtonCholesky,
         ScikitLinearSVC,
         ScikitSGD,
+        Liblinear,
+        Skglm,
+        Celer,
     )
 }
 LOSSES: dict[str, type[Loss]] = {

@@ -139,6 +139,21 @@ def pytest_make_collect_report(
     return _must_run(collector, (yield))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Make tests slow ones that run a program in a process of its own, as those do that take every solver of
+    the registry: such a process takes seconds to start."""
+    if not any(hasattr(item, "callspec") for item in items):
+        return
+    from tests.solvers.helpers import ELSEWHERE
+
+    for item in items:
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        if any(isinstance(part, str) and part in ELSEWHERE for part in parts):
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     if REQUIRE_BROWSER and not any(_in_browser(item) for item in session.items):
         raise pytest.UsageError("SOLVERSCOPE_REQUIRE_BROWSER=1, but no browser test was collected")

@@ -169,7 +169,7 @@ class L2(Penalty):
     id = "l2"
     name = "ℓ2 (ridge)"
     summary = "½‖w‖², keeps all weights small"
-    traits = Penalty.traits | Trait.RIDGE | Trait.NO_KINKS
+    traits = Penalty.traits | Trait.RIDGE | Trait.NO_KINKS | Trait.ONE_NORM
     sparse = False
 
     @property
@@ -185,7 +185,7 @@ class L1(Penalty):
     name = "ℓ1"
     summary = "‖w‖₁, sets single weights to zero"
     paper = "Zhong et al. 2014, eq. (1)"
-    traits = Penalty.traits | Trait.NO_RIDGE
+    traits = Penalty.traits | Trait.NO_RIDGE | Trait.ONE_NORM
     sparse = True
 
     @property

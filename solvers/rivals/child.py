@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import queue
+import signal
 import sys
 import threading
 import time
@@ -53,7 +54,7 @@ def listen(orders: Frames) -> None:
         while True:
             orders.put(read(sys.stdin.buffer))
     except (EOFError, OSError):
-        os._exit(0)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def solve(order: dict[str, Any], arrays: dict[str, np.ndarray], answers: IO[bytes], orders: Frames) -> None:
@@ -69,7 +70,7 @@ def solve(order: dict[str, Any], arrays: dict[str, np.ndarray], answers: IO[byte
         said = "left"
     except MemoryError:
         return write(answers, {"failed": "out of memory: take a smaller problem"})
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return write(answers, {"failed": f"{type(error).__name__}: {' '.join(str(error).split())}"})
     return write(answers, {"ended": said})
 

@@ -115,6 +115,13 @@ class Task:
         return self.l1 / self.strength if self.strength else 0.0
 
 
+def signs(task: Task) -> list[np.ndarray]:
+    """Return labels of -1 and +1 for each output."""
+    if task.y.ndim == 1:
+        return [task.y]
+    return [np.where(column > 0, 1, -1) for column in task.y.T]
+
+
 class Foreign(Solver):
     """Base of programs in a process of their own.
 

@@ -155,7 +155,8 @@ class Process:
             self._popen.stdin.close()
 
 
-_idle: list[Process] = []
+#: Processes without a program.
+idle: list[Process] = []
 _lock = threading.Lock()
 
 
@@ -163,17 +164,17 @@ _lock = threading.Lock()
 def at_work() -> Iterator[Process]:
     """Give a process for one program. Afterwards it is kept if it is free, and killed otherwise."""
     with _lock:
-        ready = [_idle.pop() for _ in range(len(_idle))]
+        ready = [idle.pop() for _ in range(len(idle))]
         process = next((p for p in ready if p.alive), None)
-        _idle.extend(p for p in ready if p is not process and p.alive)
+        idle.extend(p for p in ready if p is not process and p.alive)
     process = process or Process()
     try:
         yield process
     finally:
         with _lock:
-            keep = process.free and process.alive and len(_idle) < KEPT
+            keep = process.free and process.alive and len(idle) < KEPT
             if keep:
-                _idle.append(process)
+                idle.append(process)
         if not keep:
             process.kill()
 
@@ -181,8 +182,8 @@ def at_work() -> Iterator[Process]:
 @atexit.register
 def _end_all() -> None:
     with _lock:
-        while _idle:
-            _idle.pop().kill()
+        while idle:
+            idle.pop().kill()
 
 
 def advanced(

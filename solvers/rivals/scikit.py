@@ -19,7 +19,7 @@ import psutil
 from ..declare import Trait, param, random_seed
 from ..methods.usual import tol_param
 from ..problems.problem import Problem
-from .foreign import Foreign, Task, Tell
+from .foreign import Foreign, Task, Tell, signs
 from .watched import ANEW, CALLBACK, RESTART, growing
 
 NO_LIMIT = 1_000_000_000
@@ -51,13 +51,6 @@ def by_class(task: Task) -> np.ndarray | None:
 def flat(coef: np.ndarray) -> np.ndarray:
     """Return weights that scikit-learn keeps by class in our order, by feature."""
     return np.asarray(coef, dtype=float).T.ravel()
-
-
-def signs(task: Task) -> list[np.ndarray]:
-    """Return labels of -1 and +1 for each output."""
-    if task.y.ndim == 1:
-        return [task.y]
-    return [np.where(column > 0, 1, -1) for column in task.y.T]
 
 
 class Logistic(ScikitLearn):

@@ -18,6 +18,8 @@ from solvers.rivals.foreign import Foreign
 
 #: Solvers whose algorithm is written down here, unlike that of other people's programs.
 HOUSE = [id for id, cls in solvers.SOLVERS.items() if not cls.__module__.startswith("solvers.rivals")]
+#: Those that can run in this installation.
+HERE = [id for id, cls in solvers.SOLVERS.items() if cls.why_not_here() is None]
 #: Programs in processes of their own, which take seconds to start.
 ELSEWHERE = {id for id, cls in solvers.SOLVERS.items() if issubclass(cls, Foreign)}
 STORAGES = ("dense", "sparse", "binary", "lazy", "lazy-binary")

@@ -11,7 +11,7 @@ import pytest
 import solvers
 from app.plugins import load_file
 from tests.solvers.convex import Program
-from tests.solvers.helpers import ELSEWHERE, MAKERS
+from tests.solvers.helpers import MAKERS
 from tests.solvers.oracles import Oracle
 
 PLUGIN = Path(__file__).resolve().parents[1] / "app" / "hinge_plugin.py"
@@ -75,11 +75,6 @@ def pairs_of(problems):
     """Return (solver, *problem) for all solvers that the registry calls compatible, but the relay, which is
     made of others."""
     return [(s, *p) for p in problems for s in solvers.compatible(loss=p[1], penalty=p[2]) if s != "relay"]
-
-
-def shown(pairs):
-    """The pairs as parameters; those of other people's programs with the slow tests."""
-    return [pytest.param(pair, marks=pytest.mark.slow) if pair[0] in ELSEWHERE else pair for pair in pairs]
 
 
 def facets(pair):
@@ -155,7 +150,7 @@ def test_few_pairs_show_any_two_choices_together():
     assert len(chosen) < len(ALL_PAIRS) / 5
 
 
-@pytest.mark.parametrize("pair", shown(p for p in PAIRS if p[0] not in NEAR), ids="/".join)
+@pytest.mark.parametrize("pair", [p for p in PAIRS if p[0] not in NEAR], ids="/".join)
 def test_the_answer_is_an_optimum_and_that_of_another_solver(pair):
     solver, *problem = pair
     trace = answer(solver, *problem)
@@ -169,7 +164,7 @@ def test_the_answer_is_an_optimum_and_that_of_another_solver(pair):
     assert objective == pytest.approx(another(solver, *problem), rel=1e-8)
 
 
-@pytest.mark.parametrize("pair", shown(p for p in PAIRS if p[0] in NEAR), ids="/".join)
+@pytest.mark.parametrize("pair", [p for p in PAIRS if p[0] in NEAR], ids="/".join)
 def test_solvers_without_an_end_come_near_the_optimum(pair):
     solver, *problem = pair
     trace = answer(solver, *problem)
@@ -178,7 +173,7 @@ def test_solvers_without_an_end_come_near_the_optimum(pair):
     assert -1e-9 <= solvers.relative_gap(objective, another(solver, *problem)) <= NEAR[solver][1]
 
 
-@pytest.mark.parametrize("pair", shown(KINKED_PAIRS), ids="/".join)
+@pytest.mark.parametrize("pair", KINKED_PAIRS, ids="/".join)
 def test_solvers_of_losses_with_kinks_come_near_the_minimum_and_below_what_they_prove(pair):
     solver, *problem = pair
     f, program = setting(*problem)

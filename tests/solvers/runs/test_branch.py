@@ -10,7 +10,7 @@ import pytest
 
 import solvers
 from solvers import FIELDS, WEIGHTS, Interrupted, Run, Stopping, Trace
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import HERE, MAKERS
 
 #: Small problems, one of which every solver takes: the first that fits.
 PROBLEMS = (
@@ -61,7 +61,7 @@ def assert_same(branch, old, iterations):
         np.testing.assert_array_equal(weights(branch, n), weights(old, n))
 
 
-@pytest.mark.parametrize("id", solvers.SOLVERS)
+@pytest.mark.parametrize("id", HERE)
 def test_a_branch_with_unchanged_settings_is_the_old_run_bit_for_bit(id):
     old = old_run(id)
     row = min(FROM, len(old) // 2)

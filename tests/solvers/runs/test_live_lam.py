@@ -14,11 +14,11 @@ from solvers import Stopping, Trace
 from solvers.runs.reading import read
 from solvers.runs.segments import about_at, f_star_along, learn, segments
 from solvers.runs.trace import lines
-from tests.solvers.helpers import binary
+from tests.solvers.helpers import HERE, binary
 from tests.solvers.runs.test_branch import assert_same, problem_for, run
 
-#: Solvers whose problem has an ℓ1, ℓ2 or ℓ1/ℓ2 penalty with a λ.
-TURNED = [id for id in solvers.SOLVERS if problem_for(id).penalty.takes_lam]
+#: Solvers whose problem has an ℓ1, ℓ2 or ℓ1/ℓ2 penalty with a λ, and that can start from weights of another.
+TURNED = [id for id in HERE if solvers.SOLVERS[id].takes_start and problem_for(id).penalty.takes_lam]
 AT = 4
 #: Solvers that make dual variables of the weights that they start from, and weights of these.
 DUAL = {"dual-cd"}
@@ -70,13 +70,21 @@ def test_every_solver_goes_on_to_the_optimum_at_the_new_lambda(id):
     if id not in DUAL:
         assert trace.loss[AT + 1] == pytest.approx(trace.loss[AT], rel=1e-9)
         assert trace.penalty[AT + 1] == pytest.approx(0.25 * trace.penalty[AT], rel=1e-9)
-    for clock in ("cpu_seconds", "wall_seconds", "passes"):
+    clocks = ("cpu_seconds", "wall_seconds", *(["passes"] if solver.counts_passes else []))
+    for clock in clocks:
         assert np.all(np.diff(trace[clock]) >= 0)
     assert new.sum() > 1
     # those that are too slow for it are as far as they would be from zero
     assert trace.status == "converged" or fresh.status != "converged", trace.message
     assert trace.objective[-1] <= max(near.f_star, 1.01 * fresh.objective[-1]) * (1.0 + near.gap)
     assert other.at(trace.w).objective == pytest.approx(trace.objective[-1], rel=1e-9)
+
+
+def test_one_that_starts_from_zero_alone_is_refused_in_a_sentence():
+    problem = problem_for("sklearn-linear-svc")
+    turning = run(problem, solvers.make_solver("sklearn-linear-svc"))
+    with pytest.raises(ValueError, match="sklearn-linear-svc starts from zero alone: it cannot go on"):
+        turning.set_lam(0.25 * problem.lam)
 
 
 def test_the_working_set_refills_in_an_epoch_of_its_own():

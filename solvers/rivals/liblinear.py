@@ -1,0 +1,76 @@
+"""liblinear's own solvers, by the authors' package.
+
+liblinear minimizes C Σ_i L_i + ½‖w‖² or C Σ_i L_i + ‖w‖₁: our f is λ times that with C = s/λ. It counts
+iterations but takes no limit of them, and shows nothing on the way: it is run anew with smaller tolerances.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from ..declare import Trait, param
+from ..methods.usual import tol_param
+from ..problems.problem import Problem
+from .foreign import Foreign, Task, Tell, signs
+from .watched import ANEW
+
+#: Solvers by the squared hinge or the logistic loss, and by the penalty; the first is liblinear's own choice.
+TYPES = {
+    ("logistic", "l2"): ("0", "7"),
+    ("logistic", "l1"): ("6",),
+    ("multitask-squared-hinge", "l2"): ("2", "1"),
+    ("multitask-squared-hinge", "l1"): ("5",),
+}
+#: Factor between two tolerances.
+FACTOR = 0.25
+
+
+@dataclass(frozen=True)
+class Liblinear(Foreign):
+    """A solver of liblinear by its number: 0 and 2 trust regions, 1 and 7 dual coordinate descent, 5 and 6
+    coordinate descent and newGLMNET for ‖w‖₁. Iteration n of the record is the run with tolerance 4⁻ⁿ."""
+
+    id = "liblinear"
+    name = "liblinear"
+    summary = "liblinear's solvers by number, run anew with smaller and smaller tolerances"
+    paper = "Fan, Chang, Hsieh, Wang and Lin 2008"
+    program = "liblinear"
+    modules = ("liblinear.liblinearutil",)
+    needs = Trait.SMOOTH | Trait.MARGINS | Trait.ONE_NORM
+    watched = ANEW
+    takes_start = False
+
+    type: str = param(
+        "auto", "number of the solver", choices=("auto", "0", "1", "2", "5", "6", "7"), title="solver number"
+    )
+    tol: float = tol_param()
+
+    def refuses(self, problem: Problem) -> str | None:
+        fitting = TYPES[problem.loss.id, "l1" if problem.penalty.l1 else "l2"]
+        if self.type not in ("auto", *fitting):
+            return (
+                f"{self.id} has no solver {self.type} for this loss and penalty: choose "
+                f"{' or '.join(fitting)}"
+            )
+        return super().refuses(problem)
+
+    def advance(self, task: Task, tell: Tell) -> str:
+        from liblinear.liblinearutil import train
+
+        number = TYPES[task.loss, "l1" if task.l1 else "l2"][0] if self.type == "auto" else self.type
+        for n in count():
+            eps = FACTOR**n
+            columns = []
+            for y in signs(task):
+                ctypes.CDLL(None).srand(1)  # so that the same run is the same again
+                model = train(y.astype(float), task.X, f"-s {number} -c {task.C!r} -e {eps!r} -q")
+                w = np.ctypeslib.as_array(model.w, (task.n_features,)).copy()
+                columns.append(w if model.get_labels()[0] == 1 else -w)
+            tell(n + 1, np.array(columns).T)
+            if eps <= self.tol:
+                break
+        return f"tolerance {eps:.2g} is met"

@@ -1,0 +1,153 @@
+"""Other people's programs: the optimum of each is ours, and so is its objective, converted."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from sklearn.metrics import hinge_loss, log_loss
+
+import datasets
+import solvers
+from solvers.rivals.foreign import Task
+from solvers.rivals.watched import ANEW, CALLBACK, RESTART, growing
+from tests.solvers.helpers import HOUSE, binary, dense_of, multiclass
+
+RIVALS = [id for id in solvers.SOLVERS if id not in HOUSE and id != "relay"]
+#: How near each comes to our optimum within 20 CPU seconds, (f - f*)/f*: SciPy's and scikit-learn's own
+#: tolerance is 1e-9 of the violation at w = 0, liblinear's and celer's 1e-9 of theirs.
+NEAR = {"sklearn-sgd": 1e-2, "sklearn-saga": 1e-6}
+USUAL = 1e-8
+#: The problem that each solves here, besides what its traits let it solve.
+PROBLEMS = {
+    "sklearn-saga": ("logistic", "elastic-net"),
+    "sklearn-linear-svc": ("binary-hinge", "l2"),
+    "sklearn-sgd": ("binary-hinge", "l2"),
+    "liblinear": ("logistic", "l1"),
+    "skglm": ("logistic", "l1"),
+    "celer": ("logistic", "l1"),
+}
+DATA = {
+    "breast-cancer": lambda: datasets.load("breast-cancer"),
+    "digits": lambda: datasets.load("digits", positive="8"),
+    "random": lambda: binary(n=200, d=30),
+}
+
+
+@functools.cache
+def problem_of(data, loss, penalty):
+    return solvers.make_problem(DATA[data](), loss=loss, penalty=penalty, lam=0.02, average=True)
+
+
+@functools.cache
+def best(data, loss, penalty):
+    problem = problem_of(data, loss, penalty)
+    solver = solvers.make_solver("prox-qn" if problem.smooth else "dual-cd")
+    return solvers.solve(problem, solver, tol=1e-9, max_seconds=30).result["objective"]
+
+
+def cases():
+    for id in RIVALS:
+        missing = solvers.SOLVERS[id].why_not_here()
+        marks = [pytest.mark.skip(reason=f"{id} {missing}")] if missing else []
+        for data in DATA:
+            yield pytest.param(id, data, marks=marks)
+
+
+@pytest.mark.parametrize(("id", "data"), list(cases()))
+def test_its_optimum_is_ours(id, data):
+    where = data, *PROBLEMS.get(id, ("logistic", "l2"))
+    problem, least = problem_of(*where), best(*where)
+    trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-9, max_seconds=20)
+    assert -1e-9 * least <= trace.result["objective"] - least <= NEAR.get(id, USUAL) * least
+    assert trace.result["objective"] == pytest.approx(problem.at(trace.w).objective, rel=1e-14)
+    if id not in NEAR:
+        assert trace.status in ("converged", "stalled"), trace.message
+    assert set(trace.phase) <= {CALLBACK, RESTART, ANEW}
+    assert len(set(trace.phase)) == 1
+
+
+def test_the_summary_says_how_each_is_watched():
+    said = {CALLBACK: "by its callback", RESTART: "by warm restarts", ANEW: "run anew with"}
+    for id in RIVALS:
+        cls = solvers.SOLVERS[id]
+        assert said[getattr(cls, "watched", CALLBACK)] in cls.summary, id
+
+
+def test_runs_anew_get_half_as_long_again():
+    numbers = growing()
+    assert [next(numbers) for _ in range(8)] == [1, 2, 3, 5, 8, 12, 18, 27]
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("penalty", ["l1", "l2", "elastic-net"])
+@pytest.mark.parametrize("loss", ["logistic", "binary-hinge"])
+def test_f_is_what_scikit_learn_minimizes_times_the_strength_of_the_penalty(loss, penalty, average):
+    """C Σ_i L_i + ρ‖w‖₁ + ½(1 - ρ)‖w‖², with scikit-learn's own mean losses."""
+    data = binary()
+    problem = solvers.make_problem(data, loss=loss, penalty=penalty, lam=0.3, average=average)
+    w = np.random.default_rng(0).normal(size=problem.size)
+    task, z, n = Task.of(problem, None, 0.0), dense_of(data.train.X) @ w, data.train.y.size
+    mean = (
+        hinge_loss(data.train.y, z)
+        if loss == "binary-hinge"
+        else log_loss(data.train.y, 1 / (1 + np.exp(-z)))
+    )
+    rho = task.l1_ratio
+    theirs = task.C * n * mean + rho * np.abs(w).sum() + 0.5 * (1 - rho) * w @ w
+    assert task.strength * theirs == pytest.approx(problem.at(w).objective, rel=1e-10)
+    alpha = task.strength / (task.scale * n)
+    theirs = mean + alpha * (rho * np.abs(w).sum() + 0.5 * (1 - rho) * w @ w)
+    assert task.scale * n * theirs == pytest.approx(problem.at(w).objective, rel=1e-10)
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse", "binary"])
+def test_a_program_is_given_x_as_it_is(storage):
+    data = multiclass(storage=storage, density=0.2)
+    X = Task.of(solvers.make_problem(data, penalty="l2", lam=0.1), None, 0.0).X
+    np.testing.assert_array_equal(dense_of(X), dense_of(data.train.X))
+
+
+@pytest.mark.slow
+def test_skglm_reports_our_objective():
+    skglm = pytest.importorskip("skglm", reason="skglm is not installed")
+    from skglm.datafits import Logistic
+    from skglm.penalties import L1
+
+    data = binary()
+    problem = solvers.make_problem(data, lam=0.02, average=True)
+    X, y = np.asfortranarray(dense_of(data.train.X)), data.train.y.astype(float)
+    solver = skglm.solvers.ProxNewton(tol=1e-12, fit_intercept=False)
+    w, reported, _ = solver.solve(X, y, Logistic(), L1(0.02))
+    assert reported[-1] == pytest.approx(problem.at(w).objective, rel=1e-10)
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_a_class_without_samples_is_refused_in_a_sentence(average):
+    data = multiclass()
+    data.train.y[data.train.y == 2] = 0
+    problem = solvers.make_problem(data, penalty="l2", lam=0.1, average=average)
+    for id in ("sklearn-saga", "sklearn-lbfgs", "sklearn-newton-cholesky"):
+        sentence = solvers.make_solver(id).refuses(problem)
+        assert sentence == f"{id} leaves classes without a sample out: take data that have some of each class"
+
+
+def test_a_number_of_liblinear_that_does_not_fit_is_refused_in_a_sentence():
+    problem = solvers.make_problem(binary(), lam=0.1)
+    assert solvers.make_solver("liblinear").refuses(problem) is None
+    sentence = solvers.make_solver("liblinear", type="7").refuses(problem)
+    assert sentence == "liblinear has no solver 7 for this loss and penalty: choose 6"
+
+
+def test_a_missing_package_is_one_sentence_everywhere(monkeypatch, command):
+    monkeypatch.setattr(solvers.SOLVERS["celer"], "modules", ("no_such_package.part",))
+    sentence = "needs the package no_such_package: install solverscope[rivals]"
+    assert solvers.why_not_solver("celer", "logistic", "l1") == sentence
+    assert "celer" not in solvers.compatible("logistic", "l1")
+    (listed,) = [entry for entry in command("list", "solvers", "--json").records if entry["id"] == "celer"]
+    assert (listed["available"], listed["reason"]) == (False, sentence)
+    answer = command("run", "breast-cancer", "--solver", "celer")
+    assert answer.status == 2
+    assert f"celer {sentence}" in answer.err
+    assert len(answer.err.strip().splitlines()) == 1

@@ -1,12 +1,14 @@
-"""Work over blocks of rows: in the calling thread, or split over helper threads whose time is counted."""
+"""Work over blocks of rows: in the calling thread, or shared with helper threads whose time is counted."""
 
 from __future__ import annotations
 
 import copy
 import threading
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from queue import Empty, SimpleQueue
 from typing import Any
 
 
@@ -15,10 +17,12 @@ def no_pulse() -> None:
 
 
 class Team:
-    """Runs ``task(block)`` for many blocks with ``threads`` threads, calling a pulse in between.
+    """Runs ``task(block)`` for many blocks with ``threads`` threads, the calling one among them.
 
-    Kernels release the GIL, so threads run side by side; each task writes where no other one does.
-    ``cpu_seconds`` is what the helper threads have used, and what was booked besides.
+    Kernels release the GIL, so threads run side by side; each task writes where no other one does. Which
+    thread takes a block is left to chance, so results may depend on the blocks alone: then they are the same,
+    bit by bit, for any number of threads. ``cpu_seconds`` is what the helper threads have used, and what was
+    booked besides.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -27,7 +31,7 @@ class Team:
         self.threads = threads
         self.cpu_seconds = 0.0
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(threads, "row-blocks") if threads > 1 else None
+        self._helpers = ThreadPoolExecutor(threads - 1, "row-blocks") if threads > 1 else None
 
     def attached(self) -> Team:
         """Share the threads with another run, which gets a count of its own."""
@@ -41,32 +45,65 @@ class Team:
             self.cpu_seconds += seconds
 
     def each(self, task: Callable[[Any], object], blocks: Iterable[Any], pulse: Callable[[], None]) -> None:
-        """Call ``task`` once for every block, in order when alone; ``pulse`` is called by this thread."""
-        if self._pool is None:
+        """Call ``task`` once for every block, in order when alone; ``pulse`` is called by this thread after
+        each of its own, and while it waits for the others. A task that takes long is a generator: it is
+        interrupted at each ``yield``, for the pulse or for good."""
+        if self._helpers is None:
             for block in blocks:
-                task(block)
+                for _ in _steps(task(block)):
+                    pulse()
                 pulse()
             return
-        blocks = list(blocks)
-        stop = threading.Event()
-
-        def work(share: list[Any]) -> None:
-            began = time.thread_time()
-            try:
-                for block in share:
-                    if stop.is_set():
-                        return
-                    task(block)
-            finally:
-                self.book(time.thread_time() - began)
-
-        pending = {self._pool.submit(work, blocks[k :: self.threads]) for k in range(self.threads)}
+        left, stop, ended = deque(blocks), threading.Event(), SimpleQueue()
+        running = min(self.threads, len(left)) - 1
+        for _ in range(running):
+            self._helpers.submit(self._help, task, left, stop, ended)
         try:
-            while pending:
-                done, pending = wait(pending, timeout=0.05, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
+            while (block := _taken(left.popleft)) is not None:
+                for _ in _steps(task(block[0])):
+                    pulse()
                 pulse()
+            while running > 0:
+                try:
+                    error = ended.get(timeout=0.05)
+                except Empty:
+                    pulse()
+                    continue
+                running -= 1
+                if error is not None:
+                    raise error
         finally:
             stop.set()
-            wait(pending)
+            for _ in range(running):
+                ended.get()
+
+    def _help(
+        self, task: Callable[[Any], object], left: deque, stop: threading.Event, ended: SimpleQueue
+    ) -> None:
+        """Take blocks that are left, from the end, until there are none or the call ends; put what failed, or
+        None, into ``ended``. The calling thread begins at the other end: in repeated calls a thread mostly
+        has the same blocks, whose data are in its cache."""
+        began, error = time.thread_time(), None
+        try:
+            while not stop.is_set() and (block := _taken(left.pop)) is not None:
+                for _ in _steps(task(block[0])):
+                    if stop.is_set():
+                        break
+        except BaseException as raised:
+            error = raised
+            left.clear()
+        self.book(time.thread_time() - began)
+        ended.put(error)
+
+
+def _steps(result: Any) -> Iterable[Any]:
+    """Return the steps of a task that is a generator; others have ended when they return."""
+    return result if isinstance(result, Generator) else ()
+
+
+def _taken(take: Callable[[], Any]) -> tuple[Any] | None:
+    """Take one of what is left, if there is any."""
+    try:
+        return (take(),)
+    except IndexError:
+        return None

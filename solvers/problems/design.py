@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,8 @@ GATHERED = 48 * 2**20
 CLEARED = 4_000_000
 #: Weights looked at between two pulses.
 PIECE = 4_000_000
+#: Runs of features for each thread: they take turns, as some take longer.
+RUNS = 2
 #: No members.
 NOBODY = np.zeros(0, dtype=np.int64)
 
@@ -175,12 +178,11 @@ class Design:
             ordered = body[order]
             (starts, rows, values), places = self._columns(active)
 
-            def task(item: tuple[int, int, int]) -> None:
-                b, lo, hi = item
+            def task(b: int, lo: int, hi: int) -> None:
                 slab = Z[self.edges[b] : self.edges[b + 1]]
                 scores_by_output(starts[b], rows, values, outputs, places, ordered, lo, hi, slab)
 
-            self._each(task, features, 1)
+            self._each_block(task, features, 1)
         return Scores(Z, tail)
 
     def _occupied(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -205,12 +207,11 @@ class Design:
     def _scores_rows(self, features: np.ndarray, V: np.ndarray, Z: np.ndarray) -> None:
         """Add X V to Z, for the rows ``V`` of W of these features."""
 
-        def task(item: tuple[int, int, int]) -> None:
-            b, lo, hi = item
+        def task(b: int, lo: int, hi: int) -> None:
             slab = Z[self.edges[b] : self.edges[b + 1]]
             scores_by_rows(self.starts[b], self.rows, self.values, features[lo:hi], V[lo:hi], slab)
 
-        self._each(task, features, self.n_outputs)
+        self._each_block(task, features, self.n_outputs)
 
     def column(self, j: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows with feature j, ascending, and its values there."""
@@ -322,37 +323,30 @@ class Design:
             out[: active.n_body] = rows[place, active.coordinates[: active.n_body] % self.n_outputs]
         else:
             outputs, features, order = active.by_output()
-            parts = np.zeros((self.team.threads, features.size))
+            sums = np.zeros(features.size)
             self._gather(active)
             (starts, rows, values), places = self._columns(active)
 
-            def task(item: tuple[int, int, int]) -> None:
-                b, lo, hi = item
+            def task(b: int, lo: int, hi: int) -> None:
                 slab = G[self.edges[b] : self.edges[b + 1]]
-                part = parts[b % self.team.threads]
-                adjoint_by_output(starts[b], rows, values, outputs, places, lo, hi, slab, part)
+                adjoint_by_output(starts[b], rows, values, outputs, places, lo, hi, slab, sums)
 
-            self._each(task, features, 1)
-            out[order] = parts.sum(axis=0)
+            self._each_feature(task, features, 1)
+            out[order] = sums
         return out
 
     def _adjoint_rows(self, G: np.ndarray, features: np.ndarray, out: np.ndarray) -> None:
-        parts = [out] + [np.zeros_like(out) for _ in range(1, self.team.threads)]
         piece = max(1, CLEARED // self.n_outputs)
         for lo in range(0, len(out), piece):
             if lo:
                 self.pulse()
             out[lo : lo + piece] = 0.0
 
-        def task(item: tuple[int, int, int]) -> None:
-            b, lo, hi = item
+        def task(b: int, lo: int, hi: int) -> None:
             slab = G[self.edges[b] : self.edges[b + 1]]
-            part = parts[b % self.team.threads]
-            adjoint_by_rows(self.starts[b], self.rows, self.values, features[lo:hi], slab, part[lo:hi])
+            adjoint_by_rows(self.starts[b], self.rows, self.values, features[lo:hi], slab, out[lo:hi])
 
-        self._each(task, features, self.n_outputs)
-        for part in parts[1:]:
-            out += part
+        self._each_feature(task, features, self.n_outputs)
 
     def _by_rows(self, active: WorkingSet) -> bool:
         """Tell whether to handle all outputs of a feature at once."""
@@ -393,26 +387,40 @@ class Design:
         self.team.each(task, range(self.n_blocks), self.pulse)
         shared.base, shared.entries, shared.columns = active, entries, columns
 
-    def _each(self, task: Callable, features: np.ndarray, width: int) -> None:
-        """Call task((block, lo, hi)) over blocks and runs of ``features`` that keep a call short."""
-        total = int(self.column_nnz[features].sum()) * width
-        pieces = max(1, -(-total // (CHUNK * max(self.n_blocks, 1))))
-        cuts = (
-            np.linspace(0, features.size, pieces + 1).astype(int)
-            if pieces > 1
-            else np.array([0, features.size])
-        )
-        # one thread must own a part of the sum: threads take blocks, not pieces of a block
-        blocks = range(self.n_blocks)
-        runs = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+    def _each_block(self, task: Callable, features: np.ndarray, width: int) -> None:
+        """Call task(block, lo, hi) over blocks, which threads share, and over runs of ``features`` that keep
+        a call short: those of a block one after the other."""
+        runs = self._runs(features, width, 1)
 
-        def block_task(b: int) -> None:
+        def walk(b: int) -> Iterator[None]:
             for lo, hi in runs:
-                task((b, lo, hi))
-                if len(runs) > 1 and self.team.threads == 1:
-                    self.pulse()
+                task(b, lo, hi)
+                yield
 
-        self.team.each(block_task, blocks, self.pulse)
+        self.team.each(walk, range(self.n_blocks), self.pulse)
+
+    def _each_feature(self, task: Callable, features: np.ndarray, width: int) -> None:
+        """Call task(block, lo, hi) over runs of ``features``, which threads share, and over blocks: those of
+        a run one after the other, so that sums over blocks are the same for any number of threads."""
+
+        def walk(run: tuple[int, int]) -> Iterator[None]:
+            for b in range(self.n_blocks):
+                task(b, *run)
+                yield
+
+        runs = self._runs(features, width, 1 if self.team.threads == 1 else RUNS * self.team.threads)
+        self.team.each(walk, runs, self.pulse)
+
+    def _runs(self, features: np.ndarray, width: int, least: int) -> list[tuple[int, int]]:
+        """Cut features, with ``width`` outputs each, into runs with about as many entries in each: at least
+        ``least`` runs, if there are as many features, and so many that one of a block is handled in a short
+        call."""
+        ends = np.cumsum(self.column_nnz[features])
+        total = int(ends[-1]) if ends.size else 0
+        pieces = max(least, -(-total * width // (CHUNK * max(self.n_blocks, 1))))
+        inner = np.searchsorted(ends, np.arange(1, pieces) * (total / pieces), side="right")
+        cuts = np.unique([0, *inner, features.size]).tolist()
+        return list(pairwise(cuts)) or [(0, 0)]
 
 
 def _content(X: Any) -> tuple[int, bool]:
@@ -425,12 +433,13 @@ def _content(X: Any) -> tuple[int, bool]:
 
 
 def _block_rows(n: int, d: int, m: int, nnz: int) -> int:
-    """Choose the number of rows in a block: scores of a block fit the slab, and columns keep some 8 entries a
-    block on average."""
+    """Choose the number of rows in a block, about the same in each: scores of a block fit the slab, and
+    columns keep some 8 entries a block on average."""
     rows = 1 << max(7, (SLAB // (8 * m)).bit_length() - 1)
     while rows < n and nnz * rows < 8 * n * d:
         rows *= 2
-    return int(min(rows, 1 << 16, max(n, 1)))
+    blocks = -(-n // min(rows, 1 << 16))
+    return max(1, -(-n // max(blocks, 1)))
 
 
 def _columns(X: Any, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

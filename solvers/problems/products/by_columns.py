@@ -81,8 +81,8 @@ def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
                 out[q] += gathered(rows[column], values[column], near)
         else:
             for q in range(first, last):
-                for p in range(starts[features[q]], starts[features[q] + 1]):
-                    out[q] += g[rows[p]] if values.size == 0 else values[p] * g[rows[p]]
+                column = slice(starts[features[q]], starts[features[q] + 1])
+                out[q] += gathered(rows[column], values[column], g)
 
 
 @kernel

@@ -20,11 +20,19 @@ def test_every_block_is_done_once(threads):
 
 
 def test_the_time_of_helpers_is_counted_and_of_the_calling_thread_is_not(clock):
-    alone, two = Team(), Team(2)
+    alone, two, caller = Team(), Team(2), threading.get_ident()
     alone.each(lambda block: clock.work(2.0), range(2), lambda: None)
-    two.each(lambda block: clock.work(2.0), range(4), lambda: None)
     assert alone.cpu_seconds == 0.0
-    assert two.cpu_seconds == pytest.approx(8.0)
+    both, helped = threading.Barrier(2), []
+
+    def task(block):
+        both.wait(60)  # neither takes two blocks
+        helped.append(threading.get_ident() != caller)
+        clock.work(2.0)
+
+    two.each(task, range(2), lambda: None)
+    assert sorted(helped) == [False, True]
+    assert two.cpu_seconds == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -56,16 +64,41 @@ def test_a_pulse_that_raises_stops_the_helpers_before_the_call_returns():
 
 
 def test_the_pulse_comes_from_the_calling_thread_while_helpers_work():
-    beats, seen = [], threading.Event()
+    beats, seen, caller = [], threading.Event(), threading.get_ident()
 
     def pulse():
         beats.append(threading.get_ident())
-        if len(beats) == 2:
+        if len(beats) == 3:
             seen.set()
 
-    Team(2).each(lambda block: seen.wait(60), range(2), pulse)
-    assert len(beats) >= 2
-    assert set(beats) == {threading.get_ident()}
+    started = threading.Barrier(2)
+
+    def task(block):
+        started.wait(60)
+        if threading.get_ident() != caller:
+            seen.wait(60)
+
+    Team(2).each(task, range(2), pulse)
+    assert len(beats) >= 3
+    assert set(beats) == {caller}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_long_task_is_interrupted_between_its_parts(threads):
+    parts, both = [], threading.Barrier(threads)
+
+    def task(block):
+        both.wait(60)
+        for part in range(10_000):
+            parts.append(part)
+            yield
+
+    def stop():
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        Team(threads).each(task, range(threads), stop)
+    assert 0 < len(parts) < 10_000 * threads
 
 
 def test_less_than_one_thread_is_refused():

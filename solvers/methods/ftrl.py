@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +15,17 @@ from ..problems.certificates.optimality import Knows
 from ..problems.losses.instances import residual_of
 from ..problems.problem import Problem
 from .iterate import Ending, Iterate
-from .sgd import CHUNK, Weights
+from .sgd import CHUNK
 from .solver import Solver
+
+#: Parts that features are cut into: scores are summed in them, then over them, whatever the threads.
+LANES = 4
+#: Entries of X, about, that are sorted into batches at once: instances are shuffled within such a span.
+ENTRIES = 2_000_000
+#: Entries times outputs of a step from which on threads share it: to wait for each other takes 0.1 ms.
+SHARED = 500_000
+#: No values.
+NONE = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,10 @@ class FTRL(Solver):
     root mean square of the entries of feature j, so that η0 has no unit and needs no search. The minimum is
     in closed form from n and z = Σ_s g_s - σ_s w_s; only weights of the instances at hand are computed. Where
     ℓ_i has a kink, its gradient is a subgradient. Weights that no gradient has met stay where they were.
+
+    X is stored by columns. A permutation is one of spans of rows, and of the instances in each: the entries
+    of a span are sorted into its steps, feature by feature, so that X is not kept by rows besides. Features
+    are cut into lanes, which threads share.
     """
 
     id = "ftrl"
@@ -48,7 +63,7 @@ class FTRL(Solver):
         open_low=True,
         title="first step η₀",
     )
-    batch: int = param(8, "instances a step", low=1, high=1_000_000, title="instances a step")
+    batch: int = param(16, "instances a step", low=1, high=1_000_000, title="instances a step")
     seed: int = random_seed("seed of the permutations")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
@@ -56,51 +71,132 @@ class FTRL(Solver):
         state = _State(self, problem, problem.at(w0).w)
         while True:
             yield Iterate(n, w=state.w, ls_kind="none")
-            state.steps(rng.permutation(problem.loss.n_instances))
+            state.pass_over(rng)
             n += 1
             if not (np.isfinite(state.loss) and np.all(np.isfinite(state.w))):
                 return Ending("failed", f"diverged in pass {n}: take a smaller eta0")
+
+
+class Batches(NamedTuple):
+    """Instances in turn, ``size`` a step, and the entries of X in their rows: of step b and lane l those from
+    ``starts[LANES * b + l]`` to the next, by ascending features. ``tokens`` numbers the rows of a step;
+    ``values`` is empty for a matrix of ones."""
+
+    order: np.ndarray
+    size: int
+    starts: np.ndarray
+    features: np.ndarray
+    tokens: np.ndarray
+    values: np.ndarray
+
+
+class Sums(NamedTuple):
+    """What weights are computed from: where they started, z, n and r/η0, a row a feature."""
+
+    start: np.ndarray
+    z: np.ndarray
+    n: np.ndarray
+    reach: np.ndarray
 
 
 class _State:
     """Weights w, sums z and sums of squares n by their letters, and the instances k so far."""
 
     def __init__(self, solver: FTRL, problem: Problem, w: np.ndarray) -> None:
-        design, loss = problem.design, problem.loss
+        design, loss, penalty = problem.design, problem.loss, problem.penalty
         self.solver, self.problem, self.w, self.k = solver, problem, w, 0
-        self.loss = 0.0
-        self.rows, self.instances = design.by_rows(), loss.instances()
-        self.W = Weights(*design.split(w))
-        self.z, self.n = (Weights(*design.split(np.zeros(problem.size))) for _ in range(2))
-        counts = np.bincount(self.rows.features, minlength=design.n_features)
-        r = np.sqrt(design.column_squares() / np.maximum(counts, 1))
-        self.r = np.where(r > 0.0, r, 1.0)
+        self.loss, self.instances = 0.0, loss.instances()
+        self.W, self.W_tail = design.split(w)
+        (z, z_tail), (n, n_tail) = (design.split(np.zeros(problem.size)) for _ in range(2))
+        r = np.sqrt(design.column_squares() / np.maximum(design.column_nnz, 1))
+        self.sums = Sums(self.W, z, n, np.where(r > 0.0, r, 1.0) / solver.eta0)
+        self.tail = Sums(self.W_tail, z_tail, n_tail, np.full(1, 1.0 / solver.eta0))
         # single instances have the loss of the average objective, and each its share of R
-        self.share = 1.0 / (problem.scale * loss.n_instances)
-        self.place = np.full(design.n_features, -1, dtype=np.int64)
+        share = 1.0 / (problem.scale * loss.n_instances)
+        self.strengths = share * penalty.l1, share * penalty.ridge
+        cuts = np.arange(1, LANES) * (design.nnz / LANES)
+        inner = np.searchsorted(np.cumsum(design.column_nnz), cuts)
+        #: the features of each lane: lanes have about as many entries
+        self.lanes = list(pairwise([0, *inner.tolist(), design.n_features]))
+        pieces = -(-design.nnz // (ENTRIES * max(design.n_blocks, 1)))
+        marks = [np.linspace(lo, hi, pieces + 1)[:-1] for lo, hi in pairwise(design.edges)]
+        #: the first instance of each span
+        firsts = np.searchsorted(self.instances.offsets[:-1], np.concatenate([*marks, design.edges[-1:]]))
+        self.firsts = np.unique(firsts)
 
-    def steps(self, order: np.ndarray) -> None:
-        """Go over the instances of ``order`` in batches, then compute all weights; set ``loss`` to the sum of
-        their losses on the way."""
-        problem, design, penalty = self.problem, self.problem.design, self.problem.penalty
-        per_instance = max(1, design.nnz * design.n_outputs // max(problem.loss.n_instances, 1))
-        batch = self.solver.batch
-        size = batch * max(1, CHUNK // per_instance // batch)
-        strengths = self.share * penalty.l1, self.share * penalty.ridge
-        arrays, self.loss = (self.W, self.z, self.n, self.r, self.place), 0.0
-        for lo in range(0, order.size, size):
-            part = order[lo : lo + size]
-            loss, touched = ftrl_steps(
-                self.rows, self.instances, *arrays, part, batch, self.k, self.solver.eta0, strengths
-            )
-            self.loss += loss
-            design.touched += touched
-            self.k += part.size
-            problem.pulse()
-        owed, ridge = (self.k * s for s in strengths)
-        at_place(self.W.tail, self.z.tail, self.n.tail, 1.0 / self.solver.eta0, owed, ridge, self.W.tail)
-        every_row(self.W.W, self.z.W, self.n.W, self.r / self.solver.eta0, owed, ridge)
-        problem.pulse()
+    def pass_over(self, rng: np.random.Generator) -> None:
+        """Go over all instances, then compute all weights; set ``loss`` to the sum of the losses on the
+        way."""
+        self.loss = 0.0
+        for span in rng.permutation(self.firsts.size - 1):
+            first, end = self.firsts[span : span + 2]
+            self._take(self._batches(first + rng.permutation(end - first), first, end))
+        owed, ridge = (self.k * s for s in self.strengths)
+        every_row(self.sums, owed, ridge, self.W)
+        tail_weights(self.tail, owed, ridge, self.W_tail)
+        self.problem.pulse()
+
+    def _batches(self, order: np.ndarray, first: int, end: int) -> Batches:
+        """Return the batches of the instances from ``first`` to ``end`` in another order."""
+        design, offsets, size = self.problem.design, self.instances.offsets, self.solver.batch
+        lo, hi = int(offsets[first]), int(offsets[end])
+        step, token = np.empty(hi - lo, np.int32), np.empty(hi - lo, np.int32)
+        number_rows(offsets, order, size, lo, step, token)
+        blocks = (
+            int(np.searchsorted(design.edges, lo, side="right")) - 1,
+            int(np.searchsorted(design.edges, hi)),
+        )
+        rows = design.starts, design.rows, design.values, design.edges, blocks, lo, step, token
+        at, no_one = np.zeros(-(-order.size // size) * LANES, np.int64), np.empty(0, np.int32)
+        self._each_lane(lambda lane: place_entries(*rows, lane, *self.lanes[lane], at, no_one, no_one, NONE))
+        starts = np.concatenate([[0], np.cumsum(at)])
+        features, tokens = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+        values, at = np.empty(0 if design.binary else starts[-1]), starts[:-1].copy()
+        self._each_lane(
+            lambda lane: place_entries(*rows, lane, *self.lanes[lane], at, features, tokens, values)
+        )
+        return Batches(order, size, starts, features, tokens, values)
+
+    def _take(self, batches: Batches) -> None:
+        """Take the steps of these batches: alone many in a call, and with the team one by one, if it pays."""
+        problem, entries = self.problem, int(batches.starts[-1])
+        n_steps = -(-batches.order.size // batches.size)
+        work = max(1, 2 * entries * problem.design.n_outputs // n_steps)
+        if problem.team.threads > 1 and work >= SHARED:
+            self._take_together(batches, n_steps)
+        else:
+            size = max(1, CHUNK // work)
+            for lo in range(0, n_steps, size):
+                hi = min(lo + size, n_steps)
+                at = self.instances, self.sums, self.tail, self.k, self.strengths
+                self.loss += steps(batches, lo, hi, *at)
+                self.k += batches.order[lo * batches.size : hi * batches.size].size
+                problem.pulse()
+        problem.design.touched += 2 * entries
+
+    def _take_together(self, batches: Batches, n_steps: int) -> None:
+        """Do what :func:`steps` does, with lanes shared by the team: each adds the gradient of the step
+        before and then gives its scores, so that threads wait for each other once a step."""
+        work = last = owed = None
+        for b in range(n_steps + 1):
+            (last, was), owed = (work, owed), tuple(self.k * s for s in self.strengths)
+            members = batches.order[b * batches.size : (b + 1) * batches.size]
+            work = work_of(members, self.instances.offsets, self.W.shape[1], self.W_tail.size)
+
+            def lane(number: int, b=b, work=work, owed=owed, last=last, was=was, size=members.size) -> None:
+                if last is not None:
+                    add_lane(batches, b - 1, number, self.sums, *was, last.G)
+                if size:
+                    scores_of_lane(batches, b, number, self.sums, *owed, work.Z[number])
+
+            self._each_lane(lane)
+            tail_weights(self.tail, *owed, work.tail)
+            residuals_of(members, self.instances, work)
+            self.loss += add_tail(self.tail, work)
+            self.k += members.size
+
+    def _each_lane(self, task: Callable[[int], None]) -> None:
+        self.problem.team.each(task, range(LANES), self.problem.pulse)
 
 
 @inlined
@@ -120,10 +216,16 @@ def at_place(start, z, n, reach, owed, ridge, w):
 
 
 @kernel
-def every_row(W, z, n, reach, owed, ridge):
-    """Compute the weights of all features in place."""
+def every_row(sums, owed, ridge, W):
+    """Compute the weights of all features."""
     for j in range(W.shape[0]):
-        at_place(W[j], z[j], n[j], reach[j], owed, ridge, W[j])
+        at_place(sums.start[j], sums.z[j], sums.n[j], sums.reach[j], owed, ridge, W[j])
+
+
+@kernel
+def tail_weights(sums, owed, ridge, w):
+    """Compute the weights of the tail."""
+    at_place(sums.start, sums.z, sums.n, sums.reach[0], owed, ridge, w)
 
 
 @inlined
@@ -140,46 +242,142 @@ def add_gradient(z, n, g, w, alive, reach):
 
 
 @kernel
-def ftrl_steps(rows, instances, weights, sums, squares, r, place, order, batch, k, eta0, strengths):
-    """Take the steps for the instances of ``order``, after k others; return the sum of their losses and
-    the entries of X touched. Weights stay as they are: those at hand are computed from ``sums`` and
-    ``squares``."""
-    starts, features, values = rows
+def number_rows(offsets, order, size, lo, step, token):
+    """Write for each row, counted from ``lo``, the step that takes it and its number there."""
+    at = 0
+    for q in range(order.size):
+        at = 0 if q % size == 0 else at
+        for t in range(offsets[order[q]] - lo, offsets[order[q] + 1] - lo):
+            step[t], token[t] = q // size, at
+            at += 1
+
+
+@kernel
+def place_entries(
+    starts, rows, values, edges, blocks, lo, step, token, lane, first, last, at, features, tokens, out
+):
+    """Write the entries of a lane's features, ``first`` to ``last``, in the rows from ``lo`` on that have a
+    ``step``, to the places ``at`` of their steps and lanes, and advance these; without ``features`` they are
+    counted only."""
+    for j in range(first, last):
+        for b in range(blocks[0], blocks[1]):
+            p, end, base = starts[b, j], starts[b, j + 1], edges[b] - lo
+            if base < 0:
+                p += np.searchsorted(rows[p:end], -base)
+            while p < end and base + rows[p] < step.size:
+                i = base + rows[p]
+                k = step[i] * LANES + lane
+                if features.size:
+                    features[at[k]], tokens[at[k]] = j, token[i]
+                    if values.size:
+                        out[at[k]] = values[p]
+                at[k] += 1
+                p += 1
+
+
+class Work(NamedTuple):
+    """Arrays of one step: scores by lane, their derivatives, weights of the tail; and, a row an instance,
+    the derivatives by them and the loss."""
+
+    Z: np.ndarray
+    G: np.ndarray
+    tail: np.ndarray
+    G_tail: np.ndarray
+    losses: np.ndarray
+
+
+@kernel
+def work_of(members, offsets, m, n_tail):
+    """Make the arrays of a step."""
+    tokens = 0
+    for i in members:
+        tokens += offsets[i + 1] - offsets[i]
+    Z, G = np.empty((LANES, tokens, m)), np.empty((tokens, m))
+    return Work(Z, G, np.empty(n_tail), np.zeros((members.size, n_tail)), np.empty(members.size))
+
+
+@kernel
+def scores_of_lane(batches, b, lane, sums, owed, ridge, Z):
+    """Write the scores that the features of a lane give, at their weights."""
+    Z[:] = 0.0
+    w, features, values = np.empty(Z.shape[1]), batches.features, batches.values
+    p, end = batches.starts[b * LANES + lane], batches.starts[b * LANES + lane + 1]
+    while p < end:
+        j, first = features[p], p
+        while p < end and features[p] == j:
+            p += 1
+        if at_place(sums.start[j], sums.z[j], sums.n[j], sums.reach[j], owed, ridge, w):
+            for q in range(first, p):
+                add(values[q] if values.size else 1.0, w, Z[batches.tokens[q]])
+
+
+@kernel
+def residuals_of(members, instances, work):
+    """Write losses and derivatives of the instances of a step."""
     term, offsets, y = instances
-    (start, tail_start), (z, z_tail), (n, n_tail) = weights, sums, squares
-    m, width = start.shape[1], y.size // offsets[-1]
-    total, touched = 0.0, 0
-    tail, G_tail = np.empty(tail_start.size), np.zeros(tail_start.size)
-    for first in range(0, order.size, batch):
-        some, owed, ridge = order[first : first + batch], k * strengths[0], k * strengths[1]
-        mine = meet(starts, features, offsets, some, place)
-        w, g = np.empty((mine.size, m)), np.zeros((mine.size, m))
-        alive, g_tail = np.empty(mine.size, np.bool_), np.zeros(tail.size)
-        for q in range(mine.size):
-            j = mine[q]
-            alive[q] = at_place(start[j], z[j], n[j], r[j] / eta0, owed, ridge, w[q])
-        at_place(tail_start, z_tail, n_tail, 1.0 / eta0, owed, ridge, tail)
-        for i in some:
-            lo, hi = offsets[i], offsets[i + 1]
-            Z, G = np.zeros((hi - lo, m)), np.empty((hi - lo, m))
-            for t in range(lo, hi):
-                for p in range(starts[t], starts[t + 1]):
-                    q = place[features[p]]
-                    if alive[q]:
-                        add(values[p] if values.size else 1.0, w[q], Z[t - lo])
-            total += residual_of(term, Z, tail, y[lo * width : hi * width], G, G_tail)
-            for t in range(lo, hi):
-                for p in range(starts[t], starts[t + 1]):
-                    add(values[p] if values.size else 1.0, G[t - lo], g[place[features[p]]])
-            add(1.0, G_tail, g_tail)
-            touched += 2 * (starts[hi] - starts[lo])
-        for q in range(mine.size):
-            j = mine[q]
-            place[j] = -1
-            add_gradient(z[j], n[j], g[q], w[q], alive[q], r[j] / eta0)
-        add_gradient(z_tail, n_tail, g_tail, tail, True, 1.0 / eta0)
-        k += some.size
-    return total, touched
+    width, at = y.size // offsets[-1], 0
+    for q in range(members.size):
+        lo, hi = offsets[members[q]], offsets[members[q] + 1]
+        Z, G = work.Z[0, at : at + hi - lo], work.G[at : at + hi - lo]
+        for lane in range(1, LANES):
+            for t in range(hi - lo):
+                add(1.0, work.Z[lane, at + t], Z[t])
+        labels = y[lo * width : hi * width]
+        work.losses[q] = residual_of(term, Z, work.tail, labels, G, work.G_tail[q])
+        at += hi - lo
+
+
+@kernel
+def add_lane(batches, b, lane, sums, owed, ridge, G):
+    """Add the gradient of step b by the weights of a lane's features to their z and n."""
+    features, tokens, values = batches.features, batches.tokens, batches.values
+    m = G.shape[1]
+    w, g = np.empty(m), np.empty(m)
+    p, end = batches.starts[b * LANES + lane], batches.starts[b * LANES + lane + 1]
+    while p < end:
+        j = features[p]
+        g[:] = 0.0
+        while values.size == 0 and p + 4 <= end and features[p + 3] == j:
+            # four rows at a time: one store of the sums for four loads
+            i, h, k, q = tokens[p], tokens[p + 1], tokens[p + 2], tokens[p + 3]
+            for c in range(m):
+                g[c] += (G[i, c] + G[h, c]) + (G[k, c] + G[q, c])
+            p += 4
+        while p < end and features[p] == j:
+            add(values[p] if values.size else 1.0, G[tokens[p]], g)
+            p += 1
+        alive = at_place(sums.start[j], sums.z[j], sums.n[j], sums.reach[j], owed, ridge, w)
+        add_gradient(sums.z[j], sums.n[j], g, w, alive, sums.reach[j])
+
+
+@kernel
+def add_tail(tail, work):
+    """Add the gradient by the weights of the tail to their z and n; return the loss of the step."""
+    g, loss = np.zeros(work.tail.size), 0.0
+    for q in range(work.losses.size):
+        add(1.0, work.G_tail[q], g)
+        loss += work.losses[q]
+    add_gradient(tail.z, tail.n, g, work.tail, True, tail.reach[0])
+    return loss
+
+
+@kernel
+def steps(batches, lo, hi, instances, sums, tail, k, strengths):
+    """Take the steps ``lo`` to ``hi``, after k instances; return the sum of their losses."""
+    total = 0.0
+    for b in range(lo, hi):
+        members = batches.order[b * batches.size : (b + 1) * batches.size]
+        owed, ridge = k * strengths[0], k * strengths[1]
+        work = work_of(members, instances.offsets, sums.z.shape[1], tail.z.size)
+        at_place(tail.start, tail.z, tail.n, tail.reach[0], owed, ridge, work.tail)
+        for lane in range(LANES):
+            scores_of_lane(batches, b, lane, sums, owed, ridge, work.Z[lane])
+        residuals_of(members, instances, work)
+        for lane in range(LANES):
+            add_lane(batches, b, lane, sums, owed, ridge, work.G)
+        total += add_tail(tail, work)
+        k += members.size
+    return total
 
 
 @inlined
@@ -187,19 +385,3 @@ def add(x, v, out):
     """Add x v to ``out``."""
     for c in range(v.size):
         out[c] += x * v[c]
-
-
-@inlined
-def meet(starts, features, offsets, some, place):
-    """List the features that some instances have, each once, and set their ``place`` in the list."""
-    most = 0
-    for i in some:
-        most += starts[offsets[i + 1]] - starts[offsets[i]]
-    mine, n = np.empty(min(most, place.size), np.int64), 0
-    for i in some:
-        for p in range(starts[offsets[i]], starts[offsets[i + 1]]):
-            j = features[p]
-            if place[j] < 0:
-                place[j], mine[n] = n, j
-                n += 1
-    return mine[:n]

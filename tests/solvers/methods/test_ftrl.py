@@ -7,8 +7,24 @@ import numpy as np
 import pytest
 
 import solvers
+from solvers.methods import ftrl
 from tests.solvers.helpers import MAKERS, problem_of
 from tests.solvers.methods.test_sgd import PAIRS, instance_gradient
+
+
+@pytest.fixture
+def short_spans(monkeypatch):
+    """Spans of a few instances, some in two blocks of rows, and each step shared by the team."""
+    monkeypatch.setattr("solvers.problems.design._block_rows", lambda *sizes: 17)
+    monkeypatch.setattr("solvers.methods.ftrl.ENTRIES", 30)
+    monkeypatch.setattr("solvers.methods.ftrl.SHARED", 0)
+
+
+def order_of(problem, seed):
+    """The instances in the order of a pass, span by span, and where each span ends."""
+    state = ftrl._State(solvers.make_solver("ftrl"), problem, np.zeros(problem.size))
+    rng, spans = np.random.default_rng(seed), list(itertools.pairwise(state.firsts.tolist()))
+    return [spans[k][0] + rng.permutation(spans[k][1] - spans[k][0]) for k in rng.permutation(len(spans))]
 
 
 def pass_of(problem, w0=None, passes=1, **params):
@@ -18,8 +34,8 @@ def pass_of(problem, w0=None, passes=1, **params):
 
 def feature_scales(problem):
     """Root mean square of the entries of each feature that are not zero, for each weight."""
-    X = problem.design.first_rows(problem.design.n_rows).toarray()
-    r = np.sqrt((X**2).sum(axis=0) / np.maximum((X != 0.0).sum(axis=0), 1))
+    columns = [problem.design.column(j)[1] for j in range(problem.design.n_features)]
+    r = np.array([np.sqrt((x**2).sum() / max(np.count_nonzero(x), 1)) for x in columns])
     r = np.repeat(np.where(r > 0.0, r, 1.0), problem.design.n_outputs)
     return np.append(r, np.ones(problem.size - r.size))
 
@@ -35,11 +51,13 @@ def eager(problem, w0, order, eta0, batch):
             closed = -np.sign(z) * np.maximum(np.abs(z) - k * lam, 0.0) / (r * np.sqrt(n) / eta0 + k * ridge)
         return np.where(n > 0.0, closed, w0)
 
-    for lo in range(0, n_instances, batch):
-        w = weights(lo)
-        g = sum(instance_gradient(problem, w, i) for i in order[lo : lo + batch])
+    k = 0
+    for members in (span[lo : lo + batch] for span in order for lo in range(0, span.size, batch)):
+        w = weights(k)
+        g = sum(instance_gradient(problem, w, i) for i in members)
         sigma = r * (np.sqrt(n + g**2) - np.sqrt(n)) / eta0
-        z, n = z + g - sigma * w, n + g**2
+        z, n, k = z + g - sigma * w, n + g**2, k + members.size
+    assert k == n_instances
     return weights(n_instances)
 
 
@@ -47,13 +65,35 @@ def eager(problem, w0, order, eta0, batch):
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)
 def test_weights_computed_where_they_are_met_equal_an_eager_loop(kind, loss, batch):
     problem = problem_of(kind, loss=loss, penalty="elastic-net", storage="sparse")
-    order = np.random.default_rng(3).permutation(problem.loss.n_instances)
+    order = order_of(problem, 3)
     w0 = np.random.default_rng(4).normal(size=problem.size) * 0.1
     for start in (np.zeros(problem.size), w0):
         expected = eager(problem, start, order, 0.2, batch)
         found = pass_of(problem, start.copy(), eta0=0.2, batch=batch, seed=3)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
         assert np.count_nonzero(expected) > 0
+
+
+@pytest.mark.parametrize("kind", ["binary", "sequences"])
+def test_spans_that_begin_and_end_within_blocks_are_as_one(kind, short_spans):
+    problem = problem_of(kind, penalty="elastic-net", storage="sparse")
+    order = order_of(problem, 3)
+    assert len(order) > problem.design.n_blocks > 1
+    assert np.array_equal(np.sort(np.concatenate(order)), np.arange(problem.loss.n_instances))
+    start = np.random.default_rng(4).normal(size=problem.size) * 0.1
+    found = pass_of(problem, start.copy(), eta0=0.2, batch=7, seed=3)
+    np.testing.assert_allclose(found, eager(problem, start, order, 0.2, 7), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["binary", "sequences"])
+def test_any_number_of_threads_gives_the_same_bits(kind, short_spans):
+    data = MAKERS[kind](storage="sparse")
+    alone, *others = (
+        pass_of(solvers.make_problem(data, threads=n, penalty="l1"), passes=2) for n in (1, 2, 3)
+    )
+    assert np.count_nonzero(alone)
+    for w in others:
+        assert np.array_equal(w, alone)
 
 
 def test_a_feature_in_another_unit_has_weights_in_its_inverse():

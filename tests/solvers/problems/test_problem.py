@@ -301,7 +301,7 @@ def test_a_tiny_copy_exists_where_a_sequence_is_longer_than_a_block(lengths, mon
     problem = solvers.make_problem(dataclasses.replace(data, train=part), lam_ratio=0.1)
     assert problem.design.block_rows < 500
     tiny = problem.tiny()
-    assert tiny.design.n_rows == tiny.loss.offsets[-1] == 128
+    assert tiny.design.n_rows == tiny.loss.offsets[-1] == problem.design.block_rows
     trace = solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=3)
     assert trace.status == "max-iter"
 

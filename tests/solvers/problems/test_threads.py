@@ -18,7 +18,7 @@ def many_small_pieces(monkeypatch):
     chunks = [(lo, lo + 13) for lo in range(0, 10_000, 13)]
     for module in ("row_loss", "duals"):
         name = f"solvers.problems.losses.{module}.row_chunks"
-        monkeypatch.setattr(name, lambda n, width: [(lo, min(hi, n)) for lo, hi in chunks if lo < n])
+        monkeypatch.setattr(name, lambda n, width: [slice(lo, min(hi, n)) for lo, hi in chunks if lo < n])
 
 
 def problems(kind, loss, **options):

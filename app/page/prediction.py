@@ -76,9 +76,11 @@ class Prediction:
 
     @property
     def state(self) -> dict[str, Any]:
-        """Return what the card draws; empty where there is no question, or it was skipped."""
-        ask = self.ask
-        if ask is None or self.skipped:
+        """Return what the card draws; empty where there is no question, or it was skipped, or the page has
+        another problem than the one that it is about."""
+        ask, about = self.ask, self._stage.story.setting.problem
+        elsewhere = self._stage.setting.problem != about and not (self.started or self.said)
+        if ask is None or self.skipped or elsewhere:
             return {}
         told = {"text": ask.text, "kind": ask.kind, "choices": list(ask.offers(self._stage.story.labels))}
         told |= {"open": self.open, "answer": self.answer, "said": self.said}

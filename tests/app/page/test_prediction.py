@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from app.settings.recipe import Recipe
 from app.stories import stories
 
 
@@ -64,6 +67,16 @@ def test_runs_with_other_settings_do_not_answer(kink, wait_until):
     ended(kink, wait_until)
     assert kink.story_card.ask["said"] == ""
     assert kink.story_card.ask["answer"] == "exact"
+
+
+def test_a_question_is_not_asked_of_another_problem(kink, wait_until):
+    tell(kink, "exact")
+    kink.take(replace(kink.setting, problem=Recipe.of("breast-cancer")), {})
+    kink.session.tick()
+    assert kink.story_card.ask == {}
+    kink.take(stories()["kink"].setting, {})
+    wait_until(lambda: (kink.session.tick(), kink.problem.ready)[1])
+    assert (kink.story_card.ask["open"], kink.story_card.ask["answer"]) == (True, "exact")
 
 
 def test_a_step_is_chosen_on_phi_of_the_search_that_the_run_makes(visit, wait_until):

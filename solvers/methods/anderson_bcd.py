@@ -38,7 +38,7 @@ class AndersonBCD(WorkingSetSolver):
     needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
     presets = as_printed(rule="none")
     dense_vectors = 8
-    carries = ("active", "line")
+    carries = ("active",)
 
     rule: str = rule_param("growing")
     memory: int = param(5, "passes M before each extrapolation", low=2, high=100, title="passes M")

@@ -44,7 +44,7 @@ def run(id: str) -> Trace:
     raise AssertionError(f"no problem fits {id}")
 
 
-@pytest.mark.parametrize("id", list(solvers.SOLVERS))
+@pytest.mark.parametrize("id", HOUSE)
 def test_whoever_records_trials_shows_them(id):
     trace = run(id)
     searched = trace.iteration[trace.ls_trials > 0]

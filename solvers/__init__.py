@@ -55,7 +55,7 @@ from .registry import (
     why_not_solver,
     why_not_solver_on,
 )
-from .relay import Relay, legs_of
+from .relay import Relay, legs_apart, legs_joined, legs_of
 from .runs.branch import Origin
 from .runs.breakpoints import USUAL as USUAL_CONDITIONS
 from .runs.breakpoints import Condition, Watch

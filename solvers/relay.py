@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import re
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,7 +11,8 @@ from fractions import Fraction
 import numpy as np
 
 from .declare import Form, param, random_seed
-from .methods.iterate import NAN, Ending, Iterate
+from .methods.baton import ITERATIONS, Baton, growing_shares
+from .methods.iterate import Ending, Iterate
 from .methods.solver import Solver
 from .methods.usual import tol_param
 from .problems.certificates.optimality import Knows
@@ -23,10 +25,6 @@ from .runs.breakpoints import Condition, Watch
 CLOCKS = {"cpu_seconds", "wall_seconds"}
 #: Fields that are computed for a rule where a solver does not know them.
 COMPUTED = {"objective", "loss", "penalty", "nnz", "nnz_rows"}
-#: What ``auto`` begins with: shares of the instances, and iterations on each.
-SHARES, ITERATIONS = ("1/16", "1/4"), 15
-#: Instances that the smallest of these samples has, at least.
-LEAST = 30
 EXAMPLE = "sgd-l1 until passes >= 2 then prox-qn"
 
 
@@ -124,6 +122,65 @@ def legs_of(text: str) -> list[Leg]:
     return legs
 
 
+#: Rules of the short form, and what they stand for.
+SHORT = {"passes": "passes", "iterations": "iteration"}
+
+
+def legs_joined(parts: Sequence[str]) -> str:
+    """Return the legs of a relay that is written as solvers joined by +.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        Each ``ID[,name=value,...]``; all but the last have ``passes=N``, ``iterations=N`` or
+        ``until=CONDITION`` as well, after which they hand over, and maybe ``of=SHARE``.
+
+    Returns
+    -------
+    str
+        As :func:`legs_of` reads it.
+
+    Raises
+    ------
+    ValueError
+        If one has two rules, or one of the first ones has none.
+
+    Examples
+    --------
+    >>> import solvers
+    >>> solvers.legs_joined(["sgd-l1,passes=2", "prox-qn"])
+    'sgd-l1 until passes >= 2 then prox-qn'
+    """
+    legs = []
+    for n, part in enumerate(parts, 1):
+        id, *assigned = part.split(",")
+        rules = [each for each in assigned if each.partition("=")[0] in (*SHORT, "until")]
+        shares = [each for each in assigned if each.startswith("of=")]
+        if len(rules) > 1:
+            raise ValueError(f"{part} hands over by two rules: keep one of {' and '.join(rules)}")
+        if n < len(parts) and not rules:
+            raise ValueError(f"{id} never hands over: write {id},passes=2+... or {id},iterations=15+...")
+        leg = ",".join([id, *(each for each in assigned if each not in (*rules, *shares))])
+        leg += "".join(f" of {share.partition('=')[2]}" for share in shares)
+        for name, _, value in (rule.partition("=") for rule in rules):
+            leg += f" until {value}" if name == "until" else f" until {SHORT[name]} >= {value}"
+        legs.append(leg)
+    return " then ".join(legs)
+
+
+def legs_apart(text: str) -> str:
+    """Return legs as solvers joined by +: the inverse of :func:`legs_joined`."""
+    parts = []
+    for leg in text.split(" then "):
+        head, _, rule = leg.partition(" until ")
+        named, _, share = head.partition(" of ")
+        short = re.fullmatch(r"(passes|iteration) >= (\S+)", rule)
+        words = {of: name for name, of in SHORT.items()}
+        said = f"{words[short[1]]}={short[2]}" if short else "until=" + re.sub(r"\+(?=[a-z])", "+ ", rule)
+        parts.append(named.strip() + (f",of={share.strip()}" if share else "") + (f",{said}" if rule else ""))
+    return "+".join(parts)
+
+
 @register
 @dataclass(frozen=True)
 class Relay(Solver):
@@ -173,56 +230,14 @@ class Relay(Solver):
     def iterate(
         self, problem: Problem, w0: np.ndarray | None = None
     ) -> Generator[Iterate, None, Ending | None]:
-        ending, baton = None, _Baton(w0)
+        ending, baton = None, Baton(w0)
         for leg in self.chosen(problem):
             part = problem if leg.share == 1.0 else problem.sample(leg.share, self.seed)
-            ending = yield from baton.carried(leg, problem, part)
+            iterates, goes_on = leg.advance(part, baton.w), leg.until is not None
+            ending = yield from baton.carried(leg.name, iterates, problem, part, goes_on=goes_on)
             if ending is not None and ending.status in ("failed", "unbounded"):
                 break
         return ending
-
-
-@dataclass
-class _Baton:
-    """What a leg starts with: the weights, the number of their iterate, and of epochs so far."""
-
-    w: np.ndarray | None
-    iteration: int = 0
-    epochs: int = 0
-    passed: bool = False
-
-    def carried(self, leg: Leg, problem: Problem, part: Problem) -> Generator[Iterate, None, Ending | None]:
-        """Yield the iterates of a leg as the relay's; return why the leg ended, None where it handed over."""
-        iterates, start, epochs = leg.advance(part, self.w), self.iteration, self.epochs
-        while True:
-            touched = part.design.touched
-            try:
-                iterate = next(iterates)
-            except StopIteration as stop:
-                self.passed = True
-                return stop.value
-            if part is not problem:
-                problem.design.touched += part.design.touched - touched
-                iterate = _seen(iterate)
-            if leg.until is not None:
-                self.w = iterate.w.copy()  # the solver may go on in the array that it showed
-            if iterate.iteration == 0 and self.passed:
-                continue  # the weights where the baton passed, which the leg before has shown
-            self.iteration, iterate.iteration = start + iterate.iteration, start + iterate.iteration
-            if iterate.epoch >= 0:
-                iterate.epoch += epochs
-                self.epochs = iterate.epoch + 1
-            iterate.phase = leg.name
-            iterate.cpu_seconds = iterate.wall_seconds = NAN  # all work is on the relay's clock
-            yield iterate
-
-
-def _seen(iterate: Iterate) -> Iterate:
-    """Return what an iterate on a sample tells of the whole problem: the objective is computed afresh, and
-    the search was along another function."""
-    live = {name: iterate.live[name] for name in ("active", "memory") if name in iterate.live}
-    unknown = dict.fromkeys(("objective", "loss", "penalty", "violation", "dual_gap"), NAN)
-    return replace(iterate, live=live, nnz=-1, nnz_rows=-1, **unknown)
 
 
 def _share(text: str) -> float:
@@ -240,5 +255,5 @@ def _usual(problem: Problem) -> str:
     """Return the legs of ``auto``: the first solver that fits, on samples that grow, then on all."""
     usual = next(id for id in fitting(problem) if id != Relay.id)
     here = not isinstance(problem.design, ShardedDesign)
-    some = [s for s in SHARES if here and float(Fraction(s)) * problem.loss.n_instances >= LEAST]
+    some = growing_shares(problem.loss.n_instances) if here else []
     return " then ".join([*(f"{usual} of {s} until iteration >= {ITERATIONS}" for s in some), usual])

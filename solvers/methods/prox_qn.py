@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from ..problems.penalties import soft_threshold
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
+from ..problems.shards.sharded import ShardedDesign
+from .baton import ITERATIONS, Baton, growing_shares
 from .ftrl import FTRL
 from .iterate import NAN, Ending, Iterate
 from .prox_qn_kernels import promised, shrink, sweep
@@ -57,11 +60,12 @@ class ProxQN(Solver):
     more alike, and does better than h itself. The pairs and the inner problem are those of the weights D^½w,
     in which B₀ is γI and each weight has a λ of its own, λ/D_j^½.
 
-    Half of the time may go before the working set is small. ``start=ftrl`` therefore makes a pass of
+    Half of the time may go before the working set is small. ``start=sgd`` therefore makes a pass of
     :class:`.ftrl.FTRL` first: its weights are iterate 1, nearly as sparse as those of the optimum, and the
-    first working set is shrunk at once. ``auto`` does so for ``START_INSTANCES`` sequences or
-    more with ``START_SIZE`` weights, where a pass costs little more than one evaluation of the loss; with
-    losses of single rows it gains next to nothing. Where weights to start from are given, there is no pass.
+    first working set is shrunk at once. ``start=samples`` makes 15 iterations on a sixteenth of the
+    instances, then on a quarter. ``auto`` makes the pass for ``START_INSTANCES`` sequences or more with
+    ``START_SIZE`` weights, where it costs little more than one evaluation of the loss; with losses of single
+    rows it gains next to nothing. Where weights to start from are given, nothing goes ahead.
 
     With ``look_back=False`` lines 15 and 16 are left out, to see what they are for. The run then ends at the
     optimum of the problem on the weights that are left, and says how far that is from the optimum of all.
@@ -74,7 +78,7 @@ class ProxQN(Solver):
     needs = Trait.SMOOTH | Trait.SEPARABLE
     presets = as_printed(
         **{"memory": 10, "max_inner": 10, "balance": "size"},
-        **{"gamma": "ys/ss", "gamma0": 1.0, "diagonal": "off", "shrink_first": "off", "start": "zero"},
+        **{"gamma": "ys/ss", "gamma0": 1.0, "diagonal": "off", "shrink_first": "off", "start": "none"},
     )
     dense_vectors = 4
     carries = ("active", "line", "memory")
@@ -92,8 +96,9 @@ class ProxQN(Solver):
     )
     start: str = param(
         "auto",
-        "begin with a pass of ftrl, or at zero; auto: a pass on large problems of sequences",
-        choices=("auto", "ftrl", "zero"),
+        "sgd: a pass of ftrl first; samples: first on a sixteenth, then on a quarter of the instances; "
+        "auto: sgd on large problems of sequences",
+        choices=("auto", "none", "samples", "sgd"),
         title="head start",
     )
     shrink_first: str = param(
@@ -145,25 +150,45 @@ class ProxQN(Solver):
     seed: int = random_seed("seed of the random order")
 
     def refuses(self, problem: Problem) -> str | None:
-        if self.start == "ftrl" and Trait.SAMPLES not in problem.loss.traits:
-            return "start=ftrl needs a loss whose instances can be taken one at a time: choose start=zero"
+        if self.start == "sgd" and Trait.SAMPLES not in problem.loss.traits:
+            return "start=sgd needs a loss whose instances can be taken one at a time: choose start=none"
+        if self.start == "samples" and isinstance(problem.design, ShardedDesign):
+            return "start=samples needs the rows on this machine, and these are on shards: choose start=none"
         return super().refuses(problem)
 
-    def starts_ahead(self, problem: Problem) -> bool:
-        """Tell whether the run begins with a pass of FTRL-Proximal."""
+    def starts_ahead(self, problem: Problem) -> str:
+        """Return what the run begins with: "none", "samples" or "sgd"."""
         if self.start != "auto":
-            return self.start == "ftrl"
+            return self.start
         chains = Trait.SAMPLES in problem.loss.traits and problem.loss.n_tail > 0
-        return chains and START_SIZE <= problem.size <= HUGE and problem.loss.n_instances >= START_INSTANCES
+        large = START_SIZE <= problem.size <= HUGE and problem.loss.n_instances >= START_INSTANCES
+        return "sgd" if chains and large else "none"
+
+    def _head_start(self, problem: Problem) -> list[tuple[str, Solver, float, int]]:
+        """Return what goes ahead, in turn: its name, the solver, the share of the instances, iterations."""
+        start = self.starts_ahead(problem)
+        if start == "sgd":
+            return [(FTRL.id, FTRL(seed=self.seed), 1.0, 1)]
+        if start == "samples":
+            here = replace(self, start="none")
+            shares = growing_shares(problem.loss.n_instances)
+            return [(f"{self.id} of {share}", here, float(share), ITERATIONS) for share in shares]
+        return []
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
+        ahead = self._head_start(problem) if w0 is None else []
+        baton, last, shown = Baton(w0), sum(iterations for *_, iterations in ahead), -1
+        for name, solver, share, iterations in ahead:
+            part = problem if share == 1.0 else problem.sample(share, self.seed)
+            some = islice(solver.iterate(part, baton.w), iterations + 1)
+            for iterate in baton.carried(name, some, problem, part, goes_on=True):
+                if iterate.iteration < last:
+                    yield iterate
+                    shown = iterate.iteration
         # line 10 on a part of the weights ends an epoch, line 11 on all of them ends the run
-        n = 0
-        if w0 is None and self.starts_ahead(problem):
-            ahead = FTRL(seed=self.seed).iterate(problem)
-            yield replace(next(ahead), phase=FTRL.id)
-            w0, n = next(ahead).w, 1
-        state, found, fresh = _State(self, problem, w0, ahead=n > 0), None, True  # line 1
+        n, fresh = baton.iteration, baton.iteration > shown
+        after = ahead[-1][0] if ahead else None
+        state, found = _State(self, problem, baton.w, after=after, epochs=baton.epochs), None  # line 1
         while True:
             test = state.shrink()  # lines 3 to 9
             if self.look_back and state.epoch_is_over(test):  # line 10
@@ -217,10 +242,16 @@ class _State:
     """
 
     def __init__(
-        self, solver: ProxQN, problem: Problem, w0: np.ndarray | None, *, ahead: bool = False
+        self,
+        solver: ProxQN,
+        problem: Problem,
+        w0: np.ndarray | None,
+        *,
+        after: str | None = None,
+        epochs: int = 0,
     ) -> None:
-        """``ahead`` tells that w0 is near the optimum, by a head start."""
-        self.solver, self.problem, self.ahead = solver, problem, ahead
+        """``after`` names the head start that led to w0, near the optimum, in so many ``epochs``."""
+        self.solver, self.problem, self.after, self.epochs = solver, problem, after, epochs
         self.lam, self.N = problem.penalty.l1, problem.loss.n_instances
         self.cooling = Cooling(solver.cooling_start, solver.cooling, solver.tol, problem.violation_at_zero())
         self.aim = problem.aim(solver.tol)
@@ -231,7 +262,7 @@ class _State:
         self.point = problem.at(w0)
         self.A, self.g = problem.design.working_set(), self.point.gradient()
         problem.pulse()
-        self.gamma, self.M_hat = solver.gamma0, self._first_threshold(ahead)
+        self.gamma, self.M_hat = solver.gamma0, self._first_threshold(after is not None)
         self.exhausted = False
         #: the working set with which the last epoch ended
         self.dropped_from: WorkingSet | None = None
@@ -337,10 +368,14 @@ class _State:
     def iterate(self, n: int, test: ShrinkTest, found: Found[Point] | None) -> Iterate:
         """Describe iterate n, to which the step ``found`` led, and the shrinking ``test`` made there."""
         live = {"gradient": self.g, "shrinking": test if self.solver.shrinking else None}
-        known = {"epoch": self.cooling.epoch, "returned": test.returned.size, "events": self.events}
+        known = {
+            "epoch": self.epochs + self.cooling.epoch,
+            "returned": test.returned.size,
+            "events": self.events,
+        }
         known["violation"] = test.largest if test.whole else NAN
-        if found is None and self.ahead:
-            known["phase"] = FTRL.id  # which led here
+        if found is None:
+            known["phase"] = self.after
         if found is not None:
             known["phase"] = "shrink" if self.solver.shrinking else None
             known |= {"gamma": self.gamma, "inner_iterations": self.sweeps}

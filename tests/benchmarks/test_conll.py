@@ -28,9 +28,9 @@ def test_prox_qn_on_a_text_is_well_before_crfsuite() -> None:
     report = Report("CoNLL-2000, λ = 1: seconds to a gap")
     ours = {
         "prox-qn": RACE.ours("prox-qn", 1e-4),
-        "prox-qn from zero": RACE.ours("prox-qn", 1e-3, start="zero"),
+        "prox-qn from zero": RACE.ours("prox-qn", 1e-3, start="none"),
         "prox-qn from zero, the paper's memory, sweeps and γ": RACE.ours(
-            "prox-qn", 1e-3, start="zero", memory=10, max_inner=10, gamma="ys/ss"
+            "prox-qn", 1e-3, start="none", memory=10, max_inner=10, gamma="ys/ss"
         ),
         "owl-qn": RACE.ours("owl-qn", 1e-2),
     }

@@ -22,8 +22,8 @@ GAPS = (1e-1, 1e-2, 1e-4, 1e-6)
 BUDGET = float(os.environ.get("SOLVERSCOPE_BUDGET", "60"))
 #: Parameters of the runs that are compared.
 STARTS = {
-    "zero": {"start": "zero"},
-    "ftrl": {"start": "ftrl"},
+    "zero": {"start": "none"},
+    "ftrl": {"start": "sgd"},
 }
 SETS = [n for n in os.environ.get("SOLVERSCOPE_SETS", "").split(",") if n] or [
     name for name, entry in datasets.DATASETS.items() if not name.startswith("toy")

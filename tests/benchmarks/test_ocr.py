@@ -39,10 +39,10 @@ def needs_data() -> None:
 def test_prox_qn_on_ocr_is_fast_and_lean() -> None:
     needs_data()
     report = Report("OCR, λ = 100: seconds to a gap")
-    as_printed = {"start": "zero", "memory": 10, "max_inner": 10, "gamma": "ys/ss"}
+    as_printed = {"start": "none", "memory": 10, "max_inner": 10, "gamma": "ys/ss"}
     ours = {
         "prox-qn": RACE.ours("prox-qn", 1e-6),
-        "prox-qn from zero": RACE.ours("prox-qn", 1e-6, start="zero"),
+        "prox-qn from zero": RACE.ours("prox-qn", 1e-6, start="none"),
         "prox-qn from zero, the paper's memory, sweeps and γ": RACE.ours("prox-qn", 1e-6, **as_printed),
         "owl-qn": RACE.ours("owl-qn", 1e-4),
     }

@@ -81,7 +81,7 @@ CASES = [(id, lam) for id, experiment in EXPERIMENTS.items() for lam, _ in exper
 def entrants(eta0: float) -> dict[str, Solver]:
     """The paper's five solvers, SGD with a first step of its own choice and with the paper's."""
     return {
-        "prox-qn": solvers.make_solver("prox-qn", start="zero"),  # as the others
+        "prox-qn": solvers.make_solver("prox-qn", start="none"),  # as the others
         "owl-qn": solvers.make_solver("owl-qn"),
         "sgd-l1": solvers.make_solver("sgd-l1"),
         f"sgd-l1, η0 = {eta0:g}": solvers.make_solver("sgd-l1", eta0=eta0),

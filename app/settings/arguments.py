@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -48,7 +49,8 @@ def _assignment(flag: str, text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Choice:
-    """``[LABEL=]ID[,name=value,...]``: a solver, under the label its run gets."""
+    """``[LABEL=]ID[,name=value,...]``: a solver, under the label its run gets; several joined by + are a
+    relay, and all but the last say by ``passes=`` or ``iterations=`` when they hand over."""
 
     label: str
     id: str
@@ -75,11 +77,18 @@ def choices(texts: Sequence[str], suffix: str = "") -> list[Choice]:
 
 
 def _choice(text: str) -> Choice:
-    head, *rest = text.split(",")
+    first, *legs = re.split(r"\+(?=[a-z])", text)
+    head, *rest = first.split(",")
     label, equals, id = head.rpartition("=")
     if not id or (equals and not label):
         raise ValueError(f"--solver {text} names no solver: write --solver [LABEL=]ID[,name=value,...]")
-    return Choice(label, id, assignments(f"--solver {head}:", rest))
+    if not legs:
+        return Choice(label, id, assignments(f"--solver {head}:", rest))
+    from solvers import Relay, legs_joined
+
+    if id.partition("@")[0] == Relay.id:
+        return Choice(label, id, assignments(f"--solver {head}:", rest) | {"legs": legs_joined(legs)})
+    return Choice(label, Relay.id, {"legs": legs_joined([",".join([id, *rest]), *legs])})
 
 
 def make_solvers(

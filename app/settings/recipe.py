@@ -135,8 +135,15 @@ class Entrant:
 
     def __str__(self) -> str:
         id = f"{self.id}@{self.penalty}" if self.penalty else self.id
-        head = id if self.label == id else f"{self.label}={id}"
-        return ",".join([head, *(f"{name}={text_of(value)}" for name, value in self.params.items())])
+        head, params = id if self.label == id else f"{self.label}={id}", dict(self.params)
+        # commas of legs are not those between the parameters
+        legs = params.pop("legs", "auto") if self.id == solvers.Relay.id else "auto"
+        text = ",".join([head, *(f"{name}={text_of(value)}" for name, value in params.items())])
+        if legs == "auto":
+            return text
+        return (text + "+" if params or self.penalty else text.removesuffix(self.id)) + solvers.legs_apart(
+            legs
+        )
 
 
 @dataclass(frozen=True)

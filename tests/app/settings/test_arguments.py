@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from app.settings.arguments import choices, make_solvers, number
+from app.settings.recipe import Entrant
 
 
 def solvers_for(*texts, settings=(), seed=0):
@@ -14,6 +17,35 @@ def solvers_for(*texts, settings=(), seed=0):
 def test_same_solver_twice_gets_two_labels():
     texts = ["prox-qn", "prox-qn,memory=3", "prox-qn-2=owl-qn", "owl-qn"]
     assert [choice.label for choice in choices(texts)] == ["prox-qn", "prox-qn-3", "prox-qn-2", "owl-qn"]
+
+
+RELAYS = {
+    "a=sgd-l1,passes=2+prox-qn": "sgd-l1 until passes >= 2 then prox-qn",
+    "sgd-l1,eta0=1e+3,of=1/4,iterations=3+owl-qn": "sgd-l1,eta0=1e+3 of 1/4 until iteration >= 3 then owl-qn",
+    "relay@l1-l2+prox-gd,passes=2+prox-gd": "prox-gd until passes >= 2 then prox-gd",
+    "relay,seed=7+prox-gd,until=step + passes > 2+prox-qn": "prox-gd until step + passes > 2 then prox-qn",
+}
+
+
+@pytest.mark.parametrize(("text", "legs"), RELAYS.items())
+def test_solvers_joined_by_a_plus_are_a_relay_and_are_written_so(text, legs):
+    (entrant,) = Entrant.parse_all([text])
+    assert (entrant.id, entrant.params["legs"]) == ("relay", legs)
+    assert str(entrant) == text
+    assert Entrant.parse_all([str(entrant)]) == (entrant,)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sgd-l1+prox-qn", "sgd-l1 never hands over: write sgd-l1,passes=2+"),
+        ("sgd-l1,passes=2,iterations=3+prox-qn", "keep one of passes=2 and iterations=3"),
+        ("sgd-l1,passes=2+prox-qn,passes=3", "the last leg goes to the end"),
+    ],
+)
+def test_a_relay_that_cannot_be_is_refused_in_one_sentence(text, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Entrant.parse_all([text])
 
 
 def test_setting_without_a_label_goes_to_those_that_have_the_parameter():

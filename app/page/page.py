@@ -45,7 +45,7 @@ from app.runs.pool import PoolFull
 from app.serving.access import HERE, Rights
 from app.serving.batch import batch
 from app.settings.experiment import Experiment
-from app.settings.recipe import LIMITS, Entrant, Limits, Recipe
+from app.settings.recipe import LIMITS, THREADS, Entrant, Limits, Recipe
 from app.stories import Story, stories
 from app.views import TABS, View
 from app.views.base.help import Help
@@ -231,8 +231,8 @@ class Page:
     def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
         """Set controls, as far as they are not so already, and axes, tab and speed."""
         with batch():
-            if setting.problem != self.problem.setting:
-                self.problem.set(setting.problem)
+            if (problem := replace(setting.problem, threads=1)) != self.problem.setting:
+                self.problem.set(problem)
             if setting != self.setting:
                 self._show(setting)
             self._apply_view({"break": self.breaks.text, **look})
@@ -241,8 +241,9 @@ class Page:
     def _show(self, setting: Experiment) -> None:
         self.story_card.show(self.story)
         self.solvers.set(setting.problem, setting.entrants)
-        given = {p.name: getattr(setting.limits, p.name) for p in LIMITS}
-        self.limits.set(LIMITS, {p.name: given[p.name] for p in LIMITS if given[p.name] != p.default})
+        given = vars(setting.limits) | {THREADS.name: setting.problem.threads}
+        fields = (*LIMITS, THREADS)
+        self.limits.set(fields, {p.name: given[p.name] for p in fields if given[p.name] != p.default})
 
     def _apply_view(self, query: Mapping[str, str]) -> None:
         """Set axes, tab and speed as an address or a story says; leave out, and report, what is not
@@ -277,8 +278,9 @@ class Page:
     @property
     def setting(self) -> Experiment:
         """Return what the next Run would run."""
-        limits = {p.name: self.limits.values.get(p.name, p.default) for p in LIMITS}
-        return Experiment(self.problem.setting, self.solvers.chosen, Limits(**limits))
+        given = {p.name: self.limits.values.get(p.name, p.default) for p in (*LIMITS, THREADS)}
+        problem = replace(self.problem.setting, threads=given.pop(THREADS.name))
+        return Experiment(problem, self.solvers.chosen, Limits(**given))
 
     def _problem_changed(self) -> None:
         self.solvers.set_problem(self.problem.setting)

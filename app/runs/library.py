@@ -109,7 +109,7 @@ def problem(
         name, size = info_of(setting.data).name, size_of(data)
         budget.check(name, size)
         budget.room(name, size, forget)
-        made = replace(setting, lam=None).make(data, pulse=pulse or (lambda: None))
+        made = replace(setting, lam=None, threads=1).make(data, pulse=pulse or (lambda: None))
         # its copies at whatever λ share this array, which lives as long as the last of them
         budget.count(made.design.edges, footprint(data, made))
         return made
@@ -139,14 +139,14 @@ def _data_key(id: str, options: Mapping[str, Any], seed: int) -> Hashable:
 
 
 def _problem_key(data: datasets.Dataset, setting: Recipe) -> Hashable:
-    return setting.data, data.digest, replace(setting, lam=None).key
+    return setting.data, data.digest, replace(setting, lam=None, threads=1).key
 
 
 def variant(
     base: solvers.Problem, setting: Recipe, pulse: Callable[[], None] | None = None
 ) -> solvers.Problem:
-    """Return ``base`` with the penalty and at the λ of ``setting`` (None: as it is); data and products
-    shared.
+    """Return ``base`` with the penalty, at the λ (None: as it is) and for the threads of ``setting``; data
+    and products shared.
 
     A new penalty or λ of a huge problem takes a gradient over all weights: ``pulse`` is called meanwhile, and
     may raise. What is returned does not keep it, as it may be used when the worker whose pulse it is has been
@@ -157,5 +157,7 @@ def variant(
         made = made.with_penalty(solvers.PENALTIES[setting.penalty](**setting.penalty_params))
     if setting.lam is not None and made.penalty.takes_lam and setting.lam != made.lam:
         made = made.at_lam(setting.lam)
+    if setting.threads != made.team.threads:
+        made = made.with_threads(setting.threads)
     made.violation_at_zero()  # here, where it may take a while, and not where the page shows λ_max
     return made if pulse is None else made.with_pulse(base.pulse)

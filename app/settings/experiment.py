@@ -21,6 +21,7 @@ from app.settings.recipe import (
     LAM,
     LIMITS,
     SEED,
+    THREADS,
     Entrant,
     Limits,
     Recipe,
@@ -251,6 +252,7 @@ class Experiment:
             "loss": p.loss or "",
             "penalty": ",".join([p.penalty or "", *([_pairs(p.penalty_params)] if p.penalty_params else [])]),
             "lam": "" if p.lam is None else text_of(p.lam),
+            "threads": str(p.threads),
             "solvers": ";".join(map(str, self.entrants)),
             **{limit.name: text_of(getattr(self.limits, limit.name)) for limit in LIMITS},
         }
@@ -303,6 +305,10 @@ def _read_lam(base: Experiment, text: str) -> Experiment:
     return replace(base, problem=replace(base.problem, lam=_parsed(LAM, text) if text else None))
 
 
+def _read_threads(base: Experiment, text: str) -> Experiment:
+    return replace(base, problem=replace(base.problem, threads=_parsed(THREADS, text)))
+
+
 def _read_solvers(base: Experiment, text: str) -> Experiment:
     chosen = Entrant.parse_all(filter(None, text.split(";")))
     for solver in chosen:
@@ -334,6 +340,7 @@ _READERS: dict[str, Callable[[Experiment, str], Experiment]] = {
     "loss": _read_loss,
     "penalty": _read_penalty,
     "lam": _read_lam,
+    "threads": _read_threads,
     "solvers": _read_solvers,
     **{limit.name: _read_limit(limit) for limit in LIMITS},
 }

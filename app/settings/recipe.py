@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
@@ -179,6 +180,12 @@ LIMITS = (
         *(0.0, 1e6, None, (), True),
         title="time limit, CPU s",
     ),
+)
+#: How many threads a run takes on the page; the command line does not know its bound.
+THREADS = Parameter(
+    *("threads", 1, "threads that share the products of a run; what it computes is the same for any number"),
+    *(1, max(2, os.cpu_count() or 1)),
+    title="threads of a run",
 )
 
 

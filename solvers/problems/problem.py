@@ -215,6 +215,14 @@ class Problem(Objective):
         other.loss = self.loss.attached(other.team, pulse)
         return other
 
+    def with_threads(self, threads: int) -> Problem:
+        """Return a copy whose products are shared by so many threads (data and products shared); its results
+        are the same, bit by bit."""
+        other = self.with_pulse(self.pulse)
+        other.design.team = Team(threads)
+        other.loss = self.loss.attached(other.team, self.pulse)
+        return other
+
     def at_lam(self, lam: float) -> Problem:
         """Return a copy of the problem at another λ (data and products shared)."""
         return self.with_penalty(self.penalty.at_lam(lam))

@@ -48,6 +48,24 @@ def test_the_first_screen_is_the_first_story_ready_to_run(visit):
     assert len(page.notices) == 0
 
 
+def test_threads_chosen_for_runs_change_no_number_and_are_in_address_and_command(visit, wait_until):
+    page = visit(**small())
+    traces = []
+    for threads in ("1", "2"):
+        page.limits.enter("threads", threads)
+        assert page.limits.obstacle is None
+        page.controls.go()
+        finish(page, wait_until)
+        traces.append([run.trace for run in page.session.runs])
+        assert [run.problem.team.threads for run in page.session.runs] == [int(threads)] * 2
+    assert page.problem.problem.team.threads == 1
+    for one, two in zip(*traces, strict=True):
+        np.testing.assert_array_equal(one.objective, two.objective)
+    assert "--threads" in page.setting.arguments()
+    page.write_address()
+    assert visit(**small(threads="2")).setting == page.setting
+
+
 def test_an_address_brings_the_same_page_back(visit):
     query = small(
         lam="0.01",

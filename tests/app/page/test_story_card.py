@@ -48,10 +48,13 @@ def test_settings_that_leave_the_story_are_told_and_one_click_goes_back(visit, w
     def change_limit() -> None:
         page.limits.enter("tol", "1e-3")
 
+    def change_threads() -> None:
+        page.limits.enter("threads", "2")
+
     def change_data() -> None:
         page.problem.set(Recipe.of("breast-cancer"))
 
-    for change in (change_lam, change_solver, change_limit, change_data):
+    for change in (change_lam, change_solver, change_limit, change_threads, change_data):
         change()
         assert page.story_card.changed, change.__name__
         assert "story, changed" in page.question.object

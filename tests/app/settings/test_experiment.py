@@ -80,6 +80,8 @@ def test_values_with_commas_come_back():
         ("solvers", "bcd-ls@l1-l2", "bcd-ls needs"),
         ("solvers", "a=prox-qn;a=prox-gd", "two solvers"),
         ("solvers", ";".join(f"s{k}=prox-qn" for k in range(13)), "one to 12"),
+        ("threads", "0", "from 1"),
+        ("threads", "1000000", "from 1 to"),
         ("tol", "0", "above 0"),
         ("max_seconds", "inf", "above 0"),
     ],

@@ -160,7 +160,7 @@ class Page:
             theme.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
             self.solvers,
             self.pending,
-            theme.html("<h2>Stop when</h2>", margin=(8, 10, 0, 10)),
+            theme.html("<h2>Limits and threads</h2>", margin=(8, 10, 0, 10)),
             self.limits,
             theme.html("<h2>Pause when</h2>", margin=(8, 10, 0, 10)),
             self.breaks,

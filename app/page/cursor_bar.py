@@ -58,15 +58,10 @@ class CursorBar(Component):
                 "color": looks.style(trace)[0],
                 "text": said(rows, row),
             }
-        if state != self.state:
-            self.state = state
         offer = self._branches.offer() if self._branches is not None else {}
-        if offer != self.offer:
-            self.offer = offer
+        self.param.update(state=state, offer=offer)
         if self._drawn.changed("marks", *((trace, until) if trace is not None else ())):
-            found = marks(rows) if trace is not None else []
-            if found != self.marks:
-                self.marks = found
+            self.marks = marks(rows) if trace is not None else []
 
     @batch()
     def receive(self, data: dict[str, Any]) -> None:

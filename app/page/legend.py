@@ -46,16 +46,12 @@ class LegendRows(Component):
         objectives = theme.aligned(
             [run.trace.last.get("objective") if run.trace is not None else None for run in runs]
         )
-        rows = [
+        self.rows = [
             {**row(run, self._session), "objective": objective}
             for run, objective in zip(runs, objectives, strict=True)
         ]
-        if rows != self.rows:
-            self.rows = rows
         waits = self.obstacle is not None and self._session.state == "idle"
-        notice = f"Run waits: {self.obstacle}" if waits else ""
-        if notice != self.notice:
-            self.notice = notice
+        self.notice = f"Run waits: {self.obstacle}" if waits else ""
 
     def receive(self, data: dict[str, Any]) -> None:
         run = next((r for r in self._session.runs if r.style == data.get("key")), None)

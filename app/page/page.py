@@ -307,9 +307,7 @@ class Page:
         self.legend.obstacle = self._obstacle and self._obstacle + self._announced
         self.controls.update()
         self.legend.update()
-        text = self._waiting_changes()
-        if self.pending.object != text:
-            self.pending.object = text
+        self.pending.object = self._waiting_changes()
         self._compare_with_story()
         self.write_address()
         self._start_when_ready()
@@ -329,9 +327,9 @@ class Page:
         """Say in the header and in the card whether the settings are still those of the story."""
         self.story_card.changed = changed = self.setting != self.guide.setting
         note = "<small>story, changed</small>" if changed else ""
-        text = f'<p title="{self.story.question}"><span>{self.story.question}</span>{note}</p>'
-        if self.question.object != text:
-            self.question.object = text
+        self.question.object = (
+            f'<p title="{self.story.question}"><span>{self.story.question}</span>{note}</p>'
+        )
 
     def _waiting_changes(self) -> str:
         """Say that what was changed since Run waits for the next one; of λ alone also how it would not."""

@@ -362,7 +362,7 @@ class Session:
             stop()
 
     def _set_period(self, period: int) -> None:
-        if self._timer is not None and self._timer.period != period:
+        if self._timer is not None:
             self._timer.period = period
 
     def _seconds_away(self) -> float:

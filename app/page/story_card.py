@@ -44,13 +44,12 @@ class StoryCard(Component):
     def update(self) -> None:
         """Show the step and the question as they are now."""
         self._prediction.update()
-        if (asked := self._prediction.state) != self.ask:
-            self.ask = asked
-        self._guide.update()
+        self.ask = self._prediction.state
         guide = self._guide
-        wanted = {} if guide.step is None else {"at": guide.at, "text": guide.step.text, "note": guide.note}
-        if wanted != self.step:
-            self.step = wanted
+        guide.update()
+        self.step = (
+            {} if guide.step is None else {"at": guide.at, "text": guide.step.text, "note": guide.note}
+        )
 
     def receive(self, data: dict[str, Any]) -> None:
         match data.get("action"):

@@ -38,9 +38,7 @@ def column(*objects: Any, kind: str) -> pn.Column:
 def mark(part: pn.viewable.Viewable, name: str, on: bool) -> None:
     """Give a part of the page a class, or take it away."""
     others = [one for one in part.css_classes if one != name]
-    wanted = [*others, name] if on else others
-    if part.css_classes != wanted:
-        part.css_classes = wanted
+    part.css_classes = [*others, name] if on else others
 
 
 class Said(pn.pane.HTML):

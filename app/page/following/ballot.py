@@ -71,8 +71,7 @@ class Ballot(Component):
 
     def update(self) -> None:
         """Ask what is asked now."""
-        if (state := self._poll.state) != self.state:
-            self.state = state
+        self.state = self._poll.state
 
     def receive(self, data: dict[str, Any]) -> None:
         self._poll.take(data.get("who"), data.get("answer"))

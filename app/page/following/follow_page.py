@@ -89,13 +89,13 @@ class FollowPage:
         teacher = self.teacher
         if self.lesson.over or teacher.session.closed:
             self.session.over = True
-            _tell(self.notice, f'<p class="note error" role="alert">{OVER}</p>')
-            _tell(self.ways, "")
+            self.notice.object = f'<p class="note error" role="alert">{OVER}</p>'
+            self.ways.object = ""
             return
         name, question = html.escape(teacher.story.name), html.escape(teacher.story.question)
         about = self._about()
-        _tell(self.question, f'<p title="{question}"><span>{name}: {about}</span></p>')
-        _tell(self.ways, self._ways())
+        self.question.object = f'<p title="{question}"><span>{name}: {about}</span></p>'
+        self.ways.object = self._ways()
         self.ballot.update()
         self.top_views.show(teacher.problem.problem)
         if not self.alone:
@@ -130,7 +130,7 @@ class FollowPage:
         chosen = self.tab_bar.chosen if self.alone else self.teacher.tab_bar.chosen
         kind = TABS[chosen]
         shown = not issubclass(kind, OWN)
-        _tell(self.missing, "" if shown else f'<p class="note">{NOT_SHOWN.format(kind.title)}</p>')
+        self.missing.object = "" if shown else f'<p class="note">{NOT_SHOWN.format(kind.title)}</p>'
         led = self.teacher.tabs.get(chosen)
         if shown and chosen not in self.tabs:
             made = kind((), self.session.cursor) if led is None else again(led, self.session)
@@ -139,8 +139,7 @@ class FollowPage:
         elif shown and led is not None and not self.alone:
             same_axes(led, self.tabs[chosen])
         for id, view in self.tabs.items():
-            if view.visible != (id == chosen):
-                view.visible = id == chosen
+            view.visible = id == chosen
         if shown and chosen not in self._held:
             self._hold(chosen)
 
@@ -158,8 +157,3 @@ class FollowPage:
     def close(self) -> None:
         """End it; the lesson goes on."""
         self.session.close()
-
-
-def _tell(pane: object, text: str) -> None:
-    if pane.object != text:
-        pane.object = text

@@ -33,9 +33,8 @@ class PlotWindow:
 
     def update(self) -> None:
         """Say it when the page that is followed is gone."""
-        text = f'<p class="note error" role="alert">{GONE}</p>' if self.session.leader.closed else ""
-        if self.notice.object != text:
-            self.notice.object = text
+        gone = self.session.leader.closed
+        self.notice.object = f'<p class="note error" role="alert">{GONE}</p>' if gone else ""
 
     def view(self) -> object:
         """Return the page itself."""

@@ -51,11 +51,8 @@ class Teaching(Component):
 
     def update(self) -> None:
         """Count who follows, and what they answer."""
-        followers = 0 if self.lesson is None else self.lesson.followers
-        if followers != self.followers:
-            self.followers = followers
-        if (counts := self.poll.counts) != self.counts:
-            self.counts = counts
+        self.followers = 0 if self.lesson is None else self.lesson.followers
+        self.counts = self.poll.counts
 
     def close(self) -> None:
         """End the lesson; those who are there keep what they see."""

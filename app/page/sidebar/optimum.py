@@ -125,14 +125,10 @@ class Optimum:
         return [key for key in self._runs if key not in self._known]
 
     def _show(self) -> None:
-        label = None if not self._missing else "Give up" if self._at_work else "Find f*"
-        text = self._sentence()
-        if self.text.object != text:
-            self.text.object = text
-        if self.button.visible != (label is not None):
-            self.button.visible = label is not None
-        if label is not None and self.button.label != label:
-            self.button.label = label
+        self.text.object = self._sentence()
+        self.button.visible = bool(self._missing)
+        if self._missing:
+            self.button.label = "Give up" if self._at_work else "Find f*"
 
     def _sentence(self) -> str:
         missing, several = self._missing, len(self._runs) > 1

@@ -166,7 +166,7 @@ class OwnData(Component):
 
     def update(self) -> None:
         """Show how far the file has been read."""
-        if self._reading is not None and self.notice != self._said:
+        if self._reading is not None:
             self.notice = self._said
 
     def _give_up(self, error: str) -> None:

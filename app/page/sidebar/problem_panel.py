@@ -276,9 +276,7 @@ class ProblemPanel:
             grid = [float(f"{v:.3g}") for v in np.geomspace(top * 10**-DECADES, top, PLACES)]
             if self.slider.options != grid:
                 self.slider.param.update(options=grid, value=grid[0])
-            nearest = min(grid, key=lambda v: abs(math.log(v / setting.lam)))
-            if self.slider.value != nearest:
-                self.slider.value = nearest
+            self.slider.value = min(grid, key=lambda v: abs(math.log(v / setting.lam)))
             if problem.lam_max:
                 ratio = setting.lam / problem.lam_max
                 optimal = ":<br>w = 0 is optimal" if ratio >= 1.0 else ""
@@ -332,6 +330,4 @@ class ProblemPanel:
         self._set_lam(problem.lam if self.setting.lam is None else self.setting.lam)
 
     def _show_error(self, text: str) -> None:
-        said = f'<p class="note error" role="alert">{html.escape(text)}</p>'
-        if self.card.object != said:
-            self.card.object = said
+        self.card.object = f'<p class="note error" role="alert">{html.escape(text)}</p>'

@@ -86,19 +86,10 @@ class RunControls:
         """Enable the buttons that make sense now."""
         state = self._session.state
         cannot_start = state == "idle" and self.obstacle is not None
-        wanted = {
-            self.run: state == "running" or cannot_start,
-            self.pause: state != "running",
-            self.step: cannot_start,
-            self.stop: state == "idle",
-            self.clear: not self._session.runs,
-        }
-        for button, disabled in wanted.items():
-            if button.disabled != disabled:
-                button.disabled = disabled
-        icon = WAITS if self.loading and state == "idle" else GOES
-        if self.run.icon != icon:
-            self.run.icon = icon
-        label = "Resume" if state == "paused" else "Run"
-        if self.run.label != label:
-            self.run.label = label
+        self.run.disabled = state == "running" or cannot_start
+        self.pause.disabled = state != "running"
+        self.step.disabled = cannot_start
+        self.stop.disabled = state == "idle"
+        self.clear.disabled = not self._session.runs
+        self.run.icon = WAITS if self.loading and state == "idle" else GOES
+        self.run.label = "Resume" if state == "paused" else "Run"

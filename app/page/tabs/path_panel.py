@@ -140,12 +140,8 @@ class PathPanel:
         if not self.view.visible:
             return
         alive = self.alive
-        label = "Stop tracing" if alive else "Trace the path"
-        if self.button.label != label:
-            self.button.label = label
-        disabled = not alive and self._wanted() is None
-        if self.button.disabled != disabled:
-            self.button.disabled = disabled
+        self.button.label = "Stop tracing" if alive else "Trace the path"
+        self.button.disabled = not alive and self._wanted() is None
         self.view.say(self._sentence(alive))
         found = [trace for tracing in self._tracings for trace in tracing.found]
         if found != self.view.traces and (not alive or self._ticks % EVERY == 0):

@@ -233,13 +233,9 @@ class SweepPanel:
             return
         alive = self.alive
         paused = alive and self.sweep.state == "paused"
-        for widget, changes in (
-            (self.button, {"disabled": alive}),
-            (self.hold, {"disabled": not alive, "label": "Go on" if paused else "Pause"}),
-            (self.end, {"disabled": not alive}),
-        ):
-            if any(getattr(widget, name) != value for name, value in changes.items()):
-                widget.param.update(**changes)
+        self.button.disabled = alive
+        self.hold.disabled = self.end.disabled = not alive
+        self.hold.label = "Go on" if paused else "Pause"
         self.view.say(self._sentence(alive))
         if not alive or self._ticks % EVERY == 0:
             self.view.update()

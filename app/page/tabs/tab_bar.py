@@ -44,8 +44,7 @@ class Line(pmui.TabMenu):
 
     def show(self, items: list[dict[str, str]], active: int) -> None:
         """Have these tabs, and one of them chosen."""
-        if self.items != items:
-            self.items = items  # first: the number of tabs bounds which can be chosen
+        self.items = items  # first: the number of tabs bounds which can be chosen
         self.active = active
 
     def _process_property_change(self, props: dict[str, Any]) -> dict[str, Any]:

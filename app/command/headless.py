@@ -196,7 +196,7 @@ def find_reference(
         return Reference(float(limits.f_star), violation=None, gap=None, solver=None, cached=False)
     with progress.working("solving for f*"):
         try:
-            known = reference(problem, interrupts.pulse)
+            known = reference(problem, interrupts)
         except ValueError as error:
             raise ValueError(f"{error}: give f* as a number") from None
     said = [f"f* = {known.f_star:.12g} " + ("from the cache" if known.cached else f"by {known.solver}")]

@@ -7,7 +7,7 @@ import itertools
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,28 +67,17 @@ class Reference:
         return {"type": "reference", **values, "solver": self.solver, "cached": self.cached}
 
 
-@dataclass(frozen=True)
-class _Gate:
-    """Lets a run go on as long as ``pulse`` does not raise."""
-
-    pulse: Callable[[], None]
-
-    def step(self, run: solvers.Run, iterate: solvers.Iterate) -> None:
-        self.pulse()
-
-
-def reference(problem: solvers.Problem, pulse: Callable[[], None] | None = None) -> Reference:
+def reference(problem: solvers.Problem, gate: solvers.Gate | None = None) -> Reference:
     """Return the minimum of ``problem``: from the cache, or solved to a violation (a proved gap, where the
     loss has kinks) of 1e-9 relative and cached.
 
     Where the first solver does not get that far (rounding, its limit) another one goes on from its weights,
-    and the lower objective counts; ``violation`` tells what was reached. ``pulse`` is called every 50 ms or
-    so and may block, or raise :class:`solvers.Interrupted`, which then leaves this function.
+    and the lower objective counts; ``violation`` tells what was reached. The ``gate`` may pause the solvers,
+    or raise :class:`solvers.Interrupted`, which then leaves this function.
     Raises ValueError where no solver fits or none gets anywhere.
     """
     if known := cached(problem):
         return known
-    gate = _Gate(pulse or (lambda: None))
     best: Reference | None = None
     w0, seconds = None, MOST_SECONDS if problem.smooth else KINKED_SECONDS
     for solver in candidates(problem):

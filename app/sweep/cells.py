@@ -96,7 +96,7 @@ def find_reference(key: str, cell: Experiment, sweep: str, files: Sequence[str])
     with Courier(get_worker(), sweep, f"f* of {key}") as courier:
         try:
             plugins.load_all(files)
-            return reference(problem_of(cell.problem), courier.pulse).describe()
+            return reference(problem_of(cell.problem), courier).describe()
         except solvers.Interrupted:
             return {"error": "stopped while f* was solved for"}
         except (ValueError, OSError, MemoryError) as error:

@@ -178,9 +178,7 @@ class Optimum:
                 self._refused[key] = str(worker.error) or "f* not known"
 
         try:
-            self._worker = self._session.task(
-                lambda worker: found.append(reference(problem, worker.pulse)), then
-            )
+            self._worker = self._session.task(lambda worker: found.append(reference(problem, worker)), then)
             self._solving = key
         except PoolFull as error:
             self._full = str(error)

@@ -120,9 +120,9 @@ def test_ctrl_c_is_felt_inside_a_long_iteration(command, tmp_path):
 
 
 def test_ctrl_c_while_solving_for_f_star_gives_130(command, monkeypatch):
-    def interrupted(problem, pulse):
+    def interrupted(problem, gate):
         signal.raise_signal(signal.SIGINT)
-        pulse()
+        gate.pulse()
 
     monkeypatch.setattr(headless, "reference", interrupted)
     answer = command("run", "digits", "--gap", "1e-3", "--solver", "prox-qn", "--json")

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -159,14 +160,14 @@ def test_home_that_cannot_be_written_is_done_without(monkeypatch, tmp_path):
 
 
 @pytest.mark.usefixtures("fresh_home")
-def test_pulse_can_interrupt_and_nothing_is_cached():
+def test_gate_can_interrupt_and_nothing_is_cached():
     problem = make()
 
     def pulse():
         raise solvers.Interrupted
 
     with pytest.raises(solvers.Interrupted):
-        reference(problem, pulse)
+        reference(problem, SimpleNamespace(pulse=pulse))
     assert cached(problem) is None
 
 

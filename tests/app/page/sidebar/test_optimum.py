@@ -37,10 +37,10 @@ class Solving:
         self.asked, self.may_end = [], threading.Event()
         self.may_end.set()
 
-    def __call__(self, problem, pulse):
+    def __call__(self, problem, gate):
         self.asked.append(problem.penalty.id)
         while not self.may_end.is_set():
-            pulse()
+            gate.pulse()
             os.sched_yield()
         return Reference(0.01, 0.0, None, "prox-qn", cached=False)
 
@@ -161,7 +161,7 @@ def test_what_was_given_up_is_not_begun_again_until_it_is_asked_for(
 def test_a_problem_without_f_star_does_not_keep_the_next_one_from_its_own(
     session, optimum, small_problem, other_problem, wait_until, monkeypatch
 ):
-    def only_l2(problem, pulse):
+    def only_l2(problem, gate):
         if problem.penalty.id != "l2":
             raise ValueError("no solver here finds <f*>")
         return Reference(0.01, 0.0, None, "prox-qn", cached=False)

@@ -95,7 +95,8 @@ class Session:
         self.pulse = Pulse()
         #: What has to come before anything can be run; empty if nothing has to.
         self.awaits = ""
-        #: What another window of this page wants done here: a page is changed by nobody but itself.
+        #: What the next tick does: work that no thread was left for, and what another window of this page
+        #: wants done here, since a page is changed by nobody but itself.
         self.asked: list[Callable[[], object]] = []
         self.token = ""
         self.closed = False
@@ -265,8 +266,8 @@ class Session:
         self, who: object, work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]
     ) -> None:
         """Do ``work(pulse)`` of ``who`` in the pool; a tick after its end calls ``then`` with what it
-        returned, or with None where it failed, which is logged, or where no thread is left for it. What was
-        stopped while no browser was there is done again."""
+        returned, or with None where it failed, which is logged. What was stopped while no browser was there
+        is done again, and what no thread is left for as soon as there is one."""
         found: list[Any] = []
 
         def done(worker: pool.Worker) -> None:
@@ -280,7 +281,7 @@ class Session:
         try:
             self.task(lambda worker: found.append(work(worker.pulse)), done)
         except pool.PoolFull:
-            then(None)
+            self.asked.append(partial(self.later, who, work, then))
 
     @property
     def computing(self) -> bool:

@@ -6,7 +6,6 @@ import html
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import panel_material_ui as pmui
 
@@ -20,7 +19,6 @@ from app.settings.recipe import Entrant
 from app.theme import number
 from app.views import Path
 from app.views.base import looks
-from app.views.base.view import at_once
 from solvers import Problem, Run, Trace, log_spaced
 from solvers.runs.lam_path import measured, path_runs
 
@@ -99,7 +97,6 @@ class PathPanel:
         self._session, self._wanted = session, wanted
         self._tracings: list[Tracing] = []
         self.workers: list[Worker] = []  # one a solver; plots are drawn by others
-        self._drawn: list[Callable[[], None]] = []
         self._error = ""
         self._ticks = 0
         small = {"size": "small", "margin": (8, 4, 4, 4)}  # above: the labels on their borders
@@ -107,7 +104,8 @@ class PathPanel:
         self.button.on_click(lambda event: self.press())
         self.count = Menu(label="Values of λ", options=COUNTS, value=10, width=110, **small)
         self.ratio = Menu(label="From λmax to", options=RATIOS, value=0.01, width=140, **small)
-        self.view = Path(later=self._later, controls=(self.button, self.count, self.ratio))
+        self.view = Path(controls=(self.button, self.count, self.ratio))
+        self.view.later = partial(session.later, self.view)
         self.update()
 
     @property
@@ -147,8 +145,6 @@ class PathPanel:
         if found != self.view.traces and (not alive or self._ticks % EVERY == 0):
             self.view.show(found)
         self._ticks += 1
-        if self._drawn:  # one a tick: for each the whole page is gone through
-            self._drawn.pop(0)()
 
     def _sentence(self, alive: bool) -> str:
         errors = [str(worker.error) for worker in self.workers if worker.error is not None]
@@ -163,21 +159,3 @@ class PathPanel:
             done = f"{number(len(found))} solutions in {theme.seconds(seconds)} of CPU time"
             said.append(html.escape(f"{about['dataset']}, {about['loss']}: {done}"))
         return "  ·  ".join(said)
-
-    def _later(self, work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]) -> None:
-        """Draw in the pool; ``update`` puts what is drawn on the page. What was stopped while no browser was
-        there is drawn again."""
-        drawn: list[Any] = []
-
-        def done(worker: Worker) -> None:
-            if worker.error is not None:
-                self._error = f"a plot cannot be drawn: {worker.error}"
-            elif not drawn:
-                self._later(work, then)
-                return
-            self._drawn.append(partial(then, drawn[0] if drawn else None))
-
-        try:
-            self._session.task(lambda worker: drawn.append(work(worker.pulse)), done)
-        except PoolFull:  # no thread is left for it
-            at_once(work, then)

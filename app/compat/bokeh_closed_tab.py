@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from bokeh.server.connection import ServerConnection
 from bokeh.server.session import ServerSession
 from tornado.websocket import WebSocketClosedError
@@ -24,11 +22,10 @@ CHANGE = Change(
 )
 
 
-@cache
+@CHANGE.once
 def apply() -> None:
-    """Make the change, once a process."""
-    if CHANGE.fits():
-        ServerConnection.session = property(in_place_of(ServerConnection.session.fget, _session))
+    """Make the change."""
+    ServerConnection.session = property(in_place_of(ServerConnection.session.fget, _session))
 
 
 def _session(connection: ServerConnection) -> ServerSession:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, wraps
+from functools import wraps
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -39,11 +39,9 @@ EMPTY = (list, dict, set)
 _known: WeakKeyDictionary[type, dict[str, tuple[Any, type | None]]] = WeakKeyDictionary()
 
 
-@cache
+@CHANGE.once
 def apply() -> None:
-    """Make the change, once a process."""
-    if not CHANGE.fits():
-        return
+    """Make the change."""
     find = PropertyDescriptor._get_default
 
     @wraps(find)

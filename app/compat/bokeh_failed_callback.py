@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 
 from bokeh.document import Document
 from bokeh.io import doc as current
@@ -26,11 +25,10 @@ CHANGE = Change(
 )
 
 
-@cache
+@CHANGE.once
 def apply() -> None:
-    """Make the change, once a process."""
-    if CHANGE.fits():
-        current.patch_curdoc = in_place_of(current.patch_curdoc, _at_work)
+    """Make the change."""
+    current.patch_curdoc = in_place_of(current.patch_curdoc, _at_work)
 
 
 @contextmanager

@@ -56,6 +56,11 @@ class Change:
         """Tell whether the library is as the change expects it. If not, one line in the log says so."""
         return _fits(self)
 
+    def once(self, make: Callable[[], None]) -> Callable[[], None]:
+        """Return a function that calls ``make``, which makes the change, where it fits and once a process
+        (usable as a decorator)."""
+        return cache(wraps(make)(lambda: make() if self.fits() else None))
+
     def found(self) -> str:
         """Return the digest of what is installed; LookupError if a part of it is not there."""
         digest = hashlib.sha256()

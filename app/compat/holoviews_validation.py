@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import cache
 
 import holoviews.plotting.bokeh.plot
 
@@ -22,9 +21,7 @@ CHANGE = Change(
 )
 
 
-@cache
+@CHANGE.once
 def apply() -> None:
-    """Make the change, once a process. Columns may have different lengths until the last is there; of that
-    Bokeh only warns."""
-    if CHANGE.fits():
-        holoviews.plotting.bokeh.plot.validate = lambda on: nullcontext()
+    """Make the change. Bokeh warns, at most, of columns that differ in length until the last is there."""
+    holoviews.plotting.bokeh.plot.validate = lambda on: nullcontext()

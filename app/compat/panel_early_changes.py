@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from bokeh.server.connection import ServerConnection
@@ -31,11 +30,10 @@ CHANGE = Change(
 )
 
 
-@cache
+@CHANGE.once
 def apply() -> None:
-    """Make the change, once a process."""
-    if CHANGE.fits():
-        ServerSession._handle_pull = in_place_of(ServerSession._handle_pull, _needs_document_lock(_pull))
+    """Make the change."""
+    ServerSession._handle_pull = in_place_of(ServerSession._handle_pull, _needs_document_lock(_pull))
 
 
 def _pull(session: ServerSession, message: Any, connection: ServerConnection) -> Any:

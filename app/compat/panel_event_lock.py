@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from panel.io import with_lock
 from panel.reactive import Syncable
 
@@ -22,8 +20,7 @@ CHANGE = Change(
 )
 
 
-@cache
+@CHANGE.once
 def apply() -> None:
-    """Make the change, once a process."""
-    if CHANGE.fits():
-        Syncable._event_coroutine = with_lock(Syncable._event_coroutine)
+    """Make the change."""
+    Syncable._event_coroutine = with_lock(Syncable._event_coroutine)

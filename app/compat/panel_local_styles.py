@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, wraps
+from functools import wraps
 from typing import Any
 
 import panel as pn
@@ -23,11 +23,9 @@ CHANGE = Change(
 )
 
 
-@cache
+@CHANGE.once
 def apply() -> None:
-    """Make the change, once a process."""
-    if not CHANGE.fits():
-        return
+    """Make the change."""
     properties = Reactive._get_properties
 
     @wraps(properties)

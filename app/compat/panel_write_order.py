@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from functools import cache
 from weakref import WeakKeyDictionary
 
 from bokeh.document import Document
@@ -41,12 +40,11 @@ MOST_WAITING = 50
 _waiting: WeakKeyDictionary[ServerConnection, set[asyncio.Future[None]]] = WeakKeyDictionary()
 
 
-@cache
+@CHANGE.once
 def apply() -> None:
-    """Make the change, once a process."""
-    if CHANGE.fits():
-        for name in ("write_events", "schedule_write_events"):
-            setattr(panel_document, name, in_place_of(getattr(panel_document, name), _queue))
+    """Make the change."""
+    for name in ("write_events", "schedule_write_events"):
+        setattr(panel_document, name, in_place_of(getattr(panel_document, name), _queue))
 
 
 def _queue(

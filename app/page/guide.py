@@ -21,18 +21,11 @@ class Stage(Protocol):
 
     story: Story
     session: Session
-
-    @property
-    def setting(self) -> Experiment:
-        """Return what the next Run would run."""
-
-    @property
-    def running(self) -> Experiment | None:
-        """Return what was run last."""
-
-    @property
-    def loading(self) -> bool:
-        """Tell whether data are on their way."""
+    #: what the next Run would run, and what was run last
+    setting: Experiment
+    running: Experiment | None
+    #: whether data are on their way
+    loading: bool
 
     def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
         """Set controls, as far as they are not so already, and axes, tab and speed."""

@@ -39,18 +39,6 @@ class Watcher(Protocol):
         """Bring what it shows up to date."""
 
 
-class Timer(Protocol):
-    """Calls ``callback`` every ``period`` milliseconds between ``start`` and ``stop``."""
-
-    period: int
-
-    def __init__(self, *, callback: Callable[[], None], period: int, background: bool) -> None: ...
-
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-
 class Session:
     """The runs, the cursor and the views of one visitor. All methods belong to the page's thread."""
 
@@ -84,7 +72,7 @@ class Session:
         self._stood: dict[Shown, str] = {}
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
         self._awaited: set[pool.Worker] = set()
-        self._timer: Timer | None = None
+        self._timer: pn.io.PeriodicCallback | None = None
         self._connected: Callable[[], int] | None = None
         self._clock: Callable[[], float] = time.monotonic
         self._seen_connected = 0.0
@@ -316,7 +304,7 @@ class Session:
         self,
         connections: Callable[[], int],
         *,
-        timer: type[Timer] = pn.io.PeriodicCallback,
+        timer: Callable[..., pn.io.PeriodicCallback] = pn.io.PeriodicCallback,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Tick some five times a second in the current document; ``connections()`` counts its pages,

@@ -6,8 +6,10 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
@@ -96,7 +98,7 @@ def install(server: BokehTornado) -> None:
     for url, context in server.applications.items():
         path = f"{server.prefix}{url.rstrip('/')}"
         given = {"application_context": context, "bokeh_websocket_path": f"{path}/ws"}
-        server.default_router.rules.insert(1, Rule(_Follows(path), _Follow, given))
+        server.default_router.rules.insert(1, Rule(Where(partial(_follows, path=path)), _Follow, given))
 
 
 def look_only(document: Document, listens: str) -> None:
@@ -137,15 +139,20 @@ def _wanted(event: Any, document: Document, listens: str) -> bool:
     return False
 
 
-class _Follows(Matcher):
-    """The requests of those who follow together."""
+class Where(Matcher):
+    """The requests for which something ``holds``."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, holds: Callable[[HTTPServerRequest], object]) -> None:
+        self._holds = holds
 
     def match(self, request: HTTPServerRequest) -> dict | None:
-        asked = request.path.rstrip("/") == self._path and TEACH in request.arguments
-        return {} if asked and ALONE not in request.arguments else None
+        return {} if self._holds(request) else None
+
+
+def _follows(request: HTTPServerRequest, path: str) -> bool:
+    """Tell whether who asks is one of those who follow together."""
+    asked = request.path.rstrip("/") == path and TEACH in request.arguments
+    return asked and ALONE not in request.arguments
 
 
 class _Follow(DocHandler):

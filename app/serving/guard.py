@@ -14,13 +14,14 @@ from bokeh.server.tornado import BokehTornado
 from bokeh.util.token import check_token_signature, generate_secret_key
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.iostream import StreamClosedError
-from tornado.routing import Matcher, Rule
+from tornado.routing import Rule
 from tornado.web import OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from app.compat.bokeh_server import when_made
 from app.serving import classroom
 from app.serving.access import refusal
+from app.serving.classroom import Where
 from app.serving.serve_options import Serving
 
 HEADERS = {
@@ -60,23 +61,13 @@ def stand(serving: Serving) -> None:
 
 def _install(server: BokehTornado, serving: Serving) -> None:
     reason = partial(_refusal, serving=serving, server=server)
-    server.default_router.rules.insert(0, Rule(_Refused(reason), _Refusal, {"reason": reason}))
+    server.default_router.rules.insert(0, Rule(Where(reason), _Refusal, {"reason": reason}))
     classroom.install(server)
     for url, context in server.applications.items():
         server.add_handlers(
             ".*", [(rf"{server.prefix}{url.rstrip('/')}/known", _Known, {"context": context})]
         )
     server.add_transform(_Headers)
-
-
-class _Refused(Matcher):
-    """The requests that there is a ``reason`` to say no to."""
-
-    def __init__(self, reason: Reason) -> None:
-        self._reason = reason
-
-    def match(self, request: HTTPServerRequest) -> dict | None:
-        return None if self._reason(request) is None else {}
 
 
 def _refusal(request: HTTPServerRequest, serving: Serving, server: BokehTornado) -> str | None:

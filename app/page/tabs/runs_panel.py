@@ -34,11 +34,6 @@ class HistoryTrouble:
     def __init__(self, history: History, notify: Callable[[str], None]) -> None:
         self._history, self._notify, self._told = history, notify, False
 
-    @property
-    def settled(self) -> bool:
-        """Tell whether the list is the newest, and all that was asked of the history has been answered."""
-        return not self._waiting and self._asked is None and self._version == self._history.version
-
     def update(self) -> None:
         """Say it."""
         if self._history.trouble and not self._told:

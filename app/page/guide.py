@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Protocol
-
 import numpy as np
 
-from app.page.session import Session
+from app.page.stage import Stage
 from app.runs.shown import Shown
 from app.settings.experiment import Experiment
-from app.stories import LAST, Step, Story
+from app.stories import LAST, Step
 from app.views import View
 from solvers import Trace
 from solvers.runs.breakpoints import known
-
-
-class Stage(Protocol):
-    """The page, as far as a guide acts on it."""
-
-    story: Story
-    session: Session
-    #: what the next Run would run, and what was run last
-    setting: Experiment
-    running: Experiment | None
-    #: whether data are on their way
-    loading: bool
-
-    def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
-        """Set controls, as far as they are not so already, and axes, tab and speed."""
-
-    def start(self, step: bool) -> None:
-        """Start the chosen solvers."""
-
-    def shown(self) -> Iterator[View]:
-        """Go through the views that are on the page."""
 
 
 class Guide:

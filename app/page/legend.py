@@ -137,7 +137,7 @@ def row(run: Shown, session: Session) -> dict[str, Any]:
         "message": run.message,
         "note": note(run),
         "ghost": run.ghost,
-        "pinned": session.pinned(run),
+        "pinned": run.pinned,
         "past": run.stays,
         "hidden": session.hidden(run),
         "chosen": run.trace is not None and session.cursor.run is run.trace,

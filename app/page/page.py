@@ -34,7 +34,7 @@ from app.page.story_menu import StoryMenu
 from app.page.tabs.branches import Branches
 from app.page.tabs.runs_panel import HistoryTrouble
 from app.page.tabs.tab_bar import TabBar, used_by
-from app.page.tabs.tab_views import TabViews
+from app.page.tabs.tab_views import tab_view
 from app.page.theme_toggle import ThemeToggle
 from app.page.top_views import TopViews
 from app.page.type_size import PLOTS, VIEWS, TypeSize
@@ -72,7 +72,7 @@ class Page:
         *,
         rights: Rights = HERE,
     ) -> None:
-        self._rights = rights
+        self.rights = rights
         self.session = Session(history=history)
         self.notices = pn.Column(sizing_mode="stretch_width", margin=0)
         self.story = self._story(query.get("story"))
@@ -95,14 +95,14 @@ class Page:
         self.story_menu.param.watch(lambda event: self.load_story(stories()[event.new]), "value")
         self.question = theme.html(sizing_mode="stretch_width", css_classes=["question"])
         self.guide = Guide(self)
-        self.prediction = Prediction(self, lambda: self.problem.problem)
+        self.prediction = Prediction(self)
         self.story_card = StoryCard(self.guide, self.prediction, self._back_to_story)
         self.type_size = TypeSize()
         self.solvers = SolverPanel(self._changed)
         self.limits = Form(self._changed)
         self.breaks = Breaks(session, self._changed)
         self.problem = ProblemPanel(
-            session, setting.problem, self._problem_changed, self.notify, own_files=self._rights.files
+            session, setting.problem, self._problem_changed, self.notify, own_files=self.rights.files
         )
         self.controls = RunControls(session, self.start, self._changed)
         self.legend = LegendRows(session)
@@ -112,21 +112,10 @@ class Page:
         self.convergence.param.watch(lambda *events: self._share_axis(), SHARED)
         self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale", "x_scale"])
         self.tabs: dict[str, View] = {}  # made when they are first looked at
-        self.tab_views = TabViews(
-            session,
-            self.problem,
-            lambda: self.setting,
-            lambda: self.solvers.run_styles,
-            lambda: self._obstacle,
-            self._rights,
-        )
         self.tab_column = theme.column(kind="tabs")
         self.tab_bar = TabBar()
         self.tab_lines = pn.panel(self.tab_bar)
-        branches = Branches(
-            session, self.solvers, lambda: self.problem.problem, lambda: self.setting, self.notify
-        )
-        self.cursor_bar = CursorBar(session, self.controls.toggle, branches)
+        self.cursor_bar = CursorBar(session, self.controls.toggle, Branches(self))
         session.on_return = lambda: self.notify(
             "The connection was lost for a while, and the runs were stopped."
         )
@@ -303,8 +292,9 @@ class Page:
         self.top_views.show(self.problem.problem)
         self._offer_tabs()
         self.controls.loading = bool(self.problem.loading)
-        self.controls.obstacle = self._obstacle
-        self.legend.obstacle = self._obstacle and self._obstacle + self._announced
+        self.controls.obstacle = self.legend.obstacle = self.obstacle
+        if self._waits and self.obstacle is not None:
+            self.legend.obstacle += " The run starts once the data have loaded."
         self.controls.update()
         self.legend.update()
         self.pending.object = self._waiting_changes()
@@ -345,7 +335,7 @@ class Page:
         return "Changes take effect on the next Run."
 
     @property
-    def _obstacle(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Say why nothing can be started now, in a sentence."""
         return self.problem.obstacle or self.solvers.obstacle or self.limits.obstacle
 
@@ -396,7 +386,7 @@ class Page:
         chosen, alone = self.tab_bar.chosen, self.type_size.view == PLOTS
         self._make_room()
         if chosen not in self.tabs and not alone:
-            self.tabs[chosen] = self.tab_views.make(chosen)
+            self.tabs[chosen] = tab_view(chosen, self)
             first = self.convergence
             if any(getattr(first, name) != first.param[name].default for name in SHARED):
                 self._share_axis()  # else each view has the axis it likes
@@ -441,11 +431,6 @@ class Page:
     _pressed: tuple[bool, Recipe] | None = None
 
     @property
-    def _announced(self) -> str:
-        """Say that a press waits for the data; empty if none does."""
-        return " The run starts once the data have loaded." if self._waits else ""
-
-    @property
     def _waits(self) -> bool:
         """Tell whether a press waits for the data of the problem that is still chosen."""
         if self._pressed is None:
@@ -459,7 +444,7 @@ class Page:
             return
         (step, _), wanted = self._pressed, self._waits
         self._pressed = None
-        if wanted and self._obstacle is None:
+        if wanted and self.obstacle is None:
             self.start(step)
 
     def start(self, step: bool) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from app import theme
-from app.page.guide import Stage
+from app.page.stage import Stage
 from app.settings.recipe import make_run
 from app.stories.ask import Ask, Truth
-from solvers import FIELDS, LINE, Problem
+from solvers import FIELDS, LINE
 from solvers.probes.study import Study
 
 #: Intervals of a picture of φ.
@@ -24,8 +24,8 @@ class Prediction:
     start; these give ``truth``, and what is ``said``. Nothing waits for an answer.
     """
 
-    def __init__(self, stage: Stage, problem: Callable[[], Problem | None]) -> None:
-        self._stage, self._problem = stage, problem
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
         self.reset()
 
     def reset(self) -> None:
@@ -90,7 +90,7 @@ class Prediction:
 
     def _draw(self) -> None:
         """Have φ of the search computed that the question is about, by a run of its own that ends there."""
-        ask, problem = self.ask, self._problem()
+        ask, problem = self.ask, self._stage.problem.problem
         story = self._stage.story
         if not ask.search or self._drawing or problem is None or self._stage.setting != story.setting:
             return

@@ -67,7 +67,6 @@ class Session:
         #: When each view was last brought up to date while runs go on, by the clock.
         self._updated: dict[View, float] = {}
         self._hidden: set[int] = set()
-        self._pinned: set[int] = set()
         self._shown: list[Trace] = []
         self._stood: dict[Shown, str] = {}
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
@@ -98,7 +97,7 @@ class Session:
         """Start new runs together, in place of those there were, above ghosts: runs of the past and those
         that are pinned, which stay. A maker gets share, pace, step, breaks and the line that all start from.
         """
-        for run in [run for run in self.runs if not (run.stays or self.pinned(run))]:
+        for run in [run for run in self.runs if not (run.stays or run.pinned)]:
             self.remove(run)
         taken = {run.style for run in self.runs}
         for run in [run for run in self.runs if not run.ghost]:
@@ -169,7 +168,6 @@ class Session:
         self.runs.remove(run)
         self._stood.pop(run, None)
         self._hidden.discard(id(run))
-        self._pinned.discard(id(run))
 
     def set_pace(self, per_second: float) -> None:
         """Allow at most so many iterates a second in every run; 0 means full speed."""
@@ -200,16 +198,12 @@ class Session:
 
     # which of them stay
 
-    def pinned(self, run: Shown) -> bool:
-        """Tell whether a run stays when others are started."""
-        return id(run) in self._pinned
-
     def pin(self, run: Shown, wanted: bool) -> None:
         """Let a run that is over stay when others are started, or no longer; the history keeps it for ever,
         or no longer, as well."""
         if wanted and run.alive:
             return
-        self._pinned = self._pinned | {id(run)} if wanted else self._pinned - {id(run)}
+        run.pinned = wanted
         if run.id is not None:
             self.history.change(lambda archive: archive.pin(run.id, wanted))
 

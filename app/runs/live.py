@@ -58,7 +58,7 @@ class LiveRun:
     id: int | None = None
     #: Whether it is of an earlier race, and drawn faintly beside those of now.
     ghost = False
-    stays = False
+    stays = pinned = False
     _gate: Gate | None = None
     _run: Run | None = None
     _told: Hit | None = None

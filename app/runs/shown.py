@@ -34,8 +34,9 @@ class Shown(Observed, Protocol):
     """A run that the page draws.
 
     ``style`` numbers its colour and its dash, a ``ghost`` stands apart from the runs of now, and one that
-    ``stays`` is there until it is removed. ``experiment`` is what leads back to it, where that is known, and
-    ``id`` its number in the history, or what a sweep calls it.
+    ``stays`` is there until it is removed, one that is ``pinned`` also when others are started.
+    ``experiment`` is what leads back to it, where that is known, and ``id`` its number in the history, or
+    what a sweep calls it.
     """
 
     id: int | str | None
@@ -43,6 +44,7 @@ class Shown(Observed, Protocol):
     style: int
     ghost: bool
     stays: bool
+    pinned: bool
     experiment: Experiment | None
     problem: Problem | None
 
@@ -56,6 +58,7 @@ class Guest:
     alive = False
     ghost = True
     stays = True
+    pinned = False
     experiment = None
 
     def __init__(

@@ -99,9 +99,6 @@ class FollowingSession(Session):
         elif not self._follows:
             super().isolate(run)
 
-    def pinned(self, run: Shown) -> bool:
-        return self.leader.pinned(run)
-
     def pin(self, run: Shown, wanted: bool) -> None:
         if self.steers:
             self.leader.pin(run, wanted)

@@ -149,7 +149,7 @@ class ProblemPanel:
     def set(self, setting: Recipe) -> None:
         """Show another problem and load its data. The runs on the one before are stopped and forgotten first,
         with all that is drawn of them; of those that were pinned a sentence says where they are."""
-        pinned = [run.label for run in self._session.runs if self._session.pinned(run)]
+        pinned = [run.label for run in self._session.runs if run.pinned]
         with batch():
             self._session.clear()
             if pinned:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import solvers
 from app import theme, views
-from app.page.session import Session
-from app.page.sidebar.solver_panel import SolverPanel
+from app.page.stage import Stage
 from app.runs.live import LiveRun
 from app.runs.pool import PoolFull
 from app.runs.shown import Shown
@@ -24,20 +22,11 @@ SAME = "same solver"
 
 
 class Branches:
-    """Offers, for the run under the cursor, itself and every solver of the list that takes its problem, with
-    the hyper-parameters that the list has. ``loaded()`` is the page's problem, if there is one, ``limits()``
-    the page's set-up, of which a branch takes the limits; ``notify`` says what cannot be done."""
+    """Offers, for the run under the cursor, itself and every solver of the page's list that takes its
+    problem, with the hyper-parameters that the list has. A branch has the limits that are set on the page."""
 
-    def __init__(
-        self,
-        session: Session,
-        panel: SolverPanel,
-        loaded: Callable[[], Problem | None],
-        limits: Callable[[], Experiment],
-        notify: Callable[[str], None],
-    ) -> None:
-        self._session, self._panel = session, panel
-        self._loaded, self._limits, self._notify = loaded, limits, notify
+    def __init__(self, page: Stage) -> None:
+        self._page, self._session = page, page.session
 
     def offer(self) -> dict[str, Any]:
         """Return what the cursor's bar shows: names of choices, and a note on the replay; nothing where no
@@ -63,7 +52,7 @@ class Branches:
             return
         try:
             origin = solvers.origin_of(trace, iteration)
-            run, here, limits = self._run(trace), segment_at(trace, iteration), self._limits().limits
+            run, here, limits = self._run(trace), segment_at(trace, iteration), self._page.setting.limits
             old = run.experiment if run is not None else None
             if chosen is None and old is not None:  # a solver made to go further is another one
                 limits = replace(limits, tol=old.limits.tol)
@@ -72,7 +61,7 @@ class Branches:
                 make_problem=lambda worker: problem,
                 solver=origin.solver if chosen is None else chosen.make(),
                 label=self._label(trace.info.label if chosen is None else chosen.label, iteration),
-                style=self._panel.new_style({run.style for run in self._session.runs}),
+                style=self._page.solvers.new_style({run.style for run in self._session.runs}),
                 experiment=old and _going_on(old, limits, here.lam, chosen),
                 stopping=lambda problem: limits.stopping(here.f_star if problem.key == here.key else None),
                 probes=views.probes(problem),
@@ -80,7 +69,7 @@ class Branches:
             )
             self._session.join(make)
         except (ValueError, PoolFull) as error:
-            self._notify(str(error))
+            self._page.notify(str(error))
         self._session.tick()
 
     @property
@@ -101,7 +90,7 @@ class Branches:
         is the same but for λ."""
         here, run = segment_at(trace, iteration), self._run(trace)
         own = run.problem if run is not None else None
-        problem = own or self._loaded()
+        problem = own or self._page.problem.problem
         if problem is None:
             return None
         if here.lam not in (None, problem.lam):
@@ -112,7 +101,7 @@ class Branches:
         about = trace.info.problem
         return [
             setting
-            for setting in self._panel.settings
+            for setting in self._page.solvers.settings
             if setting.penalty in ("", about["penalty"])
             and solvers.why_not_solver(setting.id, about["loss"], about["penalty"]) is None
             and not self._is_same(setting, trace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.page.tabs.tab_views import tab_view
 from app.views import Race
 from app.views.base.curves import FAINT
 from tests.app.helpers import text
@@ -86,14 +87,14 @@ def test_a_run_at_work_cannot_be_pinned(visit, wait_until):
 
 
 def test_the_list_of_runs_and_the_rows_have_one_pin(raced, wait_until):
-    raced.tab_views.make("runs")
+    tab_view("runs", raced)
     panel = raced.session.watchers[-1]
     run = raced.session.runs[1]
     panel.view.list.receive({"action": "pin", "ids": [run.id], "value": True})
-    assert raced.session.pinned(run)
+    assert run.pinned
     assert pins(raced)[run.id]
     panel.view.list.receive({"action": "pin", "ids": [run.id], "value": False})
-    assert not raced.session.pinned(run)
+    assert not run.pinned
     assert not pins(raced)[run.id]
 
 

@@ -55,7 +55,7 @@ def test_it_changes_nothing_of_the_teachers(alone, teacher, follow):
     place = teacher.session.cursor.iteration
     teacher.session.tick()
     assert teacher.session.runs == runs
-    assert not any(teacher.session.hidden(run) or teacher.session.pinned(run) for run in runs)
+    assert not any(teacher.session.hidden(run) or run.pinned for run in runs)
     assert teacher.session.cursor.iteration == place
     page.close()
     assert teacher.session.runs == runs

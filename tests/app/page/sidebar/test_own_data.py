@@ -11,6 +11,7 @@ import pytest
 from app.dropped import DROPPED, HELD
 from app.page.page import Page
 from app.page.sidebar import own_data
+from app.page.tabs.tab_views import tab_view
 from app.runs import library
 from app.runs.formats import as_bytes
 from app.serving.access import Rights
@@ -64,7 +65,7 @@ def test_a_file_is_known_by_its_name_and_its_folder_nowhere(opened, wait_until):
     wait_until(lambda: (opened.session.tick(), opened.problem.ready)[1])
     opened.open_tabs()
     for tab in ("path", "sweep", "runs"):
-        opened.tab_views.make(tab)
+        tab_view(tab, opened)
     path, sweep, runs = opened.session.watchers[-3:]
     opened.controls.go()
     path.press()

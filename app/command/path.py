@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import solvers
-from solvers.runs.atomic_files import NotWritten, replacing
+from solvers.runs.atomic_files import replacing
 from solvers.runs.lam_path import measured, path_runs
 from solvers.runs.records import for_spreadsheet
 from solvers.runs.trace import plain
@@ -89,51 +89,33 @@ def execute(
 
 @contextmanager
 def _file(path: Path | None) -> Iterator[Keep]:
-    """Give, as a context, the function that takes records for the file: it writes lines as they come, or a
-    table at the end, however the path ends."""
-    if path is None:
-        yield lambda record, w: None
-    elif path.suffix == ".jsonl":
-        yield from _lines(path)
-    else:
-        rows: list[dict[str, Any]] = []
-        weights: list[np.ndarray] = []
-
-        def keep(record: dict[str, Any], w: np.ndarray | None) -> None:
-            if record["type"] == "result":
-                rows.append({name: value for name, value in plain(record).items() if name != "type"})
-                if path.suffix == ".npz":
-                    weights.append(np.empty(0) if w is None else w)
-
-        try:
-            yield keep
-        finally:
-            if rows and path.suffix == ".csv":
-                _write_csv(rows, path)
-            elif rows:
-                _write_npz(rows, weights, path)
-
-
-def _lines(path: Path) -> Iterator[Keep]:
-    """Give the function that writes the line of one record; once a run has begun, the file is kept however
-    the path ends, unless it cannot be written."""
-    began, ended = False, None
+    """Give, as a context, the function that takes records for the file. It is written at the end, however the
+    path ends, once a run has begun."""
+    lines: list[str] = []
+    rows: list[dict[str, Any]] = []
+    weights: list[np.ndarray] = []
+    began, form = False, None if path is None else path.suffix
 
     def keep(record: dict[str, Any], w: np.ndarray | None) -> None:
         nonlocal began
         began = began or record["type"] == "run"
-        print(json.dumps(plain(record)), file=file)
+        if form == ".jsonl":
+            lines.append(json.dumps(plain(record)))
+        elif form is not None and record["type"] == "result":
+            rows.append({name: value for name, value in plain(record).items() if name != "type"})
+            if form == ".npz":
+                weights.append(np.empty(0) if w is None else w)
 
-    with replacing(path, encoding="utf-8") as file:
-        try:
-            yield keep
-        except BaseException as error:
-            unwritable = isinstance(error, OSError) and not isinstance(error, (NotWritten, BrokenPipeError))
-            if unwritable or not began:
-                raise
-            ended = error
-    if ended is not None:
-        raise ended
+    try:
+        yield keep
+    finally:
+        if form == ".jsonl" and began:
+            with replacing(path, encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in lines)
+        elif rows and form == ".csv":
+            _write_csv(rows, path)
+        elif rows:
+            _write_npz(rows, weights, path)
 
 
 def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:

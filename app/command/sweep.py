@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
+from concurrent.futures import wait
 from pathlib import Path
 
 from ..sweep.cell_store import Store
-from ..sweep.cluster import Place
+from ..sweep.cluster import Place, started
 from ..sweep.driver import SchedulerGone, Sweep, counts
 from ..sweep.spec import Spec
 from ..sweep.watched import Watched
@@ -46,29 +46,20 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
         done = sum(not other.alive for other in sweep.cells.values())
         progress.say(f"{done} of {total}  {_sentence(watched)}")
 
-    interrupts, errors = Interrupts(), list[BaseException]()
-
-    def work() -> None:
-        try:
-            sweep.run(ended)
-        except BaseException as error:  # raised again, in the main thread
-            errors.append(error)
-
-    thread = threading.Thread(target=work, name="sweep", daemon=True)
+    interrupts = Interrupts()
     with interrupts.listening(), progress.working("starting workers") as show:
-        thread.start()
-        while thread.is_alive():
-            thread.join(PERIOD)
+        outcome = started(lambda: sweep.run(ended), "sweep")
+        while not wait([outcome], PERIOD).done:
             if interrupts.wanted:
                 sweep.stop("interrupted")
             show(_standing(sweep), None)
-    if errors and not isinstance(errors[0], SchedulerGone):
-        raise errors[0]
+    if (error := outcome.exception()) is not None and not isinstance(error, SchedulerGone):
+        raise error
     if sweep.message:
         progress.say(f"{name}: {sweep.message}; go on with --resume")
     if interrupts.wanted:
         return INTERRUPTED
-    failed = errors or any(watched.state == "failed" for watched in sweep.cells.values())
+    failed = error or any(watched.state == "failed" for watched in sweep.cells.values())
     return FAILED if failed else FINISHED
 
 

@@ -161,23 +161,23 @@ def _client(address: str) -> Client:
         ) from None
 
 
-def asked(question: Callable[[], T]) -> Future[T]:
-    """Return the answer to come of a ``question`` to a scheduler, asked in a thread that nobody waits for: a
-    scheduler that is stopped takes the question and says nothing."""
-    answer = Future[T]()
+def started(work: Callable[[], T], name: str = "asking the scheduler") -> Future[T]:
+    """Do ``work`` in a thread that nobody waits for, and return what is to come of it: a scheduler that is
+    stopped takes a question and says nothing."""
+    outcome = Future[T]()
 
-    def work() -> None:
+    def do() -> None:
         try:
-            found = question()
+            found = work()
         except BaseException as error:
             with suppress(InvalidStateError):  # nobody wants it any more
-                answer.set_exception(error)
+                outcome.set_exception(error)
         else:
             with suppress(InvalidStateError):
-                answer.set_result(found)
+                outcome.set_result(found)
 
-    threading.Thread(target=work, name="asking the scheduler", daemon=True).start()
-    return answer
+    threading.Thread(target=do, name=name, daemon=True).start()
+    return outcome
 
 
 def _within(seconds: float, connect: Callable[[], Client]) -> Client:
@@ -191,7 +191,7 @@ def _within(seconds: float, connect: Callable[[], Client]) -> Client:
         return made
 
     try:
-        return asked(client).result(seconds)
+        return started(client).result(seconds)
     except TimeoutError:
         late.set()
         raise

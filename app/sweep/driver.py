@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from app.sweep.cell_store import Store
-from app.sweep.cluster import Place, asked, connected
+from app.sweep.cluster import Place, connected, started
 from app.sweep.spec import Spec
 from app.sweep.watched import Watched
 
@@ -148,7 +148,7 @@ class Sweep:
                 if now > give_up:
                     self._drop(client, futures, self._open)
                 if roll is None and now > roll_call:
-                    roll_call, roll = now + ROLL_CALL, asked(client.nthreads)
+                    roll_call, roll = now + ROLL_CALL, started(client.nthreads)
                 if roll is not None and roll.done():
                     self.workers, roll, self.silent = len(roll.result()), None, False
                 elif roll is not None and now > roll_call - ROLL_CALL + SILENCE:

@@ -49,10 +49,7 @@ class Guide:
         self.at = None if k is None else min(max(k, 0), len(steps) - 1)
         self.note, self._placed, self._looked = "", True, (None, -1)
         if self.step is not None:
-            if own:
-                self._stage.take(self.setting, self._view_of(self.step))
-            else:
-                self._stage.take(self._stage.setting, self._view_of(self.step))
+            self._stage.take(self.setting if own else self._stage.setting, self._view_of(self.step))
             if own and self.step.start and self._stage.running != self.setting:
                 self._stage.start(False)
             self._placed = not self.step.run

@@ -47,7 +47,7 @@ class RunControls:
         self.drawing = LineMenu(label="Plots", options=DRAWING, value=1, width=112, description=UPDATES)
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))
-        self.step.on_click(lambda event: self._one_step())
+        self.step.on_click(lambda event: self.go(step=True))
         self.stop.on_click(lambda event: self._then(session.stop))
         self.clear.on_click(lambda event: self._then(session.clear))
         self.pace.param.watch(lambda event: (session.set_pace(event.new), on_change()), "value")
@@ -57,9 +57,12 @@ class RunControls:
         self.loading = False
         self.update()
 
-    def go(self) -> None:
-        """Start, or go on."""
-        self._start_or(self._session.resume, step=False)
+    def go(self, *, step: bool = False) -> None:
+        """Start, or go on; by a single iterate with ``step``."""
+        if self._session.state != "idle":
+            self._then(self._session.step if step else self._session.resume)
+        elif self.obstacle is None or self.loading:
+            self._then(lambda: self._start(step))
 
     def toggle(self) -> None:
         """Run or pause, as the space bar does."""
@@ -67,16 +70,6 @@ class RunControls:
             self._then(self._session.pause)
         elif not self.run.disabled:
             self.go()
-
-    def _one_step(self) -> None:
-        self._start_or(self._session.step, step=True)
-
-    def _start_or(self, go_on: Callable[[], None], *, step: bool) -> None:
-        if self._session.state != "idle":
-            go_on()
-        elif self.obstacle is None or self.loading:
-            self._start(step)
-        self._session.tick()
 
     def _then(self, act: Callable[[], None]) -> None:
         act()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import param
@@ -58,6 +59,37 @@ def shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+@dataclass
+class Entered:
+    """What has been put into fields: ``values`` are those that are right and differ from their defaults;
+    ``wrong`` has what was typed where it is not right, and what is wrong with it."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    wrong: dict[str, tuple[Any, str]] = field(default_factory=dict)
+
+    def put(self, declared: Declaration, value: Any) -> None:
+        """Put a value into a field, as a visitor would."""
+        name = declared.name
+        try:
+            parsed = declared.parse(None if value == "" and declared.default is None else value)
+        except ValueError as error:
+            self.wrong[name] = value, words.of_field(declared, error)
+            return
+        self.wrong.pop(name, None)
+        self.values.pop(name, None)
+        if parsed != declared.default:
+            self.values[name] = parsed
+
+    @property
+    def error(self) -> str | None:
+        """Say in a sentence what is wrong in the first field that is not right; None if all are."""
+        return next((error for _, error in self.wrong.values()), None)
+
+    def shown(self, declared: Iterable[Declaration]) -> list[dict[str, Any]]:
+        """Return what a form needs to know of these fields."""
+        return [describe(d, *self.wrong.get(d.name, (self.values.get(d.name, d.default),))) for d in declared]
+
+
 class Form(Component):
     """Fields for declared values; ``values`` holds those that are right and differ from their defaults.
     ``on_change()`` is called whatever was typed."""
@@ -72,26 +104,25 @@ class Form(Component):
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
         self._on_change = on_change
         self._declared: dict[str, Declaration] = {}
-        self._texts: dict[str, Any] = {}
-        self._errors: dict[str, str] = {}
-        self.values: dict[str, Any] = {}
+        self._entered = Entered()
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return self._entered.values
 
     @property
     def obstacle(self) -> str | None:
-        """Say in a sentence what is wrong in the first field with an error; None if all are right."""
-        return next(iter(self._errors.values()), None)
+        """Say in a sentence what is wrong in the first field that is not right; None if all are."""
+        return self._entered.error
 
     def set(self, declared: Sequence[Declaration], values: Mapping[str, Any]) -> None:
         """Show these fields with these values."""
         self._declared = {d.name: d for d in declared}
-        self.values, self._texts, self._errors = dict(values), {}, {}
+        self._entered = Entered(dict(values))
         self._draw()
 
     def _draw(self) -> None:
-        self.fields = [
-            describe(d, self._texts.get(name, self.values.get(name, d.default)), self._errors.get(name, ""))
-            for name, d in self._declared.items()
-        ]
+        self.fields = self._entered.shown(self._declared.values())
 
     def receive(self, data: dict[str, Any]) -> None:
         self.enter(data.get("name"), data.get("value"))
@@ -100,16 +131,6 @@ class Form(Component):
         """Put a value into a field, as a visitor would; fields that are not there are passed over."""
         if name not in self._declared:
             return
-        declared = self._declared[name]
-        try:
-            parsed = declared.parse(None if value == "" and declared.default is None else value)
-        except ValueError as error:
-            self._errors[name], self._texts[name] = words.of_field(declared, error), value
-        else:
-            self._errors.pop(name, None)
-            self._texts.pop(name, None)
-            self.values.pop(name, None)
-            if parsed != declared.default:
-                self.values[name] = parsed
+        self._entered.put(self._declared[name], value)
         self._draw()
         self._on_change()

@@ -11,8 +11,7 @@ import param
 
 from app import theme
 from app.component import Component
-from app.page.sidebar.fields import describe
-from app.settings import words
+from app.page.sidebar.fields import Entered
 from app.settings.experiment import MOST_SOLVERS
 from app.settings.recipe import Entrant, Recipe, fits
 from solvers import PENALTIES, SOLVERS, parameters, preset_params
@@ -24,18 +23,16 @@ class Entry:
 
     id: str
     label: str
-    params: dict[str, Any] = field(default_factory=dict)
+    entered: Entered = field(default_factory=Entered)
     penalty: str = ""
     chosen: bool = False
-    texts: dict[str, str] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
     refused: str = ""
     style: int = -1  # given when it is first chosen, and kept
 
     @property
     def setting(self) -> Entrant:
         """Return what would run."""
-        return Entrant(self.id, self.label, dict(self.params), self.penalty)
+        return Entrant(self.id, self.label, dict(self.entered.values), self.penalty)
 
 
 class SolverPanel(Component):
@@ -59,7 +56,7 @@ class SolverPanel(Component):
         self._problem = problem
         self._styles = count()
         used = {solver.id for solver in chosen}
-        self._list = [Entry(s.id, s.label, dict(s.params), s.penalty) for s in chosen]
+        self._list = [Entry(s.id, s.label, Entered(dict(s.params)), s.penalty) for s in chosen]
         for entry in self._list:
             self._choose(entry)
         self._list += [Entry(id, id) for id in SOLVERS if id not in used]
@@ -93,7 +90,7 @@ class SolverPanel(Component):
     @property
     def settings(self) -> tuple[Entrant, ...]:
         """Return all that the list has, chosen or not, but for what holds an error."""
-        return tuple(entry.setting for entry in self._list if not entry.errors)
+        return tuple(entry.setting for entry in self._list if not entry.entered.wrong)
 
     def new_style(self, taken: Collection[int]) -> int:
         """Return the number of a colour and dash that no solver here gets, and that is not ``taken``."""
@@ -104,7 +101,7 @@ class SolverPanel(Component):
         """Say why these solvers cannot be run, in a sentence; None if they can."""
         if not self._racing:
             return "choose at least one solver"
-        return next((f"{e.label}: {error}" for e in self._racing for error in e.errors.values()), None)
+        return next((f"{e.label}: {error}" for e in self._racing if (error := e.entered.error)), None)
 
     @property
     def _racing(self) -> list[Entry]:
@@ -138,21 +135,13 @@ class SolverPanel(Component):
                     "dash": theme.dash(entry.style) if racing else "solid",
                     "reason": reason or "",
                     "refused": entry.refused,
-                    "fields": self._fields(entry),
-                    "changed": bool(entry.params),
+                    "fields": entry.entered.shown(parameters(solver)),
+                    "changed": bool(entry.entered.values),
                     "presets": list(solver.presets),
                     "copy": entry is not self._original(entry.id),
                 }
             )
         self.entries = lines
-
-    def _fields(self, entry: Entry) -> list[dict[str, Any]]:
-        return [
-            describe(
-                p, entry.texts.get(p.name, entry.params.get(p.name, p.default)), entry.errors.get(p.name, "")
-            )
-            for p in parameters(SOLVERS[entry.id])
-        ]
 
     def _original(self, id: str) -> Entry:
         return next(e for e in self._list if e.id == id)
@@ -174,35 +163,22 @@ class SolverPanel(Component):
                 self._choose(entry)
             case "copy":
                 label = self._free_label(entry.id)
-                copied = Entry(entry.id, label, dict(entry.params), entry.penalty)
+                copied = Entry(entry.id, label, Entered(dict(entry.entered.values)), entry.penalty)
                 self._choose(copied)
                 self._list.insert(key + 1, copied)
             case "remove":
                 self._list.remove(entry)
             case "reset":
-                entry.params, entry.texts, entry.errors = {}, {}, {}
+                entry.entered = Entered()
             case "preset" if data.get("value") in SOLVERS[entry.id].presets:
-                entry.params, entry.texts, entry.errors = preset_params(entry.id, data["value"]), {}, {}
+                entry.entered = Entered(preset_params(entry.id, data["value"]))
             case "set":
-                self._set(entry, str(data.get("name")), data.get("value"))
+                for declared in parameters(SOLVERS[entry.id]):
+                    if declared.name == data.get("name"):
+                        entry.entered.put(declared, data.get("value"))
         self._draw()
         self._on_change()
 
     def _free_label(self, id: str) -> str:
         taken = {e.label for e in self._list}
         return next(label for k in range(2, 1000) if (label := f"{id}-{k}") not in taken)
-
-    def _set(self, entry: Entry, name: str, value: Any) -> None:
-        declared = {p.name: p for p in parameters(SOLVERS[entry.id])}
-        if name not in declared:
-            return
-        try:
-            parsed = declared[name].parse(value)
-        except ValueError as error:
-            entry.errors[name], entry.texts[name] = words.of_field(declared[name], error), str(value)
-            return
-        entry.errors.pop(name, None)
-        entry.texts.pop(name, None)
-        entry.params.pop(name, None)
-        if parsed != declared[name].default:
-            entry.params[name] = parsed

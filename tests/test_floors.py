@@ -32,6 +32,7 @@ FLOORS = {
         ("solvers.registry",),
         ("solvers.relay",),
         ("solvers.from_data",),
+        ("solvers.estimators",),
         ("solvers",),
     ),
     "datasets": (

@@ -120,6 +120,16 @@ class Trace:
     def __len__(self) -> int:
         return self._columns.n
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies of an estimator, in processes of scikit-learn's, keep of a run: all but problem
+        and probes."""
+        state = {name: value for name, value in vars(self).items() if name not in ("_lock", "_problem")}
+        return state | {"probes": ProbeStore()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self._lock, self._problem = threading.Lock(), lambda: None
+
     @property
     def problem(self) -> Problem | None:
         """Return the problem of the run, as long as somebody else has it: a trace keeps no data in memory,

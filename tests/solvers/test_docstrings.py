@@ -9,6 +9,7 @@ import io
 import pytest
 
 import solvers
+from solvers import estimators
 from solvers.methods.descent.loop import Descent
 
 #: What users call most: each has an example.
@@ -20,6 +21,7 @@ def examples() -> dict[str, doctest.DocTest]:
     """The docstrings with examples, by name, of everything exported, its methods included."""
     finder, exported = doctest.DocTestFinder(), [Descent]
     exported += [getattr(solvers, name) for name in solvers.__all__]
+    exported += [estimators.SparseLogistic, estimators.SparseMulticlass, estimators.ChainCRF]
     found = [
         test
         for thing in exported

@@ -1,0 +1,368 @@
+"""The solvers as scikit-learn's estimators: ``fit`` runs one, and what it learned has the usual names.
+
+>>> from solvers.estimators import SparseLogistic
+>>> SparseLogistic(lam_ratio=0.1).fit(X, y).coef_
+
+An intercept is what the data sets' option ``bias=1`` makes: the weight of a last, constant feature of ones,
+penalised as all other weights are, which is liblinear's intercept, and not that of scikit-learn's other
+solvers. There is none with ``fit_intercept=False``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .declare import Trait
+from .from_data import make_problem
+from .problems.certificates.optimality import why_not_tolerance
+from .problems.losses.crf import viterbi
+from .problems.problem import Problem
+from .registry import LOSSES, make_solver, why_not_solver_on
+from .runs.run import Run
+from .runs.stopping import Stopping
+from .runs.trace import Trace
+
+#: The module of the live view. It belongs to the app, and is imported by its name where a view is wanted.
+LIVE_VIEW = "app.notebook"
+
+
+class Estimator(BaseEstimator):
+    """Base of the estimators: min_w s Σ_i loss_i(w) + λR(w) by any solver that takes the loss and R.
+
+    Parameters
+    ----------
+    solver : str
+        A solver's id: one of ``solvers.compatible(loss, penalty)``.
+    solver_params, penalty_params : mapping, optional
+        Hyper-parameters by name.
+    penalty : str
+        A penalty's id.
+    lam, lam_ratio : float, optional
+        λ, or λ/λ_max; with neither, what :func:`solvers.make_problem` takes.
+    fit_intercept : bool
+        Whether a constant feature is added, whose weights are penalised like all others.
+    tol, max_iter, max_seconds : optional
+        Where the run ends: violation, or proved bound, relative to that at w = 0; iterations; CPU seconds.
+    scope : bool or callable
+        Whether the run is drawn in the notebook's cell while it goes on; or what to call with the trace after
+        each iterate and at the end, off the clock, such as an ``app.notebook.Scope`` of several runs.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels in ascending order.
+    coef_ : array of shape (n_outputs, n_features)
+        The weights: one row for two classes of :class:`SparseLogistic`, else one a class.
+    intercept_ : array of shape (n_outputs,)
+        The weights of the constant feature; zeros without it.
+    trace_ : Trace
+        The record of the run.
+    n_iter_, n_features_in_ : int
+        Iterations of the run, features of X.
+    """
+
+    def __init__(
+        self,
+        solver: str = "prox-qn",
+        *,
+        solver_params: Mapping[str, Any] | None = None,
+        penalty: str = "l1",
+        penalty_params: Mapping[str, Any] | None = None,
+        lam: float | None = None,
+        lam_ratio: float | None = None,
+        fit_intercept: bool = True,
+        tol: float | None = 1e-6,
+        max_iter: int | None = None,
+        max_seconds: float | None = 600.0,
+        scope: bool | Callable[[Trace], None] = False,
+    ) -> None:
+        self.solver = solver
+        self.solver_params = solver_params
+        self.penalty = penalty
+        self.penalty_params = penalty_params
+        self.lam = lam
+        self.lam_ratio = lam_ratio
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.scope = scope
+
+    def _solve(self, X: Any, y: np.ndarray, loss: str, offsets: np.ndarray | None = None) -> np.ndarray:
+        """Solve the problem of rows ``X`` with labels ``y``, set what was learned, and return the weights
+        that belong to no feature."""
+        problem = make_problem(
+            _with_ones(X) if self.fit_intercept else X,
+            y,
+            loss=loss,
+            penalty=self.penalty,
+            penalty_params=self.penalty_params,
+            lam=self.lam,
+            lam_ratio=self.lam_ratio,
+            offsets=offsets,
+        )
+        run = self._run(problem)
+        watch = import_module(LIVE_VIEW).live() if self.scope is True else self.scope or _nobody
+        for trace in run.steps():
+            watch(trace)
+        watch(trace := run.trace)
+        if trace.status == "failed":
+            raise RuntimeError(f"solver {self.solver} failed: {trace.message}")
+        if trace.status != "converged":
+            said = f"solver {self.solver} has not converged: {trace.message}"
+            warnings.warn(said, ConvergenceWarning, stacklevel=3)
+        W, tail = problem.unpack(trace.w)
+        d = X.shape[1]
+        self.coef_ = W[:d].T.copy()
+        self.intercept_ = W[d].copy() if self.fit_intercept else np.zeros(W.shape[1])
+        self.trace_, self.n_iter_ = trace, int(trace.iteration[-1])
+        return tail.copy()
+
+    def _run(self, problem: Problem) -> Run:
+        """Return the run, all limits set; ValueError, one sentence, where the solver does not fit."""
+        solver = make_solver(self.solver, **(self.solver_params or {}))
+        if reason := why_not_solver_on(self.solver, problem):
+            raise ValueError(f"solver {self.solver} {reason}")
+        if reason := solver.refuses(problem):
+            raise ValueError(f"solver {self.solver} refuses this problem: {reason}")
+        stopping = Stopping(tol=self.tol, max_iter=self.max_iter, max_seconds=self.max_seconds).or_usual()
+        if stopping.tol is not None and (reason := why_not_tolerance(problem, solver.knows)):
+            raise ValueError(f"tol {reason}")
+        return Run(problem, solver.towards(stopping.tol), stopping=stopping)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+
+class _OfRows(ClassifierMixin, Estimator):
+    """Base of the classifiers of single rows."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fit(self, X: Any, y: Any, loss: str, *, two: bool) -> Self:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        if two and (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}: take "
+                "SparseMulticlass"
+            )
+        self.classes_ = np.unique(y)
+        if self.classes_.size < 2:
+            raise ValueError(f"y holds one class, {self.classes_[0]!r}: at least two classes are needed")
+        self._solve(X, y, loss)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of rows: of the second class, (n,), where there are two, else (n, n_classes)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        Z = self._scores(X)
+        if Z.shape[1] == 1:
+            return Z[:, 0]
+        return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label with the highest score of each row, (n,)."""
+        Z = self.decision_function(X)
+        return self.classes_[(Z > 0.0).astype(int) if Z.ndim == 1 else Z.argmax(axis=1)]
+
+    def _probabilities(self, X: Any) -> np.ndarray:
+        Z = self.decision_function(X)
+        return softmax(Z, axis=1) if Z.ndim == 2 else np.column_stack([expit(-Z), expit(Z)])
+
+
+class SparseLogistic(_OfRows):
+    """Logistic loss of two classes with any penalty that fits: by default λ‖w‖₁ by ``prox-qn``.
+
+    Parameters and attributes are those of :class:`Estimator`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from solvers.estimators import SparseLogistic
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SparseLogistic(lam=0.01).fit(scale(X), y)
+    >>> model.trace_.status, int((model.coef_ != 0.0).sum())
+    ('converged', 11)
+    """
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""
+        return self._fit(X, y, "logistic", two=True)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, (n, 2)."""
+        return self._probabilities(X)
+
+
+def _tells_probabilities(estimator: SparseMulticlass) -> bool:
+    """Tell whether the loss is the likelihood of a log-linear model."""
+    known = LOSSES.get(estimator.loss)
+    return known is not None and Trait.LOG_LINEAR in known.traits
+
+
+class SparseMulticlass(_OfRows):
+    """A loss of two classes or more with any penalty that fits: by default λΣ_j ‖W_j:‖₂ by
+    ``anderson-bcd``, which leaves out whole features.
+
+    ``loss`` is one for multiclass labels: ``multiclass-logistic``, ``multiclass-squared-hinge``,
+    ``multitask-squared-hinge`` (one class against the rest) or ``multiclass-hinge``. Probabilities are those
+    of ``multiclass-logistic`` alone. The other parameters and the attributes are those of
+    :class:`Estimator`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from solvers.estimators import SparseMulticlass
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SparseMulticlass(lam_ratio=0.1).fit(X, y).coef_.shape
+    (3, 4)
+    """
+
+    def __init__(
+        self,
+        solver: str = "anderson-bcd",
+        *,
+        loss: str = "multiclass-logistic",
+        solver_params: Mapping[str, Any] | None = None,
+        penalty: str = "l1-l2",
+        penalty_params: Mapping[str, Any] | None = None,
+        lam: float | None = None,
+        lam_ratio: float | None = None,
+        fit_intercept: bool = True,
+        tol: float | None = 1e-6,
+        max_iter: int | None = None,
+        max_seconds: float | None = 600.0,
+        scope: bool | Callable[[Trace], None] = False,
+    ) -> None:
+        super().__init__(
+            solver,
+            solver_params=solver_params,
+            penalty=penalty,
+            penalty_params=penalty_params,
+            lam=lam,
+            lam_ratio=lam_ratio,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+            max_seconds=max_seconds,
+            scope=scope,
+        )
+        self.loss = loss
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""
+        return self._fit(X, y, self.loss, two=False)
+
+    @available_if(_tells_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, (n, n_classes)."""
+        return self._probabilities(X)
+
+
+class ChainCRF(Estimator):
+    """Conditional random field over chains with any penalty that fits: by default λ‖w‖₁ by ``prox-qn``.
+
+    X is a list of sequences, each the features of its tokens, (n_tokens, d), NumPy or SciPy sparse; y is a
+    list of the labels of their tokens. So it goes into scikit-learn's ``cross_val_score`` and
+    ``GridSearchCV``, not into what works on one array. Parameters and attributes are those of
+    :class:`Estimator`, and besides:
+
+    Attributes
+    ----------
+    transitions_ : array of shape (n_classes, n_classes)
+        The weight of each label that is followed by each other one, in this order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from solvers.estimators import ChainCRF
+    >>> X, y = [np.eye(2), np.eye(2)[[0, 1, 1]]], [["a", "b"], ["a", "b", "b"]]
+    >>> [said.tolist() for said in ChainCRF(lam=0.1).fit(X, y).predict(X)]
+    [['a', 'b'], ['a', 'b', 'b']]
+    """
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
+        """Learn from sequences and the labels of their tokens."""
+        rows, offsets = _joined(X)
+        self.n_features_in_ = rows.shape[1]
+        labels = [np.asarray(one).reshape(-1) for one in y]
+        lengths = [one.size for one in labels]
+        if lengths != np.diff(offsets).tolist():
+            raise ValueError("X and y differ in the lengths of their sequences: give a label for each token")
+        labels = np.concatenate(labels)
+        self.classes_ = np.unique(labels)
+        self.transitions_ = self._solve(rows, labels, "chain-crf", offsets)
+        return self
+
+    def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
+        """Return the most likely labels of each sequence, by Viterbi's algorithm."""
+        check_is_fitted(self)
+        rows, offsets = _joined(X)
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        codes = np.empty(rows.shape[0], dtype=np.int64)
+        viterbi(self._scores(rows), self.transitions_, offsets, codes)
+        return np.split(self.classes_[codes], offsets[1:-1])
+
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
+        """Return the share of tokens whose label is predicted right."""
+        pairs = zip(self.predict(X), y, strict=True)
+        return float(np.concatenate([said == np.asarray(truth) for said, truth in pairs]).mean())
+
+
+def _nobody(trace: Trace) -> None:
+    """Watch nothing."""
+
+
+def _with_ones(X: Any) -> Any:
+    """Return X with a last column of ones."""
+    ones = np.ones((X.shape[0], 1))
+    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+
+
+def _joined(X: Sequence[Any]) -> tuple[Any, np.ndarray]:
+    """Return the rows of all sequences, and where each begins and the last one ends."""
+    try:
+        parts = [one.tocsr() if sp.issparse(one) else np.asarray(one, dtype=np.float64) for one in X]
+    except (TypeError, ValueError):
+        parts = []
+    if not parts or any(part.ndim != 2 or not part.shape[0] for part in parts):
+        raise ValueError("X is no list of sequences: give each as the features of its tokens, (n_tokens, d)")
+    if len({part.shape[1] for part in parts}) > 1:
+        raise ValueError("the sequences of X differ in their numbers of features: give all the same features")
+    rows = sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.vstack(parts)
+    return rows, np.cumsum([0, *(part.shape[0] for part in parts)])

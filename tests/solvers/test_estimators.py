@@ -1,0 +1,190 @@
+"""The estimators pass scikit-learn's own checks, agree with its programs, and refuse in a sentence."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import scale
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import datasets
+import solvers
+from solvers.estimators import ChainCRF, SparseLogistic, SparseMulticlass
+
+#: scikit-learn's checks of estimators that need no data: all others give ``fit`` one array.
+WITHOUT_DATA = (
+    estimator_checks.check_estimator_cloneable,
+    estimator_checks.check_estimator_tags_renamed,
+    estimator_checks.check_valid_tag_types,
+    estimator_checks.check_estimator_repr,
+    estimator_checks.check_no_attributes_set_in_init,
+    estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+    estimator_checks.check_mixin_order,
+    estimator_checks.check_parameters_default_constructible,
+    estimator_checks.check_get_params_invariance,
+    estimator_checks.check_set_params,
+)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return scale(X), y
+
+
+@pytest.fixture(scope="module")
+def strings():
+    part = datasets.load("digit-strings", n_samples=60, degree=1).train
+    ends = part.offsets[1:-1]
+    return np.split(part.X, ends), np.split(part.y.astype(str), ends)
+
+
+@parametrize_with_checks([SparseLogistic(), SparseMulticlass()])
+def test_scikit_learn_finds_nothing_wrong(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
+
+
+@pytest.mark.parametrize("check", WITHOUT_DATA, ids=lambda check: check.__name__)
+def test_scikit_learn_finds_nothing_wrong_with_the_parameters_of_chains(check):
+    check("ChainCRF", ChainCRF())
+
+
+def test_intercept_is_that_of_liblinear(cancer):
+    X, y = cancer
+    ours = SparseLogistic(lam=0.02, tol=1e-9).fit(X, y)
+    theirs = LogisticRegression(
+        C=1.0 / (0.02 * len(y)), l1_ratio=1.0, solver="liblinear", tol=1e-10, max_iter=10_000
+    )
+    theirs.fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+    assert ours.intercept_[0] != 0.0
+
+
+def test_without_intercept_the_problem_is_that_of_make_problem(cancer):
+    X, y = cancer
+    model = SparseLogistic("bcd-ls", lam_ratio=0.1, fit_intercept=False, tol=1e-8).fit(sp.csr_matrix(X), y)
+    problem = solvers.make_problem(X, y, penalty="l1", lam_ratio=0.1)
+    assert model.trace_.info.problem["lam"] == pytest.approx(problem.lam)
+    w = model.coef_[0]
+    g = -X.T @ ((2 * y - 1) / (1.0 + np.exp((2 * y - 1) * (X @ w)))) / len(y)
+    assert abs(g[w == 0.0]).max() <= problem.lam
+    np.testing.assert_allclose(g[w != 0.0], -problem.lam * np.sign(w[w != 0.0]), atol=1e-8)
+    assert model.intercept_ == 0.0
+
+
+@pytest.mark.parametrize("loss", solvers.losses_for("multiclass"))
+def test_every_multiclass_loss_learns_irises(loss):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    smooth = solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
+    kinks = {"solver": "ls-bmrm", "penalty": "l2", "lam": 1e-3, "tol": 1e-3}
+    model = SparseMulticlass(loss=loss, **({"lam_ratio": 0.01} if smooth else kinks)).fit(scale(X), names)
+    assert model.score(scale(X), names) > 0.85
+    assert model.coef_.shape == (3, 4)
+    assert hasattr(model, "predict_proba") == (loss == "multiclass-logistic")
+
+
+def test_rows_of_the_default_penalty_are_left_out_as_a_whole(cancer):
+    X, y = cancer
+    model = SparseMulticlass(lam_ratio=0.3).fit(X, y)
+    used = (model.coef_ != 0.0).sum(axis=0)
+    assert set(used) == {0, 2}
+    assert model.trace_.nnz_rows[-1] == (used > 0).sum() + (model.intercept_ != 0.0).any()
+
+
+def test_chains_are_those_of_make_problem(strings):
+    X, y = strings
+    model = ChainCRF(lam=5.0, fit_intercept=False).fit(X, y)
+    offsets = np.cumsum([0, *map(len, X)])
+    problem = solvers.make_problem(np.vstack(X), np.concatenate(y), offsets=offsets, lam=5.0)
+    w = np.append(model.coef_.T.ravel(), model.transitions_.ravel())
+    assert problem.at(w).objective == pytest.approx(model.trace_.objective[-1], rel=1e-12)
+    codes = problem.loss.predict(problem.design.scores(w))
+    assert np.concatenate(model.predict(X)).tolist() == model.classes_[codes].tolist()
+    assert model.score(X, y) == problem.loss.metric(problem.design.scores(w)) > 0.8
+
+
+def test_chains_take_part_in_a_grid_search(strings):
+    X, y = strings
+    search = GridSearchCV(ChainCRF(max_iter=5, tol=None), {"lam": [1.0, 1e3]}, cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(X, y)
+    assert search.best_params_ == {"lam": 1.0}
+    assert search.best_score_ == max(search.cv_results_["mean_test_score"])
+
+
+def test_sparse_sequences_are_the_same(strings):
+    X, y = strings
+    dense = ChainCRF(lam=5.0).fit(X, y)
+    sparse = ChainCRF(lam=5.0).fit([sp.csr_array(one) for one in X], y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-4)
+
+
+def test_what_watches_a_fit_sees_each_iterate_and_the_end(cancer):
+    seen = []
+    SparseLogistic(lam=0.1, scope=lambda trace: seen.append((len(trace), trace.status))).fit(*cancer)
+    assert [n for n, _ in seen[:-1]] == list(range(1, len(seen)))
+    assert seen[-1] == (len(seen) - 1, "converged")
+
+
+def test_a_fitted_model_goes_to_another_process_with_its_trace(cancer):
+    X, y = cancer
+    model = SparseLogistic(lam=0.1).fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.trace_.objective.tolist() == model.trace_.objective.tolist()
+    assert copy.trace_.problem is None
+    assert copy.predict(X).tolist() == model.predict(X).tolist()
+    copy.trace_.append({"iteration": 1000})
+    assert len(copy.trace_) == len(model.trace_) + 1
+    assert not hasattr(clone(model), "trace_")
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (SparseLogistic("lbfgs"), "solver lbfgs needs"),
+        (SparseLogistic("none"), "there is no solver 'none'"),
+        (SparseLogistic(solver_params={"memery": 3}), "has no parameter 'memery'"),
+        (SparseLogistic(lam=0.1, lam_ratio=0.1), "both lam and lam_ratio"),
+        (SparseMulticlass(loss="logistic"), "loss logistic needs binary"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_a_sentence(model, said):
+    X, y = load_iris(return_X_y=True)
+    y = np.minimum(y, 1) if isinstance(model, SparseLogistic) else y
+    with pytest.raises(ValueError, match=said):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        (np.eye(2), [[0], [1]], "no list of sequences"),
+        ([np.eye(2), np.eye(3)], [[0, 1], [0, 1, 0]], "differ in their numbers of features"),
+        ([np.eye(2)], [[0]], "give a label for each token"),
+        ([np.eye(2)], [[0, 0]], "all labels are the same"),
+    ],
+)
+def test_sequences_that_make_no_sense_are_refused_in_a_sentence(X, y, said):
+    with pytest.raises(ValueError, match=said):
+        ChainCRF(lam=0.1).fit(X, y)
+
+
+def test_a_limit_is_a_warning_and_a_failure_an_error(cancer):
+    with pytest.warns(ConvergenceWarning, match="has not converged"):
+        SparseLogistic(max_iter=1).fit(*cancer)

@@ -10,7 +10,7 @@ const said = []
 let inside = true
 for (let c = 0; c * width <= data.until[0]; c++) {
   const state = image[k * columns + c]
-  if (state === unseen || (state > 0) === inside) continue // 0 is shrunk
+  if (state === unseen || !out.includes(state) === inside) continue
   inside = !inside
   said.push(`${inside ? "back" : "left"} at ${c * width}${width > 1 ? `–${(c + 1) * width - 1}` : ""}`)
 }

@@ -16,6 +16,7 @@ from .base.view import View
 from .bundle.cutting_planes import Bundle
 from .compare.past_runs import PastRuns
 from .compare.race import Race
+from .compare.rule_race import RuleRace
 from .compare.summary import Table
 from .convergence.accuracy import Accuracy
 from .convergence.any_field import Record
@@ -41,7 +42,7 @@ GROUPS: dict[str, tuple[type[View], ...]] = {
     "Progress": (Steps, PhaseTimes, Rate, Record),
     "Inside the solver": (Shrinking, Memory, LineSearch, Trajectories, Bundle),
     "Model": (RowSparsity, Model, Accuracy, Path),
-    "Compare": (Table, Race, Sweep, PastRuns),
+    "Compare": (Table, Race, RuleRace, Sweep, PastRuns),
     "Log": (EventLog, Algorithm),
 }
 

@@ -32,7 +32,7 @@ LIVE = {
     "direction": "Direction found here, along which the next step goes: the subgradients it was made of",
     "inverse": "Inverse: the estimate of the inverse Hessian, by its products",
     "clustering": "Clusters of the weights that this phase goes by, or that were made last",
-    "shrinking": "ShrinkTest: which weights were tested, and the bound they were held against",
+    "shrinking": "ShrinkTest: which weights were tested, and their bound; or a function of w that returns it",
 }
 
 

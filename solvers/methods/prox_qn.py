@@ -12,6 +12,7 @@ from ..declare import Trait, as_printed, param, random_seed
 from ..parts.epochs import Cooling
 from ..parts.linesearch import Found
 from ..parts.memory import PairMemory
+from ..parts.rules import ShrinkTest
 from ..problems.penalties import soft_threshold
 from ..problems.point import Point
 from ..problems.problem import Problem
@@ -209,30 +210,6 @@ class ProxQN(Solver):
                 return Ending("stalled", "no direction decreases the objective beyond rounding")
             else:
                 state.give_up()
-
-
-@dataclass(frozen=True)
-class ShrinkTest:
-    """Outcome of the shrinking test: the members of ``tested`` with w_j ≠ 0 or |g_j| > ``bound`` stay.
-
-    ``gradient`` holds g on ``tested``; the bound tends to ``l1``, the strength of ‖w‖₁. ``largest`` is the
-    largest violation M of the weights that stay; the working set is done when that is at most ``target``.
-    ``returned`` lists the weights that are not zero although they were outside the working set when the epoch
-    before ended.
-    """
-
-    tested: WorkingSet
-    gradient: np.ndarray
-    l1: float
-    bound: float
-    largest: float
-    target: float
-    returned: np.ndarray
-
-    @property
-    def whole(self) -> bool:
-        """Tell whether all weights were tested."""
-        return self.tested.full
 
 
 class _State:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..declare import param
 from ..parts.linesearch import Found
-from ..parts.rules import RULES, Rule, RuleNames, Seen, Sphere, rooms, weigh
+from ..parts.rules import RULES, Rule, RuleNames, Seen, ShrinkTest, Sphere, room_of, rooms, weigh
 from ..problems.certificates.sphere import DualPoint, dual_point, gap_and_radius, why_no_sphere
 from ..problems.point import Point
 from ..problems.problem import Problem
@@ -106,12 +107,23 @@ class WorkingSetSolver(Solver):
                 point, n = found.point, n + 1
 
 
+class _Outcome(NamedTuple):
+    """What a look made of the blocks looked at: who stays, and who is proved to be zero (None: not asked)."""
+
+    looked: np.ndarray
+    seen: Seen
+    keep: np.ndarray
+    proved: np.ndarray | None
+    target: float
+
+
 class Selection:
     """Applies a rule: :meth:`look` before each step tells on which weights it is to be.
 
     ``alive`` lists the blocks that are not proved to be zero at the optimum, ``active`` those in the working
     set, both ascending. Blocks outside ``active`` are zero. ``epoch`` counts the looks at all blocks after
-    work on some, and ``events`` says what happened since they were last taken.
+    work on some, and ``events`` says what happened since they were last taken. ``cost`` is the CPU time of
+    looks in seconds, but for gradients of the working set, which a step needs whatever the rule.
     """
 
     def __init__(self, rule: Rule, problem: Problem, tol: float, *, rows: bool = False) -> None:
@@ -126,12 +138,20 @@ class Selection:
         self.members = design.working_set()
         self.aim, self.target, self.before = problem.aim(tol), 0.0, np.inf
         self.epoch, self.events = 0, ("epoch-start",)
+        self.cost, self._gradients = 0.0, 0.0
         #: the working set when the last epoch ended, as a mask of blocks
         self._left_by: np.ndarray | None = None
         self._dual: DualPoint | None = None
+        self._last: _Outcome | None = None
 
     def look(self, point: Point, *, stuck: bool = False) -> Look:
         """Settle the working set at a point; ``stuck`` tells that no step on it decreases f."""
+        began, gradients = self._clock(), self._gradients
+        look = self._look(point, stuck)
+        self.cost += self._clock() - began - (self._gradients - gradients)
+        return look
+
+    def _look(self, point: Point, stuck: bool) -> Look:
         rule, whole = self.rule, self.rule.every or self._all_active
         looked, g = self._gradient(point, whole)
         seen = self._see(point, looked, g, whole)
@@ -141,7 +161,7 @@ class Selection:
             looked, g = self._gradient(point, whole)
             seen = self._see(point, looked, g, whole)
         keep = rule.keeps(seen) | ~seen.zero
-        sphere = None
+        sphere, proved = None, None
         if whole:
             self.target = max(rule.share * seen.largest, self.aim)
             proved = rule.proves(seen) & seen.zero
@@ -151,6 +171,7 @@ class Selection:
                 self.alive = looked[~proved]
                 if self._dual is not None:
                     self._dual = self._dual.restricted(np.repeat(~proved, self.width))
+        self._last = _Outcome(looked, seen, keep, proved, self.target)
         self.before = seen.largest
         members = self._settle(looked, keep)
         on_members = g if keep.all() else g[np.repeat(keep, self.width)]
@@ -173,14 +194,46 @@ class Selection:
         if found is not None:
             known["phase"] = None if self.rule.id == "none" else "shrink"
         live = {"gradient": look.gradient, "selection": self}
+        if self.rule.id != "none":
+            live["shrinking"] = self.test
         return Iterate.at(point, n, active=look.members, found=found, live=live, **known)
 
     def returned(self, w: np.ndarray) -> int:
         """Count non-zero weights of blocks that were outside the working set when the last epoch ended."""
-        if self._left_by is None:
-            return 0
-        blocks = self.active[~self._left_by[self.active]]
-        return int(np.count_nonzero(w[self._coordinates(blocks)]))
+        return self._missed(w).size
+
+    def test(self, w: np.ndarray) -> ShrinkTest:
+        """Describe what the rule did at the last look, at w."""
+        looked, seen, keep, proved, target = self._last
+        full = looked.size == self.n_blocks
+        strength = room_of(np.zeros(self.width), *self.strengths)
+        if proved is None:
+            proved = np.zeros_like(keep)
+        # by room, if no block that sits out has less of it than one that stays
+        out = seen.room[~keep & ~proved].min(initial=np.inf)
+        stays = seen.room[keep & seen.zero].max(initial=-np.inf)
+        told, sphere = self.rule.bound(seen), seen.sphere if self.rule.spheres else None
+        bound = np.nan if stays > out else told if stays <= told <= out and told < np.inf else out
+        return ShrinkTest(
+            WorkingSet(None if full else looked, self.n_blocks, 1, self.n_blocks),
+            strength - seen.room,
+            strength,
+            strength - bound,
+            seen.largest,
+            target,
+            self._missed(w),
+            width=self.width,
+            allowance=self.rule.allowance,
+            cost=self.cost,
+            proved=self.width * int(np.count_nonzero(proved)),
+            sphere=sphere,
+            radius=np.nan if sphere is None else self.problem.scale * sphere.radius,
+        )
+
+    @property
+    def remaining(self) -> np.ndarray | None:
+        """List the weights that are not proved to be zero, ascending; None: all."""
+        return None if self.complete else self._coordinates(self.alive)
 
     @property
     def proved(self) -> np.ndarray:
@@ -201,6 +254,18 @@ class Selection:
     def _all_active(self) -> bool:
         return self.active.size == self.alive.size
 
+    def _missed(self, w: np.ndarray) -> np.ndarray:
+        """List the weights that are not zero although they were outside the working set when the last epoch
+        ended."""
+        if self._left_by is None:
+            return np.empty(0, dtype=np.int64)
+        weights = self._coordinates(self.active[~self._left_by[self.active]])
+        return weights[w[weights] != 0.0]
+
+    def _clock(self) -> float:
+        """Return CPU seconds of this thread and its helpers, without what is made once for all runs."""
+        return time.thread_time() + self.problem.team.cpu_seconds - self.problem.design.derived.spent[1]
+
     def _end_epoch(self, seen: Seen) -> None:
         self._left_by, self.before = self.inside.copy(), seen.largest
         self.epoch += 1
@@ -210,7 +275,10 @@ class Selection:
         """Return the blocks to look at, and the gradient of loss and ridge on them."""
         self.problem.pulse()
         if not whole or self._all_active:
-            return self.active, point.gradient(self.members)
+            began = self._clock()
+            g = point.gradient(self.members)
+            self._gradients += self._clock() - began
+            return self.active, g
         if self.complete:
             return self.alive, point.gradient()
         return self.alive, point.gradient(self.problem.design.working_set(self._coordinates(self.alive)))

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..compute.jit import kernel
 from ..declare import Declared
+from ..problems.products.working_set import WorkingSet
 from ..problems.row_norms import norm, row_subgradient, soft_thresholded
 
 
@@ -80,6 +81,8 @@ class Rule(Declared):
         Whether a block that was left out is ever looked at again.
     spheres : bool
         Whether the rule asks for ``seen.sphere``, which not every loss has.
+    allowance : str
+        What :meth:`bound` is, in the paper's letters.
 
     Notes
     -----
@@ -106,10 +109,15 @@ class Rule(Declared):
     every: ClassVar[bool] = False
     returns: ClassVar[bool] = True
     spheres: ClassVar[bool] = False
+    allowance: ClassVar[str] = ""
+
+    def bound(self, seen: Seen) -> float:
+        """Return the room beyond which a zero block sits out; ∞ where none does."""
+        return np.inf
 
     def keeps(self, seen: Seen) -> np.ndarray:
         """Tell which of the blocks looked at belong to the working set from here on: a guess."""
-        return np.ones(seen.zero.size, dtype=np.bool_)
+        return seen.room <= self.bound(seen)
 
     def proves(self, seen: Seen) -> np.ndarray:
         """Tell which blocks are zero at the optimum for certain: they never come back. It is asked where all
@@ -137,9 +145,10 @@ class Zhong(Rule):
     name = "Zhong's shrinking"
     summary = "a weight leaves with more room than M̂/N, and all come back at the end of an epoch"
     paper = "Zhong et al. 2014, Algorithm 2"
+    allowance = "M̂/N"
 
-    def keeps(self, seen: Seen) -> np.ndarray:
-        return seen.room <= seen.before / seen.instances
+    def bound(self, seen: Seen) -> float:
+        return seen.before / seen.instances
 
 
 @dataclass(frozen=True)
@@ -161,9 +170,11 @@ class Blondel(Rule):
     summary = "a weight leaves with more room than v/n, and all come back when the rest has converged"
     paper = "Blondel et al. 2013, section 3.4"
     share = 0.0
+    allowance = "v/n"
 
-    def keeps(self, seen: Seen) -> np.ndarray:
-        return super().keeps(seen) if seen.whole and not seen.inside.all() else _within(seen)
+    def bound(self, seen: Seen) -> float:
+        back = seen.whole and not seen.inside.all()
+        return np.inf if back else seen.before / seen.instances
 
 
 @dataclass(frozen=True)
@@ -175,9 +186,10 @@ class Liblinear(Rule):
     summary = "a weight sits out one step with more room than M̂/l"
     paper = "Yuan, Ho and Lin 2012"
     every = True
+    allowance = "M̂/l"
 
-    def keeps(self, seen: Seen) -> np.ndarray:
-        return _within(seen)
+    def bound(self, seen: Seen) -> float:
+        return seen.before / seen.instances
 
 
 @dataclass(frozen=True)
@@ -194,11 +206,15 @@ class Strong(Rule):
     summary = "start at the optimum of another λ; leave out what only a gradient faster than λ could need"
     paper = "Tibshirani et al. 2012"
     share = 0.0
+    allowance = "(λ' − λ)"
+
+    def bound(self, seen: Seen) -> float:
+        return seen.largest if seen.whole and not seen.inside.any() else np.inf
 
     def keeps(self, seen: Seen) -> np.ndarray:
-        if not seen.whole:
-            return super().keeps(seen)
-        return seen.room <= seen.largest if not seen.inside.any() else seen.inside | (seen.room < 0.0)
+        if seen.whole and seen.inside.any():
+            return seen.inside | (seen.room < 0.0)
+        return super().keeps(seen)
 
 
 @dataclass(frozen=True)
@@ -274,9 +290,41 @@ class GrowingDual(Growing):
         return super().proves(seen) if seen.sphere is None else seen.sphere.room > seen.sphere.reach
 
 
-def _within(seen: Seen) -> np.ndarray:
-    """Mark the blocks with no more room than the violation of the look before over N."""
-    return seen.room <= seen.before / seen.instances
+@dataclass(frozen=True)
+class ShrinkTest:
+    """What a test of shrinking did, for observers: of the blocks ``tested``, each of ``width`` weights, those
+    with w_j ≠ 0 or |g_j| > ``bound`` stay.
+
+    ``gradient`` holds g on ``tested``; of rows of weights, and where a penalty has several norms, it is what
+    of ``l1`` the room leaves. The bound tends to ``l1``, the most that |g| may be where w_j = 0 is optimal;
+    it is -∞ where nothing leaves, and nan where another measure than |g| decides. ``allowance`` is l1 - bound
+    in letters. ``largest`` is the largest violation M of the weights that stay; the working set is done when
+    that is at most ``target``. ``returned`` lists the weights that are not zero although they were outside
+    the working set when the epoch before ended.
+
+    ``cost`` is the CPU time in seconds of all tests so far, without the gradients of working sets, nan where
+    it is not known. ``proved`` counts the weights that this test proved to be zero by the ``sphere``, whose
+    ``radius`` is that in the space of sG, s the scale of the loss.
+    """
+
+    tested: WorkingSet
+    gradient: np.ndarray
+    l1: float
+    bound: float
+    largest: float
+    target: float
+    returned: np.ndarray
+    width: int = 1
+    allowance: str = "M̂/N"
+    cost: float = np.nan
+    proved: int = 0
+    sphere: Sphere | None = None
+    radius: float = np.nan
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether all weights were tested."""
+        return self.tested.full
 
 
 #: Rules by id.

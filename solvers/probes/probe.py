@@ -91,6 +91,8 @@ def _active(it: Iterate) -> dict[str, np.ndarray] | None:
     if active is None or it.w is None:
         return None
     sets = {"inside": None if active.full else active.coordinates, "support": active.support(it.w)}
+    if (selection := it.live.get("selection")) is not None:
+        sets["remaining"] = selection.remaining
     found = {
         f"{name}_{part}": kept
         for name, one in sets.items()
@@ -136,6 +138,8 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
     test, active = it.live.get("shrinking"), it.live.get("active")
     if test is None:
         return None
+    if callable(test):
+        test = test(it.w)
     tested, full = test.tested, test.tested.full
     if full:
         stride = -(-tested.size // SAMPLED)
@@ -144,18 +148,28 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
         members, share = sampled(tested.coordinates, SAMPLED)
     stayed = np.empty(0, dtype=np.int64)
     if share < 1.0 and active is not None and not active.full:
-        stayed, _ = sampled(active.coordinates, SAMPLED)
-
-    def gradient(weights: np.ndarray) -> np.ndarray:
-        return test.gradient[weights if full else np.searchsorted(tested.coordinates, weights)]
-
-    return {
+        stayed, _ = sampled(active.coordinates[:: test.width] // test.width, SAMPLED)
+    places = {
+        name: blocks if full else np.searchsorted(tested.coordinates, blocks)
+        for name, blocks in (("", members), ("stayed_", stayed))
+    }
+    seen = {}
+    if (sphere := test.sphere) is not None:
+        seen = {"radius": np.array(test.radius), "gap": np.array(sphere.gap)}
+        for name, place in places.items():
+            seen[f"{name}centre"] = (test.l1 - sphere.room[place]).astype(np.float32)
+            seen[f"{name}reach"] = sphere.reach[place].astype(np.float32)
+    return seen | {
         "members": members.astype(np.int32),
-        "gradient": gradient(members),
+        "gradient": test.gradient[places[""]],
         "share": np.array(share),
-        "tested": np.array(len(tested)),
+        "tested": np.array(len(tested) * test.width),
         "stayed": stayed.astype(np.int32),
-        "stayed_gradient": gradient(stayed),
+        "stayed_gradient": test.gradient[places["stayed_"]],
+        "width": np.array(test.width),
+        "allowance": np.array(test.allowance),
+        "cost": np.array(test.cost),
+        "proved": np.array(test.proved),
         "l1": np.array(test.l1),
         "bound": np.array(test.bound),
         "largest": np.array(test.largest),
@@ -218,7 +232,8 @@ ACTIVE = Probe("active", _active)
 #: w and d.
 LINE = Probe("line", _line)
 MEMORY = Probe("memory", _memory)
-#: The shrinking test: |g| of the weights tested, or of a share and, as ``stayed``, of those that stayed.
+#: The shrinking test: |g| of the weights or rows tested, or of a share and, as ``stayed``, of those
+#: that stayed; and where a ball around the dual's optimum stands to each.
 SHRINKING = Probe("shrinking", _shrinking)
 #: Which rows of W are not zero, their norms in falling order, and a picture of them; not of a huge W.
 ROWS = Probe("rows", _rows)

@@ -1,8 +1,9 @@
-"""State of the weights (or other variables) of a working set at an iterate: shrunk, in the set, non-zero, or
-returned."""
+"""State of the weights (or other variables) of a working set at an iterate: left out by a guess or a proof,
+in the set, non-zero, or returned."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -11,11 +12,13 @@ import numpy as np
 from app import theme
 from app.views.base.probe_view import Seen
 from solvers import ACTIVE, SHRINKING, Trace
-from solvers.probes.subsets import INSIDE, MOST_BYTES, UNKNOWN, contains, known_members
+from solvers.probes.subsets import INSIDE, MOST_BYTES, OUTSIDE, UNKNOWN, contains, known_members
 
 #: Colours in pictures of what a variable may be at an iterate, in the order of their codes.
-COLORS = ("#88888822", "#56B4E999", theme.COLORS[0], theme.COLORS[1])
-SHRUNK, ZERO, NONZERO, RETURNED = range(4)
+COLORS = ("#88888822", "#56B4E999", theme.COLORS[0], theme.COLORS[1], f"{theme.COLORS[2]}66")
+SHRUNK, ZERO, NONZERO, RETURNED, PROVED = range(5)
+#: States outside the working set.
+OUT = (SHRUNK, PROVED)
 #: Not observed at this iterate, or not yet.
 UNSEEN = len(COLORS)
 
@@ -29,12 +32,13 @@ class Kind(NamedTuple):
     free: str
     name: Callable[[Trace, int], str]
 
-    @property
-    def states(self) -> dict[str, str]:
-        """Return the states of a variable, with their colours."""
+    def states(self, *, proofs: bool = False) -> dict[str, str]:
+        """Return the states of a variable, with their colours, of a solver whose rule gives ``proofs`` or
+        not."""
         back = f"returned, {self.free}"
-        words = ("shrunk", f"in the working set and {self.at_bound}", self.free, back)
-        return dict(zip(words, COLORS, strict=True))
+        words = ("left out by a guess" if proofs else "shrunk", f"in the working set and {self.at_bound}")
+        words += (self.free, back, *(["proved to be zero: never back"] if proofs else []))
+        return dict(zip(words, COLORS, strict=False))
 
 
 def name_of(trace: Trace, weight: int) -> str:
@@ -70,7 +74,8 @@ def kind_of(trace: Trace) -> Kind:
 
 
 def subset(seen: Seen, name: str) -> dict[str, np.ndarray]:
-    """Return the set ``inside`` or ``support`` of what the ``active`` probe saw."""
+    """Return a set of what the ``active`` probe saw: ``inside``, ``support``, or ``remaining``, those not
+    proved to be zero."""
     return {key.removeprefix(name + "_"): kept for key, kept in seen.items() if key.startswith(name + "_")}
 
 
@@ -81,6 +86,10 @@ def states(trace: Trace, iteration: int, weights: np.ndarray) -> np.ndarray:
     inside, nonzero = (contains(subset(seen, name), weights) for name in ("inside", "support"))
     found = np.where(nonzero == INSIDE, NONZERO, np.where(inside == INSIDE, ZERO, SHRUNK)).astype(np.uint8)
     found[(nonzero != INSIDE) & ((inside == UNKNOWN) | (inside == INSIDE) & (nonzero == UNKNOWN))] = UNSEEN
+    if remaining := subset(seen, "remaining"):
+        left = contains(remaining, weights)
+        found[(found == SHRUNK) & (left == OUTSIDE)] = PROVED
+        found[(found == SHRUNK) & (left == UNKNOWN)] = UNSEEN
     if (test := trace.probes.last(SHRINKING.name, iteration)) is not None:
         found[np.isin(weights, test[1]["returned"])] = RETURNED
     return found
@@ -108,6 +117,13 @@ def used(trace: Trace) -> np.ndarray:
             ever[members] = True
         return np.flatnonzero(ever)
     return np.unique(np.concatenate(sets)).astype(np.int64)
+
+
+def gives_proofs(trace: Trace) -> bool:
+    """Tell whether the rule of a run has proved of any weight so far that it is zero."""
+    entry = trace.probes.last(ACTIVE.name, sys.maxsize)
+    remaining = {} if entry is None else subset(entry[1], "remaining")
+    return bool(remaining) and "all" not in remaining
 
 
 def returned(trace: Trace) -> np.ndarray:

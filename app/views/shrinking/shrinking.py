@@ -9,8 +9,8 @@ from bokeh.models import ColumnDataSource, Span
 from app import theme
 from app.views.base.feed import POINTS, positive, shaded
 from app.views.base.probe_view import ProbeView, Seen
-from app.views.base.states import NONZERO, RETURNED, SHRUNK, ZERO, legend, states, subset
-from app.views.shrinking.why_it_left import WhyLeft, named, strength
+from app.views.base.states import NONZERO, SHRUNK, ZERO, legend, subset
+from app.views.shrinking.why_it_left import WhyLeft, Words, block_states, named
 from app.views.shrinking.working_set_map import WorkingSetMap
 from solvers import ACTIVE, SHRINKING, Trace
 
@@ -22,16 +22,17 @@ GROUPS = (
     (ZERO, "zero, stays", theme.COLORS[5]),
     (NONZERO, "non-zero, stays", theme.COLORS[0]),
 )
-TEST_LABEL = "|g|  ·  bound {l1} − M̂/N, {l1} dashed"
+TEST_LABEL = "{g}  ·  bound {bound}, {l1} dashed"
 #: Weights named in a sentence, at most.
 NAMED = 8
 
 
 class Shrinking(ProbeView):
     """Of the run under the cursor: the map of its working set; at the cursor, the |g_j| of the weights that
-    were tested against the bound λ - M̂/N (the elastic net has λρ in place of λ); over time M̂ and the
-    violation at which the epoch ends; and the test of one weight, chosen by its number or by a click on the
-    map."""
+    were tested (of rows, what of λ their room leaves) against the bound, λ - M̂/N for Zhong's rule (the
+    elastic net has λρ in place of λ); over time M̂ and the violation at which the epoch ends, and the radius
+    of the ball by which weights are proved to be zero; and the test of one weight, chosen by its number or by
+    a click on the map."""
 
     id = "shrinking"
     title = "Shrinking"
@@ -54,6 +55,7 @@ class Shrinking(ProbeView):
         }
         self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
         self._figures = [self._histogram(), self._time_lines()]
+        self._sphere = self._sphere_lines()
         self._tests = theme.column(kind="narrow")
         self._why = theme.column(self.why, kind="narrow")
         across = theme.column(theme.column(self.map, kind="broad"), self._tests, self._why, kind="across")
@@ -62,7 +64,7 @@ class Shrinking(ProbeView):
     def _histogram(self) -> pn.viewable.Viewable:
         plot = theme.plot(
             "shrinking-test",
-            x_label=TEST_LABEL.format(l1="λ"),
+            x_label=TEST_LABEL.format(g="|g|", bound="λ − M̂/N", l1="λ"),
             y_label="weights tested",
             log_y=True,
             height=240,
@@ -99,6 +101,22 @@ class Shrinking(ProbeView):
         plot.on_event("tap", self._tapped)
         return plot
 
+    def _sphere_lines(self) -> pn.viewable.Viewable:
+        plot = theme.plot(
+            "sphere-radius",
+            x_label="iteration",
+            y_label="radius r  ·  proved gap: dashed",
+            log_y=True,
+            height=200,
+        )
+        self._radii = ColumnDataSource({"iteration": [], "radius": [], "gap": []})
+        for name, color, dash in (("radius", theme.COLORS[2], "solid"), ("gap", theme.GREY, "dashed")):
+            plot.line("iteration", name, source=self._radii, color=color, line_dash=dash, line_width=1.5)
+        plot.scatter("iteration", "radius", source=self._radii, size=4, color=theme.COLORS[2])
+        plot.add_layout(self._here)
+        plot.on_event("tap", self._tapped)
+        return plot
+
     def has_content(self) -> bool:
         return self.map.has_content()
 
@@ -122,17 +140,21 @@ class Shrinking(ProbeView):
             self._show_course(trace)
         if not len(self._tests):
             self._tests.extend(theme.pane(plot) for plot in self._figures)
+        spheres = len(self._radii.data["iteration"]) > 0
+        if spheres and len(self._tests) == len(self._figures):
+            self._tests.append(theme.pane(self._sphere))
+        for pane in self._tests[len(self._figures) :]:
+            pane.visible = spheres
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
         trace = self.chosen
         size = np.abs(seen["gradient"])
-        codes = states(trace, iteration, seen["members"])
-        codes[codes == RETURNED] = NONZERO
+        codes = block_states(trace, iteration, seen)
         edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
         for code, source in self._bars.items():
             source.data = _bars(size[codes == code], edges, float(seen["share"]))
-        symbol, l1 = strength(trace, seen)
-        self._test_axis.axis_label = TEST_LABEL.format(l1=symbol)
+        said, l1 = Words.of(trace, seen), float(seen["l1"])
+        self._test_axis.axis_label = TEST_LABEL.format(g=said.size, bound=said.bound, l1=said.l1)
         for name, value in (("bound", float(seen["bound"])), ("l1", l1)):
             self._lines[name].update(visible=value >= 0.0, location=value)
         self._said.object = _sentence(trace, iteration, seen)
@@ -142,6 +164,9 @@ class Shrinking(ProbeView):
         at, seen = zip(*entries[:: max(len(entries) // POINTS, 1)], strict=True)
         course = {name: positive(np.array([float(s[name]) for s in seen])) for name in ("largest", "target")}
         self._course.data = {"iteration": np.array(at), **course}
+        balls = [(k, s["radius"], s["gap"]) for k, s in entries if "radius" in s]
+        balls = np.array(balls[:: max(len(balls) // POINTS, 1)], dtype=float).reshape(-1, 3).T
+        self._radii.data = {"iteration": balls[0], "radius": positive(balls[1]), "gap": positive(balls[2])}
         rows, _, _ = trace.since(None)
         self._epochs.data = shaded(rows["iteration"], rows["epoch"])
 
@@ -161,18 +186,22 @@ def _bars(values: np.ndarray, edges: np.ndarray, share: float = 1.0) -> dict[str
 
 def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     """Say what the test did at an iteration, and which weights it had been wrong about before."""
-    number, bound = theme.number, float(seen["bound"])
-    said = f"Iteration {number(iteration)}: "
-    if np.isfinite(bound):
-        tested = int(seen["tested"])
-        left = tested - int(subset(trace.probes.last(ACTIVE.name, iteration)[1], "inside")["count"])
-        said += f"{number(left)} of {number(tested)} tested weights were zero with |g| up to "
-        said += f"{strength(trace, seen)[0]} − M̂/N = {number(bound)} and left."
-    else:
-        said += "M̂ is not known yet, so nothing leaves."
+    number, bound, said = theme.number, float(seen["bound"]), Words.of(trace, seen)
+    tested, proved = int(seen["tested"]), int(seen.get("proved", 0))
+    left = tested - int(subset(trace.probes.last(ACTIVE.name, iteration)[1], "inside")["count"])
+    told = [f"{number(proved)} of {number(tested)} tested weights were proved to be zero and left for ever"]
+    told = told if proved else []
+    if left > proved:
+        of = "others" if proved else f"of {number(tested)} tested weights"
+        why = f" with {said.size} up to {said.bound} = {number(bound)}" if np.isfinite(bound) else ""
+        told.append(f"{number(left - proved)} {of} were zero{why} and left{'' if why else ' by a guess'}")
+    elif not told:
+        unknown = bound == -np.inf and iteration == 0 and "M̂" in said.bound
+        told.append("M̂ is not known yet, so nothing leaves" if unknown else "nothing leaves")
+    text = f"Iteration {number(iteration)}: {'; '.join(told)}."
     if count := seen["returned"].size:
         names = ", ".join(named(trace, int(j)) for j in seen["returned"][:NAMED])
         more = f" and {number(count - NAMED)} more" if count > NAMED else ""
         back = "weight returns" if count == 1 else "weights return"
-        said += f" {number(count)} {back} that shrinking had missed: {names}{more}."
-    return f"<p>{said} {legend({name: color for _, name, color in GROUPS})}</p>"
+        text += f" {number(count)} {back} that shrinking had missed: {names}{more}."
+    return f"<p>{text} {legend({name: color for _, name, color in GROUPS})}</p>"

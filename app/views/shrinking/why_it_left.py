@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import panel as pn
 import panel_material_ui as pmui
@@ -10,32 +12,60 @@ from bokeh.models import ColumnDataSource, Span
 
 from app import theme
 from app.views.base.probe_view import ProbeView, Seen
-from app.views.base.states import name_of, subset
+from app.views.base.states import NONZERO, OUT, RETURNED, SHRUNK, name_of, states, subset
 from solvers import ACTIVE, PENALTIES, SHRINKING, Penalty, Trace
-from solvers.probes.subsets import INSIDE, UNKNOWN, contains
+from solvers.probes.subsets import INSIDE, OUTSIDE, UNKNOWN, contains
 
 #: Lines of the plot: what is drawn, its colour, its dash.
 LINES = {
-    "gradient": ("gradient |g|", theme.COLORS[0], "solid"),
-    "bound": ("bound {l1} − M̂/N", theme.COLORS[1], "solid"),
-    "l1": ("{l1}", theme.GREY, "dashed"),
+    "gradient": ("gradient {said.size}", theme.COLORS[0], "solid"),
+    "bound": ("bound {said.bound}", theme.COLORS[1], "solid"),
+    "l1": ("{said.l1}", theme.GREY, "dashed"),
+    "farthest": ("{said.farthest}", theme.COLORS[2], "solid"),
 }
-LABEL = "  ·  ".join(name for name, _, _ in LINES.values())
+#: Columns of the tests of a weight over iterations.
+COURSE = ("iteration", "gradient", "bound", "l1", "centre", "reach", "farthest", "inside", "proved")
 #: A field of numbers without the buttons beside it, which have no names: the arrow keys do the same.
 TYPED = """.MuiInputAdornment-root { display: none !important; }
 .MuiInputBase-input { padding-left: 8px !important; }"""
 
 
+@dataclass(frozen=True)
+class Words:
+    """How the inequality of a test is written: the ``size`` of a gradient, the most of it at which zero is
+    optimal, ``l1`` (by the penalty's own word), the ``bound``, and the ``farthest`` that a gradient in the
+    ball around the dual's optimum may be from zero."""
+
+    size: str
+    l1: str
+    bound: str
+    farthest: str
+
+    @classmethod
+    def of(cls, trace: Trace, seen: Seen) -> Words:
+        """Return the words for what the probe of a test saw."""
+        penalty = PENALTIES.get(trace.info.problem.get("penalty"), Penalty)
+        l1, by = penalty.l1_symbol, str(seen.get("allowance", "M̂/N"))
+        bar = "|" if int(seen.get("width", 1)) == 1 else "‖"
+        bound = f"{l1} − {by}" if by else "of the rule"
+        return cls(f"{bar}g{bar}", l1, bound, f"{bar}xⱼᵀθ{bar} + r‖xⱼ‖")
+
+    def label(self, *lines: str) -> str:
+        """Return what the vertical axis says of these lines."""
+        return "  ·  ".join(LINES[name][0].format(said=self) for name in lines)
+
+
 class WhyLeft(ProbeView):
-    """|g_j| of one weight wherever the shrinking test looked at it (of huge working sets only a sample of
-    the gradients is kept), against the bound λ - M̂/N (the elastic
-    net has λρ in place of λ): a zero weight below the bound leaves, one that is not zero stays whatever its
-    gradient."""
+    """|g_j| of one weight wherever a test of shrinking looked at it (of huge working sets only a sample of
+    the gradients is kept), against the bound of the rule, as λ - M̂/N (the elastic net has λρ in place of λ):
+    a zero weight below the bound leaves, one that is not zero stays whatever its gradient. Of rules with a
+    proof also |x_jᵀθ| + r‖x_j‖, the most that a gradient in the ball around a point θ of the dual may be:
+    below λ the weight leaves for ever. Of a row of weights it is the row that is tested."""
 
     id = "why-left"
     title = "Why did it leave?"
     probe, probes = SHRINKING, (ACTIVE,)
-    hint = "Run prox-qn to see the shrinking test of one weight here."
+    hint = "Run prox-qn or newton-cd to see the shrinking test of one weight here."
 
     weight: int = param.Integer(default=0, bounds=(0, None), doc="index of the weight in w")
 
@@ -50,7 +80,7 @@ class WhyLeft(ProbeView):
         self._said = theme.html()
         self._source = ColumnDataSource({name: [] for name in ("iteration", *LINES)})
         self._moves = ColumnDataSource({"iteration": [], "gradient": [], "fill": []})
-        labels = {"x_label": "iteration", "y_label": LABEL.format(l1="λ")}
+        labels = {"x_label": "iteration", "y_label": "gradient |g|  ·  bound λ − M̂/N  ·  λ"}
         self.figure = theme.plot(self.id, **labels, log_y=True, height=240)
         self.figure.on_event("tap", self._tapped)
         for name, (_, color, dash) in LINES.items():
@@ -102,9 +132,10 @@ class WhyLeft(ProbeView):
             "gradient": course["gradient"][moved],
             "fill": inside[moved].astype(float),
         }
-        symbol, _ = strength(trace, trace.probes.last(SHRINKING.name, 0)[1])
-        self.figure.yaxis[0].axis_label = theme.upright(LABEL.format(l1=symbol))
-        self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, symbol)}.</p>"
+        said = Words.of(trace, trace.probes.last(SHRINKING.name, 0)[1])
+        drawn = [name for name in LINES if name != "farthest" or np.isfinite(course[name]).any()]
+        self.figure.yaxis[0].axis_label = theme.upright(said.label(*drawn))
+        self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, said)}.</p>"
         if self._pane.object is None:
             self._pane.object = self.figure
 
@@ -114,35 +145,47 @@ class WhyLeft(ProbeView):
 
 
 def tests(trace: Trace, weight: int) -> dict[str, np.ndarray]:
-    """Return the shrinking test of one weight over iterations: |g| (nan where it was not tested), bound,
-    strength of ‖w‖₁, and whether it was in the working set afterwards."""
+    """Return the tests of one weight over iterations, by the names in ``COURSE``: |g| (nan where it was not
+    tested), bound, strength of ‖w‖₁, |x_jᵀθ|, r‖x_j‖ and their sum (nan without a ball); whether it was in
+    the working set afterwards, and whether it was proved to be zero by then."""
     course: list[tuple[float, ...]] = []
     # read while the run goes on: an entry of the first may be missing in the second, which was read later
     tested, active = trace.probes.entries(SHRINKING.name), dict(trace.probes.entries(ACTIVE.name))
     for k, seen in tested:
-        known = contains(subset(active[k], "inside"), np.array([weight]))[0] if k in active else UNKNOWN
-        if known != UNKNOWN:
+        inside, remaining = (_has(active.get(k, {}), name, weight) for name in ("inside", "remaining"))
+        if inside != UNKNOWN:
             bound = float(seen["bound"]) if np.isfinite(seen["bound"]) else np.nan
-            g, l1 = _gradient(seen, weight), strength(trace, seen)[1]
-            course.append((k, g, bound, l1, known == INSIDE))
-    columns = np.array(course, dtype=float).reshape(-1, 5).T
-    return dict(zip(("iteration", "gradient", "bound", "l1", "inside"), columns, strict=True))
+            g, centre, reach = (_of(seen, name, weight) for name in ("gradient", "centre", "reach"))
+            row = (k, abs(g), bound, float(seen["l1"]), centre, reach, centre + reach)
+            course.append((*row, inside == INSIDE, remaining == OUTSIDE))
+    columns = np.array(course, dtype=float).reshape(-1, len(COURSE)).T
+    return dict(zip(COURSE, columns, strict=True))
 
 
-def _gradient(seen: Seen, weight: int) -> float:
-    """Return |g| of a weight in a test, nan where it was not tested or not kept."""
-    for members, gradient in (("members", "gradient"), ("stayed", "stayed_gradient")):
-        place = np.searchsorted(seen[members], weight)
-        if place < seen[members].size and seen[members][place] == weight:
-            return abs(float(seen[gradient][place]))
+def _has(seen: Seen, name: str, weight: int) -> int:
+    """Tell whether a set that the ``active`` probe saw has a weight."""
+    found = subset(seen, name)
+    return contains(found, np.array([weight]))[0] if found else UNKNOWN
+
+
+def _of(seen: Seen, name: str, weight: int) -> float:
+    """Return a number of a weight, or of its row, in a test, nan where it was not tested or not kept."""
+    block = weight // int(seen.get("width", 1))
+    for members, kept in (("members", name), ("stayed", f"stayed_{name}")):
+        place = np.searchsorted(seen[members], block)
+        if kept in seen and place < seen[members].size and seen[members][place] == block:
+            return float(seen[kept][place])
     return np.nan
 
 
-def strength(trace: Trace, seen: Seen) -> tuple[str, float]:
-    """Return the symbol of the strength of ‖w‖₁ in a shrinking test, by the penalty's own word, and its
-    value."""
-    penalty = PENALTIES.get(trace.info.problem.get("penalty"), Penalty)
-    return penalty.l1_symbol, float(seen["l1"])
+def block_states(trace: Trace, iteration: int, seen: Seen) -> np.ndarray:
+    """Return for each block whose gradient a test has kept whether it leaves, stays at zero, or is not zero:
+    SHRUNK, ZERO or NONZERO."""
+    width = int(seen.get("width", 1))
+    weights = width * seen["members"][:, None].astype(np.int64) + np.arange(width)
+    codes = states(trace, iteration, weights.ravel()).reshape(-1, width)
+    free = np.isin(codes, (NONZERO, RETURNED)).any(axis=1)
+    return np.where(free, NONZERO, np.where(np.isin(codes[:, 0], OUT), SHRUNK, codes[:, 0]))
 
 
 def named(trace: Trace, weight: int) -> str:
@@ -151,19 +194,27 @@ def named(trace: Trace, weight: int) -> str:
     return theme.number(weight) + (f" ({name})" if trace.info.problem else "")
 
 
-def _sentence(course: dict[str, np.ndarray], moved: np.ndarray, symbol: str) -> str:
+def _sentence(course: dict[str, np.ndarray], moved: np.ndarray, said: Words) -> str:
     number = theme.number
     parts = []
     for k in moved[:6]:
-        at, g, bound = (course[name][k] for name in ("iteration", "gradient", "bound"))
-        if np.isnan(g):
-            parts.append(f"{'returned' if course['inside'][k] else 'left'} at iteration {number(int(at))}")
-        elif course["inside"][k]:
-            parts.append(f"returned at iteration {number(int(at))} (|g| = {number(float(g))})")
-        else:
-            parts.append(
-                f"left at iteration {number(int(at))}: it was zero, and |g| = {number(float(g))} "
-                f"did not exceed {symbol} − M̂/N = {number(float(bound))}"
+        at, g, bound, l1, centre, reach, farthest, inside, proved = (course[name][k] for name in COURSE)
+        text = f"{'returned' if inside else 'left'} at iteration {number(int(at))}"
+        if inside:
+            text += "" if np.isnan(g) else f" ({said.size} = {number(g)})"
+        elif proved and np.isfinite(farthest):
+            text += (
+                f" for ever: {said.farthest} = {number(centre)} + {number(reach)} = {number(farthest)} &lt; "
+                f"{said.l1} = {number(l1)} proves that it is zero at the optimum"
             )
+        elif proved:
+            text += " for ever, proved to be zero at the optimum"
+        elif np.isfinite(bound) and np.isfinite(g):
+            text += (
+                f": it was zero, and {said.size} = {number(g)} did not exceed {said.bound} = {number(bound)}"
+            )
+        elif np.isfinite(g):
+            text += f" by a guess: it was zero, with {said.size} = {number(g)}"
+        parts.append(text)
     more = f" … and {len(moved) - 6} more moves" if len(moved) > 6 else ""
     return "; ".join(parts) + more if parts else "never left"

@@ -23,14 +23,18 @@ from bokeh.models import (
 from app import theme
 from app.views.base.lam_marks import LamMarks
 from app.views.base.probe_view import ProbeView
+from app.views.base.run_events import returns
 from app.views.base.states import (
     COLORS,
     NONZERO,
+    OUT,
+    PROVED,
     RETURNED,
     SHRUNK,
     UNSEEN,
     ZERO,
     Kind,
+    gives_proofs,
     kind_of,
     legend,
     picked,
@@ -88,6 +92,7 @@ class WorkingSetMap(ProbeView):
     working set is all weights); all others are one thin band below, with their number. Lines are ordered by
     when their weights first left, those that never did at the bottom; they are sorted anew as the run grows
     and when it ends. A group has the colour of most of its members, but that of a returned one if it has any.
+    What left by a proof has a colour of its own, and the guesses that were wrong are counted.
     What the variables are, weights or others, the set says. Below the pointer it says which one that is, and
     when it left and came back, as the browser finds it in the picture. A click puts the cursor on the
     iteration and gives ``pick`` a weight of that line, of the picture that was clicked: there may be a newer
@@ -98,7 +103,8 @@ class WorkingSetMap(ProbeView):
     title = "Working set"
     probe, probes = ACTIVE, (SHRINKING,)
     hint = (
-        "Run a solver that shrinks (prox-qn, dual-cd) and put the cursor on it to see its working set here."
+        "Run a solver that shrinks (prox-qn, newton-cd, dual-cd) and put the cursor on it to see its working "
+        "set here."
     )
 
     pick: Callable[[int], None] = staticmethod(lambda weight: None)
@@ -114,7 +120,7 @@ class WorkingSetMap(ProbeView):
         self._extent = ColumnDataSource({"left": [], "right": [], "bottom": [], "top": []})
         self._room = 0
         self._iterations: list[int] = []
-        self._said = theme.html()
+        self._said, self._mistakes = theme.html(), theme.html()
         self.figure = theme.plot(self.id, x_label="iteration", y_label=Y_LABEL.format("weights"), height=340)
         shades = LinearColorMapper(palette=[*COLORS, "#00000000"], low=0, high=UNSEEN + 1)
         drawn, _ = (
@@ -138,7 +144,7 @@ class WorkingSetMap(ProbeView):
         self.figure.js_on_event("tap", tell)  # arrives before the click itself
         self.figure.on_event("tap", self._tapped)
         self._pane = theme.pane()
-        self._body.extend([self._said, self._pane])
+        self._body.extend([self._said, self._mistakes, self._pane])
 
     def _fit(self) -> None:
         """Set axes that reach to the newest iterate, not to the end of the room, and count weights, not
@@ -152,14 +158,14 @@ class WorkingSetMap(ProbeView):
         axis.ticker = FixedTicker(ticks=[])
         axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
 
-    def _name(self, kind: Kind) -> None:
+    def _name(self, kind: Kind, proofs: bool) -> None:
         """Call the variables by their names on the axis and below the pointer."""
-        line = theme.asset("pixels.js", "working_set.js")
+        line, named = theme.asset("pixels.js", "working_set.js"), list(kind.states(proofs=proofs))
         tips = {
             "@x": ("iteration", "return Math.floor(special_vars.x)", {}),
             "@y": (kind.one, line, {"what": "names"}),
-            "@image": ("state", "return states[value] ?? 'not observed'", {"states": list(kind.states)}),
-            "@dw": ("moved", line, {"what": "moves", "most": MOVES, "unseen": UNSEEN}),
+            "@image": ("state", "return states[value] ?? 'not observed'", {"states": named}),
+            "@dw": ("moved", line, {"what": "moves", "most": MOVES, "unseen": UNSEEN, "out": list(OUT)}),
         }
         said = {place: f"{place}{{custom}}" for place in tips} | {"@y": theme.tip("@y")}
         self._hover.tooltips = [(label, said[place]) for place, (label, _, _) in tips.items()]
@@ -183,8 +189,20 @@ class WorkingSetMap(ProbeView):
         self._here.location = self.cursor.iteration + 0.5
         self.drew(self.cursor.iteration)
         self._lam_marks.show_run(trace)
+        self._count_mistakes(trace)
         if self._pane.object is None:
             self._pane.object = self.figure
+
+    def _count_mistakes(self, trace: Trace) -> None:
+        """Say how many guesses have turned out wrong up to the cursor, where guesses were made."""
+        rows = trace.since(None)[0]
+        until = rows["iteration"] <= self.cursor.iteration
+        known = bool((rows["returned"][until] >= 0).any())
+        count = int(returns({name: rows[name][until] for name in ("returned", "events")}).sum())
+        if self._drawn.changed("mistakes", trace, count, known):
+            wrong = "1 guess was" if count == 1 else f"{theme.number(count)} guesses were"
+            told = f"{wrong} wrong up to here: what had been left out came back and is not zero."
+            self._mistakes.object = f"<p>{told}</p>" if known else ""
 
     def _is_due(self, trace: Trace, entries: list[int]) -> bool:
         """Tell whether it is time to choose and sort the lines anew."""
@@ -267,15 +285,15 @@ class WorkingSetMap(ProbeView):
         axis.ticker.ticks = sorted(ticks)
         number = theme.number
         some, every = number(round(counts[-1])), number(others + round(counts[-1]))
-        kind = kind_of(trace)
-        if self._drawn.changed("kind", kind):
-            self._name(kind)
+        kind, proofs = kind_of(trace), gives_proofs(trace)
+        if self._drawn.changed("kind", kind, proofs):
+            self._name(kind, proofs)
         self._others.text = f"{number(others)} others"
         self._others.y, self._others.visible = -room - 0.5 * band, others > 0
         self._said.object = (
             f"<p>{some} of {every} {kind.many} were used after iteration 1 (picked for the working set, or "
             f"{kind.free}){', all others are the thin band below' if others else ''}.</p>"
-            f"<p>{legend(kind.states)}</p>"
+            f"<p>{legend(kind.states(proofs=proofs))}</p>"
         )
 
     def _names(self, trace: Trace) -> list[str]:
@@ -308,15 +326,19 @@ class WorkingSetMap(ProbeView):
         if codes.size:
             self._image[:, columns] = _grouped(codes, self._edges)[:, None]
         _, seen = trace.probes.last(ACTIVE.name, k)
-        inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])  # of the others, at least
-        self._others_image[:, columns] = ZERO if 2 * inside >= self._n_others else SHRUNK
+        # of the others, at least
+        inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])
+        remaining = int(subset(seen, "remaining").get("count", seen["size"]))
+        proved = int(seen["size"]) - remaining - int(self._used["count"])
+        code = ZERO if 2 * inside >= self._n_others else PROVED if 2 * proved >= self._n_others else SHRUNK
+        self._others_image[:, columns] = code
         self._iterations.append(k)
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:
     """Order weights, of which ``codes`` has a row an iterate, from those that never left to those
     that left first, then by how long they stayed, then by how long they were not zero."""
-    inside = codes != SHRUNK
+    inside = ~np.isin(codes, OUT)
     left = np.where(inside.all(axis=0), len(codes), np.argmin(inside, axis=0))
     nonzero = (codes == NONZERO) | (codes == RETURNED)
     return np.lexsort((-nonzero.sum(axis=0), -inside.sum(axis=0), -left))

@@ -62,7 +62,7 @@ def test_what_has_nothing_to_show_stands_under_more_with_what_it_needs(bar, top,
     assert tabs(top) == [*GROUPS, MORE]
     top.active = len(GROUPS)
     there = {item["label"]: item["tooltip"] for item in below.items}
-    assert set(there) == {"Phases", "Shrinking", "Memory", "Line search", "Bundle", "Race"}
+    assert set(there) == {"Phases", "Shrinking", "Memory", "Line search", "Bundle", "Race", "Rules"}
     assert there["Bundle"].startswith("Run a bundle method")
 
 

@@ -1,0 +1,96 @@
+"""Race of rules: what each run's rule of the working set keeps, what it costs, and where it was wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import param
+
+from app import theme
+from app.views.base.feed import Records, known
+from app.views.base.plot import X_AXES, RunPlot
+from app.views.base.run_events import returns
+from app.views.base.view import View
+from app.views.convergence.convergence import Convergence
+from solvers import SHRINKING, Trace
+
+
+class Members(RunPlot):
+    """Weights in the working set, in per cent of all."""
+
+    id = "rule-members"
+    title = "Members"
+    y_label = "working set  ·  % of all"
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        size = trace.info.problem.get("n_params", np.nan)
+        return {"y": self.drawable(100.0 * known(rows["working_set"]) / size)}
+
+
+class Cost(RunPlot):
+    """CPU seconds that looks at weights have taken up to each iterate, without the gradient on the working
+    set, which a step needs whatever the rule; known of solvers that are given a rule."""
+
+    id = "rule-cost"
+    title = "Cost of the tests"
+    y_label = "CPU time of tests (s)"
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        seen = [(k, float(test.get("cost", np.nan))) for k, test in trace.probes.entries(SHRINKING.name)]
+        at, cost = np.array(seen, dtype=float).reshape(-1, 2).T
+        place = np.searchsorted(at, rows["iteration"], side="right") - 1
+        return {"y": self.drawable(np.append(cost, np.nan)[place])}
+
+
+class Mistakes(RunPlot):
+    """Weights that had left by a guess and came back non-zero, all up to each iterate."""
+
+    id = "rule-mistakes"
+    title = "Mistakes"
+    y_label = "wrong guesses so far"
+    default_scale = "linear"
+
+    def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
+        everything, _, _ = trace.since(None)
+        wrong = np.where(everything["returned"] >= 0, np.cumsum(returns(everything)), np.nan)
+        # rows may have been read before the trace was thinned
+        place = np.searchsorted(everything["iteration"], rows["iteration"], side="right") - 1
+        return {"y": self.drawable(wrong[place])}
+
+
+class Gap(Convergence):
+    """The relative gap beside them."""
+
+    id = "rule-gap"
+
+    def controls(self) -> list[pn.viewable.Viewable]:
+        return []
+
+
+class RuleRace(View):
+    """Four plots of all runs over time or iterations: how many weights are in the working set, what looking
+    at them has cost, how many guesses were wrong, and how far f is from f*. Solvers that work on all weights
+    stand beside those that have a rule."""
+
+    id = "rules"
+    title = "Rules"
+    hint = "Run newton-cd with several rules (rule=zhong, growing, gap-safe) to compare them here."
+    carried = ("active",)
+    probes = (SHRINKING,)
+    every = 2
+
+    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
+
+    def build(self) -> None:
+        first = Members((), self.cursor, part=True, x=self.x, height=200)
+        others = [
+            kind((), self.cursor, part=True, x=self.x, height=200, beside=first)
+            for kind in (Cost, Mistakes, Gap)
+        ]
+        self.parts = [first, *others]
+        self.param.watch(lambda event: first.param.update(x=event.new), "x")
+        self._body.append(theme.column(*self.parts, kind="plots"))
+
+    def draw(self) -> None:
+        for part in self.parts:
+            part.update()

@@ -15,7 +15,7 @@ from app.views.base.cursor import Cursor
 from app.views.base.run_events import returns
 from app.views.base.states import NONZERO, OUT, PROVED, RETURNED, SHRUNK, states
 from app.views.shrinking.why_it_left import WhyLeft, block_states
-from app.views.shrinking.why_it_left import tests as tests_of
+from app.views.shrinking.why_it_left import tests as course_of
 from solvers import ACTIVE, SHRINKING, Trace
 from solvers.parts.rules import RULES
 from tests.app.helpers import drawn, figures, said, text
@@ -110,7 +110,7 @@ def test_why_it_left_writes_the_inequality_of_a_proof_with_its_numbers(penalty):
     trace, width = run("gap-safe", penalty), 1 if penalty == "l1" else 3
     proved = np.flatnonzero(states(trace, int(trace.iteration[-1]), np.arange(trace.w.size)) == PROVED)
     for weight in proved[:6].tolist():
-        course = tests_of(trace, weight)
+        course = course_of(trace, weight)
         (left,) = np.flatnonzero(np.diff(course["proved"], prepend=0.0) > 0)
         assert course["centre"][left] + course["reach"][left] < course["l1"][left]
         assert np.all(course["farthest"][:left] >= course["l1"][:left] * (1.0 - 1e-6)), "not before"
@@ -183,6 +183,6 @@ def test_rows_leave_together_and_are_zero_together():
 
 def test_weights_of_a_row_share_its_test():
     trace = run("gap-safe", "l1-l2")
-    first, last = tests_of(trace, 6), tests_of(trace, 8)
+    first, last = course_of(trace, 6), tests_of(trace, 8)
     for name in ("gradient", "centre", "reach", "proved"):
         np.testing.assert_array_equal(first[name], last[name])

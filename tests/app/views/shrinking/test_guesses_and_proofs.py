@@ -183,6 +183,6 @@ def test_rows_leave_together_and_are_zero_together():
 
 def test_weights_of_a_row_share_its_test():
     trace = run("gap-safe", "l1-l2")
-    first, last = course_of(trace, 6), tests_of(trace, 8)
+    first, last = course_of(trace, 6), course_of(trace, 8)
     for name in ("gradient", "centre", "reach", "proved"):
         np.testing.assert_array_equal(first[name], last[name])

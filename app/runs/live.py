@@ -8,8 +8,9 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from app.runs.pool import Share, Worker
-from app.runs.shown import ENDINGS, UNFINISHED
+from app.runs.shown import UNFINISHED
 from app.runs.start import StartingLine
+from app.settings import words
 from app.settings.experiment import Experiment
 from app.settings.recipe import make_run
 from app.views.base import looks
@@ -173,7 +174,7 @@ class LiveRun:
         """Return the state in a word or two; of a finished run, how it ended."""
         if self.state != "finished":
             return self.state
-        return ENDINGS.get(self.trace.status, self.trace.status)
+        return words.of_ending(self.trace.status)
 
     def fade(self, taken: Collection[int]) -> None:
         """Become a ghost, called as the history calls it, in its old colour and dash; ``taken`` are the

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from app.runs.archive import Kept
 from app.runs.live import ROUND
-from app.runs.shown import ENDINGS, UNFINISHED, Guest
+from app.runs.shown import UNFINISHED, Guest
+from app.settings import words
 from solvers import Problem, Trace
 
 #: Styles of runs of the past, from the last one downwards: whole rounds of colours and dashes, so that they
@@ -29,7 +30,7 @@ class PastRun(Guest):
     @property
     def word(self) -> str:
         """Return how it ended in a word or two."""
-        return "so far" if self._alive_then else ENDINGS.get(self.trace.status, self.trace.status)
+        return "so far" if self._alive_then else words.of_ending(self.trace.status)
 
     @property
     def message(self) -> str:

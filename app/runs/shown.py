@@ -10,8 +10,6 @@ from solvers import Problem, Trace
 
 #: The trace's final words that the page calls "stopped" and "failed"; all others are "finished".
 UNFINISHED = {"stopped": "stopped", "failed": "failed"}
-#: How the page words those final words of a trace that are no words of the field.
-ENDINGS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
 
 
 @runtime_checkable

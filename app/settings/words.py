@@ -23,6 +23,8 @@ PROBLEM = {
     "n_params": "weights",
     "seed": "random seed",
 }
+#: How a trace's final words are worded that are no words of the field.
+ENDINGS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
 
 
 class Named(Protocol):
@@ -79,6 +81,11 @@ def of_lam(
     return ", ".join([f"{problem['lam']:.6g}", *later])
 
 
+def of_ending(status: str) -> str:
+    """Say in a word or two how a run stands or ended, from the final word of its trace."""
+    return ENDINGS.get(status, status)
+
+
 def of_run(trace: Trace, kind: str) -> str:
     """Describe a run in a sentence: its kind, if it has one of its own, solver, hyper-parameters, λ, how far
     it came and how it ended."""
@@ -87,7 +94,8 @@ def of_run(trace: Trace, kind: str) -> str:
     parts = [f"{label}: {known.name if known is not None else info.solver}"]
     parts += _pairs({name: value for name, value in info.params.items() if value is not None})
     parts += [f"λ = {lam}"] if (lam := of_lam(info.problem, info.lams)) else []
-    said = f"{trace.status} at iteration {int(last['iteration'])}" if last else trace.status
+    said = of_ending(trace.status)
+    said += f" at iteration {int(last['iteration'])}" if last else ""
     if last:
         said += f" after {float(last['cpu_seconds']):.3g} CPU s, f = {float(last['objective']):.9g}"
     return ", ".join(parts) + f"; {said}" + (f" ({trace.message})" if trace.message else "") + "."

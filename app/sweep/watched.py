@@ -8,7 +8,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from app.runs.packing import unpack_rows
-from app.runs.shown import ENDINGS, UNFINISHED
+from app.runs.shown import UNFINISHED
+from app.settings import words
 from app.settings.experiment import Experiment
 from solvers import RunInfo, Trace
 from solvers.runs import records
@@ -57,7 +58,7 @@ class Watched:
     @property
     def word(self) -> str:
         """Return the state in a word or two; of a finished run, how it ended."""
-        return ENDINGS.get(self.status, self.status) if self.state == "finished" else self.state
+        return words.of_ending(self.status) if self.state == "finished" else self.state
 
     def take(self, message: Mapping[str, Any]) -> None:
         """Put a message of a :class:`.courier.Courier` into the trace. An attempt that begins takes the place

@@ -17,7 +17,7 @@ TABS = ("Shrinking", "Memory", "Line search", "Trajectories", "Weights", "Sweep"
 #: What is there once a tab without figures of its own has something to show.
 THERE = {
     "Sweep": ("button", "Run the sweep"),
-    "Summary": ("columnheader", "CPU to a gap of 0.0001"),
+    "Summary": ("columnheader", "CPU to a gap of 1e−4"),
     "Race": ("columnheader", "order of finish, by CPU seconds"),
 }
 #: Where all of this is seen without scrolling, and where it is scrolled to.

@@ -14,7 +14,6 @@ from app.runs.archive import Archive, Kept
 from app.runs.compare import differing_ends, differing_settings, options
 from app.runs.history import History, Unavailable
 from app.runs.past import LAST_STYLE, PastRun
-from app.runs.shown import ENDINGS
 from app.settings import words
 from app.views import PastRuns
 from app.views.compare.past_runs import line
@@ -223,7 +222,7 @@ def _entry(kept: Kept) -> dict[str, Any]:
             kept.about.get("problem", {}),
             kept.iterations,
             kept.objective,
-            _word(kept.state),
+            words.of_ending(kept.state),
             kept.about.get("lams", ()),
         ),
         name=kept.name,
@@ -247,11 +246,7 @@ def _text(what: str, value: Any) -> str:
     field = FIELDS.get(what)
     if field is not None and value is not None:
         return theme.cell(field, value, 8)
-    return _word(value) if what == "state" else _plain(value)
-
-
-def _word(state: str) -> str:
-    return ENDINGS.get(state, state)
+    return words.of_ending(value) if what == "state" else _plain(value)
 
 
 def _plain(value: Any) -> str:

@@ -117,4 +117,5 @@ def line(
 def _line_of(k: int, trace: Trace) -> dict[str, Any]:
     last, info = trace.last, trace.info
     ends = int(last["iteration"]), float(last["objective"])
-    return line(k, info.label, info.problem, *ends, trace.status, info.lams, solver=info.solver)
+    state = words.of_ending(trace.status)
+    return line(k, info.label, info.problem, *ends, state, info.lams, solver=info.solver)

@@ -21,7 +21,7 @@ from solvers import FIELDS, Problem, Segment, Solver, Trace, relative_gap, segme
 COSTS = ("cpu_seconds", "iteration", "passes")
 #: Relative gap within which runs tie: below it, who is lower is a matter of tolerance and rounding.
 TIE = GAPS[-1]
-TIED = f"<p>Runs within a relative gap of {TIE:g} tie: the one that came there first stands first.</p>"
+TIED = f"Runs within a relative gap of {theme.number(TIE)} tie: the one that came there first stands first."
 
 
 class Race(View):
@@ -82,7 +82,7 @@ class Race(View):
         amount = theme.number(int(horizon) if field.type is int else horizon, 3)
         head = html.escape(f"Who is ahead at equal cost: {field.label} {amount} {field.unit}".rstrip())
         heads = ("place", "run", "objective", "gap", "behind the leader by", "at its iteration")
-        note = TIED if tied > 1 else ""
+        note = f"<p>{TIED}</p>" if tied > 1 else ""
         return f"<h3>{head}</h3>{as_html(heads, rows)}{note}"
 
     def _horizon(self, racers: Sequence[Racer]) -> float:
@@ -118,7 +118,7 @@ class Race(View):
             known = ((seconds_to(racer.trace, gap), racer.label) for racer in racers)
             came = sorted((seconds, label) for seconds, label in known if seconds is not None)
             said = [f"{k}. {label} ({theme.seconds(seconds)})" for k, (seconds, label) in enumerate(came, 1)]
-            rows.append([f"{gap:g}", ", ".join(said) or "nobody yet"])
+            rows.append([theme.number(gap), ", ".join(said) or "nobody yet"])
         heads = ("relative gap", "order of finish, by CPU seconds")
         return f"<h3>Order of finish</h3>{as_html(heads, rows)}"
 

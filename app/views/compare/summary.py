@@ -24,7 +24,7 @@ COLUMNS |= {"iteration": 4, "passes": 4, "cpu_seconds": 4}
 AT_THE_END = ("violation", "dual_gap")
 HEADS = [
     *("run", "status", "λ", *(FIELDS[name].title for name in COLUMNS)),
-    *(f"CPU to a gap of {gap:g}" for gap in GAPS),
+    *(f"CPU to a gap of {theme.number(gap)}" for gap in GAPS),
 ]
 
 
@@ -67,7 +67,8 @@ def values(trace: Trace) -> list[Value]:
     known = plain({name: record[name] for name in COLUMNS})
     label = f"{info.label} ({said})" if (said := kind(trace)) else info.label
     lam = words.of_lam(info.problem, info.lams) if info.lams else info.problem.get("lam")
-    return [label, trace.status, lam, *known.values(), *(seconds_to(trace, gap) for gap in GAPS)]
+    status, times = words.of_ending(trace.status), [seconds_to(trace, gap) for gap in GAPS]
+    return [label, status, lam, *known.values(), *times]
 
 
 def cells(row: Sequence[Value]) -> list[str]:

@@ -11,6 +11,7 @@ from bokeh.plotting import figure
 
 from app import theme
 from app.menu import Menu
+from app.settings import words
 from app.views.base import looks
 from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View
@@ -135,7 +136,7 @@ def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> l
     values = [theme.number(trace.result.get(field), digits) for _, field, digits in shown]
     return [
         label,
-        trace.status,
+        words.of_ending(trace.status),
         theme.number(lam_of(trace)),
         *values,
         theme.seconds(trace.result["cpu_seconds"]),

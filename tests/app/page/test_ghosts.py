@@ -103,7 +103,7 @@ def test_the_race_is_told_at_equal_cost_and_by_time_to_gaps(raced, wait_until):
     view = Race(raced.session.traces)
     tables = text(view)
     assert tables.count("<tr>") == 1 + 2 + 1 + 3
-    for gap in ("0.01", "0.0001", "1e-06"):
+    for gap in ("0.01", "1e−4", "1e−6"):
         assert f"<td>{gap}</td><td>1. " in tables
     a, b = raced.session.traces
     view.cursor.place(a, 3)

@@ -362,8 +362,11 @@ def test_the_summary_has_a_line_a_run_and_seconds_to_gaps():
     trace = Trace.from_records(records, label="a<b", f_star=1.0)
     assert seconds_to(trace, 1e-2) == 1.0
     assert seconds_to(trace, 1e-9) is None
-    ((label, *_),) = Table(trace).table.rows
-    assert label == "a<b"
+    trace.finish("max-seconds")
+    table = Table(trace).table
+    ((label, status, *_),) = table.rows
+    assert (label, status) == ("a<b", "out of time")
+    assert table.heads[-3:] == ["CPU to a gap of 0.01", "CPU to a gap of 1e−4", "CPU to a gap of 1e−6"]
 
 
 def test_a_field_is_drawn_in_a_menu_and_in_a_table_by_the_name_that_the_record_declares(traces):

@@ -1,7 +1,7 @@
 // A table of texts.
 export function render({model}) {
   const order = sorting(draw), body = element("tbody"), top = element("tr")
-  const root = element("table", {}, element("thead", {}, top), body)
+  const root = element("table", {class: "texts"}, element("thead", {}, top), body)
   const drawHeads = () => top.replaceChildren(...model.heads.map((text, k) => order.head(k, text)))
   function draw() {
     body.replaceChildren(...order.sorted(model.rows, (row, k) => row[k]).map((row) =>

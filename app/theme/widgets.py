@@ -49,10 +49,11 @@ class Said(pn.pane.HTML):
         return super()._transform_object(text if obj else obj)
 
 
-def said(lines: int = 2) -> Said:
-    """Return a place for sentences that change with the cursor: of so many lines, and scrolled if there are
-    more, so that nothing moves when others are said."""
-    looks = {"css_classes": ["said"], "styles": {"--lines": str(lines)}, "margin": 0}
+def said(lines: int = 2, narrow: int | None = None) -> Said:
+    """Return a place for sentences that change with the cursor: of so many lines, of ``narrow`` in a narrow
+    window, and scrolled if there are more, so that nothing moves when others are said."""
+    heights = {"--lines": str(lines), "--narrow": str(narrow or lines)}
+    looks = {"css_classes": ["said"], "styles": heights, "margin": 0}
     return Said(stylesheets=[asset("html.css")], sizing_mode="stretch_width", **looks)
 
 

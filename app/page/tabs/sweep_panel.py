@@ -96,7 +96,7 @@ class SweepPanel:
             label="What to run: TOML or JSON, as for solverscope sweep",
             rows=8,
             **narrow,
-            **small,
+            **(small | {"margin": (10, 4, 4, 4)}),  # its label stands on its upper edge
         )
         self.fill = pmui.Button(label="From the page", icon="content_paste", variant="text", **small)
         self.button = pmui.Button(label="Run the sweep", icon="grid_on", variant="outlined", **small)

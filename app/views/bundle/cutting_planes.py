@@ -60,7 +60,7 @@ class Bundle(ProbeView):
         self.bounds = Bounds((), self.cursor, **looks)
         self.gap = Record((), self.cursor, field="dual_gap", choose=False, **looks)
         self.parts = [self.section, self.weights, self.bounds, self.gap]
-        self._said = theme.said(1)
+        self._said = theme.said(1, 2)
         across = theme.column(
             theme.column(self.section, kind="broad"),
             *(theme.column(part, kind="narrow") for part in (self.weights, self.bounds, self.gap)),

@@ -69,7 +69,7 @@ class Pictures:
         )
         self.figure = plot = theme.plot(
             name,
-            x_label="weights of pixels and of the strongest pairs  ·  blue above zero, orange below",
+            x_label="pixels, strongest pairs  ·  blue above zero, orange below",
             y_label="",
             height=260,
             match_aspect=True,

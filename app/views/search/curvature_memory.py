@@ -90,7 +90,7 @@ class Memory(ProbeView):
         kinds = (Pairs, Bytes, Scaling)
         self.parts = [kind((), self.cursor, part=True, x=self.x, height=220) for kind in kinds]
         self.param.watch(lambda event: [part.param.update(x=event.new) for part in self.parts], "x")
-        self._said = theme.said()
+        self._said = theme.said(2, 3)
         self._pairs = ColumnDataSource({"pair": [], "cosine": []})
         self._eigenvalues = ColumnDataSource({"n": [], "value": []})
         self._gamma = Span(dimension="width", line_color=theme.GREY, line_dash="dashed")
@@ -180,7 +180,14 @@ class Memory(ProbeView):
         held = "Q has" if seen["inner_iterations"] >= 0 else "S and Y have"
         said = f"<p><b>{html.escape(trace.info.label)}</b> at iteration {number(iteration)}: "
         if not pairs:
-            return said + "no pairs, B = B₀.</p>"
+            before = trace.probes.last(self.probe.name, iteration - 1)
+            cleared = before is not None and len(before[1]["SS"])
+            more = (
+                "; those of the iterate before have been cleared: step back (←) to see them"
+                if cleared
+                else ""
+            )
+            return f"{said}no pairs, B = B₀{more}.</p>"
         said += f"{number(pairs)} {'pair' if pairs == 1 else 'pairs'}; {held} {number(2 * pairs)} columns of "
         said += f"{number(rows)} numbers, {number(2 * pairs * WORD * rows / 1e6, 3)} MB"
         if size is not None and rows < size:

@@ -91,7 +91,7 @@ class LineSearch(ProbeView):
         self._seconds: WeakKeyDictionary[Problem, tuple[float, float]] = WeakKeyDictionary()
         self.trials = Trials((), self.cursor, part=True, height=HEIGHT)
         self.parts = [self.trials]
-        self._said, self._rule_steps = theme.said(1), theme.said(1)
+        self._said, self._rule_steps = theme.said(1, 2), theme.said(1, 2)
         self._legend = theme.html()
         self.figures = LineFigures(self.id)
         self._knobs = {name: self._knob(name) for name in KNOBS}

@@ -88,7 +88,7 @@ class Trajectories(ProbeView):
         self._spreads: list[tuple[float, float]] = []
         self._bars: list[int] = []
         self._choice = Choice(np.empty(0, dtype=np.int64))
-        self._said = theme.said(3)
+        self._said = theme.said(3, 5)
         self._panes = theme.column(kind="across")
         self._controls()
         self._body.extend([self._panes, self._said])

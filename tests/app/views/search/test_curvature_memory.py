@@ -90,12 +90,21 @@ def test_without_pairs_it_says_so_and_its_figures_stay_without_data(trace):
     view = at(trace, 2)
     before = {plot.name for plot in in_sight(view)}
     view.cursor.place(trace, 0)
-    assert "no pairs, B = B₀" in said(view)
+    assert "no pairs, B = B₀.</p>" in said(view)
     assert {plot.name for plot in in_sight(view)} == before
     for name, field in {"cosines": "cosine", "eigenvalues": "value"}.items():
         assert len(drawn(figures(view)[f"memory-{name}"], field).data[field]) == 0
     for name in ("SY", "middle"):
         assert len(drawn(figures(view)[f"memory-{name}"], "image").data["image"]) == 0
+
+
+def test_where_the_pairs_have_been_cleared_it_says_where_they_are_seen(trace):
+    none = np.zeros(D)
+    trace.probes.observe(Iterate(4, w=none, gamma=0.5, working_set=D, live={"memory": PairMemory(10)}))
+    view = at(trace, 4)
+    assert "step back (←) to see them" in said(view)
+    view.cursor.place(trace, 3)
+    assert "2 pairs" in said(view)
 
 
 def test_pairs_too_long_for_the_observer_have_no_eigenvalues(trace):

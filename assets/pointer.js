@@ -16,7 +16,7 @@ const write = (value) => {
     text = `${Number(mantissa)}e${Number(exponent)}`
   } else {
     const [whole, decimals] = String(Number.isInteger(value) ? value : Number(value.toPrecision(4))).split(".")
-    text = whole.replace(/\B(?=(\d{3})+$)/g, "\u2009") + (decimals ? `.${decimals}` : "")
+    text = whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (decimals ? `.${decimals}` : "")
   }
   return text.replaceAll("-", "\u2212")
 }

@@ -1,6 +1,6 @@
 // Lines of a table that a click on a heading sorts, once upwards and once downwards, and a field that filters them.
 function numberOf(text) {
-  const plain = String(text).replaceAll("\u2009", "").replaceAll("−", "-")
+  const plain = String(text).replaceAll("\u202f", "").replaceAll("−", "-")
   return /^-?\d/.test(plain) ? parseFloat(plain) : NaN
 }
 

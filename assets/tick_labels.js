@@ -8,5 +8,5 @@ if (size < 1e-3 || size >= 1e6) {
   return factor === "1" ? `10${raised}` : `${factor}\u00b710${raised}`
 }
 const [whole, decimals] = String(Number(tick.toPrecision(5))).split(".")
-const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u2009") : whole
+const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole
 return decimals ? `${grouped}.${decimals}` : grouped

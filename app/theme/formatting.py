@@ -16,8 +16,8 @@ ALIGNED = 6
 
 
 def number(value: float | int | None, digits: int = 4) -> str:
-    """Write a number with at most ``digits`` significant digits, thin spaces in thousands, exponents only
-    where needed. An integer counts or numbers something: it has all its digits."""
+    """Write a number with at most ``digits`` significant digits, thin spaces (at which no line breaks) in
+    thousands, exponents only where needed. An integer counts or numbers something: it has all its digits."""
     return _plain(value, digits).replace("-", "−")
 
 
@@ -41,7 +41,7 @@ def _signed(value: float | None, form: str) -> str:
     if value == 0 and form.endswith("e"):
         return "0"
     mantissa, e, exponent = f"{value:{form}}".partition("e")
-    return (mantissa + (f"e{int(exponent)}" if e else "")).replace(",", "\u2009").replace("-", "−")
+    return (mantissa + (f"e{int(exponent)}" if e else "")).replace(",", "\u202f").replace("-", "−")
 
 
 def _plain(value: float | int | None, digits: int) -> str:
@@ -51,7 +51,7 @@ def _plain(value: float | int | None, digits: int) -> str:
         return "0"
     size = abs(value)
     if isinstance(value, Integral) or (value.is_integer() and size < MOST_PLAIN):
-        return f"{int(value):,}".replace(",", "\u2009")
+        return f"{int(value):,}".replace(",", "\u202f")
     if not LEAST_PLAIN <= size < MOST_PLAIN:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         if "." in mantissa:
@@ -61,14 +61,14 @@ def _plain(value: float | int | None, digits: int) -> str:
     text = f"{value:,.{decimals}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return text.replace(",", "\u2009")
+    return text.replace(",", "\u202f")
 
 
 def seconds(value: float | None) -> str:
     """Write a time with its unit."""
     if value is None or not math.isfinite(value):
         return "–"
-    return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s".replace(",", "\u2009")
+    return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s".replace(",", "\u202f")
 
 
 def cell(field: Field, value: Any, digits: int = 4) -> str:

@@ -15,8 +15,8 @@ from app import theme
     [
         (0, "0"),
         (812, "812"),
-        (20910, "20\u2009910"),
-        (1163.3233, "1\u2009163"),
+        (20910, "20\u202f910"),
+        (1163.3233, "1\u202f163"),
         (0.03, "0.03"),
         (0.008312345, "0.008312"),
         (-0.5, "−0.5"),
@@ -33,7 +33,7 @@ def test_numbers_have_few_digits_and_thin_spaces(value, text):
 
 def test_seconds_have_a_unit():
     assert theme.seconds(3.14159) == "3.14 s"
-    assert theme.seconds(1234.5) == "1\u2009234 s"
+    assert theme.seconds(1234.5) == "1\u202f234 s"
     assert theme.seconds(None) == "–"
 
 
@@ -43,15 +43,15 @@ def test_two_dozen_runs_all_look_different():
 
 
 def test_what_counts_or_numbers_something_has_all_its_digits():
-    assert theme.number(11_670_000) == "11\u2009670\u2009000"
-    assert theme.number(np.int64(121_866_804)) == "121\u2009866\u2009804"
+    assert theme.number(11_670_000) == "11\u202f670\u202f000"
+    assert theme.number(np.int64(121_866_804)) == "121\u202f866\u202f804"
     assert theme.number(1.167e7) == "1.167e7", "a measured number has those that mean something"
 
 
 @pytest.mark.parametrize(
     ("values", "texts"),
     [
-        ([12345.678, 9876.5], ["12\u2009345.68", "9\u2009876.50"]),
+        ([12345.678, 9876.5], ["12\u202f345.68", "9\u202f876.50"]),
         ([0.25, 0.0312345, None], ["0.2500000", "0.0312345", "–"]),
         ([-2.5, 0.0], ["−2.50000", "0.00000"]),
         ([1.5e8, 12.0], ["1.50000e8", "1.20000e1"]),

@@ -97,8 +97,8 @@ class Visitor:
     @property
     def cpu_seconds(self) -> float:
         """Of all its runs, as the legend shows them."""
-        found = [re.fullmatch(r"([\d\u2009.]+)\u2009?\s*s", row["cpu_seconds"]) for row in self.rows]
-        return sum(float(m.group(1).replace("\u2009", "")) for m in found if m)
+        found = [re.fullmatch(r"([\d\u202f.]+)\u202f?\s*s", row["cpu_seconds"]) for row in self.rows]
+        return sum(float(m.group(1).replace("\u202f", "")) for m in found if m)
 
     # messages
 

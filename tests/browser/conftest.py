@@ -242,7 +242,7 @@ class Visit:
 
     def iteration(self, label: str) -> int:
         text = self.row(label)["iteration"]
-        return -1 if text == "–" else int(text.replace("\u2009", ""))
+        return -1 if text == "–" else int(text.replace("\u202f", ""))
 
     def states(self) -> list[str]:
         return self.page.locator(".row.run").evaluate_all("rows => rows.map((row) => row.dataset.state)")

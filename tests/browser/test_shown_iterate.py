@@ -18,9 +18,9 @@ STEPS = 60
 WATCH = r"""
 window.watched = {frames: 0, said: 0, untold: [], views: new Set()}
 const SENTENCE = new RegExp("(?:^<p>Iteration |</b> at iteration |(?:the step|on the way) to iteration " +
-  "|</b>, iterate |model at iterate |steps of iterate )([\\d\\u2009]+)")
+  "|</b>, iterate |model at iterate |steps of iterate )([\\d\\u202f]+)")
 const OVER = ["working-set", "shrinking-epochs", "why-left", "trials", "cut-weights", "trajectories"]
-const whole = (text) => Number(text.replaceAll("\u2009", ""))
+const whole = (text) => Number(text.replaceAll("\u202f", ""))
 const plain = (text) => new DOMParser().parseFromString(text, "text/html").documentElement.textContent
 const hidden = (m) => m.visible === false || m.styles?.visibility === "hidden"
 function witnesses(m, found) {
@@ -54,7 +54,7 @@ function look() {
     if (found.length) { watched.views.add(found[0][0].replace(/\d+$/, "")) }
     for (const [what, at] of found) {
       if (Math.min(at, head) === iteration) { continue }
-      const named = [...says.matchAll(/iterate ([\d\u2009]+)/g)].some((told) => whole(told[1]) === at)
+      const named = [...says.matchAll(/iterate ([\d\u202f]+)/g)].some((told) => whole(told[1]) === at)
       if (named) { watched.said += 1 } else { watched.untold.push([what, at, iteration, head, says]) }
     }
   }

@@ -11,6 +11,9 @@ from app.views.base.feed import POINTS, Feed, Records
 from app.views.base.plot import RunPlot
 from solvers import LOSSES, Problem, Solver, Trace
 
+#: What the axis shows of a metric that is always the same.
+SPAN = 0.1
+
 
 class Accuracy(RunPlot):
     """The loss's metric on the test part, drawn where it was measured after the start (it may take at most
@@ -24,6 +27,10 @@ class Accuracy(RunPlot):
     @classmethod
     def fits(cls, problem: Problem | None, chosen: Sequence[type[Solver]]) -> bool:
         return problem is None or problem.has_test
+
+    def build(self) -> None:
+        super().build()
+        self.figure.y_range.default_span = SPAN
 
     def has_content(self) -> bool:
         return any(trace.test_metric for trace in self.traces)

@@ -55,6 +55,14 @@ class EventLog(View):
         self._look()
         return bool(self._found)
 
+    def _update_hint(self) -> None:
+        run = self.chosen
+        if run is None or not len(run):
+            super()._update_hint()
+            return
+        said = f"{html.escape(run.info.label)} has had no epoch, failed step, kink or other event so far."
+        self._hint.object = f'<p class="hint">{said}</p>'
+
     def _look(self) -> None:
         """Bring the events found up to date."""
         if self.chosen is None:

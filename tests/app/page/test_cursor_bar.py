@@ -71,7 +71,7 @@ def test_home_and_end_move_to_the_first_and_the_newest_recorded_iterate(bar, ses
 def test_marks_write_how_many_variables_are_back_with_thin_spaces():
     run = Trace.from_records([{"iteration": 3, "objective": 1.0, "returned": 12345}], label="a")
     assert marks(run.since(None)[0]) == [
-        [3, "return", "12\u2009345 weights return that shrinking had missed"]
+        [3, "return", "12\u202f345 weights return that shrinking had missed"]
     ]
 
 

@@ -29,7 +29,7 @@ def told(*records: dict) -> list[tuple]:
             [{"returned": 0}, {"returned": 20846, "events": ("epoch-start", "memory-cleared"), "epoch": 2}],
             [
                 (1, "epoch", "epoch 2 begins"),
-                (1, "return", "20\u2009846 weights return that shrinking had missed"),
+                (1, "return", "20\u202f846 weights return that shrinking had missed"),
             ],
         ),
         ([{"returned": 3}, {"returned": 2}, {"returned": 3}], None),
@@ -71,7 +71,10 @@ def test_a_click_puts_the_cursor_there_and_the_line_under_it_is_marked():
     assert shown.iteration == 3
     shown.receive({"iteration": "3"})
     cursor.choose(other, follow=False)
+    view.update()
     assert not view.has_content()
+    (hint,) = (pane.object for pane in pn.panel(view).select(pn.pane.HTML) if "cover" in pane.css_classes)
+    assert "quiet has had no epoch" in hint
 
 
 def test_the_list_grows_with_its_run_and_keeps_the_newest():

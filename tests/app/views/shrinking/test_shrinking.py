@@ -184,7 +184,7 @@ def test_a_huge_problem_is_mapped_without_a_vector_of_its_length():
     assert picture(view).shape[0] == 200
     assert (picture(view)[:, 2] == NONZERO).all()
     assert (picture(view)[:, 3] == NONZERO).sum() == 100
-    assert others(view) == "121\u2009866\u2009604 others"
+    assert others(view) == "121\u202f866\u202f604 others"
     click(view.figure, 2.5, 150.5)
     assert view.cursor.iteration == 2
 

@@ -70,6 +70,9 @@ class Clustered(Searching, Solver):
     fine_iterations: int = param(
         100, "fineIters: iterations of a fine phase, at most", low=1, title="fine iterations"
     )
+    coarse_iterations: int = param(
+        0, "coarseIters: iterations of a coarse phase, at most; 0: no bound", low=0, title="coarse iterations"
+    )
     cluster_factor: int = param(
         20, "clusterFactor: weights of a cluster, in the mean", low=1, title="weights in a cluster"
     )
@@ -151,11 +154,14 @@ class Clustered(Searching, Solver):
         return visit.t >= self.fine_iterations
 
     def _coarse_is_enough(self) -> Callable[[Visit], bool]:
-        """Return the test that ends a coarse phase: max f - min f < δ min f over the last w iterates."""
+        """Return the test that ends a coarse phase: max f - min f < δ min f over the last w iterates, or
+        coarseIters iterations."""
         recent: deque[float] = deque(maxlen=self.window)
 
         def enough(visit: Visit) -> bool:
             recent.append(visit.here.point.objective)
+            if 0 < self.coarse_iterations <= visit.t:
+                return True
             return len(recent) == self.window and max(recent) - min(recent) < self.delta * abs(min(recent))
 
         return enough
@@ -259,7 +265,7 @@ class ClusteredLBFGS(LimitedMemory, Clustered):
     name = "Clustered L-BFGS"
     summary = "limited-memory BFGS, in turns on weights and on clusters of them"
     paper = "Mathur and Chakrabarti 2006, sections III-E and IV"
-    presets = as_printed(aggregate="false")
+    presets = as_printed(aggregate="false", scaled=False)
     carries = ("clustering", "line", "memory")
 
     memory: int = 5

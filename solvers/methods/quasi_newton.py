@@ -61,6 +61,13 @@ def h_param() -> float:
     return param(1e-8, "the least sᵀy/yᵀy that a pair is given", low=0.0, title="least curvature h")
 
 
+def H_param() -> float:
+    """Declare ``H`` of eq. (29)."""
+    return param(
+        0.0, "H: pairs with sᵀy/sᵀs below 1/H are skipped, eq. (29); 0: none", low=0.0, title="bound H of B"
+    )
+
+
 def scaled_param() -> bool:
     """Declare ``scaled`` of a full matrix."""
     return param(True, "scale B by sᵀy/yᵀy before its first update", title="scaled first B")
@@ -278,9 +285,10 @@ class SubBFGS(FullMatrix, DirectionFindingMethod):
     lighter = "sublbfgs"
 
     h: float = h_param()
+    H: float = H_param()
 
     def inverse(self, problem: Problem) -> Inverse:
-        return DenseInverse(problem.size, least=self.h, pulse=problem.pulse)
+        return DenseInverse(problem.size, h=self.h, H=self.H, pulse=problem.pulse)
 
 
 @dataclass(frozen=True)
@@ -294,6 +302,7 @@ class SubLBFGS(LimitedMemory, DirectionFindingMethod):
     carries = ("line", "memory")
 
     h: float = h_param()
+    H: float = H_param()
 
     def inverse(self, problem: Problem) -> Inverse:
-        return PairMemory(self.memory, problem.pulse, least=self.h)
+        return PairMemory(self.memory, problem.pulse, scaled=self.scaled, h=self.h, H=self.H)

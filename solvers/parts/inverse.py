@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .memory import CURVATURE, lengthened
+from .memory import admitted
 
 #: Entries of a matrix worked on between two pulses.
 CHUNK = 4_000_000
@@ -54,7 +54,7 @@ class DenseInverse:
     """B of size d x d, from B = I by eq. (6) of Yu et al. 2010.
 
     ``scaled``: multiply I by sᵀy/yᵀy of the first pair before it enters (Nocedal and Wright, eq. (6.20)).
-    ``least``: lengthen s of each pair, see :func:`.memory.lengthened`.
+    ``h``, ``H``: bounds of its spectrum, see :func:`.memory.admitted`.
     """
 
     def __init__(
@@ -62,11 +62,12 @@ class DenseInverse:
         size: int,
         *,
         scaled: bool = False,
-        least: float | None = None,
+        h: float | None = None,
+        H: float = 0.0,
         pulse: Callable[[], None] = lambda: None,
     ) -> None:
         """``pulse`` is called between pieces of work with the matrix."""
-        self.size, self.scaled, self.least, self.pulse = size, scaled, least, pulse
+        self.size, self.scaled, self.h, self.H, self.pulse = size, scaled, h, H, pulse
         self.clear()
 
     def clear(self) -> None:
@@ -84,9 +85,8 @@ class DenseInverse:
     def push(self, s: np.ndarray, y: np.ndarray) -> float | None:
         """Update B = (I - ρ s yᵀ) B (I - ρ y sᵀ) + ρ s sᵀ, ρ = 1/sᵀy, and return sᵀy; return None and leave
         B as it is where sᵀy is too small."""
-        s = lengthened(s, y, self.least)
-        curvature = float(s @ y)
-        if not curvature > CURVATURE * np.sqrt((s @ s) * (y @ y)):
+        s, curvature = admitted(s, y, self.h, self.H)
+        if curvature is None:
             return None
         if self.matrix is None:
             self.matrix = np.zeros((self.size, self.size))

@@ -53,11 +53,17 @@ class PairMemory:
     """
 
     def __init__(
-        self, size: int | None, pulse: Callable[[], None] = lambda: None, *, least: float | None = None
+        self,
+        size: int | None,
+        pulse: Callable[[], None] = lambda: None,
+        *,
+        scaled: bool = True,
+        h: float | None = None,
+        H: float = 0.0,
     ) -> None:
-        """``pulse`` is called between the products with one pair and with the next, ``least`` as in
-        :func:`lengthened`."""
-        self.size, self.pulse, self.least = size, pulse, least
+        """``pulse`` is called between the products with one pair and with the next, ``scaled`` is for B₀ of
+        :meth:`inverse_product`, ``h`` and ``H`` as in :func:`admitted`."""
+        self.size, self.pulse, self.scaled, self.h, self.H = size, pulse, scaled, h, H
         self.clear()
 
     def clear(self) -> None:
@@ -73,9 +79,8 @@ class PairMemory:
 
     def push(self, s: np.ndarray, y: np.ndarray) -> float | None:
         """Add a pair and return sᵀy; return None and add nothing where sᵀy is too small."""
-        s = lengthened(s, y, self.least)
-        curvature = float(s @ y)
-        if not curvature > CURVATURE * np.sqrt((s @ s) * (y @ y)):
+        s, curvature = admitted(s, y, self.h, self.H)
+        if curvature is None:
             return None
         if self.size is not None and len(self) == self.size:
             self.drop_oldest()
@@ -103,7 +108,9 @@ class PairMemory:
 
     def scaling(self, form: str) -> float:
         """Return γ of B₀ = γI from the newest pair: ``ys/ss`` (Zhong et al.), ``yy/sy`` (Nocedal and Wright),
-        or their geometric mean ‖y‖/‖s‖, ``y/s``."""
+        or their geometric mean ‖y‖/‖s‖, ``y/s``. It is 1 where B₀ is not scaled."""
+        if not self.scaled:
+            return 1.0
         if form == "y/s":
             return float(np.sqrt(self.YY[-1] / self.SS[-1, -1]))
         if form == "ys/ss":
@@ -132,8 +139,8 @@ class PairMemory:
         return Compact.scaled_identity(gamma)
 
     def inverse_product(self, v: np.ndarray) -> np.ndarray:
-        """Return H v by the two-loop recursion (Nocedal and Wright, Algorithm 7.4), H₀ = I sᵀy/yᵀy of the
-        newest pair."""
+        """Return H v by the two-loop recursion (Nocedal and Wright, Algorithm 7.4), H₀ = I, times
+        sᵀy/yᵀy of the newest pair where it is scaled."""
         q = v.copy()
         if not self.S:
             return q
@@ -144,7 +151,8 @@ class PairMemory:
             pulse()
             alpha.append((s @ q) / curvature)
             _add(q, -alpha[-1], y, pulse)
-        q *= curvatures[-1] / self.YY[-1]
+        if self.scaled:
+            q *= curvatures[-1] / self.YY[-1]
         for s, y, curvature in pairs:
             pulse()
             _add(q, alpha.pop() - (y @ q) / curvature, s, pulse)
@@ -167,14 +175,22 @@ class PairMemory:
         return columns @ columns.T
 
 
-def lengthened(s: np.ndarray, y: np.ndarray, least: float | None) -> np.ndarray:
-    """Return s plus the multiple of y with which sᵀy/yᵀy is at least ``least`` (None: s itself), as B ≻ 0
-    needs it on losses with kinks: Yu et al. 2010, Algorithm 1."""
-    if least is None:
-        return s
+def admitted(
+    s: np.ndarray, y: np.ndarray, h: float | None = None, H: float = 0.0
+) -> tuple[np.ndarray, float | None]:
+    """Return a pair's s as it enters B, and sᵀy; None for sᵀy that is too small, which keeps the pair out.
+
+    Without ``h`` and ``H``, sᵀy has to be above rounding. Yu et al. 2010, eq. (29), bounds the spectrum of B
+    where losses have kinks: a pair with sᵀy/sᵀs below 1/H stays out, and s gets the multiple of y with which
+    sᵀy/yᵀy is at least h (Algorithm 1, line 14).
+    """
+    if H * (s @ y) < s @ s and H > 0.0:
+        return s, None
     squares = float(y @ y)
-    short = least - float(s @ y) / squares if squares > 0.0 else 0.0
-    return s + short * y if short > 0.0 else s
+    if h is not None and squares > 0.0 and (short := h - float(s @ y) / squares) > 0.0:
+        s = s + short * y
+    curvature = float(s @ y)
+    return s, curvature if curvature > CURVATURE * np.sqrt((s @ s) * squares) else None
 
 
 def _add(q: np.ndarray, a: float, v: np.ndarray, pulse: Callable[[], None]) -> None:

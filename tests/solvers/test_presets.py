@@ -48,6 +48,7 @@ PRINTED = {
     "clustered-lbfgs": {
         **{"rounds": 2, "fine_iterations": 100, "cluster_factor": 20, "clustering": "chunks", "memory": 5},
         **{"aggregate": "false", "window": 5, "delta": 1e-4, "keep_memory": False, "split_signs": False},
+        **{"scaled": False, "coarse_iterations": 0},
     },
     "clustered-bfgs": {
         **{"rounds": 1, "fine_iterations": 5, "cluster_factor": 15, "clustering": "kmeans", "scale": "none"},

@@ -19,17 +19,18 @@ MOST_OF_MEMORY = 0.5
 
 @dataclass(frozen=True)
 class LimitedMemory:
-    """B from the newest pairs (s, y), B₀ scaled by sᵀy/yᵀy of the newest."""
+    """B from the newest pairs (s, y)."""
 
     memory: int = param(15, "pairs (s, y) kept", low=1, high=1000, title="pairs kept m")
+    scaled: bool = param(True, "B₀ = I sᵀy/yᵀy of the newest pair; without, B₀ = I", title="scaled B₀")
 
     @property
     def dense_vectors(self) -> int:
         return 2 * self.memory + super().dense_vectors
 
     def inverse(self, problem: Problem) -> Inverse:
-        """Return B₀ = I, to be updated."""
-        return PairMemory(self.memory, problem.pulse)
+        """Return B with no pairs yet."""
+        return PairMemory(self.memory, problem.pulse, scaled=self.scaled)
 
 
 class FullMatrix:

@@ -151,6 +151,19 @@ def test_a_coarse_phase_ends_by_the_window_and_delta():
     assert len(f[1e-2]) < len(f[1e-6])
 
 
+@pytest.mark.parametrize("id", IDS)
+def test_a_coarse_phase_has_so_many_iterations_at_most(id):
+    how = EARLY | {"rounds": 2, "delta": 0.0}
+    free, bound = (
+        solvers.solve(cancer(), solvers.make_solver(id, coarse_iterations=most, **how), tol=1e-9)
+        for most in (0, 3)
+    )
+    lengths = [n - 1 for phase, _, n in by_phase(bound) if phase == "coarse"]
+    assert lengths == [3, 3]  # and the projected point, where each starts
+    assert all(n - 1 > 3 for phase, _, n in by_phase(free) if phase == "coarse")
+    assert bound.objective[-1] == pytest.approx(free.objective[-1], rel=1e-9)
+
+
 @pytest.mark.parametrize("aggregate", ["true", "false"])
 def test_both_ways_to_coarse_gradients_take_the_same_way(aggregate):
     problem = cancer()

@@ -69,12 +69,27 @@ def test_an_exact_step_ends_where_the_slope_is_zero(id):
         assert abs(g_new @ (w_new - w)) <= 1e-6 * abs(g @ (w_new - w))
 
 
-def test_with_all_its_pairs_and_the_same_first_matrix_limited_memory_is_the_full_matrix():
-    """Up to the second iterate, since later lbfgs scales anew."""
-    problem = solvers.make_problem(binary(), penalty="l2", lam=1e-2)
-    full, limited = (steps(id, problem, 3) for id in ("bfgs", "lbfgs"))
-    for (_, w, _), (_, other, _) in zip(full, limited, strict=True):
-        np.testing.assert_allclose(w, other, rtol=1e-7, atol=1e-12)
+@pytest.mark.parametrize(("full", "limited"), [("bfgs", "lbfgs"), ("subbfgs", "sublbfgs")])
+def test_without_scaling_limited_memory_is_the_full_matrix_while_all_pairs_are_kept(full, limited):
+    loss = "logistic" if full == "bfgs" else "binary-hinge"
+    problem = solvers.make_problem(binary(), loss=loss, penalty="l2", lam=1e-1)
+    unscaled = {"scaled": False} if full == "bfgs" else {}
+    one, other = steps(full, problem, 8, **unscaled), steps(limited, problem, 8, scaled=False)
+    for (_, w, _), (_, w_limited, _) in zip(one, other, strict=True):
+        np.testing.assert_allclose(w, w_limited, rtol=1e-9, atol=1e-12)
+    last = other[-1][0]
+    assert (last.memory_pairs, last.gamma) == (7, 1.0)
+
+
+@pytest.mark.parametrize("id", ["subbfgs", "sublbfgs"])
+def test_pairs_that_would_take_the_matrix_beyond_H_are_skipped_and_the_optimum_stays(id):
+    problem = solvers.make_problem(binary(), loss="binary-hinge", penalty="l2", lam=1e-1)
+    free = solvers.solve(problem, solvers.make_solver(id), max_iter=200)
+    bound = solvers.solve(problem, solvers.make_solver(id, H=2.0), max_iter=200)
+    skipped = [n for n, events in enumerate(bound.events) if "curvature-skipped" in events]
+    assert skipped
+    assert not any("curvature-skipped" in events for events in free.events)
+    assert bound.objective[-1] == pytest.approx(free.objective[-1], rel=1e-3)
 
 
 @pytest.mark.parametrize(("plain", "sub"), [("gd", "subgd"), ("lbfgs", "sublbfgs")])

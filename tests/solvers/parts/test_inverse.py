@@ -44,6 +44,39 @@ def test_with_all_its_pairs_it_is_limited_memory_bfgs():
     np.testing.assert_allclose(matrix(dense), matrix(limited), rtol=1e-10)
 
 
+def test_unscaled_limited_memory_is_bfgs_while_all_pairs_are_kept():
+    """Mathur and Chakrabarti 2006, II-A.3: for the first m iterations both are the same."""
+    S, Y, _ = pairs(4)
+    dense, limited = DenseInverse(D), PairMemory(4, scaled=False)
+    for s, y in zip(S, Y, strict=True):
+        dense.push(s, y)
+        limited.push(s, y)
+        np.testing.assert_allclose(matrix(dense), matrix(limited), rtol=1e-8, atol=1e-10)
+    assert limited.scaling("yy/sy") == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("kind", [DenseInverse, PairMemory])
+def test_pairs_keep_the_bounds_of_eq_29(kind, scale):
+    rng = np.random.default_rng(3)
+    h, H = 0.5 / scale, 2.0 / scale
+    B, admitted, skipped = kind(D, h=h, H=H), 0, 0
+    for _ in range(60):
+        s = rng.normal(size=D)
+        y = scale * (rng.uniform(0.1, 3.0) * s + 0.3 * rng.normal(size=D))
+        before = matrix(B)
+        if B.push(s, y) is None:
+            assert s @ y < s @ s / H
+            np.testing.assert_array_equal(matrix(B), before)
+            skipped += 1
+            continue
+        admitted += 1
+        entered = B.inverse_product(y)  # the secant equation: s as it entered B
+        assert entered @ y >= h * (y @ y) * (1 - 1e-9)
+        assert s @ y >= s @ s / H
+    assert min(admitted, skipped) > 5
+
+
 def test_exact_steps_along_conjugate_directions_find_the_inverse_of_a_quadratic():
     _, _, H = pairs(0)
     B, w = DenseInverse(D), np.ones(D)

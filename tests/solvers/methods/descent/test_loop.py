@@ -61,7 +61,7 @@ def visited(problem, descent, B, n=12):
             "sublbfgs",
             hinge,
             Descent(DirectionFinding(), Exact(), NonsmoothStop(), Subgradients(random_at_zero=True)),
-            lambda problem: PairMemory(15, least=1e-8),
+            lambda problem: PairMemory(15, h=1e-8),
         ),
         (
             "gd",
@@ -86,7 +86,7 @@ def test_a_composition_that_no_solver_has_descends():
     """Algorithm 2 with a full matrix, by Armijo's rule."""
     problem = hinge()
     descent = Descent(DirectionFinding(), Armijo(), NonsmoothStop())
-    visits = descent.visits(problem.at(), DenseInverse(problem.size, least=1e-8), Progress(0.05))
+    visits = descent.visits(problem.at(), DenseInverse(problem.size, h=1e-8), Progress(0.05))
     values = [visit.here.point.objective for visit in itertools.islice(visits, 15)]
     assert len(values) > 8
     assert values == sorted(values, reverse=True)

@@ -76,7 +76,7 @@ def same_axes(view: View, other: View) -> None:
     """Give another view of the kind, and its parts, the axes of this one."""
     for part, its in zip(view.parts, other.parts, strict=False):
         same_axes(part, its)
-    names = view.axis_params() if isinstance(view, RunPlot) else [n for n in ("x",) if n in view.param]
+    names = view.axes if isinstance(view, RunPlot) else [n for n in ("x",) if n in view.param]
     changed = {name: getattr(view, name) for name in names if getattr(view, name) != getattr(other, name)}
     if changed:
         other.param.update(**changed)

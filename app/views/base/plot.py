@@ -64,6 +64,9 @@ class RunPlot(View):
     thin: ClassVar[tuple[str, ...]] = ()
     height: int = param.Integer(default=280, doc="pixels")
     default_scale: ClassVar[str] = "log"
+    #: The parameters that say what the axes show: with a change of one they get another label and scale, and
+    #: the curves other columns.
+    axes: ClassVar[tuple[str, ...]] = ("x", "scale", "x_scale")
 
     def __init__(
         self,
@@ -93,15 +96,10 @@ class RunPlot(View):
         self._head.append(theme.column(theme.html(f"<h2>{self.heading}</h2>"), *self.controls(), kind="line"))
         self._body.append(theme.pane(self.figure))
         self._body.visible = True  # the axes are there before the first run
-        self.param.watch(lambda *events: self.update(), self.axis_params())
+        self.param.watch(lambda *events: self.update(), list(self.axes))
         if self._beside is not None:
             self._beside.param.watch(lambda *events: share_axis(self._beside, self), SHARED)
             self.param.watch(lambda *events: share_axis(self, self._beside), SHARED)
-
-    def axis_params(self) -> list[str]:
-        """Name the parameters that say what the axes show: with a change of one they get another label and
-        scale, and the curves other columns."""
-        return ["x", "scale", "x_scale"]
 
     def controls(self) -> list[pn.viewable.Viewable]:
         """Make the widgets above the plot, beside the choice of the axis."""
@@ -210,7 +208,7 @@ class RunPlot(View):
 
     def _shown(self, trace: Trace) -> tuple[object, ...]:
         """Return all that the columns of a run depend on beside its rows."""
-        return ref(trace), self.key(trace), *(getattr(self, name) for name in self.axis_params())
+        return ref(trace), self.key(trace), *(getattr(self, name) for name in self.axes)
 
     def _columns(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"x": self.across(rows), "iteration": rows["iteration"], **self.values(trace, rows)}

@@ -40,8 +40,7 @@ class Record(RunPlot):
     field: str = param.Selector(default="violation", objects=list(NUMBERS), doc="what is drawn")
     choose: bool = param.Boolean(default=True, doc="whether the field can be chosen from a menu")
 
-    def axis_params(self) -> list[str]:
-        return [*super().axis_params(), "field"]
+    axes = (*RunPlot.axes, "field")
 
     def controls(self) -> list[pn.viewable.Viewable]:
         if not self.choose:

@@ -36,8 +36,7 @@ class Convergence(RunPlot):
 
     measure: str = param.Selector(default="relative", objects=list(MEASURES), doc="what is drawn")
 
-    def axis_params(self) -> list[str]:
-        return [*super().axis_params(), "measure"]
+    axes = (*RunPlot.axes, "measure")
 
     def controls(self) -> list[pn.viewable.Viewable]:
         names = {name: key for key, (name, _) in MEASURES.items()}

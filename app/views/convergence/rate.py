@@ -46,8 +46,7 @@ class Rate(RunPlot):
     x: str = param.Selector(default="iteration", objects=list(X_AXES), doc="field on the horizontal axis")
     measure: str = param.Selector(default="objective", objects=list(MEASURES), doc="what the distance is of")
 
-    def axis_params(self) -> list[str]:
-        return [*super().axis_params(), "measure"]
+    axes = (*RunPlot.axes, "measure")
 
     def controls(self) -> list[pn.viewable.Viewable]:
         return [menu("Distance of", self.param.measure, {name: key for key, (name, _) in MEASURES.items()})]

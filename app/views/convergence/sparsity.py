@@ -30,8 +30,7 @@ class Sparsity(RunPlot):
 
     count: str = param.Selector(default="nnz", objects=list(COUNTS), doc="what is counted")
 
-    def axis_params(self) -> list[str]:
-        return [*super().axis_params(), "count"]
+    axes = (*RunPlot.axes, "count")
 
     def controls(self) -> list[pn.viewable.Viewable]:
         return [menu("Count", self.param.count, {name: key for key, (name, _) in COUNTS.items()})]

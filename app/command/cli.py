@@ -1,3 +1,4 @@
+# ruff: noqa: B008 (an option is declared as the default of its parameter)
 """The command line: ``solverscope list``, ``run``, ``path``, ``sweep``, ``runs`` and ``serve``."""
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -31,48 +32,47 @@ app = typer.Typer(
 )
 
 
-def _option(flag: str, metavar: str, help: str) -> Any:
-    return typer.Option(flag, metavar=metavar, help=help)
+def _option(flag: str, metavar: str, help: str, default: str | None = None) -> Any:
+    return typer.Option(default, flag, metavar=metavar, help=help)
 
 
-Plugins = Annotated[
-    list[str], _option("--plugin", "FILE", "Python file that registers your own solver, loss or data.")
-]
-Json = Annotated[bool, typer.Option("--json", help="JSON lines on standard output, and nothing else there.")]
-DataSet = Annotated[str, typer.Argument(metavar="DATASET", help="See `solverscope list datasets`.")]
-Solvers = Annotated[
-    list[str], _option("--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several.")
-]
-Out = Annotated[str | None, _option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")]
+def _options(flag: str, metavar: str, help: str) -> Any:
+    """Declare an option that may be repeated."""
+    return typer.Option([], flag, metavar=metavar, help=help)
+
+
+def _switch(flag: str, help: str) -> Any:
+    return typer.Option(False, flag, help=help)
+
+
+def _argument(metavar: str, help: str | None = None, *, default: Any = ...) -> Any:
+    return typer.Argument(default, metavar=metavar, help=help)
+
+
+PLUGIN = _options("--plugin", "FILE", "Python file that registers your own solver, loss or data.")
+JSON = _switch("--json", "JSON lines on standard output, and nothing else there.")
+SOLVER = "--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several."
+DATASET = "DATASET", "See `solverscope list datasets`."
+OUT = _option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")
 
 
 def _experiment(
-    average: Annotated[
-        bool | None,
-        typer.Option(
-            "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str], _option("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it.")
-    ] = [],  # noqa: B006
-    loss_set: Annotated[list[str], _option("--loss-set", "name=value", "Parameter of the loss.")] = [],  # noqa: B006
-    penalty_set: Annotated[
-        list[str], _option("--penalty-set", "name=value", "Parameter of the penalty.")
-    ] = [],  # noqa: B006
-    option: Annotated[list[str], _option("--option", "name=value", "Option of the data set.")] = [],  # noqa: B006
-    tol: Annotated[
-        str | None, _option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0.")
-    ] = None,
-    gap: Annotated[str | None, _option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS.")] = None,
-    max_iter: Annotated[str | None, _option("--max-iter", "N", "Stop after N iterations.")] = None,
-    max_seconds: Annotated[
-        str | None, _option("--max-seconds", "S", "Stop after S CPU seconds of the solver.")
-    ] = None,
-    seed: Annotated[
-        str | None, _option("--seed", "N", "Seed of splits, generators and random orders; by default 0.")
-    ] = None,
-    threads: Annotated[str, _option("--threads", "N", "Threads that share the rows of X.")] = "1",
+    average: bool | None = typer.Option(
+        None,
+        "--average/--sum",
+        help="Mean or sum over instances; by default the paper's.",
+        show_default=False,
+    ),
+    set_: list[str] = _options("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it."),
+    loss_set: list[str] = _options("--loss-set", "name=value", "Parameter of the loss."),
+    penalty_set: list[str] = _options("--penalty-set", "name=value", "Parameter of the penalty."),
+    option: list[str] = _options("--option", "name=value", "Option of the data set."),
+    tol: str | None = _option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0."),
+    gap: str | None = _option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS."),
+    max_iter: str | None = _option("--max-iter", "N", "Stop after N iterations."),
+    max_seconds: str | None = _option("--max-seconds", "S", "Stop after S CPU seconds of the solver."),
+    seed: str | None = _option("--seed", "N", "Seed of splits, generators and random orders; by default 0."),
+    threads: str = _option("--threads", "N", "Threads that share the rows of X.", "1"),
 ) -> None:
     """The options that ``run`` and ``path`` have in common."""
 
@@ -91,9 +91,9 @@ def _also(options: Callable[..., None]) -> Callable[[Callable[..., int]], Callab
 
 @app.command("list")
 def list_(
-    kind: Annotated[str, typer.Argument(metavar="{datasets,losses,penalties,solvers,stories}")],
-    as_json: Json = False,
-    plugin: Plugins = [],  # noqa: B006
+    kind: str = _argument("{datasets,losses,penalties,solvers,stories}"),
+    as_json: bool = JSON,
+    plugin: list[str] = PLUGIN,
 ) -> int:
     """List what there is to choose from."""
     from .listing import entries
@@ -110,47 +110,34 @@ def list_(
 @app.command()
 @_also(_experiment)
 def run(
-    dataset: Annotated[
-        str | None, typer.Argument(metavar="DATASET", help="See `solverscope list datasets`.")
-    ] = None,
-    solver: Solvers = [],  # noqa: B006
-    loss: Annotated[str | None, _option("--loss", "ID", "Loss; by default the data set's.")] = None,
-    penalty: Annotated[str | None, _option("--penalty", "ID", "Penalty; by default the data set's.")] = None,
-    lam: Annotated[str | None, _option("--lam", "X", "λ.")] = None,
-    lam_ratio: Annotated[
-        str | None, _option("--lam-ratio", "R", "λ as a share of λ_max, where all is zero.")
-    ] = None,
-    lam_at: Annotated[
-        list[str],
-        _option("--lam-at", "ITERATION=X", "λ from this iterate on, as changed on the page during a run."),
-    ] = [],  # noqa: B006
-    f_star: Annotated[
-        str | None, _option("--f-star", "X|auto", "f*, or solve for it once and remember it.")
-    ] = None,
-    break_: Annotated[
-        list[str],
-        _option("--break", "EXPR", "End a run at the first iterate where this holds, as nnz > 100."),
-    ] = [],  # noqa: B006
-    from_: Annotated[
-        str | None,
-        _option(
-            "--from",
-            "FILE[#LABEL]@ITERATION",
-            "Go on from an iterate of a run that --out wrote, with its problem and, where nothing else is "
-            "given, its solver and hyper-parameters.",
-        ),
-    ] = None,
-    shards: Annotated[
-        str | None,
-        _option("--shards", "K", "Split the rows over K workers of a Dask cluster, which run each solver."),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        _option("--scheduler", "ADDRESS", "Dask scheduler of --shards; by default one on this machine."),
-    ] = None,
-    as_json: Json = False,
-    out: Out = None,
-    plugin: Plugins = [],  # noqa: B006
+    dataset: str | None = _argument(*DATASET, default=None),
+    solver: list[str] = _options(*SOLVER),
+    loss: str | None = _option("--loss", "ID", "Loss; by default the data set's."),
+    penalty: str | None = _option("--penalty", "ID", "Penalty; by default the data set's."),
+    lam: str | None = _option("--lam", "X", "λ."),
+    lam_ratio: str | None = _option("--lam-ratio", "R", "λ as a share of λ_max, where all is zero."),
+    lam_at: list[str] = _options(
+        "--lam-at", "ITERATION=X", "λ from this iterate on, as changed on the page during a run."
+    ),
+    f_star: str | None = _option("--f-star", "X|auto", "f*, or solve for it once and remember it."),
+    break_: list[str] = _options(
+        "--break", "EXPR", "End a run at the first iterate where this holds, as nnz > 100."
+    ),
+    from_: str | None = _option(
+        "--from",
+        "FILE[#LABEL]@ITERATION",
+        "Go on from an iterate of a run that --out wrote, with its problem and, where nothing else is "
+        "given, its solver and hyper-parameters.",
+    ),
+    shards: str | None = _option(
+        "--shards", "K", "Split the rows over K workers of a Dask cluster, which run each solver."
+    ),
+    scheduler: str | None = _option(
+        "--scheduler", "ADDRESS", "Dask scheduler of --shards; by default one on this machine."
+    ),
+    as_json: bool = JSON,
+    out: str | None = OUT,
+    plugin: list[str] = PLUGIN,
     **common: Any,
 ) -> int:
     """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
@@ -179,33 +166,25 @@ def run(
 @app.command()
 @_also(_experiment)
 def path(
-    dataset: DataSet,
-    solver: Solvers,
-    loss: Annotated[
-        list[str], _option("--loss", "ID", "Loss; by default the data set's. Repeat it for several.")
-    ] = [],  # noqa: B006
-    penalty: Annotated[
-        list[str], _option("--penalty", "ID", "Penalty; by default the data set's. Repeat it for several.")
-    ] = [],  # noqa: B006
-    lams: Annotated[str | None, _option("--lams", "X,X,...", "The values of λ, in this order.")] = None,
-    lam_from: Annotated[str | None, _option("--lam-from", "X", "First λ, with --lam-to.")] = None,
-    lam_to: Annotated[str | None, _option("--lam-to", "X", "Last λ, with --lam-from.")] = None,
-    ratio_from: Annotated[
-        str | None, _option("--ratio-from", "R", "First λ as a share of λ_max; by default 1.")
-    ] = None,
-    ratio_to: Annotated[
-        str | None, _option("--ratio-to", "R", "Last λ as a share of λ_max; by default 0.01.")
-    ] = None,
-    n_lams: Annotated[str | None, _option("--n-lams", "N", "Log-spaced values of λ; by default 10.")] = None,
-    f_star: Annotated[
-        str | None, _option("--f-star", "auto", "Solve for f* at every λ and remember it.")
-    ] = None,
-    as_json: Json = False,
-    iterates: Annotated[
-        bool, typer.Option("--iterates/--no-iterates", help="Whether records of iterates are wanted.")
-    ] = True,
-    out: Out = None,
-    plugin: Plugins = [],  # noqa: B006
+    dataset: str = _argument(*DATASET),
+    solver: list[str] = _option(*SOLVER, default=...),
+    loss: list[str] = _options("--loss", "ID", "Loss; by default the data set's. Repeat it for several."),
+    penalty: list[str] = _options(
+        "--penalty", "ID", "Penalty; by default the data set's. Repeat it for several."
+    ),
+    lams: str | None = _option("--lams", "X,X,...", "The values of λ, in this order."),
+    lam_from: str | None = _option("--lam-from", "X", "First λ, with --lam-to."),
+    lam_to: str | None = _option("--lam-to", "X", "Last λ, with --lam-from."),
+    ratio_from: str | None = _option("--ratio-from", "R", "First λ as a share of λ_max; by default 1."),
+    ratio_to: str | None = _option("--ratio-to", "R", "Last λ as a share of λ_max; by default 0.01."),
+    n_lams: str | None = _option("--n-lams", "N", "Log-spaced values of λ; by default 10."),
+    f_star: str | None = _option("--f-star", "auto", "Solve for f* at every λ and remember it."),
+    as_json: bool = JSON,
+    iterates: bool = typer.Option(
+        True, "--iterates/--no-iterates", help="Whether records of iterates are wanted."
+    ),
+    out: str | None = OUT,
+    plugin: list[str] = PLUGIN,
     **common: Any,
 ) -> int:
     """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
@@ -251,31 +230,22 @@ def _do(execute: Callable[..., int], as_json: bool, results: printing.Results | 
 
 @app.command()
 def sweep(
-    spec: Annotated[
-        str, typer.Argument(metavar="SPEC", help="A .toml or .json file: data, λ, solvers, seeds, limits.")
-    ],
-    scheduler: Annotated[
-        str | None,
-        _option("--scheduler", "ADDRESS", "Dask's scheduler, as tcp://host:port; by default one of its own."),
-    ] = None,
-    workers: Annotated[
-        str | None, _option("--workers", "N", "Worker processes on this machine; by default one a core.")
-    ] = None,
-    threads_per_worker: Annotated[
-        str, _option("--threads-per-worker", "N", "Runs that a worker process advances at a time.")
-    ] = "1",
-    out: Annotated[
-        str | None, _option("--out", "FOLDER", "Where results are kept; by default SPEC.sweep, here.")
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on: runs that have finished are kept, those that failed or were stopped rerun.",
-        ),
-    ] = False,
-    as_json: Json = False,
-    plugin: Plugins = [],  # noqa: B006
+    spec: str = _argument("SPEC", "A .toml or .json file: data, λ, solvers, seeds, limits."),
+    scheduler: str | None = _option(
+        "--scheduler", "ADDRESS", "Dask's scheduler, as tcp://host:port; by default one of its own."
+    ),
+    workers: str | None = _option(
+        "--workers", "N", "Worker processes on this machine; by default one a core."
+    ),
+    threads_per_worker: str = _option(
+        "--threads-per-worker", "N", "Runs that a worker process advances at a time.", "1"
+    ),
+    out: str | None = _option("--out", "FOLDER", "Where results are kept; by default SPEC.sweep, here."),
+    resume: bool = _switch(
+        "--resume", "Go on: runs that have finished are kept, those that failed or were stopped rerun."
+    ),
+    as_json: bool = JSON,
+    plugin: list[str] = PLUGIN,
 ) -> int:
     """Run a grid of data sets, λ, solvers, hyper-parameters and seeds on Dask."""
     from ..sweep.cluster import Place, why_not
@@ -301,7 +271,7 @@ app.add_typer(history, name="runs")
 
 
 @history.callback(invoke_without_command=True)
-def runs(context: typer.Context, as_json: Json = False) -> None:
+def runs(context: typer.Context, as_json: bool = JSON) -> None:
     """List the runs that are kept, of pages and of files; import and export them."""
     from . import runs
 
@@ -315,7 +285,7 @@ def runs(context: typer.Context, as_json: Json = False) -> None:
 
 @history.command("import")
 def import_(
-    file: Annotated[list[str], typer.Argument(metavar="FILE...", help="What `run --out` wrote.")],
+    file: list[str] = _argument("FILE...", "What `run --out` wrote."),
 ) -> int:
     """Put runs of .jsonl or .npz files among those that are kept: a page can then show them."""
     from . import runs
@@ -327,11 +297,9 @@ def import_(
 
 @history.command()
 def export(
-    run: Annotated[str, typer.Argument(metavar="ID", help="See `solverscope runs`.")],
-    format: Annotated[
-        str | None, _option("--format", "jsonl|csv", "What is printed; by default jsonl.")
-    ] = None,
-    out: Out = None,
+    run: str = _argument("ID", "See `solverscope runs`."),
+    format: str | None = _option("--format", "jsonl|csv", "What is printed; by default jsonl."),
+    out: str | None = OUT,
 ) -> int:
     """Print the records of a run, or write them to a file."""
     from solvers.runs.trace import checked_path
@@ -350,28 +318,22 @@ def export(
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def serve(
     context: typer.Context,
-    memory: Annotated[
-        str | None, _option("--memory", "SIZE", "Memory to use, such as 8G; by default half, at most 8G.")
-    ] = None,
-    data: Annotated[
-        list[str],
-        _option(
-            "--data",
-            "FILE",
-            "Data of your own for the page's menu, also FORMAT:FILE as of `run`; repeat it for several.",
-        ),
-    ] = [],  # noqa: B006
-    host: Annotated[
-        list[str], _option("--host", "NAME", "A name the server answers to besides localhost and 127.0.0.1.")
-    ] = [],  # noqa: B006
-    scheduler: Annotated[
-        list[str],
-        _option("--scheduler", "ADDRESS", "A Dask scheduler for sweeps of the page, as tcp://host:port."),
-    ] = [],  # noqa: B006
-    plugin: Plugins = [],  # noqa: B006
-    public: Annotated[
-        bool, typer.Option("--public", help="Admit everybody, at all addresses of this machine.")
-    ] = False,
+    memory: str | None = _option(
+        "--memory", "SIZE", "Memory to use, such as 8G; by default half, at most 8G."
+    ),
+    data: list[str] = _options(
+        "--data",
+        "FILE",
+        "Data of your own for the page's menu, also FORMAT:FILE as of `run`; repeat it for several.",
+    ),
+    host: list[str] = _options(
+        "--host", "NAME", "A name the server answers to besides localhost and 127.0.0.1."
+    ),
+    scheduler: list[str] = _options(
+        "--scheduler", "ADDRESS", "A Dask scheduler for sweeps of the page, as tcp://host:port."
+    ),
+    plugin: list[str] = PLUGIN,
+    public: bool = _switch("--public", "Admit everybody, at all addresses of this machine."),
 ) -> int:
     """Serve the page to this machine: `panel serve app`, with further options passed on."""
     from ..serving import serve_options as serving

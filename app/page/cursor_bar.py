@@ -32,12 +32,9 @@ class CursorBar(Component):
     _esm = theme.asset("elements.js", "cursor_bar.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("cursor_bar.css")]
 
-    def __init__(
-        self, session: Session, on_space: Any, branches: Branches | None = None, **params: Any
-    ) -> None:
-        super().__init__(sizing_mode="stretch_width", **params)
-        self._session = session
-        self._on_space, self._branches = on_space, branches
+    def __init__(self, session: Session, on_space: Any, branches: Branches | None = None) -> None:
+        super().__init__(sizing_mode="stretch_width")
+        self._session, self._on_space, self._branches = session, on_space, branches
         self._drawn = Drawn()
         session.cursor.param.watch(self._moved, ["run", "iteration", "follow"])
 

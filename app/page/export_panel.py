@@ -64,9 +64,9 @@ class ExportPanel(Component):
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css")]
 
     def __init__(
-        self, session: Session, title: Callable[[], str], views: Callable[[], Iterable[View]], **params: Any
+        self, session: Session, title: Callable[[], str], views: Callable[[], Iterable[View]]
     ) -> None:
-        super().__init__(**params)
+        super().__init__()
         self._session, self._title, self._views = session, title, views
 
     def receive(self, data: Any) -> None:

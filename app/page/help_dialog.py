@@ -18,8 +18,8 @@ class HelpDialog(Component):
     _esm = theme.asset("elements.js", "help_dialog.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("help_dialog.css")]
 
-    def __init__(self, find: Callable[[str], Help | None], **params: Any) -> None:
-        super().__init__(**params)
+    def __init__(self, find: Callable[[str], Help | None]) -> None:
+        super().__init__()
         self._find = find
 
     def receive(self, data: dict[str, Any]) -> None:

@@ -35,8 +35,8 @@ class LegendRows(Component):
     _esm = theme.asset("elements.js", "legend.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("legend.css")]
 
-    def __init__(self, session: Session, **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", steers=session.steers, **params)
+    def __init__(self, session: Session) -> None:
+        super().__init__(sizing_mode="stretch_width", steers=session.steers)
         self._session = session
         self.obstacle: str | None = None
 

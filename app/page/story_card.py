@@ -29,10 +29,8 @@ class StoryCard(Component):
     _esm = theme.asset("elements.js", "ask.js", "story_card.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("story_card.css")]
 
-    def __init__(
-        self, guide: Guide, prediction: Prediction, on_back: Callable[[], None], **params: Any
-    ) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=(0, 10, 8, 10), **params)
+    def __init__(self, guide: Guide, prediction: Prediction, on_back: Callable[[], None]) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=(0, 10, 8, 10))
         self._guide, self._prediction, self._on_back = guide, prediction, on_back
 
     def show(self, story: Story) -> None:

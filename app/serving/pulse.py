@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import param
 
@@ -23,11 +22,10 @@ class Pulse(Component):
     sent = param.Integer(default=0, doc="updates that have been sent")
     drawn = param.Integer(default=0, doc="the last of them that the browser has drawn")
 
-    _esm = theme.asset("pulse.js")
+    width = height = 0
 
-    def __init__(self, **params: Any) -> None:
-        super().__init__(width=0, height=0, **params)
-        self._sent_at = 0.0
+    _esm = theme.asset("pulse.js")
+    _sent_at = 0.0
 
     def beat(self) -> None:
         """Count an update that is being sent."""

@@ -65,8 +65,8 @@ class Ballot(Component):
     _esm = theme.asset("elements.js", "ballot.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("ballot.css")]
 
-    def __init__(self, poll: Poll, **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", **params)
+    def __init__(self, poll: Poll) -> None:
+        super().__init__(sizing_mode="stretch_width")
         self._poll = poll
 
     def update(self) -> None:

@@ -33,10 +33,10 @@ class Teaching(Component):
     _esm = theme.asset("elements.js", "clipboard.js", "teaching.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css", "teaching.css")]
 
-    def __init__(self, page: Any, **params: Any) -> None:
+    def __init__(self, page: Any) -> None:
         public = Serving.from_arguments().public
         who = {"host": own_address()} if public else {"note": HERE}
-        super().__init__(css_classes=["teaching"], **who, **params)
+        super().__init__(css_classes=["teaching"], **who)
         self._page = page
         self.poll = Poll(page.prediction)
         self.lesson: Lesson | None = None

@@ -46,10 +46,8 @@ class OwnData(Component):
     _esm = theme.asset("elements.js", "own_data.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("own_data.css")]
 
-    def __init__(
-        self, session: Session, take: Callable[[str, Mapping[str, Any]], None], **params: Any
-    ) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
+    def __init__(self, session: Session, take: Callable[[str, Mapping[str, Any]], None]) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=(0, 10))
         self._session, self._take = session, take
         self._folder: Folder | None = None
         self._count = self._kept = 0

@@ -43,8 +43,8 @@ class SolverPanel(Component):
     _esm = theme.asset("elements.js", "fields.js", "solver_panel.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
 
-    def __init__(self, on_change: Callable[[], None], **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=(0, 10))
         self._on_change = on_change
         self._list: list[Entry] = []
         self._drawn: list[tuple[bool, str | None]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import param
 
@@ -92,12 +92,10 @@ class CopyButtons(Component):
     """A button a form: a click puts that text on the browser's clipboard, and the button says so."""
 
     texts = param.Dict(default={}, doc="what each button copies, by its name")
+    margin = (4, 4)
 
     _esm = theme.asset("clipboard.js", "copy.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
-
-    def __init__(self, **params: Any) -> None:
-        super().__init__(margin=(4, 4), **params)
 
     def show(self, heads: Sequence[str], rows: Rows) -> None:
         """Let the buttons copy this table."""

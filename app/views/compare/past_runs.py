@@ -29,8 +29,8 @@ class RunList(Component):
     _esm = theme.asset("elements.js", "sorting.js", "runs.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("runs.css", "sorting.css")]
 
-    def __init__(self, on_act: Callable[[dict[str, Any]], None], **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", **params)
+    def __init__(self, on_act: Callable[[dict[str, Any]], None]) -> None:
+        super().__init__(sizing_mode="stretch_width")
         self._on_act = on_act
 
     @batch()

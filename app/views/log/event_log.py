@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import param
@@ -26,8 +27,8 @@ class EventList(Component):
     _esm = theme.asset("elements.js", "sorting.js", "events.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("events.css", "sorting.css")]
 
-    def __init__(self, on_pick: Any, **params: Any) -> None:
-        super().__init__(sizing_mode="stretch_width", **params)
+    def __init__(self, on_pick: Callable[[int], None]) -> None:
+        super().__init__(sizing_mode="stretch_width")
         self._on_pick = on_pick
 
     @batch()

@@ -169,10 +169,6 @@ class Page:
         self.type_size.param.watch(fit, "view")
         return page
 
-    def opened(self) -> None:
-        """Do what waits for the browser to show the page."""
-        self.write_address()
-
     def close(self) -> None:
         """End everything: the visitor is gone."""
         self.teaching.close()

@@ -75,7 +75,8 @@ def serve() -> None:
         def opened() -> None:
             session.start_timer(lambda: context.session.connection_count)
             session.tick()
-            page.opened()
+            if isinstance(page, Page):
+                page.write_address()
 
         more = PARTS if isinstance(page, Page) else []
         pn.state.curdoc.template_variables.update(

@@ -230,7 +230,7 @@ class Session:
 
     def task(
         self,
-        work: Callable[[pool.Worker], None],
+        work: Callable[[pool.Worker], Any],
         then: Callable[[pool.Worker], None],
         *,
         awaited: bool = False,
@@ -250,18 +250,17 @@ class Session:
         """Do ``work(pulse)`` of ``who`` in the pool; a tick after its end calls ``then`` with what it
         returned, or with None where it failed, which is logged. What was stopped while no browser was there
         is done again, and what no thread is left for as soon as there is one."""
-        found: list[Any] = []
 
         def done(worker: pool.Worker) -> None:
             if worker.error is not None:
                 self._failed(who, worker.error)
-            elif not found:
+            elif worker.result is None:
                 self.later(who, work, then)
                 return
-            then(found[0] if found else None)
+            then(worker.result)
 
         try:
-            self.task(lambda worker: found.append(work(worker.pulse)), done)
+            self.task(lambda worker: work(worker.pulse), done)
         except pool.PoolFull:
             self.asked.append(partial(self.later, who, work, then))
 

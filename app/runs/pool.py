@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from solvers import Interrupted
 
@@ -42,7 +43,7 @@ class Share:
 
     def start(
         self,
-        task: Callable[[Worker], None],
+        task: Callable[[Worker], Any],
         name: str = "solverscope",
         *,
         pace: float = 0.0,
@@ -62,7 +63,7 @@ class Worker:
     """One thread of the pool. It is the ``gate`` of a run: ``pulse`` and ``step`` may block, or raise
     :class:`solvers.Interrupted` after ``stop``."""
 
-    def __init__(self, share: Share, task: Callable[[Worker], None], name: str) -> None:
+    def __init__(self, share: Share, task: Callable[[Worker], Any], name: str) -> None:
         self.share, self.pool = share, share.pool
         self.cpu_seconds = 0.0
         self.started = False  # its first slice has come
@@ -70,7 +71,9 @@ class Worker:
         self.waiting = False
         self.done = threading.Event()
         self.error: BaseException | None = None
-        self._task: Callable[[Worker], None] | None = task
+        #: what its task returned; None if it was stopped, or failed
+        self.result: Any = None
+        self._task: Callable[[Worker], Any] | None = task
         self._held = False
         self._stopped = False
         self._allowance = 0
@@ -202,7 +205,7 @@ class Worker:
             with self.pool.lock:
                 self._wait_for_slot()
             if not self._stopped:
-                self._task(self)
+                self.result = self._task(self)
         except Interrupted:
             pass
         except BaseException as error:  # kept for the thread that started it

@@ -151,9 +151,6 @@ class FollowPage:
             self._held.pop(0)
             self.tab_column.pop(0)
 
-    def opened(self) -> None:
-        """Nothing is left to be done when the browser shows it."""
-
     def close(self) -> None:
         """End it; the lesson goes on."""
         self.session.close()

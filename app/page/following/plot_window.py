@@ -48,9 +48,6 @@ class PlotWindow:
         header = theme.column(title, TypeSize(offered=[LARGE]), ThemeToggle(), kind="header")
         return frame(f"{self.plot.title} · Solverscope", header, [], [main, foot], 0)
 
-    def opened(self) -> None:
-        """Nothing is left to be done when the browser shows it."""
-
     def close(self) -> None:
         """End it; the page that it follows goes on."""
         self.session.close()

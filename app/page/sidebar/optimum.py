@@ -13,7 +13,7 @@ from app import theme
 from app.page.session import Session
 from app.runs.live import LiveRun
 from app.runs.pool import PoolFull, Worker
-from app.runs.reference import Reference, cached, distrust, reference
+from app.runs.reference import cached, distrust, reference
 from app.theme import number
 from app.views.base.run_events import lam_in_words
 from solvers import Problem, segments, undercuts
@@ -168,17 +168,17 @@ class Optimum:
         key = next((key for key in self._missing if key in wanted and key not in self._refused), None)
         if key is None:
             return
-        problem, found = self._runs[key].problem, list[Reference]()
+        problem = self._runs[key].problem
 
         def then(worker: Worker) -> None:
             self._worker = None
-            if found:
-                self._known[key], self._gaps[key] = found[0].f_star, found[0].gap
+            if worker.result is not None:
+                self._known[key], self._gaps[key] = worker.result.f_star, worker.result.gap
             elif worker.error is not None:
                 self._refused[key] = str(worker.error) or "f* not known"
 
         try:
-            self._worker = self._session.task(lambda worker: found.append(reference(problem, worker)), then)
+            self._worker = self._session.task(lambda worker: reference(problem, worker), then)
             self._solving = key
         except PoolFull as error:
             self._full = str(error)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -130,30 +129,28 @@ class OwnData(Component):
     # it is read
 
     def _read(self, path: Path) -> None:
-        found: list[tuple[str, datasets.Dataset]] = []
-
-        def work(worker: Worker) -> None:
+        def work(worker: Worker) -> tuple[str, datasets.Dataset]:
             def progress(text: str, share: float | None) -> None:
                 worker.pulse()
                 self._said = text if share is None else f"{text}: {100 * share:.0f} %"
 
             check(path, LIMITS, progress)
             id = datasets.own_id(str(path))
-            found.append((id, library.load(id, {}, 0, progress)))
+            return id, library.load(id, {}, 0, progress)
 
         try:
-            self._reading = self._session.task(work, partial(self._done, found), awaited=True)
+            self._reading = self._session.task(work, self._done, awaited=True)
         except PoolFull as error:
             self._give_up(str(error))
 
-    def _done(self, found: list[tuple[str, datasets.Dataset]], worker: Worker) -> None:
+    def _done(self, worker: Worker) -> None:
         if worker is not self._reading:
             return
         self._reading = None
         if worker.error is not None:
             self._give_up(str(worker.error) or f"{self._path.name} needs more memory than there is.")
-        elif found:
-            (id, data), self._path = found[0], None
+        elif worker.result is not None:
+            (id, data), self._path = worker.result, None
             self._ids.append(id)
             self._kept += self._size
             self.param.update(busy=False, notice="", error="")

@@ -295,12 +295,11 @@ class ProblemPanel:
     def _start(self) -> None:
         setting = self.setting
         name = info_of(setting.data).name
-        found: list[tuple[str, solvers.Problem]] = []
 
-        def work(worker: Worker) -> None:
+        def work(worker: Worker) -> tuple[str, solvers.Problem]:
             data = library.load(setting.data, setting.options, setting.seed)
             problem = library.problem(data, setting, worker.pulse)
-            found.append((card(data, problem), problem))
+            return card(data, problem), problem
 
         def then(worker: Worker) -> None:
             if worker is not self._loading:
@@ -309,10 +308,10 @@ class ProblemPanel:
             if worker.error is not None:
                 self.error = str(worker.error) or "out of memory: choose less of the data"
                 self._show_error(self.error)
-            elif not found:
+            elif worker.result is None:
                 self._waiting = True
             else:
-                self._take(*found[0])
+                self._take(*worker.result)
             self._on_change()
 
         try:

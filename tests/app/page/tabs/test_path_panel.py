@@ -190,7 +190,9 @@ class ByHand:
         self.pool, self.workers = pool, []
 
     def start(self, task, name, **more):
-        worker = SimpleNamespace(task=task, name=name, done=threading.Event(), error=None, pulse=None)
+        worker = SimpleNamespace(
+            task=task, name=name, done=threading.Event(), error=None, result=None, pulse=None
+        )
         self.workers.append(worker)
         return worker
 
@@ -201,7 +203,7 @@ class ByHand:
     def end(self, worker, *, undone=False):
         self.workers.remove(worker)
         if not undone:
-            worker.task(worker)
+            worker.result = worker.task(worker)
         worker.done.set()
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-
-import numpy as np
-import scipy.sparse
+import math
 
 import datasets
 import solvers
@@ -36,7 +34,7 @@ def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
         ("n", size),
         ("d", f"{number(problem.size)} weights, {number(data.n_features)} features"),
         ("labels", KINDS.get(data.kind, "").format(n=number(data.n_classes))),
-        ("density", f"{number(100 * density(data, problem), 3)} %"),
+        ("density", f"{number(100 * problem.design.nnz / math.prod(data.train.X.shape), 3)} %"),
     ]
     if data.kind == "function":
         facts = [("d", f"a function of {number(problem.size)} weights")]
@@ -60,19 +58,6 @@ def suggested(data: datasets.Dataset, problem: solvers.Problem) -> str:
         return ""
     used = f"{number(lam.nonzeros)} non-zeros"
     return f"λ = {number(lam.value)}: {used}, {problem.loss.metric_name} {number(lam.metric, 3)}"
-
-
-def density(data: datasets.Dataset, problem: solvers.Problem) -> float:
-    """Return the share of the data matrix that is not zero."""
-    X = data.train.X
-    entries = (
-        np.count_nonzero(X)
-        if isinstance(X, np.ndarray)
-        else X.nnz
-        if scipy.sparse.issparse(X)
-        else problem.design.nnz
-    )
-    return entries / (X.shape[0] * X.shape[1])
 
 
 def _example(example: datasets.Example, listed: bool) -> str:

@@ -12,7 +12,7 @@ class StartingLine:
     def __init__(self) -> None:
         self._joined: list[Worker] = []
         self._there: set[Worker] = set()
-        self._closed = self._open = False
+        self._closed = False
 
     def join(self, worker: Worker) -> None:
         """Let the others wait for this one."""
@@ -32,9 +32,7 @@ class StartingLine:
     @property
     def open(self) -> bool:
         """Tell whether runs may begin."""
-        if not self._open and self._closed:
-            self._open = all(worker in self._there or worker.over for worker in list(self._joined))
-        return self._open
+        return self._closed and not self.missing
 
     @property
     def missing(self) -> int:

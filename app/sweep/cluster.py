@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -110,13 +110,12 @@ def _own_cluster(loop: IOLoop, place: Place) -> Iterator[LocalCluster]:
             silence_logs=False,  # it would change the handlers of all loggers
         )
 
-    with ThreadPoolExecutor(1) as threads:
-        starting = threads.submit(start)
-        try:
-            starting.result()
-        except KeyboardInterrupt:
-            starting.result().close()
-            raise
+    starting = started(start, "starting workers")
+    try:
+        starting.result()
+    except KeyboardInterrupt:
+        starting.result().close()
+        raise
     with starting.result() as cluster:
         yield cluster
 

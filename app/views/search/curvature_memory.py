@@ -100,24 +100,11 @@ class Memory(ProbeView):
         self._figures = self._make_figures()
 
     def _make_figures(self) -> list[figure]:
-        cosines = theme.plot(
-            "memory-cosines",
-            x_label="pair, oldest first",
-            y_label="cos(s, y)",
-            log_y=True,
-            height=240,
-        )
-        cosines.scatter("pair", "cosine", source=self._pairs, size=8, color=theme.COLORS[0])
-        cosines.add_tools(HoverTool(tooltips=[("pair", "@pair"), ("cosine", "@cosine{0.[0000]}")]))
-        values = theme.plot(
-            "memory-eigenvalues",
-            x_label="eigenvalue of B, smallest first",
-            y_label="value  ·  γ dashed",
-            log_y=True,
-            height=240,
-        )
-        values.scatter("n", "value", source=self._eigenvalues, size=7, color=theme.COLORS[0])
-        values.add_tools(HoverTool(tooltips=[("eigenvalue", "@value{0.[0000]a}")]))
+        tips = [("pair", "@pair"), ("cosine", "@cosine{0.[0000]}")]
+        cosines = self._dots("cosines", "pair, oldest first", "cos(s, y)", self._pairs, tips)
+        tips = [("eigenvalue", "@value{0.[0000]a}")]
+        label = "eigenvalue of B, smallest first"
+        values = self._dots("eigenvalues", label, "value  ·  γ dashed", self._eigenvalues, tips)
         values.add_layout(self._gamma)
         found = [
             cosines,
@@ -130,6 +117,15 @@ class Memory(ProbeView):
         for plot in found[2:]:
             theme.whole(plot.yaxis)
         return found
+
+    def _dots(
+        self, name: str, x_label: str, y_label: str, source: ColumnDataSource, tips: list[tuple[str, str]]
+    ) -> figure:
+        """Draw the two columns of a source, on a logarithmic scale."""
+        plot = theme.plot(f"memory-{name}", x_label=x_label, y_label=y_label, log_y=True, height=240)
+        plot.scatter(*source.data, source=source, size=8, color=theme.COLORS[0])
+        plot.add_tools(HoverTool(tooltips=tips))
+        return plot
 
     def _picture_of(self, name: str, label: str) -> figure:
         shades = LinearColorMapper(palette=PALETTE, low=-1.0, high=1.0)

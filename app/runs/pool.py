@@ -51,7 +51,19 @@ class Share:
     ) -> Worker:
         """Start ``task(worker)`` in a thread of its own, with at most ``pace`` iterates a second, held after
         one with ``step``; PoolFull if there are too many."""
-        return self.pool.start(Worker(self, task, name), pace=pace, step=step)
+        pool, worker = self.pool, Worker(self, task, name)
+        with pool.lock:
+            if len(self.workers) >= MAX_PER_SHARE:
+                raise PoolFull(f"{MAX_PER_SHARE} runs are alive: stop some before you start another")
+            if len(pool.workers) >= MAX_WORKERS:
+                raise PoolFull("the server is busy with other visitors' runs: try again in a minute")
+            pool.shares = [s for s in pool.shares if s.workers and s is not self] + [self]
+            self.workers.add(worker)
+        worker.set_pace(pace)
+        if step:
+            worker.step_once()
+        worker.thread.start()
+        return worker
 
     def stop(self) -> None:
         """Stop everything that is still at work."""
@@ -80,10 +92,10 @@ class Worker:
         self._pace = 0.0
         self._due = 0.0
         self._barred: Callable[[], bool] = lambda: False
-        self._slice_end = 0.0
+        self.slice_end = 0.0
         self._cpu_began = 0.0
         self.turn = threading.Condition(self.pool.lock)
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     # what the page calls, from its own thread
 
@@ -153,7 +165,7 @@ class Worker:
         Interrupted once stopped."""
         if self._stopped:
             raise Interrupted
-        if self.paused or (self.has_slot and (self.pool.crowded or time.perf_counter() >= self._slice_end)):
+        if self.paused or (self.has_slot and (self.pool.crowded or time.perf_counter() >= self.slice_end)):
             self._give_way()
 
     def step(self, run: object, iterate: object) -> None:
@@ -196,9 +208,6 @@ class Worker:
             self.pool.release(self)
         self.waiting = False
 
-    def slot_taken(self) -> None:
-        self._slice_end = time.perf_counter() + SLICE
-
     def _run(self) -> None:
         self._cpu_began = time.thread_time()
         try:
@@ -228,9 +237,6 @@ class Worker:
         """Wait until it is over; False if it is not."""
         return self.done.wait(timeout)
 
-    def launch(self) -> None:
-        self._thread.start()
-
 
 class RunPool:
     """The slots and who waits for them. One a process; see :func:`shared`."""
@@ -240,7 +246,8 @@ class RunPool:
         self.lock = threading.RLock()
         self._free = self.slots
         self._pages = 0  # at work in the page's thread
-        self._shares: list[Share] = []
+        #: those that have workers
+        self.shares: list[Share] = []
 
     def share(self) -> Share:
         """Return a new session's share."""
@@ -273,22 +280,7 @@ class RunPool:
     def workers(self) -> list[Worker]:
         """Return all workers that are alive."""
         with self.lock:
-            return [worker for share in self._shares for worker in share.workers]
-
-    def start(self, worker: Worker, *, pace: float, step: bool) -> Worker:
-        share = worker.share
-        with self.lock:
-            if len(share.workers) >= MAX_PER_SHARE:
-                raise PoolFull(f"{MAX_PER_SHARE} runs are alive: stop some before you start another")
-            if len(self.workers) >= MAX_WORKERS:
-                raise PoolFull("the server is busy with other visitors' runs: try again in a minute")
-            self._shares = [s for s in self._shares if s.workers and s is not share] + [share]
-            share.workers.add(worker)
-        worker.set_pace(pace)
-        if step:
-            worker.step_once()
-        worker.launch()
-        return worker
+            return [worker for share in self.shares for worker in share.workers]
 
     def ask(self, worker: Worker) -> None:
         """Queue up (with the lock held) for a slot after a pause. A session does not save up the time in
@@ -316,7 +308,7 @@ class RunPool:
             chosen.waiting = False
             chosen.has_slot = True
             self._free -= 1
-            chosen.slot_taken()
+            chosen.slice_end = time.perf_counter() + SLICE
             chosen.turn.notify()
 
 

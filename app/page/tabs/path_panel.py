@@ -104,8 +104,11 @@ class PathPanel:
         self.button.on_click(lambda event: self.press())
         self.count = Menu(label="Values of λ", options=COUNTS, value=10, width=110, **small)
         self.ratio = Menu(label="From λmax to", options=RATIOS, value=0.01, width=140, **small)
-        self.view = Path(controls=(self.button, self.count, self.ratio))
+        self.said = theme.html(margin=(0, 10), visible=False)
+        self.view = Path()
         self.view.later = partial(session.later, self.view)
+        self.view.controls.objects = [self.button, self.count, self.ratio, *self.view.controls]
+        self.view.put_above(self.said)
         self.update()
 
     @property
@@ -140,7 +143,8 @@ class PathPanel:
         alive = self.alive
         self.button.label = "Stop tracing" if alive else "Trace the path"
         self.button.disabled = not alive and self._wanted() is None
-        self.view.say(self._sentence(alive))
+        text = self._sentence(alive)
+        self.said.param.update(object=text, visible=bool(text))
         found = [trace for tracing in self._tracings for trace in tracing.found]
         if found != self.view.traces and (not alive or self._ticks % EVERY == 0):
             self.view.show(found)

@@ -122,9 +122,9 @@ class SweepPanel:
         line = pn.FlexBox(self.text, beside, margin=0)
         if rights.no_sweeps:
             line = theme.html(f'<p class="note">{html.escape(theme.capital(rights.no_sweeps))}.</p>')
-        self.view = SweepView(
-            outcomes=self.outcomes, on_open=self.open, controls=(line,), cursor=session.cursor
-        )
+        self.said = theme.html(margin=(0, 10), visible=False)
+        self.view = SweepView(outcomes=self.outcomes, on_open=self.open, cursor=session.cursor)
+        self.view.put_above(line, self.said)
         self.take_over()
         self.update()
 
@@ -236,7 +236,8 @@ class SweepPanel:
         self.button.disabled = alive
         self.hold.disabled = self.end.disabled = not alive
         self.hold.label = "Go on" if paused else "Pause"
-        self.view.say(self._sentence(alive))
+        text = self._sentence(alive)
+        self.said.param.update(object=text, visible=bool(text))
         if not alive or self._ticks % EVERY == 0:
             self.view.update()
         self._ticks += 1

@@ -127,6 +127,10 @@ class View(Viewer):
         run = self.cursor.run
         return run if any(trace is run for trace in self.traces) else None
 
+    def put_above(self, *pieces: pn.viewable.Viewable) -> None:
+        """Put something of the page's above the panes."""
+        self._head.extend(pieces)
+
     def build(self) -> None:
         """Make the panes, once, in ``self._body``."""
         raise TypeError(f"{type(self).__name__} does not define build")

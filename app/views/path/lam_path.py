@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import panel as pn
 from bokeh.plotting import figure
@@ -41,21 +40,12 @@ class Path(View):
 
     >>> views.Path(list(solvers.solve_path(problem, solver)))
 
-    A plot takes a moment to make, each is made ``later``. ``controls`` stand above them.
+    A plot takes a moment to make, each is made ``later``.
     """
 
     id = "path"
     title = "λ path"
     hint = "Trace the path to see how sparsity, accuracy and weights change with λ here."
-
-    def __init__(
-        self,
-        *shown: Any,
-        controls: Sequence[pn.viewable.Viewable] = (),
-        **params: object,
-    ) -> None:
-        self._controls = controls
-        super().__init__(*shown, **params)
 
     def build(self) -> None:
         #: Plots that are still to come from ``later``.
@@ -64,15 +54,9 @@ class Path(View):
         self._which.param.watch(lambda event: self.update(), "value")
         self.panes = {name: theme.pane() for name in PLOTS}
         self.table = SortedTable()
-        self.said = theme.html(margin=(0, 10), visible=False)
-        self._head.extend(
-            [pn.FlexBox(*self._controls, self._which, align_items="center", margin=0), self.said]
-        )
+        self.controls = pn.FlexBox(self._which, align_items="center", margin=0)
+        self._head.append(self.controls)
         self._body.extend([theme.column(*self.panes.values(), kind="plots tall"), self.table])
-
-    def say(self, text: str) -> None:
-        """Write ``text`` (HTML) above the plots."""
-        self.said.param.update(object=text, visible=bool(text))
 
     def ended(self) -> list[Trace]:
         """Return the runs that can be drawn."""

@@ -34,7 +34,7 @@ class Sweep(View):
     accuracy against non-zeros.
 
     ``outcomes(gap)`` gives what is known of the runs, ``on_open(key)`` is called with the run that a visitor
-    clicks on; ``controls`` stand above.
+    clicks on.
     """
 
     id = "sweep"
@@ -46,10 +46,9 @@ class Sweep(View):
         *shown: Any,
         outcomes: Callable[[float], list[Outcome]] = lambda gap: [],
         on_open: Callable[[str], None] = lambda key: None,
-        controls: Sequence[pn.viewable.Viewable] = (),
         **params: object,
     ) -> None:
-        self._outcomes, self._on_open, self._controls = outcomes, on_open, controls
+        self._outcomes, self._on_open = outcomes, on_open
         self.shown: list[Outcome] = []
         super().__init__(*shown, **params)
 
@@ -59,7 +58,6 @@ class Sweep(View):
         self.data = Menu(label="Plots below: data", width=190, visible=False, **small)
         for menu in (self.gap, self.data):
             menu.param.watch(lambda event: self.update(), "value")
-        self.said = theme.html(margin=(0, 10), visible=False)
         self._legend = theme.html(sizing_mode="stretch_width")
         self._build_heat_map()
         self.grid = HeatCells(self._on_open, figure=self._heat_figure.id)
@@ -88,7 +86,6 @@ class Sweep(View):
             thin=True,
         )
         self.parts = [self.profile, self.times, self.worth]
-        self._head.extend([*self._controls, self.said])
         choices = pn.FlexBox(self.gap, self.data, align_items="center", margin=0)
         self._heat = theme.pane()
         heat = theme.column(self._heat, kind="plots heat")
@@ -134,10 +131,6 @@ class Sweep(View):
         fig.add_tools(HoverTool(renderers=[cells], tooltips=tips))
         fig.on_event(Tap, self._tapped_cell)
         self._heat_figure = fig
-
-    def say(self, text: str) -> None:
-        """Write ``text`` (HTML) above the figures."""
-        self.said.param.update(object=text, visible=bool(text))
 
     def has_content(self) -> bool:
         return bool(self._outcomes(self.gap.value))

@@ -88,7 +88,7 @@ def test_what_cannot_be_run_is_said_in_a_sentence(panel, text, said):
     panel.text.value = text
     panel.run()
     panel.update()
-    assert said in panel.view.said.object
+    assert said in panel.said.object
     assert not panel.alive
 
 
@@ -108,7 +108,7 @@ def test_no_field_leads_to_a_scheduler_that_was_not_named_when_the_server_was_st
         with pytest.raises(BlockingIOError):
             trap.accept()
     panel.update()
-    assert "is not among the places for sweeps (this machine)" in panel.view.said.object
+    assert "is not among the places for sweeps (this machine)" in panel.said.object
 
 
 def test_visitors_from_elsewhere_find_no_form_and_run_no_sweeps(made):
@@ -119,7 +119,7 @@ def test_visitors_from_elsewhere_find_no_form_and_run_no_sweeps(made):
     panel.update()
     assert not panel.alive
     assert panel.sweep is None
-    assert "Sweeps are run by visitors of this machine only" in panel.view.said.object
+    assert "Sweeps are run by visitors of this machine only" in panel.said.object
 
 
 def test_a_file_that_the_server_offers_leads_to_no_other_file(panel, registries, tmp_path):
@@ -130,7 +130,7 @@ def test_a_file_that_the_server_offers_leads_to_no_other_file(panel, registries,
     panel.text.value = f'data = {{id = "{id}", test = "{secret}"}}\nsolvers = "prox-qn"'
     panel.run()
     panel.update()
-    assert "has no option &#x27;test&#x27;" in panel.view.said.object
+    assert "has no option &#x27;test&#x27;" in panel.said.object
     assert panel.sweep is None
 
 
@@ -150,22 +150,20 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
     panel.run()
     long = next(watched for watched in panel.sweep.cells.values() if watched.cell.entrant.label == "long")
     panel.open(long.cell.key)
-    assert (
-        "long on breast-cancer · λ 0.01 has not started: click again once it runs." in panel.view.said.object
-    )
+    assert "long on breast-cancer · λ 0.01 has not started: click again once it runs." in panel.said.object
     assert session.runs == []
 
     def ticked(condition):
         wait_until(lambda: (session.tick(), condition())[1])
 
     ticked(lambda: long.trace is not None and len(long.trace) > 3)
-    assert "1 running" in panel.view.said.object
-    assert "long on breast-cancer · λ 0.01 has started: click again to open it." in panel.view.said.object
+    assert "1 running" in panel.said.object
+    assert "long on breast-cancer · λ 0.01 has started: click again to open it." in panel.said.object
     panel.open(long.cell.key)
     (run,) = session.runs
     assert isinstance(run, OpenCell)
     assert (run.state, run.label) == ("running", "long · breast-cancer · λ 0.01")
-    assert "click again" not in panel.view.said.object
+    assert "click again" not in panel.said.object
     session.cursor.run = None
     panel.open(long.cell.key)
     assert (session.runs, session.cursor.run) == ([run], run.trace)
@@ -180,7 +178,7 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
 
     os.killpg(scheduler.pid, signal.SIGKILL)
     ticked(lambda: not panel.alive)
-    said = re.sub("<.*?>", " ", panel.view.said.object)
+    said = re.sub("<.*?>", " ", panel.said.object)
     assert f"The scheduler {address} went away: 1 of 2 runs have ended and are kept" in said
     assert run.state == "stopped"
     assert len(run.trace) > seen

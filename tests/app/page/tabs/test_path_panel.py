@@ -68,7 +68,7 @@ def test_every_chosen_solver_gets_a_path(session, panel, wait_until):
     assert results[4]["lam"] == pytest.approx(0.1 * results[0]["lam"])
     assert [looks.look(trace).style for trace in tab.view.traces] == [0] * 5 + [1] * 5
     assert results[0]["nnz_rows"] == 0 < results[4]["nnz_rows"]
-    assert tab.view.said.object.startswith("digits, multiclass-squared-hinge: 10 solutions in ")
+    assert tab.said.object.startswith("digits, multiclass-squared-hinge: 10 solutions in ")
     assert all(pane.object is not None for pane in tab.view.panes.values())
 
 
@@ -77,7 +77,7 @@ def test_pressing_again_stops_at_once_and_keeps_what_is_solved(session, panel, w
     tab.press()
     (worker,) = tab.workers
     # λ_max takes no time, the next one very long
-    wait_until(lambda: (session.tick(), "λ 2 of 10, iteration" in tab.view.said.object)[1])
+    wait_until(lambda: (session.tick(), "λ 2 of 10, iteration" in tab.said.object)[1])
     tab.press()
     assert worker.join(60)
     finish(session, tab, wait_until)
@@ -87,7 +87,7 @@ def test_pressing_again_stops_at_once_and_keeps_what_is_solved(session, panel, w
 def test_the_path_ends_with_the_session(session, panel, wait_until):
     tab = panel(setting("fista-cst", tol=1e-12, max_seconds=1000.0))
     tab.press()
-    wait_until(lambda: (session.tick(), "λ 2 of 10, iteration" in tab.view.said.object)[1])
+    wait_until(lambda: (session.tick(), "λ 2 of 10, iteration" in tab.said.object)[1])
     (worker,) = tab.workers
     session.close()
     assert worker.join(60)
@@ -97,14 +97,14 @@ def test_what_cannot_be_traced_is_said_in_a_sentence(session, panel, wait_until)
     tab = panel(setting("fista-ls", penalty="l2"))
     tab.press()
     finish(session, tab, wait_until)
-    assert 'role="alert">penalty l2 has no λmax to start from: choose a sparse one' in tab.view.said.object
+    assert 'role="alert">penalty l2 has no λmax to start from: choose a sparse one' in tab.said.object
 
 
 def test_a_full_pool_is_said_in_a_sentence(session, panel, monkeypatch):
     monkeypatch.setattr("app.runs.pool.MAX_PER_SHARE", 0)
     tab = panel(setting("fista-ls"))
     tab.press()
-    assert "runs are alive: stop some" in tab.view.said.object
+    assert "runs are alive: stop some" in tab.said.object
     assert not tab.alive
 
 

@@ -248,7 +248,10 @@ def sweep(
     plugin: list[str] = PLUGIN,
 ) -> int:
     """Run a grid of data sets, λ, solvers, hyper-parameters and seeds on Dask."""
+    from ..sweep.cell_store import Store
     from ..sweep.cluster import Place, why_not
+    from ..sweep.driver import Sweep
+    from ..sweep.spec import Spec
     from . import sweep as sweeps
 
     plugins.load_all(plugin)
@@ -262,7 +265,8 @@ def sweep(
         arguments.number("--threads-per-worker", threads_per_worker, low=1, kind=int),
     )
     path = Path(spec)
-    made = sweeps.make(path, place, sweeps.folder_of(path, out), resume, _resolved(plugin))
+    store = Store(Path(f"{path.stem}.sweep" if out is None else out))
+    made = Sweep(Spec.read(path), place, store, resume=resume, files=_resolved(plugin))
     return _do(partial(sweeps.execute, made), as_json, printing.Cells())
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import wait
-from pathlib import Path
 
-from ..sweep.cell_store import Store
-from ..sweep.cluster import Place, started
+from ..sweep.cluster import started
 from ..sweep.driver import SchedulerGone, Sweep, counts
-from ..sweep.spec import Spec
 from ..sweep.watched import Watched
 from .exit_status import FAILED, FINISHED, INTERRUPTED
 from .headless import Emit, Interrupts
@@ -17,16 +13,6 @@ from .progress_bar import Progress
 
 #: Seconds after which the main thread looks up: then it hears signals.
 PERIOD = 0.1
-
-
-def folder_of(spec: Path, out: str | None) -> Path:
-    """Return where results are kept: ``out``, or a folder called after the spec in the current one."""
-    return Path(out) if out is not None else Path(f"{spec.stem}.sweep")
-
-
-def make(path: Path, place: Place, folder: Path, resume: bool, files: Sequence[str]) -> Sweep:
-    """Make the sweep that a file asks for. Raises ValueError, one sentence, for bad input."""
-    return Sweep(Spec.read(path), place, Store(folder), resume=resume, files=files)
 
 
 def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:

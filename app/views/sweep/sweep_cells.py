@@ -29,10 +29,6 @@ class HeatCells(Component):
         super().__init__(height=0, **params)
         self._on_open = on_open
 
-    def show(self, rows: list[str], columns: list[str], cells: list[list[list[str] | None]]) -> None:
-        """Have these cells, as far as they are others."""
-        self.param.update(rows=rows, columns=columns, cells=cells)
-
     @batch()
     def receive(self, data: Any) -> None:
         known = {cell[0] for row in self.cells for cell in row if cell is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool
@@ -17,24 +18,15 @@ Curves = Mapping[str, tuple[np.ndarray, np.ndarray]]
 class SolverCurves(View):
     """One figure: lines with a point for each run, a part of a sweep's view.
 
-    ``name`` is its id and that of the figure, and ``missing`` says why there is nothing yet. Without anything
+    ``name`` is its id and that of the figure, ``missing`` says why there is nothing yet, and ``axes`` are
+    those of :func:`app.theme.plot`. Without anything
     to draw there are no axes: a logarithmic one has nothing to begin at.
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        missing: str,
-        x: str,
-        y: str,
-        log_x: bool = False,
-        log_y: bool = False,
-        steps: bool = False,
-        thin: bool = False,
+        self, name: str, *, missing: str, steps: bool = False, thin: bool = False, **axes: Any
     ) -> None:
-        self.id, self.hint = name, missing
-        self._axes = {"x_label": x, "y_label": y, "log_y": log_y} | ({"x_axis_type": "log"} if log_x else {})
+        self.id, self.hint, self._axes = name, missing, axes
         self._steps, self._thin = steps, thin
         self._curves: Curves = {}
         super().__init__(part=True)

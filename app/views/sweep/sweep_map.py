@@ -64,25 +64,25 @@ class Sweep(View):
         self.profile = SolverCurves(
             "sweep-profile",
             missing="Profiles appear once all solvers have finished a problem.",
-            x="time relative to the fastest, τ",
-            y="share of problems",
-            log_x=True,
+            x_label="time relative to the fastest, τ",
+            y_label="share of problems",
+            x_axis_type="log",
             steps=True,
         )
         self.times = SolverCurves(
             "sweep-times",
             missing="No run on these data has reached the gap yet: choose a larger one above, or wait.",
-            x=LAM,
-            y="CPU time to the gap (s)",
-            log_x=True,
+            x_label=LAM,
+            y_label="CPU time to the gap (s)",
+            x_axis_type="log",
             log_y=True,
         )
         self.times.figure.x_range.flipped = True
         self.worth = SolverCurves(
             "sweep-accuracy",
             missing="No run on these data has a held-out metric yet.",
-            x="non-zero weights",
-            y="on held-out data",
+            x_label="non-zero weights",
+            y_label="on held-out data",
             thin=True,
         )
         self.parts = [self.profile, self.times, self.worth]
@@ -191,7 +191,7 @@ class Sweep(View):
         }
         found = {(o.problem, o.label): [o.key, _read_out(o)] for o in shown}
         cells = [[found.get((problem, name)) for name in names] for problem in problems]
-        self.grid.show(problems, names, cells)
+        self.grid.param.update(rows=problems, columns=names, cells=cells)
 
     def _tapped_cell(self, event: Tap) -> None:
         """Open the run of the cell that was clicked on: the k-th factor of an axis lies from k to k + 1."""

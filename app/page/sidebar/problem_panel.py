@@ -100,8 +100,8 @@ class ProblemPanel:
             lambda e: self._choose(lambda: replace(self.setting, penalty=e.new, penalty_params={}, lam=None)),
             "value",
         )
-        self.lam.param.watch(self._lam_typed, "value")
-        self.slider.param.watch(self._lam_slid, "value")
+        for widget in (self.lam, self.slider):
+            widget.param.watch(lambda e: self._lam_chosen(e.new), "value")
         self.live.param.watch(lambda event: self._on_change(), "value")
         self.view = pn.Column(
             self.data,
@@ -216,22 +216,16 @@ class ProblemPanel:
         lam = self.setting.lam if same else None
         self._choose(lambda: replace(self.setting, penalty_params=values, lam=lam))
 
-    def _lam_typed(self, event: object) -> None:
+    def _lam_chosen(self, given: str | float) -> None:
         if self._quiet:
             return
         try:
-            lam = LAM.parse(self.lam.value)
+            lam = LAM.parse(given)
         except ValueError as error:
             self._lam_error = words.of_field(LAM, error)
             self.lam.param.update(error_state=True, helper_text=self._lam_error)
         else:
             self._set_lam(lam)
-        self._on_change()
-
-    def _lam_slid(self, event: object) -> None:
-        if self._quiet:
-            return
-        self._set_lam(float(self.slider.value))
         self._on_change()
 
     def _set_lam(self, lam: float | None) -> None:

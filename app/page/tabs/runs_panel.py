@@ -41,10 +41,10 @@ class HistoryTrouble:
 
 
 class RunsPanel:
-    """The list, and what is done with its lines. A watcher of the session; ``known()`` are problems that the
-    page has: views draw more of a run whose problem is one of them."""
+    """The list, and what is done with its lines. A watcher of the session; ``known(key)`` is the problem with
+    a key, if the page has it: views draw more of a run on it."""
 
-    def __init__(self, session: Session, known: Callable[[], Sequence[Problem]]) -> None:
+    def __init__(self, session: Session, known: Callable[[str | None], Problem | None]) -> None:
         self._session, self._history, self._known = session, session.history, known
         self._runs: list[Kept] = []
         self._entries: list[dict[str, Any]] = []
@@ -162,8 +162,7 @@ class RunsPanel:
         kept, trace = loaded
         if any(run.id == kept.id for run in self._past):
             return
-        key = trace.info.problem.get("key")
-        problem = next((problem for problem in self._known() if problem.key == key), None)
+        problem = self._known(trace.info.problem.get("key"))
         self._session.add(PastRun(kept, trace, self._styles, problem))
         self._styles -= 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,15 +74,15 @@ class OpenCell(Guest):
 
 class SweepPanel:
     """A sweep of this visitor, and the view of what it has found. A watcher of the session, with which it
-    ends. ``wanted()`` is the setting on the page, None while there is none; ``known()`` are the page's
-    problems: views draw more of a run whose problem is one of them. Where a sweep runs is chosen among what
+    ends. ``wanted()`` is the setting on the page, None while there is none; ``known(key)`` is the problem
+    with a key, if the page has it: views draw more of a run on it. Where a sweep runs is chosen among what
     ``rights`` names: a scheduler answers with pickles, so whoever may name any may run anything here."""
 
     def __init__(
         self,
         session: Session,
         wanted: Callable[[], Experiment | None],
-        known: Callable[[], Sequence[Problem]],
+        known: Callable[[str | None], Problem | None],
         rights: Rights = HERE,
     ) -> None:
         self._session, self._wanted, self._known, self._rights = session, wanted, known, rights
@@ -182,8 +182,7 @@ class SweepPanel:
         return {run.id for run in self._session.runs if isinstance(run, OpenCell)}
 
     def _show(self, watched: Watched) -> None:
-        found = watched.trace.info.problem.get("key")
-        problem = next((problem for problem in self._known() if problem.key == found), None)
+        problem = self._known(watched.trace.info.problem.get("key"))
         self._session.add(OpenCell(watched, self._styles, problem))
         self._styles -= 1
         self._session.tick()

@@ -27,9 +27,10 @@ def tab_view(id: str, page: Stage) -> View:
         """Return the setting also while its data are on their way: a sweep loads its own."""
         return None if page.obstacle is not None and not page.loading else page.setting
 
-    def known() -> list[Problem]:
+    def known(key: str | None) -> Problem | None:
+        """Return the problem with a key, if the page has it: of a run on it views then draw more."""
         found = (page.problem.problem, *(run.problem for run in session.runs))
-        return [problem for problem in found if problem is not None]
+        return next((problem for problem in found if problem is not None and problem.key == key), None)
 
     panels = {
         Path.id: lambda: PathPanel(session, for_path),

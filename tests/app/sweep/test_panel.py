@@ -36,7 +36,7 @@ def made(session, wait_until):
     panels = []
 
     def make(rights):
-        panels.append(SweepPanel(session, lambda: SETTING, lambda: [], rights))
+        panels.append(SweepPanel(session, lambda: SETTING, lambda key: None, rights))
         session.watchers.append(panels[-1])
         return panels[-1]
 

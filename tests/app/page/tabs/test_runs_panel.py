@@ -54,7 +54,7 @@ def enter(history, small_problem):
 @pytest.fixture
 def panel(session, wait_until):
     """A panel whose list is there; ``panel.act(action, ids)`` waits until all is answered."""
-    panel = RunsPanel(session, lambda: [])
+    panel = RunsPanel(session, lambda key: None)
     session.watchers.append(panel)
 
     def settle():

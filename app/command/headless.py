@@ -101,7 +101,7 @@ def _execute(
                 progress.say(f"{run.label}: {run.origin.sentence(run.solver)}")
             yield run
             if known is not None and below_f_star(run):
-                # solving anew helps where it came from the disk; what was given, or just solved for, stays
+                # solving again helps if it came from the disk; a given value, or one just solved for, stays
                 known, wanted = None, known.cached
 
     def finish(run: solvers.Run) -> None:

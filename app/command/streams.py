@@ -8,9 +8,9 @@ from typing import Any, TextIO
 
 
 def open_closed() -> None:
-    """Give the standard streams that are closed somewhere to go, lest the next file takes their place.
+    """Open the standard streams that are closed on the null device, so that no file takes their numbers.
 
-    All of them then write in an escaped form what their encoding lacks.
+    All of them then escape the characters that their encoding lacks.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:

@@ -16,7 +16,7 @@ CHANGE = Change(
     upstream="An application cannot reach the server that serves it, nor the Tornado application in it: "
     "headers, routes and the life of tokens are arguments of a server that `panel serve` makes (no "
     "issue found).",
-    without="Strangers are refused by the page alone, and a page that was cut off for long is loaded anew.",
+    without="Strangers are refused by the page alone, and a page that was cut off for long is reloaded.",
     knows=(
         "bokeh.server.server:BokehTornado.__init__(sign_sessions, secret_key, session_token_expiration)",
         "bokeh.server.tornado:BokehTornado.__init__(sign_sessions, secret_key, session_token_expiration)",

@@ -77,7 +77,7 @@ def _example(example: datasets.Example, listed: bool) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many letters: whole words, then an ellipsis; of one long word its
+    """Cut a text to at most ``most`` letters: whole words, then an ellipsis; of one long word its
     beginning."""
     if len(text) <= most:
         return text

@@ -99,7 +99,7 @@ def certified(run: Shown) -> tuple[str, str]:
     above, share = theme.number(gap, 2), ""
     objective = run.trace.last["objective"]
     if gap <= ROUNDING * abs(objective):
-        return "f = f*, proved", "A dual point proves that f is the optimum, but for rounding."
+        return "f = f*, proved", "A dual point proves that f is the optimum up to rounding."
     if objective:
         share = f", {theme.number(100.0 * gap / abs(objective), 2)} % of it"
     return f"≤ {above} above f*", f"A dual point proves that f is at most {above} above the optimum{share}."
@@ -120,7 +120,7 @@ def note(run: Shown) -> str:
 
 
 def row(run: Shown, session: Session) -> dict[str, Any]:
-    """Collect what one row shows, but for the objective."""
+    """Collect what one row shows, except the objective."""
     last = run.trace.last if run.trace is not None else {}
     shown = {name: theme.cell(FIELDS[name], last.get(name)) for name in COLUMNS}
     if last and run.problem is not None and last["working_set"] == run.problem.size:

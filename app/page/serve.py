@@ -45,7 +45,7 @@ def serve() -> None:
     serving = Serving.from_arguments()
     if request is not None and (
         line := access.refusal(request.remote_ip, request.headers.get("Host"), serving)
-    ):  # the guard has seen to that, but for a server of main.py alone, which has no hooks
+    ):  # a server of main.py alone has no hooks, and so no guard
         pn.pane.Str(line).servable(title=TITLE)
         return
     budget.memory = serving.memory

@@ -170,7 +170,7 @@ class Session:
         self._hidden.discard(id(run))
 
     def set_pace(self, per_second: float) -> None:
-        """Allow at most so many iterates a second in every run; 0 means full speed."""
+        """Limit every run to this many iterates a second; 0 means full speed."""
         self.pace = per_second
         for run in self.alive:
             run.worker.set_pace(per_second)
@@ -192,15 +192,15 @@ class Session:
             run.set_breaks(self.breaks)
 
     def set_drawing(self, ticks: int) -> None:
-        """Bring the plots up to date at every so many ticks while runs go on; 0 means not before they end.
-        Nothing that is computed is lost."""
+        """Update the plots once in this many ticks while runs go on; 0 means not before they end. Nothing
+        that is computed is lost."""
         self.drawing = ticks
 
     # which of them stay
 
     def pin(self, run: Shown, wanted: bool) -> None:
-        """Let a run that is over stay when others are started, or no longer; the history keeps it for ever,
-        or no longer, as well."""
+        """Let a run that is over stay when others are started, and keep it in the history forever; or stop
+        doing so."""
         if wanted and run.alive:
             return
         run.pinned = wanted

@@ -204,7 +204,7 @@ class Archive:
         return entered.lastrowid
 
     def add(self, id: int, rows: Mapping[str, np.ndarray], first: int) -> None:
-        """Add rows of a trace behind the first so many; those that were there from that place on go."""
+        """Add rows of a trace from place ``first`` on, in place of those that were there."""
         block = pack_rows(rows)
         (gone,) = self.db.execute(
             "SELECT coalesce(sum(length(rows)), 0) FROM blocks WHERE run = ? AND first >= ?", (id, first)
@@ -335,7 +335,7 @@ class Archive:
         self._change("name = ?", [id], " ".join(name.split())[:MOST_LETTERS])
 
     def pin(self, id: int, pinned: bool) -> None:
-        """Keep a run for ever, or no longer."""
+        """Keep a run forever, or stop doing so."""
         self._change("pinned = ?", [id], int(pinned))
 
     def delete(self, ids: Sequence[int]) -> None:

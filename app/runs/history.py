@@ -66,7 +66,7 @@ class _Followed:
 class History:
     """Runs of the past and the present, in a file, or in memory (``path`` None).
 
-    All methods return at once, but for ``close``, if it is to wait. Where the database cannot be used,
+    All methods return at once, except ``close`` if it is to wait. Where the database cannot be used,
     ``trouble`` says so in a sentence, nothing is recorded any more, and whoever asks what cannot be had is
     answered with :class:`Unavailable`. ``version`` changes with every run that begins or ends, and with every
     change by a person, in this process.

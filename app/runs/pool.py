@@ -118,7 +118,7 @@ class Worker:
             self.turn.notify()
 
     def set_pace(self, per_second: float) -> None:
-        """Allow at most so many iterates a second; 0 means no limit."""
+        """Limit it to this many iterates a second; 0 means no limit."""
         with self.pool.lock:
             self._pace, self._due = per_second, 0.0
             self.turn.notify()

@@ -178,7 +178,7 @@ def candidates(problem: solvers.Problem) -> Iterator[solvers.Solver]:
     """Return up to ``ATTEMPTS`` solvers that take the problem, the precise ones first."""
     takers = solvers.fitting(problem)
     ids = [id for id in PRECISE if id in takers]
-    if problem.smooth:  # without a gradient those that are not precise would take for ever
+    if problem.smooth:  # without a gradient those that are not precise would never get there
         ids += [id for id in takers if id not in PRECISE]
     made = (solvers.make_solver(id, **PRECISE.get(id, {})) for id in ids)
     return itertools.islice((solver for solver in made if solver.refuses(problem) is None), ATTEMPTS)
@@ -189,7 +189,7 @@ def _path(problem: solvers.Problem) -> Path:
 
 
 def keep(problem: solvers.Problem, found: Reference) -> None:
-    """Put ``found`` in the cache at one stroke; a cache that cannot be written is done without."""
+    """Put ``found`` in the cache, all of it or nothing; go on without a cache that cannot be written."""
     if not problem.lasting:
         return
     entry = {**found.describe(), "gap": found.gap, "problem": problem.describe()}

@@ -15,7 +15,7 @@ class Pulse(Component):
     """Counts updates; the browser gives each number back once it has drawn the update.
 
     A browser that is sent more than it can draw keeps the rest in a queue, and answers no click until it is
-    through: so the next update waits for the last but one, though not for ever, since a tab in the background
+    through: so the next update waits for the last but one, though not forever, since a tab in the background
     does not draw. A client that never answers is not waited for.
     """
 

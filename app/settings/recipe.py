@@ -171,12 +171,12 @@ PAGE_LIMITS = Limits(tol=USUAL_TOL, max_seconds=120.0)
 #: The same as fields of a form and of an address.
 LIMITS = (
     Parameter(
-        *("tol", PAGE_LIMITS.tol, "stop at a violation of so many times that at w = 0"),
+        *("tol", PAGE_LIMITS.tol, "stop when the violation is at most this fraction of its value at w = 0"),
         *(0.0, 1.0, None, (), True),
         title="relative violation ε",
     ),
     Parameter(
-        *("max_seconds", PAGE_LIMITS.max_seconds, "stop after so many CPU seconds of a run"),
+        *("max_seconds", PAGE_LIMITS.max_seconds, "stop a run after this many CPU seconds"),
         *(0.0, 1e6, None, (), True),
         title="time limit, CPU s",
     ),

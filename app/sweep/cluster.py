@@ -21,7 +21,7 @@ T = TypeVar("T")
 #: Seconds to wait for a scheduler to answer, and for its first worker.
 CONNECT = 10.0
 LOOPBACK = "127.0.0.1"
-#: Seconds without a sign of a worker of ours after which it is started anew, and its cells run again (Dask's
+#: Seconds without a sign of life of a worker of ours until it is restarted, and its cells run again (Dask's
 #: own are five minutes).
 SILENT = 60.0
 #: Dask, and what makes the keys that processes of a cluster of our own know each other by.
@@ -35,7 +35,7 @@ class NoCluster(ValueError):
 
 @dataclass(frozen=True)
 class Place:
-    """Where to run: a ``scheduler`` (None: a cluster of processes on this machine, with so many workers)."""
+    """Where to run: a ``scheduler`` (None: a cluster of ``workers`` processes on this machine)."""
 
     scheduler: str | None = None
     workers: int | None = None

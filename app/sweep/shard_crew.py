@@ -43,7 +43,7 @@ class DaskCrew(Crew):
         def look() -> None:
             nonlocal looked
             pulse()
-            if time.monotonic() - looked > LOOK:  # Dask waits for ever for an actor that has gone
+            if time.monotonic() - looked > LOOK:  # Dask waits forever for an actor that has gone
                 self._check()
                 looked = time.monotonic()
 
@@ -86,8 +86,8 @@ def make_hand(recipe: Recipe, k: int, count: int, files: Sequence[str]) -> Hand:
 
 @contextmanager
 def hired(place: Place, recipe: Recipe, count: int, files: Sequence[str] = ()) -> Iterator[DaskCrew]:
-    """Give a crew of so many shards on a cluster, as a context: each loads data and loss of the recipe, and
-    has so many threads. ``files`` are plug-ins. Raises NoCluster."""
+    """Give a crew of ``count`` shards on a cluster, as a context: each loads data and loss of the recipe, and
+    uses its number of threads. ``files`` are plug-ins. Raises NoCluster."""
     with connected(place) as client:
         try:
             client.wait_for_workers(count, timeout=CONNECT)

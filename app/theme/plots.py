@@ -109,7 +109,7 @@ def scale(fig: figure, dimension: str, *, log: bool) -> None:
 
 
 def follow_axes(fig: figure) -> None:
-    """Let the ranges of a figure begin anew whenever an axis gets another label or scale.
+    """Reset the ranges of a figure whenever an axis gets another label or scale.
 
     The browser does it: it alone knows whether a visitor has zoomed, and it takes a range that was once
     logarithmic to be so for good."""

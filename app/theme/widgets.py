@@ -50,8 +50,8 @@ class Said(pn.pane.HTML):
 
 
 def said(lines: int = 2, narrow: int | None = None) -> Said:
-    """Return a place for sentences that change with the cursor: of so many lines, of ``narrow`` in a narrow
-    window, and scrolled if there are more, so that nothing moves when others are said."""
+    """Return a place for sentences that change with the cursor: ``lines`` high, ``narrow`` in a narrow window,
+    and scrolled if there are more, so that nothing moves when they change."""
     heights = {"--lines": str(lines), "--narrow": str(narrow or lines)}
     looks = {"css_classes": ["said"], "styles": heights, "margin": 0}
     return Said(stylesheets=[asset("html.css")], sizing_mode="stretch_width", **looks)
@@ -63,9 +63,9 @@ def pane(fig: figure | None = None) -> pn.pane.Bokeh:
 
 
 def seen(shown: bool) -> dict[str, str]:
-    """Return the styles that show something, or hide it and keep its place: the page need not be laid out
-    anew. Opacity because panes of HTML insist on being visible, visibility lest what is hidden takes the
-    focus."""
+    """Return the styles that show something, or hide it and keep its place, so that the page need not be
+    laid out again. Opacity hides panes of HTML, which are always visible; visibility keeps the focus away
+    from what is hidden."""
     if shown:
         return {"opacity": "1", "visibility": "inherit", "pointer-events": "auto"}
     return {"opacity": "0", "visibility": "hidden", "pointer-events": "none"}

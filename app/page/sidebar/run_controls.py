@@ -24,9 +24,9 @@ GOES, WAITS = "play_arrow", "hourglass_empty"
 
 
 class RunControls:
-    """The buttons. ``start(step)`` is called to launch new runs when none is alive and there is no
-    ``obstacle``, a sentence that says why not, or none but that data are ``loading`` (a press that was under
-    way when the buttons were disabled for it); ``on_change()`` is called when a speed has been chosen."""
+    """The buttons. ``start(step)`` is called to launch new runs when none is alive, unless an ``obstacle``, a
+    sentence, says why not. While data are ``loading`` it is called all the same: the press may have been on
+    its way when the buttons were disabled. ``on_change()`` is called when a speed has been chosen."""
 
     def __init__(
         self, session: Session, start: Callable[[bool], None], on_change: Callable[[], None]

@@ -89,7 +89,7 @@ class SolverPanel(Component):
 
     @property
     def settings(self) -> tuple[Entrant, ...]:
-        """Return all that the list has, chosen or not, but for what holds an error."""
+        """Return all solvers of the list, chosen or not, except those with a field in error."""
         return tuple(entry.setting for entry in self._list if not entry.entered.wrong)
 
     def new_style(self, taken: Collection[int]) -> int:

@@ -87,7 +87,7 @@ class Branches:
 
     def _problem(self, trace: Trace, iteration: int) -> Problem | None:
         """Return the problem of a run at an iterate, if it is in memory: the run's own, or the page's if that
-        is the same but for λ."""
+        differs in λ alone."""
         here, run = segment_at(trace, iteration), self._run(trace)
         own = run.problem if run is not None else None
         problem = own or self._page.problem.problem

@@ -133,7 +133,7 @@ class RunsPanel:
         self._session.tick()
 
     def _pin(self, ids: Sequence[int], wanted: bool) -> None:
-        """Keep runs for ever, or no longer; those of this page also beside the next ones."""
+        """Keep runs forever, or stop doing so; those of this page also stay beside the next runs."""
         here = [run for run in self._session.runs if run.id in ids and not run.stays]
         for run in here:
             self._session.pin(run, wanted)

@@ -357,7 +357,7 @@ def listed(id: str) -> datasets.DataSetInfo:
     name = datasets.describe(id).name
     if id not in datasets.DATASETS:
         raise ValueError(
-            f"the file {name} is none of the list, and sweeps of your own files run on the command line: "
+            f"the file {name} is not a listed data set; sweeps of your own files run on the command line: "
             f"save these lines as sweep.toml beside {name}, and start `solverscope sweep sweep.toml` there"
         )
     if reason := why_not_data(id):

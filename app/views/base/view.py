@@ -49,7 +49,7 @@ class View(Viewer):
 
     id: ClassVar[str]
     title: ClassVar[str]
-    every: ClassVar[int] = 1  # the page updates it at every so many ticks (some 5 a second) while runs go on
+    every: ClassVar[int] = 1  # ticks (some 5 a second) from one update to the next while runs go on
     hint: ClassVar[str] = "Press Run to see something here."
     probes: ClassVar[tuple[Probe, ...]] = ()
     carried: ClassVar[tuple[str, ...]] = ()
@@ -231,7 +231,7 @@ class View(Viewer):
 
     def _cover(self, empty: bool) -> None:
         """Show the hint in place of the panes, or the other way round. By styles alone once the panes have
-        been shown: Bokeh lays the whole page out anew for anything that becomes visible or not."""
+        been shown: Bokeh lays out the whole page again for anything that becomes visible or not."""
         if empty == self._empty:
             return
         self._empty = empty

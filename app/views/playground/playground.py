@@ -191,8 +191,8 @@ class Playground(ProblemView):
         self._how.object = f"<p>{click} · {apart}</p>"
 
     def _around(self, seen: Window, times: float) -> Window:
-        """Return what a picture of a window may show, and so many times as much: a picture that is no zoomed
-        one shows more at its sides, or above and below, for both axes have the same scale."""
+        """Return what a picture of a window may show, enlarged by a factor. One that is not zoomed shows more
+        at its sides, or above and below, as both axes have the same scale."""
         if self._zoomed is not None:
             return seen.grown(times, times)
         across = max(1.0, BROADEST * seen.height / seen.width)

@@ -56,7 +56,7 @@ class Window(NamedTuple):
         return min(self.width, self.height)
 
     def grown(self, across: float, up: float) -> Window:
-        """Return the rectangle so many times as wide and as high, with the same middle."""
+        """Scale the rectangle by these factors around its middle."""
         x, y = 0.5 * (across - 1.0) * self.width, 0.5 * (up - 1.0) * self.height
         return Window(self.x0 - x, self.x1 + x, self.y0 - y, self.y1 + y)
 

@@ -134,7 +134,7 @@ class Plane:
 
     def show_ends(self, heads: Sequence[tuple[np.ndarray, str, bool]], rays: Sequence[tuple]) -> None:
         """Mark the last iterate drawn of each run, (place, colour, whether it is the chosen one), and the
-        rays, (from, to, colour), along which a run found that f falls for ever."""
+        rays, (from, to, colour), along which a run found that f falls without bound."""
         places = np.array([place for place, _, _ in heads]).reshape(-1, 2)
         self.here.data = {
             "x": places[:, 0],

@@ -88,7 +88,7 @@ class LineFigures:
         theme.follow_axes(plot)
 
     def say(self, steps: str) -> None:
-        """Label the axis of steps. Another label lets the axes begin anew, if a visitor has zoomed."""
+        """Label the axis of steps. Another label resets the axes, if a visitor has zoomed."""
         self.phi.xaxis[0].axis_label = self.slope.xaxis[0].axis_label = steps
 
     def show(self, data: Mapping[str, Mapping[str, np.ndarray]]) -> None:

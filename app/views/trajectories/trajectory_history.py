@@ -36,7 +36,7 @@ class History:
         return len(self.iterations)
 
     def update(self, entries: Entries) -> bool:
-        """Add the iterates that are new; False if there would be too many, and all has to be read anew."""
+        """Add the iterates that are new; False if there would be too many, and all have to be read again."""
         last = self.iterations[-1] if len(self) else -1
         new = self._due([entry for entry in entries if entry[0] > last])
         if len(self) + len(new) > ROWS:
@@ -45,7 +45,7 @@ class History:
         return True
 
     def _due(self, entries: Entries) -> Entries:
-        """Return every so many-th entry, the first of the run and the newest."""
+        """Return the entries at multiples of the stride, and the newest."""
         if not entries:
             return []
         due = [entry for entry in entries[:-1] if entry[0] % self._stride == 0]

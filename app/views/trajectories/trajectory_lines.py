@@ -14,7 +14,7 @@ from app.views.trajectories.trajectory_history import History
 COLORS = (*theme.COLORS, "#999933", "#AA4499", theme.GREY)
 #: Alpha of clusters, of other weights, and of what is not looked at.
 STRONG, WEAK, FAINT = 0.8, 0.35, 0.07
-#: Width of a line; where there are more weights than so many it is one pixel, which is drawn in a seventh of
+#: Width of a line, up to this many weights; with more it is one pixel, which is drawn in a seventh of
 #: the time that any other takes.
 WIDE, FEW = 2.0, 30
 #: Rows sent piece by piece, as a share of the whole, above which the whole is sent again.

@@ -207,7 +207,7 @@ class Trajectories(ProbeView):
         self._said.object = self._sentences(followed, at, seen, beta, moved)
 
     def _read(self, entries: Entries) -> None:
-        """Read all iterates anew: they have become too many, and every second one is left out."""
+        """Read all iterates again: they have become too many, and every second one is left out."""
         self.history = History(entries, self.history.places)
         self._spreads = []
         self.figures.lines.send(self.history, self.grouping.slots)

@@ -86,7 +86,7 @@ def test_a_certified_bound_is_shown_where_it_is_known(session):
     assert known["proof"] == "A dual point proves that f is at most 0.034 above the optimum, 1.7 % of it."
     exact = row(ended("converged", 2.0, dual_gap=0.0), session)
     assert exact["bound"] == "f = f*, proved"
-    assert exact["proof"] == "A dual point proves that f is the optimum, but for rounding."
+    assert exact["proof"] == "A dual point proves that f is the optimum up to rounding."
     for unknown in ({}, {"dual_gap": None}):
         assert row(ended("converged", 2.0, **unknown), session)["bound"] == ""
 

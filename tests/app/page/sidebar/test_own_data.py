@@ -77,7 +77,7 @@ def test_a_file_is_known_by_its_name_and_its_folder_nowhere(opened, wait_until):
     sweep.take_over()
     sweep.run()
     sweep.update()
-    assert "The file mine.svm is none of the list" in sweep.said.object
+    assert "The file mine.svm is not a listed data set" in sweep.said.object
     assert len(Spec.parse(sweep.text.value).cells) == 5, "which runs in its folder"
     opened.export_panel.receive({"action": "open"})
     traces = [run.trace for run in opened.session.runs]

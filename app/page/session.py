@@ -74,8 +74,7 @@ class Session:
         self._timer: pn.io.PeriodicCallback | None = None
         self._connected: Callable[[], int] | None = None
         self._clock: Callable[[], float] = time.monotonic
-        self._seen_connected = 0.0
-        self._ever_connected = False
+        self._seen_connected: float | None = None
         #: Called when a browser comes back and finds that what was at work without it has been stopped.
         self.on_return: Callable[[], None] = lambda: None
         self._cut_off = False
@@ -303,7 +302,6 @@ class Session:
         """Tick some five times a second in the current document; ``connections()`` counts its pages,
         ``clock()`` the seconds in which there is none."""
         self._connected, self._clock = connections, clock
-        self._seen_connected = clock()
         # in the background: else every tick would tell the browser that the server is busy, and free again
         self._timer = timer(callback=self._on_time, period=PERIOD, background=True)
         self._timer.start()
@@ -351,8 +349,8 @@ class Session:
         """Return the seconds since the last browser left; 0 while one is connected, or before the first."""
         now = self._clock()
         if self._connected() > 0:
-            self._ever_connected, self._seen_connected = True, now
-        return now - self._seen_connected if self._ever_connected else 0.0
+            self._seen_connected = now
+        return 0.0 if self._seen_connected is None else now - self._seen_connected
 
     def tick(self) -> None:
         """Send what is new as one change of the page."""

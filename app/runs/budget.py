@@ -47,8 +47,10 @@ class Budget:
             )
 
     def room(self, name: str, size: Size, give_up: Callable[[], None]) -> None:
-        """Refuse a problem for which the server has no room beside all that is in use, after ``give_up()``
-        has dropped what is only kept. Raises ValueError, one sentence."""
+        """Refuse a problem of this size, before it is made, also where the server has no room for it beside
+        all that is in use, after ``give_up()`` has dropped what is only kept. Raises ValueError, one
+        sentence."""
+        self.check(name, size)
         if self.held + cost(size) > self.memory:
             give_up()
             gc.collect()

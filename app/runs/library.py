@@ -84,7 +84,6 @@ def load(
 
     def make() -> datasets.Dataset:
         info = info_of(id)
-        budget.check(info.name, info.estimate(**options))
         budget.room(info.name, info.estimate(**options), forget)
         try:
             data = datasets.load(id, seed=seed, progress=progress, **options)
@@ -107,7 +106,6 @@ def problem(
 
     def make() -> solvers.Problem:
         name, size = info_of(setting.data).name, size_of(data)
-        budget.check(name, size)
         budget.room(name, size, forget)
         made = replace(setting, lam=None, threads=1).make(data, pulse=pulse or (lambda: None))
         # its copies at whatever λ share this array, which lives as long as the last of them

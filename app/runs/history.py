@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partialmethod
 from pathlib import Path
 from typing import TypeVar
 
@@ -87,19 +88,16 @@ class History:
         followed = _Followed(run)
         self._put(lambda archive: self.trouble or self._followed.append(followed))
 
-    def ask(self, work: Callable[[Archive], T]) -> Future[T]:
-        """Do ``work``, which changes nothing, in the thread of the history."""
-        return self._question(work, changes=False)
-
-    def change(self, work: Callable[[Archive], T]) -> Future[T]:
-        """Do ``work`` in the thread of the history; it is on the disk when the answer is there."""
-        return self._question(work, changes=True)
-
-    def _question(self, work: Callable[[Archive], T], *, changes: bool) -> Future[T]:
+    def ask(self, work: Callable[[Archive], T], *, changes: bool = False) -> Future[T]:
+        """Do ``work`` in the thread of the history. What it ``changes`` is on the disk when the answer is
+        there."""
         answer = Future[T]()
         if not self._put(lambda archive: self._answer(archive, work, answer, changes)):
             answer.set_exception(Unavailable("The history of runs is closed."))
         return answer
+
+    #: Do work that changes something.
+    change = partialmethod(ask, changes=True)
 
     def close(self, *, wait: bool = True) -> None:
         """Write what is there, and end the thread; runs that are at work are interrupted."""

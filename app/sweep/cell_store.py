@@ -54,8 +54,9 @@ class Store:
                     f"{self.folder} has {len(known)} results already: give --resume to go on from them, or "
                     "--out to name another folder"
                 )
-            with self.ledger.open("ab+") as file:
-                self._mend(file)
+            with self.ledger.open("ab+") as file:  # a partial last line goes
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
         except ValueError:
             self.close()
             raise
@@ -109,13 +110,6 @@ class Store:
         """Return the trace of a cell that has ended; None if it had no iterate. Raises ValueError."""
         path = self.trace_path(cell)
         return read(path)[0] if path.is_file() else None
-
-    @staticmethod
-    def _mend(file: Any) -> None:
-        """Truncate a partial last line, so that the next record begins on a line of its own."""
-        file.seek(0)
-        content = file.read()
-        file.truncate(content.rfind(b"\n") + 1)
 
     def _unwritten(self, error: OSError) -> NotWritten:
         reason, advice = why_not_written(error)

@@ -75,11 +75,6 @@ class Sweep:
             return "waiting"
         return {"go": "running", "pause": "paused", "stop": "stopping"}[self._command]
 
-    @property
-    def stopped(self) -> bool:
-        """Tell whether somebody, or the limit of all, has stopped it."""
-        return self._command == "stop"
-
     def pause(self) -> None:
         """Hold all cells at work, within half a second; cells that begin are held as well."""
         if self._command == "go":
@@ -137,7 +132,7 @@ class Sweep:
                 now = time.monotonic()
                 if now > due:
                     self.stop(f"the {self.spec.total_seconds:g} s of the whole sweep are used up")
-                if self.silent and self.stopped:
+                if self.silent and self._command == "stop":
                     raise self._gone()
                 if told != self._command and not self.silent:
                     told = self._command

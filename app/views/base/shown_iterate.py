@@ -27,10 +27,6 @@ class Place:
     label: str
     iteration: int
 
-    @classmethod
-    def of(cls, run: Trace, iteration: int) -> Place:
-        return cls(ref(run), run.info.label, int(iteration))
-
 
 class ShownIterate:
     """The note of one view. It comes in the update in which view and cursor part, and goes once they have

@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
+from weakref import ref
 
 import panel as pn
 import param
@@ -142,7 +143,8 @@ class View(Viewer):
     def drew(self, iteration: int | None) -> None:
         """Note which iterate of the run under the cursor is drawn from now on; None for none."""
         run = self.cursor.run
-        self._place = None if iteration is None or run is None else Place.of(run, iteration)
+        here = iteration is not None and run is not None
+        self._place = Place(ref(run), run.info.label, int(iteration)) if here else None
 
     def tell(self) -> None:
         """Say which iterate is shown, if that is not the cursor's, without drawing anything."""

@@ -57,7 +57,7 @@ class Race(View):
 
     def _racers(self) -> list[Racer]:
         """Return the runs that race: those on the problem of the run under the cursor."""
-        racers = [Racer.of(trace) for trace in self.traces if len(trace)]
+        racers = [Racer(t, t.since(None)[0], segments(t)[-1]) for t in self.traces if len(t)]
         first = next((racer for racer in racers if racer.trace is self.chosen), next(iter(racers), None))
         return [r for r in racers if r is first or r.here.key == first.here.key is not None]
 
@@ -130,11 +130,6 @@ class Racer:
     trace: Trace
     rows: Records
     here: Segment
-
-    @classmethod
-    def of(cls, trace: Trace) -> Racer:
-        """Read a run."""
-        return cls(trace, trace.since(None)[0], segments(trace)[-1])
 
     @property
     def label(self) -> str:

@@ -160,7 +160,7 @@ def run(
         **{"f_star": f_star, "break_": break_, "from_": from_, **common},
     )
     execute = partial(headless.execute, experiment, out=_out(out), shards=split)
-    return _do(execute, as_json, printing.Results(printing.RUN))
+    return _do(execute, as_json, partial(printing.show_results, printing.RUN))
 
 
 @app.command()
@@ -200,7 +200,7 @@ def path(
     ]
     values = arguments.lam_values(lams, lam_from, lam_to, ratio_from, ratio_to, n_lams)
     execute = partial(paths.execute, experiments, lams=values, iterates=iterates, out=_out(out))
-    return _do(execute, as_json, printing.Results(printing.PATH))
+    return _do(execute, as_json, partial(printing.show_results, printing.PATH))
 
 
 def _out(out: str | None) -> Path | None:
@@ -214,18 +214,25 @@ def _resolved(files: Sequence[str]) -> list[str]:
     return [str(Path(file).expanduser().resolve()) for file in files]
 
 
-def _do(execute: Callable[..., int], as_json: bool, results: printing.Results | printing.Cells) -> int:
-    """Call ``execute(emit=..., progress=...)`` with its records as JSON lines, or as a table at the end."""
+def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[str, Any]]], None]) -> int:
+    """Call ``execute(emit=..., progress=...)``. Its records are printed as JSON lines, or those that are no
+    iterates are given to ``show`` at the end."""
     from .headless import print_json
     from .progress_bar import Progress
 
     progress = Progress(moving=not (as_json and sys.stdout.isatty()))
     if as_json:
         return execute(emit=print_json, progress=progress)
+    records: list[dict[str, Any]] = []
+
+    def keep(record: dict[str, Any]) -> None:
+        if record["type"] != "iterate":
+            records.append(record)
+
     try:
-        return execute(emit=results.take, progress=progress)
+        return execute(emit=keep, progress=progress)
     finally:
-        results.show()
+        show(records)
 
 
 @app.command()
@@ -267,7 +274,7 @@ def sweep(
     path = Path(spec)
     store = Store(Path(f"{path.stem}.sweep" if out is None else out))
     made = Sweep(Spec.read(path), place, store, resume=resume, files=_resolved(plugin))
-    return _do(partial(sweeps.execute, made), as_json, printing.Cells())
+    return _do(partial(sweeps.execute, made), as_json, printing.show_cells)
 
 
 history = typer.Typer(rich_markup_mode=None)

@@ -97,61 +97,40 @@ SWEEP = (
 )
 
 
-class Results:
-    """Collects the records of runs and shows what came out, one line a run, in a table for each objective."""
-
-    def __init__(self, fields: Sequence[str]) -> None:
-        self._fields = fields
-        self._f_star: float | None = None
-        self._results: dict[str, list[dict[str, Any]]] = {}
-
-    def take(self, record: dict[str, Any]) -> None:
-        """Note one record of the run stream."""
+def show_results(fields: Sequence[str], records: Sequence[dict[str, Any]]) -> None:
+    """Print what came out of runs, from their records: one line a run, in a table for each objective."""
+    results: dict[str, list[dict[str, Any]]] = {}
+    f_star, objective = None, ""
+    for record in records:
         if record["type"] == "problem":
-            self._f_star = None
-            self._objective = f"{record['loss']} with {record['penalty']}"
+            f_star, objective = None, f"{record['loss']} with {record['penalty']}"
         elif record["type"] == "reference":
-            self._f_star = record["f_star"]
+            f_star = record["f_star"]
         elif record["type"] == "result":
-            row = {"gap": self._gap(record["objective"]), **record}
-            self._results.setdefault(self._objective, []).append(row)
-
-    def _gap(self, objective: float | None) -> float | None:
-        from solvers import relative_gap, undercuts
-
-        if self._f_star is None or objective is None or undercuts(objective, self._f_star):
-            return None
-        return relative_gap(objective, self._f_star)
-
-    def show(self) -> None:
-        """Print the tables, if anything ran."""
-        for objective, rows in self._results.items():
-            _show(self._fields, rows, objective if len(self._results) > 1 else None)
+            row = {"gap": _gap(record["objective"], f_star), **record}
+            results.setdefault(objective, []).append(row)
+    for objective, rows in results.items():
+        _show(fields, rows, objective if len(results) > 1 else None)
 
 
-class Cells:
-    """Collects the records of a sweep and shows what came out, one line a cell. Gaps are to f* where it was
-    solved for, else to the best objective of the sweep."""
+def _gap(objective: float | None, f_star: float | None) -> float | None:
+    from solvers import relative_gap, undercuts
 
-    def __init__(self) -> None:
-        self._records: list[dict[str, Any]] = []
+    if f_star is None or objective is None or undercuts(objective, f_star):
+        return None
+    return relative_gap(objective, f_star)
 
-    def take(self, record: dict[str, Any]) -> None:
-        """Note one record."""
-        if record["type"] == "cell":
-            self._records.append(record)
 
-    def show(self) -> None:
-        """Print the table, if anything ran."""
-        from ..sweep.results import f_stars, gap_of
+def show_cells(records: Sequence[dict[str, Any]]) -> None:
+    """Print what came out of a sweep, one line a cell. Gaps are to f* where it was solved for, else to the
+    best objective of the sweep."""
+    from ..sweep.results import f_stars, gap_of
 
-        best = f_stars(self._records)
-        rows = [
-            record | {"gap": gap_of(record, best), "data": _data(record), "metric_name": ""}
-            for record in self._records
-        ]
-        if rows:
-            _show(SWEEP, sorted(rows, key=lambda row: (row["data"], row["seed"], -(row["lam"] or 0))))
+    cells = [record for record in records if record["type"] == "cell"]
+    best = f_stars(cells)
+    rows = [cell | {"gap": gap_of(cell, best), "data": _data(cell), "metric_name": ""} for cell in cells]
+    if rows:
+        _show(SWEEP, sorted(rows, key=lambda row: (row["data"], row["seed"], -(row["lam"] or 0))))
 
 
 def _data(record: dict[str, Any]) -> str:

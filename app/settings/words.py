@@ -27,19 +27,26 @@ PROBLEM = {
 ENDINGS = {"max-seconds": "out of time", "max-iter": "iteration limit"}
 
 
-class Named(Protocol):
-    """What has a name, for scripts and addresses, and may have a title, for people."""
+class Declaration(Protocol):
+    """What ``datasets.Option`` and ``solvers.Parameter`` have in common. The name is for scripts and
+    addresses, the title, if there is one, for people."""
 
     name: str
+    default: Any
+    help: str
     title: str
+    choices: tuple[Any, ...] | None
+
+    def parse(self, value: Any) -> Any:
+        """Return the value as it is meant; ValueError, one sentence, if it cannot be."""
 
 
-def title_of(declared: Named) -> str:
+def title_of(declared: Declaration) -> str:
     """Return what people call an option or a hyper-parameter."""
     return declared.title or declared.name.replace("_", " ")
 
 
-def titled(declared: Iterable[Named], values: Mapping[str, Any]) -> dict[str, Any]:
+def titled(declared: Iterable[Declaration], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values by their titles instead of their names; what is not declared keeps its name."""
     titles = {one.name: title_of(one) for one in declared}
     return {titles.get(name, name.replace("_", " ")): value for name, value in values.items()}
@@ -50,7 +57,7 @@ def of_params(solver: str, params: Mapping[str, Any]) -> dict[str, Any]:
     return titled(parameters(solvers.SOLVERS[solver]) if solver in solvers.SOLVERS else (), params)
 
 
-def of_field(declared: Named, error: ValueError) -> str:
+def of_field(declared: Declaration, error: ValueError) -> str:
     """Say what is wrong with a field in its own words: an error speaks of the name that scripts use."""
     if isinstance(error, NotAllowed):
         return f"{title_of(declared)} must be {error.range}"

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import param
 
 from app import theme
 from app.component import Component
 from app.settings import words
-
-
-class Declaration(Protocol):
-    """What ``datasets.Option`` and ``solvers.Parameter`` have in common."""
-
-    name: str
-    default: Any
-    help: str
-    title: str
-    choices: tuple[Any, ...] | None
-
-    def parse(self, value: Any) -> Any:
-        """Return the value as it is meant; ValueError, one sentence, if it cannot be."""
+from app.settings.words import Declaration
 
 
 def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, Any]:

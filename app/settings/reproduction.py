@@ -62,18 +62,10 @@ def stages(trace: Trace) -> list[Stage]:
     return found
 
 
-def why_not(trace: Trace) -> str | None:
-    """Say why a run cannot be done again from its record alone; None if it can."""
-    try:
-        stages(trace)
-    except ValueError as error:
-        return f"{error}."
-    return None
-
-
 def experiments(trace: Trace) -> list[Experiment]:
     """Return what has the same iterates up to the newest one there is: an experiment for each stage, which
-    goes on from the file of the one before."""
+    goes on from the file of the one before. Raises ValueError, one sentence, where its record alone does not
+    tell that."""
     found, way = list[Experiment](), stages(trace)
     for before, stage in zip([None, *way], way, strict=False):
         label = "".join("-" if letter in ",=@" else letter for letter in stage.label)  # as it is read
@@ -91,10 +83,11 @@ def commands(traces: Sequence[Trace]) -> str:
     """Return the lines of ``solverscope run`` that have the same iterates as these runs."""
     said = [LENGTH, *_needed(traces)]
     for trace in traces:
-        if reason := why_not(trace):
-            said.append(f"# {reason}")
+        try:
+            wanted = experiments(trace)
+        except ValueError as error:
+            said.append(f"# {error}.")
             continue
-        wanted = experiments(trace)
         for one, following in zip(wanted, [*wanted[1:], None], strict=True):
             out = [] if following is None else ["--out", following.origin.file]
             line = shlex.join(["solverscope", *one.arguments(), *out])
@@ -109,12 +102,14 @@ def snippet(traces: Sequence[Trace]) -> str:
     said = ["import datasets\nimport solvers", *_needed(traces)]
     said += ["traces = {}"] if several else []
     for trace in traces:
-        if reason := why_not(trace):
-            said.append(f"# {reason}")
-        else:
-            lines = [line for k, one in enumerate(experiments(trace)) for line in _calls(one, first=not k)]
-            lines += [f"traces[{trace.info.label!r}] = trace"] if several else []
-            said.append("\n".join(lines))
+        try:
+            wanted = experiments(trace)
+        except ValueError as error:
+            said.append(f"# {error}.")
+            continue
+        lines = [line for k, one in enumerate(wanted) for line in _calls(one, first=not k)]
+        lines += [f"traces[{trace.info.label!r}] = trace"] if several else []
+        said.append("\n".join(lines))
     return "\n\n".join(said) + "\n"
 
 

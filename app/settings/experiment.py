@@ -66,8 +66,8 @@ class Experiment:
         on it with these limits."""
         if self.origin is not None:
             self.origin.check(problem)
-        if reason := turns.why_not(self.lams, problem):
-            raise ValueError(reason)
+        if self.lams and not problem.penalty.takes_lam:
+            raise ValueError(f"the penalty {problem.penalty.id} has no λ to change: leave --lam-at out")
         for solver in (entrant.make() for entrant in self.entrants):
             if reason := solver.refuses(problem):
                 raise ValueError(f"solver {solver.id} refuses this problem: {reason}")

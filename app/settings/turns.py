@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import solvers
 from solvers import Gate, Iterate, Run
 
 from .arguments import assignments, number
@@ -21,13 +20,6 @@ def parse(texts: Sequence[str]) -> tuple[Turn, ...]:
         for first, lam in assignments("--lam-at", texts).items()
     )
     return tuple(sorted(turns))
-
-
-def why_not(turns: Sequence[Turn], problem: solvers.Problem) -> str | None:
-    """Say why λ of a problem cannot be changed so; None if it can."""
-    if turns and not problem.penalty.takes_lam:
-        return f"the penalty {problem.penalty.id} has no λ to change: leave --lam-at out"
-    return None
 
 
 @dataclass(frozen=True)

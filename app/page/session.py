@@ -66,7 +66,7 @@ class Session:
         self._ticks = 0
         #: When each view was last brought up to date while runs go on, by the clock.
         self._updated: dict[View, float] = {}
-        self._hidden: set[int] = set()
+        self._hidden: set[int] = set()  # the same set for all who follow
         self._shown: list[Trace] = []
         self._stood: dict[Shown, str] = {}
         self._tasks: list[tuple[pool.Worker, Callable[[pool.Worker], None]]] = []
@@ -218,7 +218,9 @@ class Session:
     def isolate(self, run: Shown) -> None:
         """Show this run alone, or all if it is alone already."""
         others = {id(r) for r in self.runs if r is not run}
-        self._hidden = set() if self._hidden == others else others
+        alone = self._hidden == others
+        self._hidden.clear()
+        self._hidden.update(() if alone else others)
 
     @property
     def traces(self) -> list[Trace]:

@@ -40,6 +40,8 @@ class FollowingSession(Session):
         super().__init__(leader.share.pool, leader.pages, leader.history)
         self.leader, self.runs = leader, leader.runs
         self.steers, self._follows = steers, follows
+        if follows:
+            self._hidden = leader._hidden
         #: Whether there is nothing to follow any more: what is seen stays.
         self.over = False
         self._seen: tuple[object, ...] = ()
@@ -84,19 +86,12 @@ class FollowingSession(Session):
     def clear(self) -> None:
         """Let the runs be: they are the leader's."""
 
-    def hidden(self, run: Shown) -> bool:
-        return self.leader.hidden(run) if self._follows else super().hidden(run)
-
     def toggle(self, run: Shown) -> None:
-        if self.steers:
-            self.leader.toggle(run)
-        elif not self._follows:
+        if self.steers or not self._follows:
             super().toggle(run)
 
     def isolate(self, run: Shown) -> None:
-        if self.steers:
-            self.leader.isolate(run)
-        elif not self._follows:
+        if self.steers or not self._follows:
             super().isolate(run)
 
     def pin(self, run: Shown, wanted: bool) -> None:

@@ -256,13 +256,13 @@ def sweep(
 ) -> int:
     """Run a grid of data sets, λ, solvers, hyper-parameters and seeds on Dask."""
     from ..sweep.cell_store import Store
-    from ..sweep.cluster import Place, why_not
+    from ..sweep.cluster import Place, why_no_dask
     from ..sweep.driver import Sweep
     from ..sweep.spec import Spec
     from . import sweep as sweeps
 
     plugins.load_all(plugin)
-    if reason := why_not():
+    if reason := why_no_dask():
         raise ValueError(reason)
     if scheduler is not None and workers is not None:
         raise ValueError("give --scheduler or --workers, not both: a scheduler has workers of its own")

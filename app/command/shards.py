@@ -10,7 +10,7 @@ from typing import Any
 from solvers.problems.shards.shard import check_count
 
 from ..settings.recipe import Recipe
-from ..sweep.cluster import Place, why_not
+from ..sweep.cluster import Place, why_no_dask
 from ..sweep.shard_crew import DaskCrew, hired
 from .progress_bar import Progress
 
@@ -42,7 +42,7 @@ def checked(shards: int | None, scheduler: str | None, files: Sequence[str]) -> 
         if scheduler is not None:
             raise ValueError("--scheduler names the cluster of shards: give --shards too")
         return None
-    if reason := why_not():
+    if reason := why_no_dask():
         raise ValueError(reason)
     return Shards(shards, scheduler, files)
 

@@ -47,7 +47,7 @@ class Place:
         return f"the scheduler {self.scheduler}" if self.scheduler else "this machine"
 
 
-def why_not() -> str | None:
+def why_no_dask() -> str | None:
     """Say why nothing can be run on Dask here; None if it can."""
     return MISSING if any(importlib.util.find_spec(name) is None for name in NEEDED) else None
 
@@ -56,7 +56,7 @@ def why_not() -> str | None:
 def connected(place: Place) -> Iterator[Client]:
     """Give a client of the cluster, as a context. A cluster of its own listens on this machine only, without
     Dask's page, and ends with the context. Raises NoCluster."""
-    if reason := why_not():
+    if reason := why_no_dask():
         raise NoCluster(reason)
     import dask
 

@@ -85,10 +85,10 @@ class Sweep:
         if self._command == "pause":
             self._tell("go")
 
-    def stop(self, why: str = "stopped by the user") -> None:
+    def stop(self, reason: str = "stopped by the user") -> None:
         """End all cells at work, and begin no others."""
         if self._command != "stop":
-            self.message = why
+            self.message = reason
             self._tell("stop")
 
     def _tell(self, command: Command) -> None:

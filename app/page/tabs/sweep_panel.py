@@ -25,7 +25,7 @@ from app.settings.experiment import Experiment, toml
 from app.settings.own_file_names import named
 from app.settings.recipe import Recipe, info_of, why_not_data
 from app.sweep.cell_store import Store
-from app.sweep.cluster import Place, why_not
+from app.sweep.cluster import Place, why_no_dask
 from app.sweep.driver import Sweep, counts
 from app.sweep.results import f_stars, gap_of, problem_of, seconds_to
 from app.sweep.spec import Spec
@@ -141,7 +141,7 @@ class SweepPanel:
             return
         self._error = self._clicked = ""
         try:
-            if reason := self._rights.no_sweeps or why_not():
+            if reason := self._rights.no_sweeps or why_no_dask():
                 raise ValueError(reason)
             text = self.text.value.strip()
             spec = Spec.parse(text, json_text=text.startswith("{"), describe=listed)

@@ -61,7 +61,7 @@ def lack(z, y):
 
 
 @kernel
-def steepest(Z, D, y, G):
+def steepest(term, Z, D, y, G):
     """Write the oracle of section 4.1: β = 1 in error, 0 beyond the margin, and on it what makes the slope
     along d the larger."""
     for i in range(y.size):
@@ -70,7 +70,7 @@ def steepest(Z, D, y, G):
 
 
 @kernel
-def drawn(Z, u, y, G):
+def drawn(term, Z, u, y, G):
     """Write a subgradient with β = 0 or 1, as u < ½ or not, on the margin."""
     for i in range(y.size):
         a = lack(Z[i, 0], y[i])
@@ -78,7 +78,7 @@ def drawn(Z, u, y, G):
 
 
 @kernel
-def breakpoints(Z, D, y, t, jump):
+def breakpoints(term, Z, D, y, t, jump):
     """Write the steps of eq. (38) that are positive, and the jumps |Δf_i|; return the slope at 0 from the
     right, and their number."""
     slope, n = 0.0, 0
@@ -93,7 +93,7 @@ def breakpoints(Z, D, y, t, jump):
 
 
 @kernel
-def settle(Z, y):
+def settle(term, Z, y):
     """Set scores next to the margin exactly onto it; return the most by which one moves."""
     most = 0.0
     for i in range(y.size):

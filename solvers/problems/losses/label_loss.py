@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...compute.dispatch import by_class
 from ...compute.jit import kernel
 from ...declare import Form, param
 from ..scores import Scores
 from .duals import over_rows
+from .envelope import envelope
 from .maxima import MaximumLoss
 
 
@@ -63,6 +65,30 @@ def margin(margins, other, label):
     return margins[0, other, label], margins[1, other, label]
 
 
+@by_class
+def lines(term, z, d, y, a, b):
+    """Write the lines b + t a whose maximum is the loss of a row with scores z + t d, t >= 0; return their
+    number."""
+    raise TypeError(f"{type(term).__name__} is no maximum of lines")
+
+
+@kernel
+def breakpoints(term, Z, D, y, t, jump):
+    """Write where each row's maximum goes over to another line (Yu et al. 2010, eqs. (48), (57)), and by how
+    much the slope jumps; return the slope of the sum at 0 from the right, and their number."""
+    most = t.size // Z.shape[0] + 1
+    a, b, order = np.empty(most), np.empty(most), np.empty(most, np.int64)
+    at, line = np.empty(most), np.empty(most, np.int64)
+    slope, n = 0.0, 0
+    for i in range(Z.shape[0]):
+        segments = envelope(a, b, lines(term, Z[i], D[i], y[i], a, b), order, at, line)
+        slope += a[line[0]]
+        for k in range(1, segments):
+            t[n], jump[n] = at[k], a[line[k]] - a[line[k - 1]]
+            n += 1
+    return slope, n
+
+
 def offsets(margins: np.ndarray, G: np.ndarray) -> float:
     """Sum the constants of the lines whose gradients are the rows of G: each is +ρ at one label and -ρ at a
     true one, or zero."""
@@ -76,13 +102,11 @@ def offsets(margins: np.ndarray, G: np.ndarray) -> float:
 @dataclass(frozen=True, eq=False)
 class LabelMaximum(MaximumLoss):
     """Base of bound losses max(0, max [Δ(z', z) + ρ(z', z)(score of z' - score of z)]) a row, over some pairs
-    of labels; ``margins`` are Δ and ρ, which kernels take first."""
+    of labels; ``margins`` are Δ and ρ, which their term holds.
+
+    The term has a version of :func:`.score_rows.row_derivatives` and one of :func:`lines`."""
 
     margins: np.ndarray
-
-    @property
-    def holds(self) -> tuple[np.ndarray]:
-        return (self.margins,)
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return αΣ_i Δ(z'_i, z_i), where the residual is that of one worst pair (z_i, z'_i) a row."""

@@ -91,8 +91,6 @@ class BoundLoss:
 
     #: samples, or sequences
     n_instances: ClassVar[int]
-    #: what kernels read of the loss, a NamedTuple; with ``Trait.SAMPLES`` or ``Trait.ROWS``
-    term: ClassVar[Any]
     #: whether instances have labels, which the model can predict
     labelled: ClassVar[bool] = True
     #: whether the model predicts the ranks of labels, 0 for the first, in place of labels
@@ -124,6 +122,11 @@ class BoundLoss:
     def formula(self) -> type:
         """Return the class that computes the loss."""
         return type(self)
+
+    @property
+    def term(self) -> Any:
+        """Return what kernels read of the loss, a NamedTuple; with ``Trait.SAMPLES`` or ``Trait.ROWS``."""
+        raise TypeError(f"{type(self).__name__} has no term: it must define what would be computed by one")
 
     def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
         """Return a copy of the loss that works with this team and pulse."""

@@ -6,8 +6,8 @@ import functools
 import math
 import uuid
 from collections import namedtuple
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from ...declare import Trait, parameters
 from ..scores import Scores
 from ..sources import source_digest
 from .loss import Loss
+from .row_loss import RowLoss
 from .score_rows import margin_derivatives
-from .two_labels import TwoLabels
 
+#: Names of the measures of predictions, by their ids.
+MEASURES = {"accuracy": "accuracy", "f1": "F1"}
 #: The classes of terms, by name: where Numba's cache finds them again.
 _terms: dict[str, type] = {}
 
@@ -105,8 +107,11 @@ class MarginLoss(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMargin(TwoLabels):
-    """A loss of margins for labels ``y`` of -1 and +1."""
+class BoundMargin(RowLoss):
+    """A loss of margins for labels ``y`` of -1 and +1, the sign of the score; the ``measure`` of predictions
+    is a choice."""
+
+    measure: str = field(default="accuracy", kw_only=True)
 
     @property
     def term(self) -> Any:
@@ -124,6 +129,31 @@ class BoundMargin(TwoLabels):
 
     def curvature(self, tight: bool) -> np.ndarray:
         return np.full(self.n_instances, self.declared.smoothness)
+
+    @property
+    def metric_name(self) -> str:
+        return MEASURES[self.measure]
+
+    def measured_by(self, measure: str) -> Self:
+        return replace(self, measure=measure) if measure in MEASURES else self
+
+    @property
+    def averages(self) -> bool:
+        return self.measure == "accuracy"
+
+    def predict(self, scores: Scores) -> np.ndarray:
+        return np.where(scores.Z[:, 0] >= 0, 1, -1)
+
+    def metric(self, scores: Scores) -> float:
+        predicted = self.predict(scores)
+        return f1(self.y > 0, predicted > 0) if self.measure == "f1" else float(np.mean(predicted == self.y))
+
+
+def f1(true: np.ndarray, found: np.ndarray) -> float:
+    """Return the harmonic mean of precision and recall of what was found, 2 TP/(2 TP + FP + FN); 0 where
+    there is nothing to find and nothing found."""
+    among = np.count_nonzero(true) + np.count_nonzero(found)
+    return 2.0 * np.count_nonzero(true & found) / among if among else 0.0
 
 
 def margin_term(loss: MarginLoss) -> Any:

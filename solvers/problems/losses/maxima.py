@@ -15,14 +15,16 @@ from .row_loss import RowLoss
 
 
 class MaximumKernels(NamedTuple):
-    """Kernels over chunks of rows with scores Z, directions D and labels y, after what the loss ``holds``.
+    """Kernels over chunks of rows with scores Z, directions D and labels y; the first argument is the term of
+    the loss.
 
-    * ``sup(Z, D, y, G)`` writes the subgradient of each row with the largest slope along D;
-    * ``random(Z, u, y, G)`` that of one of the functions that attain the maximum, chosen by u in [0, 1);
-    * ``breakpoints(Z, D, y, t, jump)`` writes the breakpoints t > 0 of all rows along D, and by how much the
-      slope jumps there; it returns the slope at 0 from the right, and their number;
-    * ``settle(Z, y)`` sets scores of functions that tie with the maximum so that they are equal to it, and
-      returns the most by which one moves.
+    * ``sup(term, Z, D, y, G)`` writes the subgradient of each row with the largest slope along D;
+    * ``random(term, Z, u, y, G)`` that of one of the functions that attain the maximum, chosen by u in
+      [0, 1);
+    * ``breakpoints(term, Z, D, y, t, jump)`` writes the breakpoints t > 0 of all rows along D, and by how
+      much the slope jumps there; it returns the slope at 0 from the right, and their number;
+    * ``settle(term, Z, y)`` sets scores of functions that tie with the maximum so that they are equal to it,
+      and returns the most by which one moves.
     """
 
     sup: Callable[..., None]
@@ -35,26 +37,25 @@ class MaximumKernels(NamedTuple):
 class MaximumLoss(RowLoss):
     """Base of bound losses whose rows each have a maximum of linear functions of their scores as loss.
 
-    A subclass gives its ``kernels``, ``most_breakpoints``, and ``chunk_values`` and ``chunk_residual`` as
-    :class:`RowLoss` has them. Functions that tie with the maximum of their row count as equal to it.
+    A subclass gives its ``term``, ``kernels``, ``most_breakpoints``, and ``chunk_values`` and
+    ``chunk_residual`` as :class:`RowLoss` has them. Functions that tie with the maximum of their row count as
+    equal to it.
     """
 
     least = 0.0
     piecewise_linear = True
     #: the largest number of breakpoints that a row may have along a line
     most_breakpoints: ClassVar[int]
-    #: the first arguments of its kernels
-    holds: ClassVar[tuple[np.ndarray, ...]] = ()
     kernels: ClassVar[MaximumKernels]
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
         G, y, sup = np.empty_like(scores.Z), self.y, self.kernels.sup
-        self._each_chunk(lambda k: sup(*self.holds, scores.Z[k], delta.Z[k], y[k], G[k]))
+        self._each_chunk(lambda k: sup(self.term, scores.Z[k], delta.Z[k], y[k], G[k]))
         return Scores(G, np.zeros(0))
 
     def random_subgradient(self, scores: Scores, rng: np.random.Generator) -> Scores:
         G, y, u = np.empty_like(scores.Z), self.y, rng.random(self.n_instances)
-        self._each_chunk(lambda k: self.kernels.random(*self.holds, scores.Z[k], u[k], y[k], G[k]))
+        self._each_chunk(lambda k: self.kernels.random(self.term, scores.Z[k], u[k], y[k], G[k]))
         return Scores(G, np.zeros(0))
 
     def breakpoints(self, scores: Scores, delta: Scores) -> Breakpoints:
@@ -63,7 +64,7 @@ class MaximumLoss(RowLoss):
 
         def task(k: slice) -> None:
             t, jump = (scratch(name, k.stop - k.start, most).reshape(-1) for name in ("t", "jump"))
-            slope, n = compute(*self.holds, scores.Z[k], delta.Z[k], self.y[k], t, jump)
+            slope, n = compute(self.term, scores.Z[k], delta.Z[k], self.y[k], t, jump)
             found[k.start] = slope, t[:n].copy(), jump[:n].copy()
 
         self._each_chunk(task)
@@ -75,5 +76,5 @@ class MaximumLoss(RowLoss):
 
     def settle(self, scores: Scores) -> float:
         moved = [0.0]
-        self._each_chunk(lambda k: moved.append(self.kernels.settle(*self.holds, scores.Z[k], self.y[k])))
+        self._each_chunk(lambda k: moved.append(self.kernels.settle(self.term, scores.Z[k], self.y[k])))
         return max(moved)

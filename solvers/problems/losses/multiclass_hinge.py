@@ -10,8 +10,8 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait, param
 from ..scores import Scores
-from .envelope import envelope, ties
-from .label_loss import LabelMaximum, label_loss_param, margin, margins
+from .envelope import ties
+from .label_loss import LabelMaximum, breakpoints, label_loss_param, lines, margin, margins
 from .loss import Loss
 from .maxima import MaximumKernels
 from .score_rows import row_derivatives
@@ -132,9 +132,10 @@ def gradients(Z, y, margins, G):
 
 
 @kernel
-def steepest(margins, Z, D, y, G):
+def steepest(term, Z, D, y, G):
     """Write the oracle of section 6.2: of the labels that attain the maximum, the one that rises fastest
     along D."""
+    margins = term.margins
     for i in range(y.size):
         z, d, label = Z[i], D[i], y[i]
         top, _ = worst(z, label, margins)
@@ -148,8 +149,9 @@ def steepest(margins, Z, D, y, G):
 
 
 @kernel
-def drawn(margins, Z, u, y, G):
+def drawn(term, Z, u, y, G):
     """Write the gradient of a line among those that attain the maximum, chosen by u in [0, 1)."""
+    margins = term.margins
     for i in range(y.size):
         z, label = Z[i], y[i]
         top, best = worst(z, label, margins)
@@ -165,31 +167,19 @@ def drawn(margins, Z, u, y, G):
         write(G[i], label, best, margins)
 
 
-@kernel
-def breakpoints(margins, Z, D, y, t, jump):
-    """Write where each row's maximum goes over to another line (eq. (48)), and by how much the slope jumps;
-    return the slope of the sum at 0 from the right, and their number."""
-    m = Z.shape[1]
-    a, b, order = np.empty(m), np.empty(m), np.empty(m, np.int64)
-    at, line = np.empty(m), np.empty(m, np.int64)
-    slope, n = 0.0, 0
-    for i in range(y.size):
-        for c in range(m):
-            b[c], rho = line_at(Z[i], y[i], c, margins)
-            a[c] = rho * (D[i, c] - D[i, y[i]])
-        segments = envelope(a, b, m, order, at, line)
-        slope += a[line[0]]
-        for k in range(1, segments):
-            t[n], jump[n] = at[k], a[line[k]] - a[line[k - 1]]
-            n += 1
-    return slope, n
+@lines.register(MulticlassMaxTerm)
+def lines_of_labels(term, z, d, y, a, b):
+    for c in range(z.size):
+        b[c], rho = line_at(z, y, c, term.margins)
+        a[c] = rho * (d[c] - d[y])
+    return z.size
 
 
 @kernel
-def settle(margins, Z, y):
+def settle(term, Z, y):
     """Set the scores of labels that tie with the maximum so that their lines are equal to it, or to 0 where
     the true label ties as well; return the most by which one moves."""
-    most = 0.0
+    margins, most = term.margins, 0.0
     for i in range(y.size):
         z, label = Z[i], y[i]
         top, _ = worst(z, label, margins)

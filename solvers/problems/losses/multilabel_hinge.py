@@ -10,7 +10,7 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait
 from .envelope import envelope, ties
-from .label_loss import LabelMaximum, label_loss_param, margin, margins
+from .label_loss import LabelMaximum, breakpoints, label_loss_param, lines, margin, margins
 from .loss import Loss
 from .maxima import MaximumKernels
 from .row_loss import Ranking
@@ -53,13 +53,9 @@ class BoundMultilabelMax(Ranking, LabelMaximum):
     """
 
     @property
-    def uniform(self) -> bool:
-        """Tell whether Δ is the same for any two labels."""
-        return self.margins.shape[1] == 1
-
-    @property
     def most_breakpoints(self) -> int:
-        return self.n_outputs + 1 if self.uniform else most_pairs(self.n_outputs) + 1
+        m, uniform = self.n_outputs, self.margins.shape[1] == 1
+        return 1 + (m if uniform else max(m, (m // 2) * (m - m // 2)))
 
     @property
     def term(self) -> MultilabelMaxTerm:
@@ -74,12 +70,6 @@ class BoundMultilabelMax(Ranking, LabelMaximum):
 
     def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         gradients(Z, y, self.margins, G)
-
-
-@kernel
-def most_pairs(m: int) -> int:
-    """Return the largest number of pairs of a label of a sample and another one, among m labels."""
-    return max(m, (m // 2) * (m - m // 2))
 
 
 @kernel
@@ -148,14 +138,12 @@ def gradients(Z, Y, margins, G):
         write(G[i], other, label)
 
 
-@kernel
-def lines(z, d, y, margins, a, b):
-    """Write the lines whose maximum is the loss of a row along d: slopes a and heights b at 0, first the
-    constant 0 of no pair. Return their number.
-
-    With a uniform Δ these are the pairs that are the worst for some t >= 0, and one or two more: the
-    envelope of the other labels and that of the labels are walked along together.
-    """
+@lines.register(MultilabelMaxTerm)
+def lines_of_pairs(term, z, d, y, a, b):
+    """Write the constant 0 of no pair first. With a uniform Δ the others are the pairs that are the worst for
+    some t >= 0, and one or two more: the envelope of the other labels and that of the labels are walked along
+    together."""
+    margins = term.margins
     a[0], b[0] = 0.0, 0.0
     m, n = z.size, 1
     if margins.shape[1] > 1:
@@ -193,9 +181,9 @@ def lines(z, d, y, margins, a, b):
 
 
 @kernel
-def steepest(margins, Z, D, Y, G):
+def steepest(term, Z, D, Y, G):
     """Write, of the pairs that attain the maximum and the constant 0, the one that rises fastest along D."""
-    m = Z.shape[1]
+    margins, m = term.margins, Z.shape[1]
     for i in range(Z.shape[0]):
         z, d, y = Z[i], D[i], Y[i]
         top, _, _ = worst(z, y, margins)
@@ -216,9 +204,9 @@ def steepest(margins, Z, D, Y, G):
 
 
 @kernel
-def drawn(margins, Z, u, Y, G):
+def drawn(term, Z, u, Y, G):
     """Write the gradient of a line among those that attain the maximum, chosen by u in [0, 1)."""
-    m = Z.shape[1]
+    margins, m = term.margins, Z.shape[1]
     for i in range(Z.shape[0]):
         z, y = Z[i], Y[i]
         top, other, label = worst(z, y, margins)
@@ -243,29 +231,11 @@ def drawn(margins, Z, u, Y, G):
 
 
 @kernel
-def breakpoints(margins, Z, D, Y, t, jump):
-    """Write where each row's maximum goes over to another line (eq. (57)), and by how much the slope jumps;
-    return the slope of the sum at 0 from the right, and their number."""
-    work = most_pairs(Z.shape[1]) + 1
-    a, b, order = np.empty(work), np.empty(work), np.empty(work, np.int64)
-    at, line = np.empty(work), np.empty(work, np.int64)
-    slope, n = 0.0, 0
-    for i in range(Z.shape[0]):
-        r = lines(Z[i], D[i], Y[i], margins, a, b)
-        segments = envelope(a, b, r, order, at, line)
-        slope += a[line[0]]
-        for k in range(1, segments):
-            t[n], jump[n] = at[k], a[line[k]] - a[line[k - 1]]
-            n += 1
-    return slope, n
-
-
-@kernel
-def settle(margins, Z, Y):
+def settle(term, Z, Y):
     """Set other labels that tie with the highest of them equal to it, and labels that tie with the lowest of
     them; then, if the loss ties with 0, these so that it is 0; return the most by which one moves. Any Δ that
     is not uniform is left alone."""
-    most = 0.0
+    margins, most = term.margins, 0.0
     if margins.shape[1] > 1:
         return most
     for i in range(Z.shape[0]):

@@ -21,7 +21,7 @@ class RowLoss(BoundLoss):
     """Base of bound losses that are sums over rows of scores, with labels ``y`` by row.
 
     Rows are worked on in chunks that stay in the cache, shared out over the team. A subclass defines
-    ``chunk_values``, ``chunk_residual`` and ``predict``.
+    ``predict`` and, unless it has a ``term`` of :mod:`.score_rows`, ``chunk_values`` and ``chunk_residual``.
     """
 
     y: np.ndarray
@@ -39,12 +39,12 @@ class RowLoss(BoundLoss):
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         """Write the loss of each row of Z to ``out``; Z is scratch memory and may be used up."""
-        raise TypeError(f"{type(self).__name__} does not define chunk_values")
+        values_of(self.term, Z, y.reshape(len(y), -1), out)
 
     def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         """Write the derivatives of the loss by Z (or one subgradient) to ``G``; Z is scratch memory and may
         be used up."""
-        raise TypeError(f"{type(self).__name__} does not define chunk_residual")
+        residuals_of(self.term, Z, y.reshape(len(y), -1), G)
 
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         out = np.empty(self.n_instances)
@@ -67,19 +67,6 @@ class RowLoss(BoundLoss):
     def _each_chunk(self, task: Callable[[slice], object]) -> None:
         """Call ``task`` for runs of rows that stay in the cache, by the team."""
         self.team.each(task, row_chunks(self.n_instances, self.n_outputs), self.pulse)
-
-
-@dataclass(frozen=True, eq=False)
-class KernelRowLoss(RowLoss):
-    """Base of the losses whose values and residual come from :mod:`.score_rows`."""
-
-    least = 0.0
-
-    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        values_of(self.term, Z, y.reshape(len(y), -1), out)
-
-    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
-        residuals_of(self.term, Z, y.reshape(len(y), -1), G)
 
 
 class Ranking:

@@ -13,7 +13,7 @@ from ...declare import Trait
 from ..scores import Scores
 from .duals import over_rows
 from .loss import Loss
-from .row_loss import KernelRowLoss, Ranking
+from .row_loss import Ranking, RowLoss
 from .score_rows import MulticlassHingeTerm, MultilabelHingeTerm, MultitaskHingeTerm
 
 #: What all squared hinges offer.
@@ -21,8 +21,10 @@ TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.LIPSCHITZ | Trait.CON
 
 
 @dataclass(frozen=True, eq=False)
-class BoundSquaredHinge(KernelRowLoss):
+class BoundSquaredHinge(RowLoss):
     """Base: a sum of max(a, 0)² over margins a, each a difference of two scores or a single one."""
+
+    least = 0.0
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return Σ 2αa - α²a² over the active terms a, where Σ a² is the loss."""

@@ -273,30 +273,24 @@ class Design:
         alone = active if active.full else self.working_set(active.coordinates)
         return self.squared().adjoint(h, alone)
 
+    def block(self, b: int) -> sp.csc_array:
+        """Return one block of rows, as a matrix."""
+        starts = self.starts[b]
+        entries, shape = slice(starts[0], starts[-1]), (self.edges[b + 1] - self.edges[b], self.n_features)
+        values = np.ones(starts[-1] - starts[0]) if self.binary else self.values[entries]
+        return sp.csc_array((values, self.rows[entries], starts - starts[0]), shape)
+
     def first_rows(self, n: int) -> sp.csr_array:
         """Return the first ``n`` rows, of which the first block has more."""
-        lo, hi = self.starts[0, 0], self.starts[0, -1]
-        feature = np.repeat(np.arange(self.n_features), np.diff(self.starts[0]))
-        kept = self.rows[lo:hi] < n
-        values = np.ones(int(kept.sum())) if self.binary else self.values[lo:hi][kept]
-        return sp.csr_array((values, (self.rows[lo:hi][kept], feature[kept])), shape=(n, self.n_features))
+        return self.block(0).tocsr()[:n]
 
     def take(self, rows: np.ndarray) -> Design:
         """Return a design of these rows (ascending), with all features: a copy of what it needs."""
-        place = np.full(self.n_rows, -1)
-        place[rows] = np.arange(rows.size)
-        features, values = np.arange(self.n_features), []
-        entries: list[tuple[np.ndarray, np.ndarray]] = []
-        for first, starts in zip(self.edges, self.starts, strict=False):
-            block = slice(starts[0], starts[-1])
-            at = place[first + self.rows[block]]
-            kept = at >= 0
-            entries.append((at[kept], np.repeat(features, np.diff(starts))[kept]))
-            values.append(np.ones(int(kept.sum())) if self.binary else self.values[block][kept])
+        parts, cuts = [], np.searchsorted(rows, self.edges)
+        for b, (lo, hi) in enumerate(pairwise(cuts)):
+            parts.append(self.block(b).tocsr()[rows[lo:hi] - self.edges[b]])
             self.pulse()
-        where = tuple(np.concatenate(indices) for indices in zip(*entries, strict=True))
-        X = sp.csr_array((np.concatenate(values), where), shape=(rows.size, self.n_features))
-        return Design(X, self.n_outputs, self.n_tail, self.team)
+        return Design(sp.vstack(parts, format="csr"), self.n_outputs, self.n_tail, self.team)
 
     def head(self, n: int) -> Design:
         """Return the first ``n`` rows, with only the features that occur in them."""

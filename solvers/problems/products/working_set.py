@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compute.jit import kernel
-
 
 class Columns(NamedTuple):
     """Columns of X cut into blocks of rows: column q of block b is ``rows[starts[b, q]:starts[b, q + 1]]``,
@@ -99,7 +97,11 @@ class WorkingSet:
         """Return ``starts`` (n_outputs + 1), ``features`` and ``order``: member ``order[q]`` is weight
         (``features[q]``, c) for starts[c] <= q < starts[c + 1]; features ascend within an output."""
         if self._grouped is None:
-            self._grouped = group_by_output(self.coordinates[: self.n_body], self.n_outputs)
+            features, outputs = np.divmod(self.coordinates[: self.n_body], self.n_outputs)
+            counts = np.bincount(outputs, minlength=self.n_outputs)
+            # sorted by counting, as numbers this short are
+            order = np.argsort(outputs.astype(np.min_scalar_type(self.n_outputs)), kind="stable")
+            self._grouped = np.concatenate([[0], np.cumsum(counts)]), features[order], order
         return self._grouped
 
     def places_in(self, base: WorkingSet) -> np.ndarray:
@@ -119,22 +121,3 @@ class WorkingSet:
             starts[1:] = features[1:] != features[:-1]
             self._rows = features[starts], np.cumsum(starts) - 1
         return self._rows
-
-
-@kernel
-def group_by_output(coordinates, n_outputs):
-    """Sort body coordinates by output, by counting; see :meth:`WorkingSet.by_output`."""
-    starts = np.zeros(n_outputs + 1, np.int64)
-    for q in range(coordinates.size):
-        starts[coordinates[q] % n_outputs + 1] += 1
-    for c in range(n_outputs):
-        starts[c + 1] += starts[c]
-    place = starts.copy()
-    features = np.empty(coordinates.size, np.int64)
-    order = np.empty(coordinates.size, np.int64)
-    for q in range(coordinates.size):
-        c = coordinates[q] % n_outputs
-        features[place[c]] = coordinates[q] // n_outputs
-        order[place[c]] = q
-        place[c] += 1
-    return starts, features, order

@@ -17,7 +17,6 @@ import numpy as np
 
 from ..declare import Trait, as_printed, param
 from ..parts.clusters import SCALES, Clusters, chunked, crossed, kmeans, within_error
-from ..parts.inverse import DenseInverse, Inverse
 from ..parts.linesearch import Found
 from ..problems.coarse import coarse_problem, lifted
 from ..problems.point import Point
@@ -291,6 +290,3 @@ class ClusteredBFGS(FullMatrix, Clustered):
     fine_iterations: int = 5
     clustering: str = "kmeans"
     scaled: bool = scaled_param()
-
-    def inverse(self, problem: Problem) -> Inverse:
-        return DenseInverse(problem.size, scaled=self.scaled, pulse=problem.pulse)

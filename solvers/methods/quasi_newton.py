@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..declare import Trait, as_printed, param, random_seed
-from ..parts.inverse import DenseInverse, Identity, Inverse
-from ..parts.memory import PairMemory
+from ..parts.inverse import Identity, Inverse
 from ..problems.problem import Problem
 from .descent.estimates import FullMatrix, LimitedMemory
 from .descent.loop import Descent, each
@@ -235,9 +234,6 @@ class BFGS(FullMatrix, OneSubgradientMethod):
     line_search: str = "wolfe"
     scaled: bool = scaled_param()
 
-    def inverse(self, problem: Problem) -> Inverse:
-        return DenseInverse(problem.size, scaled=self.scaled, pulse=problem.pulse)
-
 
 @dataclass(frozen=True)
 class DirectionFindingMethod(LineMethod):
@@ -287,9 +283,6 @@ class SubBFGS(FullMatrix, DirectionFindingMethod):
     h: float = h_param()
     H: float = H_param()
 
-    def inverse(self, problem: Problem) -> Inverse:
-        return DenseInverse(problem.size, h=self.h, H=self.H, pulse=problem.pulse)
-
 
 @dataclass(frozen=True)
 class SubLBFGS(LimitedMemory, DirectionFindingMethod):
@@ -303,6 +296,3 @@ class SubLBFGS(LimitedMemory, DirectionFindingMethod):
 
     h: float = h_param()
     H: float = H_param()
-
-    def inverse(self, problem: Problem) -> Inverse:
-        return PairMemory(self.memory, problem.pulse, scaled=self.scaled, h=self.h, H=self.H)

@@ -38,11 +38,6 @@ class Compact:
         """Return 2k for k pairs."""
         return self.Q.shape[1]
 
-    @classmethod
-    def scaled_identity(cls, gamma: float) -> Compact:
-        """Make B = γI."""
-        return cls(gamma, np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
-
 
 class PairMemory:
     """The last ``size`` pairs (None: all of them) on the rows of a working set that only shrinks.
@@ -117,15 +112,11 @@ class PairMemory:
             return float(self.SY[-1, -1] / self.SS[-1, -1])
         return float(self.YY[-1] / self.SY[-1, -1])
 
-    def middle(self, gamma: float) -> np.ndarray:
-        """Return the inverse of R, [γSᵀS, L; Lᵀ, -D], at γ; see the function :func:`middle`."""
-        return middle(self.SS, self.SY, gamma)
-
     def compact(self, gamma: float) -> Compact:
         """Return B on the rows held; drop pairs, the oldest first, while B is numerically singular."""
         while len(self):
             Q = np.stack([gamma * s for s in self.S] + self.Y, axis=1)
-            M = self.middle(gamma)
+            M = middle(self.SS, self.SY, gamma)
             scale = 1.0 / np.sqrt(np.concatenate([gamma * np.diag(self.SS), np.diag(self.SY)]))
             try:
                 R = np.linalg.inv(M * scale[:, None] * scale) * scale[:, None] * scale
@@ -136,7 +127,7 @@ class PairMemory:
             if np.isfinite(R).all() and diagonal.min(initial=gamma) > 1e-8 * gamma:
                 return Compact(gamma, Q, Q_hat, diagonal)
             self.drop_oldest()
-        return Compact.scaled_identity(gamma)
+        return Compact(gamma, np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
 
     def inverse_product(self, v: np.ndarray) -> np.ndarray:
         """Return H v by the two-loop recursion (Nocedal and Wright, Algorithm 7.4), H₀ = I, times

@@ -9,7 +9,7 @@ from typing import ClassVar
 import psutil
 
 from ...declare import param
-from ...parts.inverse import Inverse
+from ...parts.inverse import DenseInverse, Inverse
 from ...parts.memory import PairMemory
 from ...problems.problem import Problem
 
@@ -21,6 +21,9 @@ MOST_OF_MEMORY = 0.5
 class LimitedMemory:
     """B from the newest pairs (s, y)."""
 
+    #: bounds of the spectrum of B, see :func:`.memory.admitted`
+    h: ClassVar[float | None] = None
+    H: ClassVar[float] = 0.0
     memory: int = param(15, "pairs (s, y) kept", low=1, high=1000, title="pairs kept m")
     scaled: bool = param(True, "B₀ = I sᵀy/yᵀy of the newest pair; without, B₀ = I", title="scaled B₀")
 
@@ -30,7 +33,7 @@ class LimitedMemory:
 
     def inverse(self, problem: Problem) -> Inverse:
         """Return B with no pairs yet."""
-        return PairMemory(self.memory, problem.pulse, scaled=self.scaled)
+        return PairMemory(self.memory, problem.pulse, scaled=self.scaled, h=self.h, H=self.H)
 
 
 class FullMatrix:
@@ -38,6 +41,14 @@ class FullMatrix:
 
     #: id of a solver that needs no matrix
     lighter: ClassVar[str]
+    #: bounds of the spectrum of B, see :func:`.memory.admitted`, and whether its first update scales it
+    h: ClassVar[float | None] = None
+    H: ClassVar[float] = 0.0
+    scaled: ClassVar[bool] = False
+
+    def inverse(self, problem: Problem) -> Inverse:
+        """Return B₀ = I, to be updated."""
+        return DenseInverse(problem.size, scaled=self.scaled, h=self.h, H=self.H, pulse=problem.pulse)
 
     def refuses(self, problem: Problem) -> str | None:
         needed, free = 8 * problem.size**2, psutil.virtual_memory().available

@@ -15,7 +15,7 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
-from .chains.chain_log import add_log_marginals, log_chain, log_partition, log_true_pairs
+from .chains.chain_log import add_log_marginals, log_partition
 from .chains.chain_packed import Block, Messages, Transitions, pack
 from .chains.chain_single import ChainTerm
 from .duals import entropies, entropy, over_rows
@@ -170,7 +170,10 @@ class BoundChains(BoundLoss):
             found[k] = messages.true_pairs(messages.marginals(G))
             for place, tokens in self._wide(messages):
                 later = block.rows_of(place)[1:] - block.starts[1]
-                found[k][later] = log_true_pairs(scores.Z[tokens], transitions.Λ, self.y[tokens], self.pulse)
+                Z, y, own = scores.Z[tokens], self.y[tokens], np.zeros(later.size + 1)
+                unused = np.zeros_like(Z), np.zeros_like(transitions.Λ)
+                add_log_marginals(Z, transitions.Λ, *unused, self.pulse, y, own)
+                found[k][later] = own[1:]
 
         self.team.each(task, range(len(self.blocks)), self.pulse)
         return np.concatenate(found)
@@ -192,7 +195,7 @@ class BoundChains(BoundLoss):
             for _, tokens in self._wide(messages):
                 Z = scores.Z[tokens]
                 p = np.zeros_like(transitions.Λ)
-                log_chain(Z, transitions.Λ, np.zeros_like(Z), p)
+                add_log_marginals(Z, transitions.Λ, np.zeros_like(Z), p, self.pulse)
                 # in log space only sums over positions are at hand: p - p² at their mean is an upper bound
                 out[k] += p * (1.0 - p / max(len(Z) - 1, 1))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solvers.compute.jit import inlined, kernel
+from solvers.compute.jit import kernel
 
 #: Label pairs that one kernel call visits, some 20 ms.
 CHUNK = 2_000_000
@@ -22,30 +22,16 @@ def log_partition(Z: np.ndarray, transitions: np.ndarray, pulse: Callable[[], No
 
 
 def add_log_marginals(
-    Z: np.ndarray, transitions: np.ndarray, G: np.ndarray, pairs: np.ndarray, pulse: Callable[[], None]
-) -> None:
-    """Add node marginals to G, and the sum of the pair marginals to ``pairs``."""
-    _backward(Z, transitions, G, pairs, None, None, pulse)
-
-
-def log_true_pairs(
-    Z: np.ndarray, transitions: np.ndarray, y: np.ndarray, pulse: Callable[[], None]
-) -> np.ndarray:
-    """Return the marginals of the pairs (y_i-1, y_i), of all tokens but the first."""
-    own = np.zeros(Z.shape[0])
-    _backward(Z, transitions, np.zeros(Z.shape), np.zeros(transitions.shape), y, own, pulse)
-    return own[1:]
-
-
-def _backward(
     Z: np.ndarray,
     transitions: np.ndarray,
     G: np.ndarray,
     pairs: np.ndarray,
-    y: np.ndarray | None,
-    own: np.ndarray | None,
     pulse: Callable[[], None],
+    y: np.ndarray | None = None,
+    own: np.ndarray | None = None,
 ) -> None:
+    """Add node marginals to G, and the sum of the pair marginals to ``pairs``. With labels ``y``, write the
+    marginal of the pair (y_i-1, y_i) to ``own[i]``, of all tokens but the first."""
     _, alpha = _messages(Z, transitions, pulse)
     beta = np.zeros(Z.shape[1])
     for lo, hi in reversed(_runs(Z)):
@@ -96,17 +82,6 @@ def log_forward_run(Z, into, alpha, lo, hi):
     return shifts
 
 
-@inlined
-def log_forward(Z, transitions, alpha):
-    """Write all forward messages to alpha; return log Z(x)."""
-    n, m = Z.shape
-    log_z = log_forward_run(Z, np.ascontiguousarray(transitions.T), alpha, 0, n)
-    total = 0.0
-    for c in range(m):
-        total += np.exp(alpha[n - 1, c])
-    return log_z + np.log(total)
-
-
 @kernel
 def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
     """Add marginals of tokens hi - 1 down to lo to G and ``pairs``; ``beta`` is the message that comes in
@@ -140,7 +115,10 @@ def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
 @kernel
 def log_chain(Z, transitions, G, pairs):
     """Add node marginals to G and pair marginals to ``pairs``; return log Z(x)."""
-    alpha = np.empty(Z.shape)
-    log_z = log_forward(Z, transitions, alpha)
-    log_backward(Z, transitions, alpha, np.zeros(Z.shape[1]), 0, Z.shape[0], G, pairs, None, None)
-    return log_z
+    n, m = Z.shape
+    alpha, total = np.empty((n, m)), 0.0
+    log_z = log_forward_run(Z, np.ascontiguousarray(transitions.T), alpha, 0, n)
+    for c in range(m):
+        total += np.exp(alpha[n - 1, c])
+    log_backward(Z, transitions, alpha, np.zeros(m), 0, n, G, pairs, None, None)
+    return log_z + np.log(total)

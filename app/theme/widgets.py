@@ -50,8 +50,8 @@ class Said(pn.pane.HTML):
 
 
 def said(lines: int = 2, narrow: int | None = None) -> Said:
-    """Return a place for sentences that change with the cursor: ``lines`` high, ``narrow`` in a narrow window,
-    and scrolled if there are more, so that nothing moves when they change."""
+    """Return a place for sentences that change with the cursor: ``lines`` high (``narrow`` in a narrow
+    window), and scrolled if there are more, so that nothing moves when they change."""
     heights = {"--lines": str(lines), "--narrow": str(narrow or lines)}
     looks = {"css_classes": ["said"], "styles": heights, "margin": 0}
     return Said(stylesheets=[asset("html.css")], sizing_mode="stretch_width", **looks)

@@ -129,11 +129,7 @@ def _documents_of_tree(request: Request, documents: list[Path], above: Path) -> 
 
 def _documents(path: Path, above: Path, tree: Tree, request: Request) -> Part:
     rows = svmlight.read(path, progress=request.progress)
-    many = np.flatnonzero(np.diff(rows.offsets) != 1)
-    if len(many):
-        raise DataError(
-            f"{path.name}, line {rows.lines[many[0]]}: a document of a tree has one leaf, then word:count."
-        )
+    rows.check_single(path, "a document of a tree has one leaf, then word:count")
     is_leaf = leaves(tree.parents)
     ids = {tree.names[node]: node for node in is_leaf.tolist()}
     nodes = np.array([ids.get(f"{label:.0f}", -1) for label in rows.labels.tolist()], np.int32)

@@ -102,12 +102,8 @@ def _kind(paths: list[Path], files: list[svmlight.Samples], kind: str) -> str:
             "multilabel" if not single else "binary" if len(np.unique(files[0].labels)) == 2 else "multiclass"
         )
     for path, rows in zip(paths, files, strict=True):
-        odd = np.flatnonzero(np.diff(rows.offsets) != 1)
-        if len(odd) and kind != "multilabel":
-            line = rows.lines[odd[0]]
-            raise DataError(
-                f"{path.name}, line {line}: {kind} data have one label a line; use kind=multilabel."
-            )
+        if kind != "multilabel":
+            rows.check_single(path, f"{kind} data have one label a line; use kind=multilabel")
         broken = np.flatnonzero(rows.labels != np.round(rows.labels))
         if len(broken) and kind != "binary":
             line = rows.lines[np.searchsorted(rows.offsets, broken[0], side="right") - 1]
@@ -172,12 +168,8 @@ def _vectors(
     path: Path, of_document: dict[int, list[int]], n_topics: int, topics: Path, request: Request
 ) -> Part:
     rows = svmlight.read(path, progress=request.progress)
+    rows.check_single(path, "a line is a document's number and word:value ...")
     codes, counts = [], []
-    many = np.flatnonzero(np.diff(rows.offsets) != 1)
-    if len(many):
-        raise DataError(
-            f"{path.name}, line {rows.lines[many[0]]}: a line is a document's number and word:value ...."
-        )
     for number, line in zip(rows.labels.tolist(), rows.lines.tolist(), strict=True):
         if number not in of_document:
             raise DataError(f"{path.name}, line {line}: {topics.name} has no topic of document {number:.0f}.")

@@ -40,6 +40,12 @@ class Samples:
     offsets: np.ndarray
     lines: np.ndarray
 
+    def check_single(self, path: Path, right: str) -> None:
+        """Raise DataError, with the first line that has no or several labels, and what would be ``right``."""
+        other = np.flatnonzero(np.diff(self.offsets) != 1)
+        if len(other):
+            raise DataError(f"{path.name}, line {self.lines[other[0]]}: {right}.")
+
 
 @dataclass(frozen=True)
 class _Block:

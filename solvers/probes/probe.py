@@ -297,21 +297,25 @@ class ProbeStore:
         entries = self._entries
         takes = self._takes.items()
         seen = {name: found for name, take in takes if (found := take(iterate)) is not None}
-        size = _size(seen)
-        entry = iterate.iteration, size, seen
-        self._account(size + self._common.enter(seen))
+        entry = self._entry(iterate.iteration, seen)
         if entries and not self._stays(entries[-1]):
             self._give_up(entries[-1:])  # the newest was kept out of turn
             entries[-1] = entry
         else:
             entries.append(entry)
-        for name in seen:
-            self._firsts.setdefault(name, iterate.iteration)
         limit = RUN_LIMIT if _in_use <= PROCESS_LIMIT else RUN_SHARE
         while self.bytes > limit and len(entries) > len({0, *self._firsts.values()}) + 1:
             self.cadence *= 2
             self._give_up([e for e in entries[:-1] if not self._stays(e)])
             self._entries = entries = [e for e in entries[:-1] if self._stays(e)] + entries[-1:]
+
+    def _entry(self, iteration: int, seen: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
+        """Return the entry of what was seen of an iterate, and count it."""
+        size = _size(seen)
+        self._account(size + self._common.enter(seen))
+        for name in seen:
+            self._firsts.setdefault(name, iteration)
+        return iteration, size, seen
 
     def _give_up(self, entries: list[tuple[int, int, dict[str, Any]]]) -> None:
         """Count these entries no longer."""
@@ -346,13 +350,9 @@ class ProbeStore:
         """Return a store with the entries of another one, which observes no more."""
         store = cls()
         for iteration, seen in everything:
-            size = _size(seen)
-            store._account(size + store._common.enter(seen))
-            store._entries.append((iteration, size, seen))
-            for name in seen:
-                store._firsts.setdefault(name, iteration)
+            store._entries.append(store._entry(iteration, seen))
         return store
 
     def iterations(self, name: str) -> list[int]:
         """Return the iterations at which a probe has entries."""
-        return [e[0] for e in self._entries[:] if name in e[2]]
+        return [iteration for iteration, _ in self.entries(name)]

@@ -46,8 +46,8 @@ class Team:
 
     def each(self, task: Callable[[Any], object], blocks: Iterable[Any], pulse: Callable[[], None]) -> None:
         """Call ``task`` once for every block, in order when alone; ``pulse`` is called by this thread after
-        each of its own, and while it waits for the others. A task that takes long is a generator: it is
-        interrupted at each ``yield``, for the pulse or for good."""
+        each of its own, and while it waits for the others, at least once. A task that takes long is a
+        generator: it is interrupted at each ``yield``, for the pulse or for good."""
         if self._helpers is None:
             for block in blocks:
                 for _ in _steps(task(block)):
@@ -59,6 +59,7 @@ class Team:
         for _ in range(running):
             self._helpers.submit(self._help, task, left, stop, ended)
         try:
+            pulse()  # helpers may have taken all blocks already
             while (block := _taken(left.popleft)) is not None:
                 for _ in _steps(task(block[0])):
                     pulse()

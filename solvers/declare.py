@@ -35,6 +35,7 @@ class Trait(enum.Flag):
     MARGINS = enum.auto()
     HINGES = enum.auto()
     ONE_NORM = enum.auto()
+    CHAINS = enum.auto()
 
 
 PHRASES = {
@@ -55,6 +56,7 @@ PHRASES = {
     Trait.LOG_LINEAR: "a logistic loss of one label, binary or multiclass",
     Trait.MARGINS: "logistic terms, hinges or squared hinges of single scores",
     Trait.HINGES: "hinges or squared hinges of single scores",
+    Trait.CHAINS: "a loss of label sequences",
     Trait.ONE_NORM: "‖w‖₁ alone or ½‖w‖² alone as penalty",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }

@@ -44,6 +44,7 @@ from .problems.penalties import L1, L1L2, L2, ElasticNet, L1Linf, NoPenalty, Pen
 from .problems.problem import Problem
 from .problems.shards.sharded import OFFERED
 from .rivals.celer import Celer
+from .rivals.crfsuite import CRFsuite
 from .rivals.liblinear import Liblinear
 from .rivals.scikit import ScikitLBFGS, ScikitLinearSVC, ScikitNewtonCholesky, ScikitSAGA, ScikitSGD
 from .rivals.scipy_minimize import SciPyLBFGSB, SciPyNewtonCG, SciPyTrustConstr
@@ -93,6 +94,7 @@ SOLVERS: dict[str, type[Solver]] = {
         Liblinear,
         Skglm,
         Celer,
+        CRFsuite,
     )
 }
 LOSSES: dict[str, type[Loss]] = {

@@ -34,18 +34,23 @@ class Teller:
 
     def __init__(self, answers: IO[bytes], orders: Frames) -> None:
         self._answers, self._orders = answers, orders
-        self._start()
+        self.begin()
 
-    def _start(self) -> None:
+    def begin(self) -> None:
         self._cpu, self._wall = time.process_time(), time.perf_counter()
+        self._spent: dict[str, float] | None = None
+
+    def end(self) -> None:
+        spent = {"cpu": time.process_time() - self._cpu, "wall": time.perf_counter() - self._wall}
+        self._spent = self._spent or spent
 
     def __call__(self, n: int, w: np.ndarray) -> None:
-        spent = {"cpu": time.process_time() - self._cpu, "wall": time.perf_counter() - self._wall}
-        write(self._answers, {"iteration": n, **spent}, {"w": np.asarray(w, dtype=float).ravel()})
+        self.end()
+        write(self._answers, {"iteration": n, **self._spent}, {"w": np.asarray(w, dtype=float).ravel()})
         order, _ = self._orders.get()
         if order["do"] == "leave":
             raise Left
-        self._start()
+        self.begin()
 
 
 def listen(orders: Frames) -> None:
@@ -62,8 +67,7 @@ def solve(order: dict[str, Any], arrays: dict[str, np.ndarray], answers: IO[byte
     try:
         cls = getattr(importlib.import_module(order["module"]), order["name"])
         solver, task = cls(**order["params"]), Task(**order["numbers"], **arrays)
-        task.X  # noqa: B018 (made of the data once: off the clock, like our rows)
-        solver.load()
+        solver.load(task)
         with one_blas_thread():
             said = solver.advance(task, Teller(answers, orders))
     except Left:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,9 +22,21 @@ from .watched import ANEW
 
 #: Share of entries other than zero from which on a program is given X as a dense array.
 DENSE = 0.3
-#: Given the number of an iterate and its weights; returns once the next one is wanted.
-Tell = Callable[[int, np.ndarray], None]
 NOTHING = np.zeros(0)
+
+
+class Tell(Protocol):
+    """What a program tells its iterates to. Their seconds are those since the one before was asked for, or
+    between ``begin`` and ``end`` where it calls them."""
+
+    def __call__(self, n: int, w: np.ndarray) -> None:
+        """Tell the number of an iterate and its weights; returns once the next one is wanted."""
+
+    def begin(self) -> None:
+        """Forget the seconds since the last iterate: they went into what is made once."""
+
+    def end(self) -> None:
+        """Stop the clocks until the iterate is told."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +169,9 @@ class Foreign(Solver):
         order = {"module": cls.__module__, "name": cls.__qualname__, "params": asdict(self)}
         return {**order, "numbers": numbers}, arrays
 
-    def load(self) -> None:
-        """Import what the program needs, off the clock."""
+    def load(self, task: Task) -> None:
+        """Make X, and import what the program needs: off the clock, like our rows."""
+        task.X  # noqa: B018 (kept there)
         for module in self.modules:
             import_module(module)
 

@@ -32,7 +32,7 @@ class ChainCRF(Loss):
     summary = "negative log-likelihood of label sequences with transitions"
     paper = "Zhong et al. 2014, sections 4 and 6.1"
     kinds = ("sequences",)
-    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.CONJUGATE
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.CONJUGATE | Trait.CHAINS
     average = False
     metric_name = "per-token accuracy"
 

@@ -12,7 +12,7 @@ import datasets
 import solvers
 from solvers.rivals.foreign import Task
 from solvers.rivals.watched import ANEW, CALLBACK, RESTART, growing
-from tests.solvers.helpers import HOUSE, binary, dense_of, multiclass
+from tests.solvers.helpers import HOUSE, binary, chains, dense_of, multiclass
 
 RIVALS = [id for id in solvers.SOLVERS if id not in HOUSE and id != "relay"]
 #: How near each comes to our optimum within 20 CPU seconds, (f - f*)/f*: SciPy's and scikit-learn's own
@@ -27,23 +27,32 @@ PROBLEMS = {
     "liblinear": ("logistic", "l1"),
     "skglm": ("logistic", "l1"),
     "celer": ("logistic", "l1"),
+    "crfsuite": ("chain-crf", "l2"),
 }
 DATA = {
     "breast-cancer": lambda: datasets.load("breast-cancer"),
     "digits": lambda: datasets.load("digits", positive="8"),
     "random": lambda: binary(n=200, d=30),
 }
+SEQUENCES = {
+    "digit-strings": lambda: datasets.load("digit-strings", n_samples=40),
+    "synthetic-chain": lambda: datasets.load("synthetic-chain", n_samples=60, n_features=40, n_labels=4),
+    "chains": lambda: chains(n=80, storage="sparse"),
+}
 
 
 @functools.cache
 def problem_of(data, loss, penalty):
-    return solvers.make_problem(DATA[data](), loss=loss, penalty=penalty, lam=0.02, average=True)
+    return solvers.make_problem(
+        (DATA | SEQUENCES)[data](), loss=loss, penalty=penalty, lam=0.02, average=True
+    )
 
 
 @functools.cache
 def best(data, loss, penalty):
     problem = problem_of(data, loss, penalty)
-    solver = solvers.make_solver("prox-qn" if problem.smooth else "dual-cd")
+    fastest = "lbfgs" if loss == "chain-crf" else "prox-qn" if problem.smooth else "dual-cd"
+    solver = solvers.make_solver(fastest)
     return solvers.solve(problem, solver, tol=1e-9, max_seconds=30).result["objective"]
 
 
@@ -51,7 +60,7 @@ def cases():
     for id in RIVALS:
         missing = solvers.SOLVERS[id].why_not_here()
         marks = [pytest.mark.skip(reason=f"{id} {missing}")] if missing else []
-        for data in DATA:
+        for data in SEQUENCES if PROBLEMS.get(id, [""])[0] == "chain-crf" else DATA:
             yield pytest.param(id, data, marks=marks)
 
 

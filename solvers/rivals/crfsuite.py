@@ -1,0 +1,169 @@
+"""CRFsuite's training algorithms for linear chains, by python-crfsuite.
+
+CRFsuite minimizes Σ_i L_i + c₁‖w‖₁ + c₂‖w‖²: with strengths a of ‖w‖₁ and b of ½‖w‖², and s for the sum or
+the mean, our f is s times that with c₁ = a/s and c₂ = b/(2s). Its features are our weights one to one: an
+attribute with its value for each feature of a token, and all pairs of attributes and labels, and of labels.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import IO, Any
+
+import numpy as np
+
+from ..declare import Trait, param, random_seed
+from ..methods.usual import tol_param
+from ..problems.problem import Problem
+from .foreign import Foreign, Task, Tell
+from .watched import ANEW, growing
+
+#: Messages that begin the work of each algorithm; before them features are listed and steps calibrated.
+BEGINS = {
+    "lbfgs": "L-BFGS optimization",
+    "l2sgd": "***** Epoch #1 ",
+    "ap": "Averaged perceptron",
+    "pa": "Passive Aggressive",
+    "arow": "Adaptive Regularization",
+}
+ENDS = "Total seconds required for training"
+#: All pairs are features, also those whose values sum up to less than zero: it leaves those out by default.
+ALL_PAIRS = {"feature.possible_states": 1, "feature.possible_transitions": 1, "feature.minfreq": -1e30}
+#: Words of a model's head: numbers of names, and where its parts begin.
+N_LABELS, N_ATTRIBUTES, FEATURES, LABELS, ATTRIBUTES = range(5, 10)
+#: An entry of the features, and of the names, which all have the same length here.
+FEATURE = np.dtype([("type", "<u4"), ("from", "<u4"), ("to", "<u4"), ("weight", "<f8")])
+NAME = np.dtype([("id", "<u4"), ("size", "<u4"), ("name", "S9")])
+#: Bytes before the first entry.
+BEFORE_FEATURES, BEFORE_NAMES = 12, 24 + 256 * 8
+
+
+@dataclass(frozen=True)
+class CRFsuite(Foreign):
+    """L-BFGS, which is OWL-QN where there is ‖w‖₁, stochastic gradients with a ridge, and three algorithms
+    without a penalty that minimize errors, not f: averaged perceptron, passive aggressive (PA-I) and AROW.
+    It shows no weights on the way, and starts from zero."""
+
+    id = "crfsuite"
+    name = "CRFsuite"
+    summary = "CRFsuite's five algorithms for chain CRFs, run anew with more and more iterations"
+    paper = "Okazaki 2007"
+    program = "CRFsuite"
+    modules = ("pycrfsuite",)
+    needs = Trait.CHAINS | Trait.SEPARABLE
+    watched = ANEW
+    takes_start = False
+    dense_vectors = 24
+
+    algorithm: str = param(
+        "lbfgs", "CRFsuite's name of it", choices=tuple(BEGINS), title="training algorithm"
+    )
+    memory: int = param(6, "pairs (s, y) kept by lbfgs, num_memories", low=1, high=1000, title="pairs m")
+    tol: float = tol_param()
+    seed: int = random_seed("seed of the order of the sequences, for all but lbfgs")
+
+    @property
+    def random(self) -> bool:
+        return self.algorithm != "lbfgs"
+
+    def refuses(self, problem: Problem) -> str | None:
+        if too_large := super().refuses(problem):
+            return too_large
+        l1, ridge = problem.penalty.l1, problem.penalty.ridge
+        if self.algorithm == "l2sgd" and (l1 or not ridge):
+            return f"{self.id} with l2sgd takes a ridge alone: take the penalty l2, or algorithm=lbfgs"
+        if self.algorithm in ("ap", "pa", "arow") and (l1 or ridge):
+            return (
+                f"{self.id} with {self.algorithm} takes no penalty: take the penalty none, or algorithm=lbfgs"
+            )
+        if np.count_nonzero(np.bincount(problem.loss.y)) < problem.loss.n_outputs:
+            return f"{self.id} leaves labels without a token out: take data that have some of each label"
+        return None
+
+    def load(self, task: Task) -> None:
+        """Import; CRFsuite takes features by name, not X."""
+        import pycrfsuite  # noqa: F401
+
+    def advance(self, task: Task, tell: Tell) -> str:
+        trainer = trainer_of(self.algorithm, tell)
+        trainer.set_params(ALL_PAIRS | self.settings(task))
+        append(trainer, task)
+        with tempfile.TemporaryFile() as file:
+            for n in growing():
+                ctypes.CDLL(None).srand(self.seed + 1)  # so that a longer run begins like a shorter one
+                trainer.set("max_iterations", n)
+                trainer.train(f"/dev/fd/{file.fileno()}")
+                tell(n, weights(file, task))
+                if trainer.iterations < n:
+                    return trainer.said or "its own tolerance is met"
+        raise AssertionError
+
+    def settings(self, task: Task) -> dict[str, Any]:
+        """Return the parameters of the algorithm."""
+        c1, c2 = task.l1 / task.scale, 0.5 * task.ridge / task.scale
+        if self.algorithm == "lbfgs":
+            stop = {"epsilon": self.tol, "delta": 0.0}
+            return {"c1": repr(c1), "c2": repr(c2), "num_memories": self.memory, **stop}
+        return {"c2": repr(c2), "delta": self.tol} if self.algorithm == "l2sgd" else {}
+
+
+def trainer_of(algorithm: str, tell: Tell) -> Any:
+    """Return a trainer that sets the clock to its work alone, and keeps from its log the number of
+    iterations, the last loss and why it ended."""
+    from pycrfsuite import BaseTrainer
+
+    class Trainer(BaseTrainer):
+        iterations, loss, said = 0, float("nan"), ""
+
+        def message(self, message: str) -> None:
+            if message.startswith(BEGINS[algorithm]):
+                tell.begin()
+            if message.startswith(ENDS):
+                tell.end()
+            if message.startswith(("***** Iteration #", "***** Epoch #")):
+                self.iterations = int(message.split()[2][1:])
+            if message.startswith("Loss: "):
+                self.loss = float(message.split()[1])
+            if "terminated" in message.lower() or "resulted in" in message:
+                self.said = message.strip()
+
+    return Trainer(algorithm=algorithm, verbose=False)
+
+
+def append(trainer: Any, task: Task) -> None:
+    """Give a trainer the sequences: features and labels by their numbers, as names of eight digits."""
+    attributes = [b"%08d" % j for j in range(task.n_features)]
+    labels = [f"{c:08d}" for c in range(task.n_outputs)]
+    starts, values = task.starts.tolist(), task.values
+    for first, end in pairwise(task.offsets.tolist()):
+        lo, hi = starts[first], starts[end]
+        names = [attributes[j] for j in task.features[lo:hi].tolist()]
+        weighed = values[lo:hi].tolist() if values.size else ()
+        items = []
+        for a, b in pairwise(start - lo for start in starts[first : end + 1]):
+            items.append(dict(zip(names[a:b], weighed[a:b], strict=True)) if weighed else names[a:b])
+        trainer.append(items, [labels[c] for c in task.y[first:end].tolist()])
+
+
+def weights(file: IO[bytes], task: Task) -> np.ndarray:
+    """Return the weights in a model's file in our order: it keeps all digits of those that are not zero."""
+    file.seek(0)
+    model = file.read()
+    head = np.frombuffer(model, "<u4", 12).tolist()
+    (n_weights,) = np.frombuffer(model, "<u4", 1, head[FEATURES] + 8).tolist()
+    found = np.frombuffer(model, FEATURE, n_weights, head[FEATURES] + BEFORE_FEATURES)
+
+    def names(number: int, offset: int) -> np.ndarray:
+        return np.frombuffer(model, NAME, number, offset + BEFORE_NAMES)["name"].astype(np.int64)
+
+    features = names(head[N_ATTRIBUTES], head[ATTRIBUTES])
+    labels = names(head[N_LABELS], head[LABELS])
+    w, n_state = np.zeros(task.size), task.n_features * task.n_outputs
+    W, T = w[:n_state].reshape(-1, task.n_outputs), w[n_state:].reshape(-1, task.n_outputs)
+    state, pair = found[found["type"] == 0], found[found["type"] == 1]
+    W[features[state["from"]], labels[state["to"]]] = state["weight"]
+    T[labels[pair["from"]], labels[pair["to"]]] = pair["weight"]
+    return w

@@ -66,7 +66,7 @@ from .runs.run_info import RunInfo
 from .runs.segments import Segment, segments
 from .runs.solve import solve
 from .runs.stopping import Stopping, relative_gap, undercuts
-from .runs.trace import Trace
+from .runs.trace import Trace, to_pandas
 
 #: What is imported above is public, and nothing else.
 __all__ = [name for name, thing in vars().copy().items() if name[0] != "_" and not isinstance(thing, _Module)]

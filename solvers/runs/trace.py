@@ -307,6 +307,43 @@ class Trace:
         return trace
 
 
+def to_pandas(runs: Sequence[Trace]) -> pd.DataFrame:
+    """Return the records of runs as one table.
+
+    Parameters
+    ----------
+    runs : sequence of Trace
+        The runs, of one problem or of several.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row an iterate: the place of its run among these from 0 on, data set, loss, penalty and key of its
+        problem (missing where they are not known), and the columns of :meth:`Trace.to_pandas`.
+
+    Examples
+    --------
+    >>> import datasets, solvers
+    >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
+    >>> runs = [solvers.solve(problem, solvers.make_solver(id), max_iter=3) for id in ("gd", "lbfgs")]
+    >>> table = solvers.to_pandas(runs)
+    >>> table.groupby(["dataset", "label"])["iteration"].max().tolist()
+    [3, 3]
+    """
+    import pandas as pd
+
+    tables = [_told(run, place) for place, run in enumerate(runs)]
+    return pd.concat(tables or [_told(Trace(), 0)], ignore_index=True)
+
+
+def _told(run: Trace, place: int) -> pd.DataFrame:
+    """Return the table of a run, with its place among others and its problem."""
+    problem, table = run.info.problem, run.to_pandas()
+    about = {name: problem.get(name) for name in ("dataset", "loss", "penalty")}
+    about = {"run": place} | about | {"problem": problem.get("key")}
+    return table.assign(**about)[[*about, *table.columns]]
+
+
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record as JSON knows it: Python numbers, null for what is unknown or not finite, lists."""
     out: dict[str, Any] = {}

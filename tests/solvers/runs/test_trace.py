@@ -244,3 +244,15 @@ def test_a_trace_is_a_table_of_pandas():
 
 def test_a_trace_without_iterates_is_an_empty_table():
     assert solvers.Trace().to_pandas().shape == (0, len(solvers.FIELDS) + 3)
+
+
+def test_runs_are_one_table_that_tells_run_and_problem():
+    problems = [solvers.make_problem(binary(), lam_ratio=ratio) for ratio in (0.1, 0.2)]
+    runs = [solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=3) for problem in problems]
+    table = solvers.to_pandas(runs)
+    columns = ["run", "dataset", "loss", "penalty", "problem", *runs[0].to_pandas().columns]
+    assert list(table.columns) == columns
+    assert table.groupby("run")["problem"].unique().tolist() == [[problem.key] for problem in problems]
+    assert table.groupby("run")["objective"].last().tolist() == [run.objective[-1] for run in runs]
+    assert table.index.tolist() == list(range(sum(map(len, runs))))
+    assert solvers.to_pandas([]).columns.tolist() == columns

@@ -74,7 +74,7 @@ def run_example(code, folder):
 
 def test_what_is_to_be_saved_is_found():
     solver, loss, penalty, data = "my_solver.py", "my_loss.py", "my_penalty.py", "my_data.py"
-    others = {"my_rule.py", "my_view.py", "my_probe_view.py", "grid.toml", "23-pairs.toml"}
+    others = {"my_rule.py", "my_view.py", "my_probe_view.py", "grid.toml", "25-pairs.toml"}
     assert set(SAVED) == {solver, loss, penalty, data} | others
 
 
@@ -156,7 +156,7 @@ def test_own_view_joins_the_tabs_and_draws_a_run(saved, file, id):
 
 
 def test_own_story_says_what_its_runs_show(saved):
-    told = Told(read(saved / "23-pairs.toml"), 0)
+    told = Told(read(saved / "25-pairs.toml"), 0)
     ten, three = told.traces()
     assert ten.status == three.status == "converged"
     assert ten.iteration[-1] < three.iteration[-1]

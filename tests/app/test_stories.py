@@ -17,7 +17,7 @@ from app.views import TABS
 from app.views.base.plot import SCALES, X_AXES
 from solvers import SOLVERS, Stopping
 from tests.app.helpers import problem_of
-from tests.app.stories import clusters, lines, relays, rows, shrinking, toys  # noqa: F401  their claims
+from tests.app.stories import clusters, lines, relays, rows, rules, shrinking, toys  # noqa: F401  their claims
 from tests.app.stories.told import CLAIMS, SEEDS, holds, seeds, sentences, told, told_by
 
 FOLDER = Path(app.stories.__file__).parent
@@ -38,7 +38,9 @@ HOW = {
 #: Words of a card at most: six a second.
 WORDS = 90
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-NUMBERS = (NUMBERS + "seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three").split()
+NUMBERS = (
+    NUMBERS + "seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three twenty-four twenty-five"
+).split()
 
 
 def params() -> list:

@@ -39,6 +39,8 @@ from tests.app.helpers import problem_of
 PROBES: Mapping[str, tuple[Probe, ...]] = {
     "shrinking": (ACTIVE, SHRINKING, MEMORY),
     "wrong-guess": (ACTIVE, SHRINKING),
+    "safe-or-bold": (ACTIVE, SHRINKING),
+    "growing": (ACTIVE, SHRINKING),
     "features-die": (ROWS,),
     "exact-search": (LINE,),
     "armijo": (LINE,),

@@ -1,0 +1,219 @@
+"""Claims of the stories about rules of the working set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.views.base.run_events import returns
+from app.views.base.states import COLORS, PROVED, RETURNED, states
+from solvers import SHRINKING, Trace
+from tests.app.stories.told import Told, claim
+
+WORDS = 5_000
+
+
+def rules(told: Told) -> list[str]:
+    return [entrant.make().rule for entrant in told.story.setting.entrants]
+
+
+def wrong(trace: Trace) -> int:
+    """Guesses that were wrong."""
+    return int(returns(trace.since(None)[0]).sum())
+
+
+def codes(trace: Trace, row: int) -> np.ndarray:
+    """What each word is at a row of a run."""
+    return states(trace, int(trace.iteration[row]), np.arange(WORDS))
+
+
+@claim(
+    "safe-or-bold",
+    "One solver with three rules: one drops a word only with a proof, one drops words by a guess and checks "
+    "later, one never checks.",
+    "Three runs of one solver start on 5 000 words.",
+    "After one iteration bold and rash work on fewer than 150 of them.",
+)
+def _(told: Told) -> None:
+    assert rules(told) == ["gap-safe", "zhong", "no-return"]
+    assert told.problem().size == WORDS
+    trace, row = told.step(1)
+    assert trace is told["bold"]
+    for label in ("bold", "rash"):
+        assert told[label].working_set[0] == WORDS
+        assert told[label].working_set[row] < 150
+    assert told["rash"].epoch.max() == 0 < told["bold"].epoch.max()
+
+
+@claim(
+    "safe-or-bold",
+    "safe has proved fewer than a thousand of 5 000 words to be zero after twenty iterations, bold works on "
+    "fewer than 150 after the first.",
+    "After twenty iterations safe still works on more than 4 000 words.",
+    "Those that it has proved to be zero are green on the map.",
+)
+def _(told: Told) -> None:
+    trace, row = told.step(2)
+    assert trace.iteration[row] == 20
+    assert 4_000 < trace.working_set[row] < WORDS
+    assert np.count_nonzero(codes(trace, row) == PROVED) == WORDS - trace.working_set[row]
+    red, green, blue = bytes.fromhex(COLORS[PROVED].lstrip("#")[:6])
+    assert green > blue > red
+    assert told["bold"].working_set[1] < 150
+
+
+@claim(
+    "safe-or-bold",
+    "As the gap falls the ball shrinks, and with it the number of words that it touches: here fewer than "
+    "half are left.",
+    "The ball of the proof is as wide as the gap allows.",
+    "Far from the optimum it touches nearly every constraint, and nearly every word has to stay.",
+)
+def _(told: Told) -> None:
+    trace, row = told.step(3)
+    seen = [test for _, test in trace.probes.entries(SHRINKING.name)]
+    radius, gap = (np.array([float(test[name]) for test in seen]) for name in ("radius", "gap"))
+    assert (np.diff(gap) <= 0).sum() > 0.8 * gap.size
+    np.testing.assert_allclose(radius / radius[0], np.sqrt(gap / gap[0]), rtol=1e-2)
+    assert trace.working_set[row] < WORDS / 2
+    assert trace.working_set[0] > 0.95 * WORDS
+    assert (np.diff(trace.working_set) <= 0).all()
+
+
+@claim(
+    "safe-or-bold",
+    "bold reaches a gap of 1e-6 with less than a third of the passes of safe.",
+    "How many passes over the data will bold take to a gap of 1e-6, compared with safe?",
+)
+def _(told: Told) -> None:
+    assert told.truth().right == ("less than half",)
+    assert 3.0 * told.work("bold", 1e-6, "passes") < told.work("safe", 1e-6, "passes")
+
+
+@claim(
+    "safe-or-bold",
+    "bold has looked at all words again.",
+    "Some that it had left out are non-zero one iteration later: its guesses about them were wrong.",
+    "What bold risks: some of its guesses are wrong, and it finds out because it looks at all words again.",
+)
+def _(told: Told) -> None:
+    trace, row = told.step(4)
+    (begins,) = np.flatnonzero(np.diff(trace.epoch[: row + 1]))
+    assert row == begins + 2
+    assert wrong(trace) > 0
+    assert np.count_nonzero(codes(trace, row) == RETURNED) == trace.returned[row] > 0
+
+
+@claim(
+    "safe-or-bold",
+    "rash does not look, and ends more than a ten-thousandth of f* too high.",
+    "rash has made the same guesses and never looked again.",
+    "It ends more than a ten-thousandth of f* too high.",
+)
+def _(told: Told) -> None:
+    trace, bold = told["rash"], told["bold"]
+    epoch = np.flatnonzero(np.diff(bold.epoch))[0] + 1
+    for column in ("objective", "nnz"):
+        np.testing.assert_array_equal(trace[column][:epoch], bold[column][:epoch])
+    assert trace.status == "stalled"
+    assert 1e-4 < told.gap("rash")[-1] < 1e-2
+    violation = told.problem().at(trace.w).violation()
+    assert violation > 1000 * told.story.setting.limits.tol * told.problem().violation_at_zero()
+
+
+@claim(
+    "safe-or-bold",
+    "safe ends at the same optimum as bold, and none of its proofs was wrong.",
+    "They came when most of the work was done.",
+)
+def _(told: Told) -> None:
+    safe, bold = told["safe"], told["bold"]
+    assert safe.status == bold.status == "converged"
+    np.testing.assert_allclose(safe.w, bold.w, atol=1e-3 * np.abs(bold.w).max())
+    for row in range(len(safe)):
+        assert not bold.w[codes(safe, row) == PROVED].any()
+    half = np.flatnonzero(safe.working_set < WORDS / 2)[0]
+    assert safe.passes[half] > 0.5 * safe.passes[-1]
+
+
+@claim(
+    "growing",
+    "One solver with three rules: one starts with all words and drops some, two start with thirty words and "
+    "add more.",
+    "growing starts with 30 of 5 000 words and never works on more than 90, shrinking starts with all of "
+    "them.",
+    "growing starts with the 30 words whose gradients are largest, shrinking with all 5 000.",
+)
+def _(told: Told) -> None:
+    assert rules(told) == ["growing", "growing-dual", "zhong"]
+    assert [trace.working_set[0] for trace in told.traces()] == [30, 30, WORDS]
+    trace, row = told.step(1)
+    assert (row, trace) == (0, told["growing"])
+    assert trace.working_set.max() <= 90
+    inside = codes(trace, 0) == 1
+    g = np.abs(told.problem().at(np.zeros(WORDS)).gradient())
+    assert g[inside].min() >= g[~inside].max()
+
+
+@claim(
+    "growing",
+    "growing reaches a gap of 1e-2 with less than a third of the passes of shrinking, for which its first "
+    "passes over all words are too dear.",
+    "Which run comes to a gap of 1e-2 with the fewest passes over the data?",
+    "Most words stay at zero, so a set of thirty is enough for the first percent of the way.",
+    "An iteration on it costs less than a third of the first one on all words.",
+)
+def _(told: Told) -> None:
+    assert told.truth().right == ("growing",)
+    growing, shrinking = told["growing"], told["shrinking"]
+    assert 3.0 * told.work("growing", 1e-2, "passes") < told.work("shrinking", 1e-2, "passes")
+    first = np.diff(shrinking.passes)[0]
+    assert first > 0.2 * told.work("shrinking", 1e-2, "passes")
+    assert np.diff(growing.passes)[0] < first / 3
+    assert growing.objective[1] < 0.9 * growing.objective[0]
+    assert growing.working_set[1] <= 60
+
+
+@claim(
+    "growing",
+    "At a gap of 1e-6 the lead is gone: each look at all words finds some that growing still lacks.",
+    "At its first look at all words growing takes in as many again.",
+    "What it lacked until then counts as a wrong guess once it is non-zero.",
+)
+def _(told: Told) -> None:
+    assert told.work("growing", 1e-6, "passes") > 0.9 * told.work("shrinking", 1e-6, "passes")
+    trace, row = told.step(2)
+    looks = np.flatnonzero(np.diff(trace.epoch)) + 1
+    assert trace.working_set[looks[0]] == 2 * trace.working_set[0]
+    assert trace.returned[row] > 0
+    for k in looks[:2]:
+        assert trace.returned[k + 1] > 0
+
+
+@claim(
+    "growing",
+    "by the dual chooses by the distance to the constraints of the dual, and drops for ever what it has "
+    "proved to be zero.",
+)
+def _(told: Told) -> None:
+    trace, row = told.step(3)
+    assert np.count_nonzero(codes(trace, row) == PROVED) > 0
+    test = trace.probes.last(SHRINKING.name, int(trace.iteration[row]))[1]
+    distance = (float(test["l1"]) - test["centre"]) / test["reach"]
+    found = codes(trace, row)[test["members"]]
+    zero_inside = distance[found == 1]
+    assert zero_inside.max() <= distance[np.isin(found, (0, PROVED))].min() * (1 + 1e-5)
+
+
+@claim(
+    "growing",
+    "shrinking is right about most words at once: after one iteration it works on fewer than 150, and only a "
+    "few come back.",
+    "All three end within a millionth of f*.",
+    "growing has guessed wrong more than twenty times, shrinking fewer than five times.",
+)
+def _(told: Told) -> None:
+    trace, row = told.step(4)
+    assert trace.working_set[row] < 150
+    assert all(told.gap(label)[-1] < 1e-6 for label in told.labels)
+    assert wrong(told["growing"]) > 20
+    assert 0 < wrong(told["shrinking"]) < 5

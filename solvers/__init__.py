@@ -23,6 +23,7 @@ from .probes.probe import (
     ROWS,
     SCORES,
     SHRINKING,
+    SUPPORT,
     TRAJECTORIES,
     WEIGHTS,
     Probe,

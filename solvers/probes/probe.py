@@ -30,6 +30,8 @@ RUN_SHARE = 4 * 2**20
 SAMPLED = 32_768
 #: Scores of an iterate that are kept, at most.
 MOST_SCORES = 20_000
+#: Non-zero weights of an iterate that is kept whole by ``SUPPORT``, at most.
+MOST_NONZERO = 5_000
 #: Rows of W that are kept by number and norm, at most.
 MOST_ROWS = 10_000
 #: Weights of a W whose rows are looked at, at most.
@@ -84,6 +86,14 @@ def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
         return None
     support = np.flatnonzero(it.w)
     return {"indices": support, "values": it.w[support], "size": np.array(it.w.size)}
+
+
+def _few(it: Iterate) -> dict[str, np.ndarray] | None:
+    """Copy the weights of an iterate that has no more than ``MOST_NONZERO``."""
+    if it.w is None or max(it.nnz, 0) > MOST_NONZERO:
+        return None
+    found = _weights(it)
+    return found if found["indices"].size <= MOST_NONZERO else None
 
 
 def _active(it: Iterate) -> dict[str, np.ndarray] | None:
@@ -226,6 +236,8 @@ def binned(W: np.ndarray) -> np.ndarray:
 
 
 WEIGHTS = Probe("weights", _weights)
+#: The weights of sparse iterates.
+SUPPORT = Probe("support", _few)
 #: Which variables are in the working set, and which are not zero (of dual variables: at no bound).
 ACTIVE = Probe("active", _active)
 #: The line search that led to an iterate: its trials, f there, what the rule allowed, and a straight line's

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import math
+from weakref import ref
 
 import numpy as np
 import panel as pn
 import param
 from bokeh.models import ColumnDataSource
 
+from app import theme
 from app.views.base import looks
 from app.views.base.feed import Records, known
 from app.views.base.phases import turns
 from app.views.base.plot import RunPlot, menu
-from solvers import Segment, Trace, segments
+from app.views.convergence.identification import Aways, nearest
+from solvers import SUPPORT, Segment, Trace, segments
 from solvers.runs.segments import stretch
 
 MEASURES = {
     "relative": ("Relative gap", "(f − {ref}) / |{ref}|"),
     "absolute": ("Absolute gap", "f − {ref}"),
     "objective": ("Objective", "f"),
+    "weights": ("Distance of w", "‖w − w*‖ / ‖w*‖"),
+    "support": ("Wrong support", "weights zero in one of w, w* alone"),
 }
+#: Those of the weights, which need w*.
+OF_WEIGHTS = ("weights", "support")
 #: Gaps below this are rounding, also of f*.
 FLOOR = 1e-13
 
@@ -29,10 +36,16 @@ class Convergence(RunPlot):
     """f, f - f* or (f - f*)/|f*| of every run, where f* is what the traces of its problem say, else the best
     value any of them has reached, whose newest point is then not drawn; of a run whose λ was changed f* is
     that of the λ in force. A square marks where a run goes over from one phase to the next, if its solver
-    has phases."""
+    has phases.
+
+    Or the distance of w from w*, or how many weights are zero in one of the two alone: w* are the last
+    weights of the run that came nearest to the optimum of the same problem. A diamond marks from where on a
+    run has the support of w*. There is no other optimum where there is a ridge, nor of λ‖w‖₁ with features in
+    general position (Tibshirani, EJS 2013)."""
 
     id = "convergence"
     title = "Distance to f*"
+    probes = (SUPPORT,)
 
     measure: str = param.Selector(default="relative", objects=list(MEASURES), doc="what is drawn")
 
@@ -73,6 +86,8 @@ class Convergence(RunPlot):
 
     @property
     def y_label(self) -> str:
+        if self.measure in OF_WEIGHTS:
+            return MEASURES[self.measure][1]
         known_star = all(sure for t in self.traces if len(t) for _, _, sure in self.references(t))
         if known_star:
             return MEASURES[self.measure][1].format(ref="f*")
@@ -83,16 +98,40 @@ class Convergence(RunPlot):
         return self.y_label.replace("\n", " ")
 
     def backdrop(self) -> None:
+        self._aways = Aways()
         self._turns = ColumnDataSource({"x": [], "y": [], "color": []})
         looks = {"marker": "square", "size": 8, "line_width": 1.5, "line_color": "color", "fill_alpha": 0.0}
         self.figure.scatter("x", "y", source=self._turns, level="overlay", **looks)
+        self._found = ColumnDataSource({"x": [], "y": [], "color": []})
+        theme.diamonds(self.figure, self._found, "x", "y", color="color", fill_alpha=1.0)
 
     def draw(self) -> None:
         if self.unbounded and self.measure != "objective":
             self.param.update(measure="objective", scale="linear")  # draws again
             return
+        if self.measure == "support" and self.logarithmic:
+            self.scale = "linear"  # draws again: it comes to zero
+            return
         self._mark_turns()
+        self._mark_identified()
         super().draw()
+
+    def _mark_identified(self) -> None:
+        """Mark from where on each run has the support of the optimum."""
+        found, mark = {"x": [], "y": [], "color": []}, []
+        for place, trace in enumerate(self.traces if self.measure in OF_WEIGHTS else ()):
+            best = nearest(trace, self.traces)
+            if best is None or (since := self._aways.identified(trace, best)) is None:
+                continue
+            rows, _, _ = trace.since(None)
+            row = min(int(np.searchsorted(rows["iteration"], since)), len(rows["iteration"]) - 1)
+            one = self._columns(trace, {name: column[row : row + 1] for name, column in rows.items()})
+            found["x"].append(float(one["x"][0]))
+            found["y"].append(float(one["y"][0]))
+            found["color"].append(looks.style(trace, place)[0])
+            mark.append((since, ref(best), *self._shown(trace)))
+        if self._drawn.changed("identified", *mark):
+            self._found.data = found
 
     def _mark_turns(self) -> None:
         found, mark = {"x": [], "y": [], "color": []}, []
@@ -108,13 +147,30 @@ class Convergence(RunPlot):
         if self._drawn.changed("turns", *mark):
             self._turns.data = found
 
+    def _away_from_w(self, trace: Trace, iterations: np.ndarray) -> np.ndarray:
+        """Return the measure of the weights at these iterates: that at the last one before whose weights were
+        kept, nan where there is none."""
+        best = nearest(trace, self.traces)
+        if best is None:
+            return np.full(len(iterations), np.nan)
+        at, distances, differences = self._aways.of(trace, best)
+        if self.measure == "support":
+            distances = differences
+        place = np.searchsorted(at, iterations, side="right") - 1
+        return np.append(distances, np.nan)[place]
+
     def key(self, trace: Trace) -> object:
+        if self.measure in OF_WEIGHTS:
+            best = nearest(trace, self.traces)
+            return None if best is None else ref(best)
         return None if self.measure == "objective" else tuple(self.references(trace))
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         f = known(rows["objective"])
         if self.measure == "objective":
             return {"y": self.drawable(f)}
+        if self.measure in OF_WEIGHTS:
+            return {"y": self.drawable(self._away_from_w(trace, rows["iteration"]))}
         firsts, stars, sures = (np.array(column) for column in zip(*self.references(trace), strict=True))
         at = np.searchsorted(firsts[1:], rows["iteration"], side="right")
         star, sure = stars[at], sures[at]

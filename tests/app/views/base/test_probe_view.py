@@ -96,7 +96,7 @@ def test_what_was_drawn_keeps_no_run_alive():
 
 
 def test_each_view_names_the_probes_it_draws_and_together_they_are_the_pages():
-    every = "active cuts learned line memory plane rows scores shrinking trajectories"
+    every = "active cuts learned line memory plane rows scores shrinking support trajectories"
     assert " ".join(sorted(probe.name for probe in views.probes())) == every
     for id, wanted in (
         ("line-search", {"line"}),

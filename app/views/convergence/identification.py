@@ -1,0 +1,77 @@
+"""Distance of the weights of a run from those of the optimum, and when it has found their support."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+
+from app.views.convergence.rate import NEAR, same_end
+from solvers import SUPPORT, Trace, segments
+from solvers.probes.common import Seen
+
+
+def nearest(trace: Trace, traces: Sequence[Trace]) -> Trace | None:
+    """Return the run whose last weights stand for w*: of those that have converged on the problem of
+    ``trace`` the one with the least violation. None if there is none."""
+    ended = [t for t in traces if t.status == "converged" and same_end(t, trace) and len(_seen(t)) > 1]
+    return min(ended, key=lambda t: _known(t.result.get("violation")), default=None)
+
+
+class Aways:
+    """Distances of the weights of runs from w*, each computed once."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Trace, tuple[ref[Trace], dict[int, tuple[float, int]]]]
+        self._known = WeakKeyDictionary()
+
+    def of(self, trace: Trace, best: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return iterations, ‖w - w*‖/‖w*‖ there, nan where w* is not known well enough to tell, and how many
+        weights are zero in one of w and w* alone. w* is that of the λ to which the run has come."""
+        (_, before), (_, star) = _seen(best)[-2:]
+        of, known = self._known.get(trace, (None, {}))
+        if of is None or of() is not best:
+            known = {}
+            self._known[trace] = ref(best), known
+        first, found = segments(trace)[-1].first, []
+        for k, one in _seen(trace):
+            if k < first:
+                continue
+            if k not in known:
+                known[k] = _distance(one, star), _difference(one, star)
+            found.append((k, *known[k]))
+        at, distances, differences = np.array(found, dtype=float).reshape(-1, 3).T
+        sure, length = NEAR * _distance(before, star), float(np.linalg.norm(star["values"]))
+        relative = np.where(distances > sure, distances, np.nan) / (length or 1.0)
+        return at, relative, differences
+
+    def identified(self, trace: Trace, best: Trace) -> int | None:
+        """Return the first iteration from which on the support of a run is that of w*; None if it is not
+        yet."""
+        at, _, differences = self.of(trace, best)
+        wrong = np.flatnonzero(differences)
+        first = 0 if not wrong.size else int(wrong[-1]) + 1
+        return int(at[first]) if first < at.size else None
+
+
+def _seen(trace: Trace) -> list[tuple[int, Seen]]:
+    return trace.probes.entries(SUPPORT.name)
+
+
+def _known(violation: float | None) -> float:
+    return np.inf if violation is None else violation
+
+
+def _difference(one: Seen, other: Seen) -> int:
+    """Count the weights that are not zero in one of two alone."""
+    return int(np.setxor1d(one["indices"], other["indices"], assume_unique=True).size)
+
+
+def _distance(one: Seen, other: Seen) -> float:
+    """Return the ℓ2 distance of two sparse vectors of weights."""
+    both = np.union1d(one["indices"], other["indices"])
+    w = np.zeros(both.size)
+    w[np.searchsorted(both, one["indices"])] = one["values"]
+    w[np.searchsorted(both, other["indices"])] -= other["values"]
+    return float(np.linalg.norm(w))

@@ -23,6 +23,7 @@ GROUPS = (
     (NONZERO, "non-zero, stays", theme.COLORS[0]),
 )
 TEST_LABEL = "{g}  ·  bound {bound}, {l1} dashed"
+PLAIN_LABEL = "{g}  ·  {l1} dashed"
 #: Weights named in a sentence, at most.
 NAMED = 8
 
@@ -105,7 +106,7 @@ class Shrinking(ProbeView):
         plot = theme.plot(
             "sphere-radius",
             x_label="iteration",
-            y_label="radius r  ·  proved gap: dashed",
+            y_label="radius r  ·  gap dashed",
             log_y=True,
             height=200,
         )
@@ -141,9 +142,9 @@ class Shrinking(ProbeView):
         if not len(self._tests):
             self._tests.extend(theme.pane(plot) for plot in self._figures)
         spheres = len(self._radii.data["iteration"]) > 0
-        if spheres and len(self._tests) == len(self._figures):
-            self._tests.append(theme.pane(self._sphere))
-        for pane in self._tests[len(self._figures) :]:
+        if spheres and len(self._why) == 1:
+            self._why.append(theme.pane(self._sphere))
+        for pane in self._why[1:]:
             pane.visible = spheres
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
@@ -154,7 +155,8 @@ class Shrinking(ProbeView):
         for code, source in self._bars.items():
             source.data = _bars(size[codes == code], edges, float(seen["share"]))
         said, l1 = Words.of(trace, seen), float(seen["l1"])
-        self._test_axis.axis_label = TEST_LABEL.format(g=said.size, bound=said.bound, l1=said.l1)
+        label = TEST_LABEL if said.guesses else PLAIN_LABEL
+        self._test_axis.axis_label = label.format(g=said.size, bound=said.bound, l1=said.l1)
         for name, value in (("bound", float(seen["bound"])), ("l1", l1)):
             self._lines[name].update(visible=value >= 0.0, location=value)
         self._said.object = _sentence(trace, iteration, seen)

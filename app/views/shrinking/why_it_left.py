@@ -34,12 +34,13 @@ TYPED = """.MuiInputAdornment-root { display: none !important; }
 class Words:
     """How the inequality of a test is written: the ``size`` of a gradient, the most of it at which zero is
     optimal, ``l1`` (by the penalty's own word), the ``bound``, and the ``farthest`` that a gradient in the
-    ball around the dual's optimum may be from zero."""
+    ball around the dual's optimum may be from zero. ``guesses`` tells whether there may be a bound."""
 
     size: str
     l1: str
     bound: str
     farthest: str
+    guesses: bool
 
     @classmethod
     def of(cls, trace: Trace, seen: Seen) -> Words:
@@ -48,7 +49,8 @@ class Words:
         l1, by = penalty.l1_symbol, str(seen.get("allowance", "M̂/N"))
         bar = "|" if int(seen.get("width", 1)) == 1 else "‖"
         bound = f"{l1} − {by}" if by else "of the rule"
-        return cls(f"{bar}g{bar}", l1, bound, f"{bar}xⱼᵀθ{bar} + r‖xⱼ‖")
+        guesses = bool(by) or float(seen["bound"]) > -np.inf
+        return cls(f"{bar}g{bar}", l1, bound, f"{bar}xⱼᵀθ{bar} + r‖xⱼ‖", guesses)
 
     def label(self, *lines: str) -> str:
         """Return what the vertical axis says of these lines."""
@@ -133,7 +135,8 @@ class WhyLeft(ProbeView):
             "fill": inside[moved].astype(float),
         }
         said = Words.of(trace, trace.probes.last(SHRINKING.name, 0)[1])
-        drawn = [name for name in LINES if name != "farthest" or np.isfinite(course[name]).any()]
+        always = ("gradient", "l1", *(["bound"] if said.guesses else []))
+        drawn = [name for name in LINES if name in always or np.isfinite(course[name]).any()]
         self.figure.yaxis[0].axis_label = theme.upright(said.label(*drawn))
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, said)}.</p>"
         if self._pane.object is None:

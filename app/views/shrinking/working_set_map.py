@@ -329,7 +329,9 @@ class WorkingSetMap(ProbeView):
         # of the others, at least
         inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])
         remaining = int(subset(seen, "remaining").get("count", seen["size"]))
-        proved = int(seen["size"]) - remaining - int(self._used["count"])
+        proved = int(seen["size"]) - remaining
+        if codes.size:
+            proved -= round(float((codes == PROVED).mean()) * int(self._used["count"]))
         code = ZERO if 2 * inside >= self._n_others else PROVED if 2 * proved >= self._n_others else SHRUNK
         self._others_image[:, columns] = code
         self._iterations.append(k)

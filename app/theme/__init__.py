@@ -5,5 +5,18 @@ from .assets import ASSETS, asset
 from .colours import COLORS, DASHES, GREY, dash
 from .formatting import aligned, capital, cell, number, seconds
 from .material import REM, mui
-from .plots import curve, diamonds, follow_axes, least, plot, point_out, scale, styled, tip, upright, whole
+from .plots import (
+    curve,
+    diamonds,
+    draw,
+    follow_axes,
+    least,
+    plot,
+    point_out,
+    scale,
+    styled,
+    tip,
+    upright,
+    whole,
+)
 from .widgets import Said, column, html, mark, marks, pane, pictured, runs_legend, said, seen

@@ -11,6 +11,7 @@ from bokeh.models import (
     CustomJS,
     CustomJSTicker,
     CustomJSTickFormatter,
+    Glyph,
     GlyphRenderer,
     Line,
     LinearScale,
@@ -79,16 +80,21 @@ def styled(fig: figure, name: str) -> figure:
     return fig
 
 
+def draw(fig: figure, glyph: Glyph, source: ColumnDataSource, **more: Any) -> GlyphRenderer:
+    """Draw a glyph. Bokeh's own methods make two more, for what is selected and for what is muted, which
+    nothing here ever is, and take twice the time."""
+    bare = {"nonselection_glyph": None, "muted_glyph": None}
+    drawn = GlyphRenderer(data_source=source, glyph=glyph, **bare, **more)
+    fig.renderers.append(drawn)
+    return drawn
+
+
 def curve(
     fig: figure, source: ColumnDataSource, y: str, *, color: str, dash: str, width: float, alpha: float = 1.0
 ) -> GlyphRenderer:
-    """Draw a line of the column ``y`` over "x". Bokeh's own method makes two more glyphs, for what is
-    selected and for what is muted, which nothing here ever is, and takes twice the time."""
+    """Draw a line of the column ``y`` over "x"."""
     looks = {"line_color": color, "line_dash": dash, "line_width": width, "line_alpha": alpha}
-    bare = {"nonselection_glyph": None, "muted_glyph": None}
-    drawn = GlyphRenderer(data_source=source, glyph=Line(x="x", y=y, **looks), **bare)
-    fig.renderers.append(drawn)
-    return drawn
+    return draw(fig, Line(x="x", y=y, **looks), source)
 
 
 def whole(axis: Axis) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from bokeh.models import ColumnDataSource, LabelSet
+from bokeh.models import ColumnDataSource, LabelSet, VSpan
 from bokeh.plotting import figure
 
-from app.theme import GREY
+from app.theme import GREY, draw
 from app.views.base.feed import Records
 from app.views.base.run_events import lam_in_words
 from solvers import Trace, segments
@@ -22,7 +22,7 @@ class LamMarks:
 
     def __init__(self, plot: figure) -> None:
         self.source = ColumnDataSource({"x": [], "color": [], "said": [], "foot": []})
-        plot.vspan("x", source=self.source, line_color="color", line_dash="dotted", line_width=1.5)
+        draw(plot, VSpan(x="x", line_color="color", line_dash="dotted", line_width=1.5), self.source)
         looks = {"text_font_size": "0.92em", "text_color": "color", "x_offset": 3}
         labels = LabelSet(x="x", y="foot", text="said", source=self.source, y_units="screen", **looks)
         plot.add_layout(labels)

@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, GlyphRenderer
+from bokeh.models import ColumnDataSource, GlyphRenderer, Scatter, VSpan
 from bokeh.plotting import figure
 
 from app import theme
@@ -85,10 +85,10 @@ class RunPlot(View):
         self._here = ColumnDataSource({"x": [], "y": [], "color": []})
         self.figure = self._make_figure()
         self.backdrop()
-        dot = {"size": 9, "fill_color": "color", "line_color": theme.GREY, "level": "overlay"}
-        self.figure.scatter("x", "y", source=self._here, **dot)
-        line = {"line_color": theme.GREY, "line_dash": "dashed", "line_alpha": 0.8}
-        self.figure.vspan("x", source=self._here, **line)
+        dot = Scatter(x="x", y="y", size=9, fill_color="color", line_color=theme.GREY)
+        theme.draw(self.figure, dot, self._here, level="overlay")
+        line = VSpan(x="x", line_color=theme.GREY, line_dash="dashed", line_alpha=0.8)
+        theme.draw(self.figure, line, self._here)
         self._lam_marks = LamMarks(self.figure)
         self._fit_to([])
         self._set_axes()

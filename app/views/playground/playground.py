@@ -28,8 +28,8 @@ from solvers import CUTS, PLANE, Problem, Trace
 
 #: Pixels.
 HEIGHT, BESIDE, SECTION = 440, 190, 190
-#: Lines of what is said at the cursor, and beside a section as well.
-LINES, FEWER = 7, 3
+#: Lines of what is said at the cursor, beside a section as well, and in a narrow window, which is scrolled.
+LINES, FEWER, NARROW = 7, 3, 10
 #: Points of a trajectory, at most.
 POINTS = 1500
 #: How far from the origin an iterate may be to be in the first window, in units of the start's distance.
@@ -94,7 +94,7 @@ class Playground(ProblemView):
         self._zoomed: Window | None = None
         self._looked: tuple[Window, Window] | None = None  # the part seen, and all that was drawn
         self._how = theme.html()
-        self._said = theme.said(LINES)
+        self._said = theme.said(LINES, NARROW)
         objective = Heights((), self.cursor, part=True, x="iteration", measure="objective", height=BESIDE)
         self.section = CutSection((), self.cursor, part=True, height=SECTION, choose=False)
         self.section.visible = False
@@ -116,7 +116,7 @@ class Playground(ProblemView):
         self._draw_ground(problem)
         self._draw_marks(problem)
         self.section.visible = cut = self.section.has_content()
-        self._said.styles = {"--lines": str(FEWER if cut else LINES)}
+        self._said.styles = {**self._said.styles, "--lines": str(FEWER if cut else LINES)}
         for part in self.parts:
             part.update()
         self.plane.show_line(self.section.line)

@@ -69,55 +69,44 @@ def execute(
     data = load([experiment], progress, sharded=shards is not None)
     with nullcontext() if shards is None else shards.hired(experiment.problem, data, progress) as crew:
         (problem,) = problems([experiment], data, progress, crew)
-        return _execute(experiment, problem, emit, progress, out, crew)
+        progress.say(sentence(problem))
+        emit(problem.describe())
+        traces: list[solvers.Trace] = []
 
+        def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
+            known, wanted = None, True
 
-def _execute(
-    experiment: Experiment,
-    problem: solvers.Problem,
-    emit: Emit,
-    progress: Progress,
-    out: Path | None,
-    crew: solvers.Crew | None,
-) -> int:
-    progress.say(sentence(problem))
-    emit(problem.describe())
-    traces: list[solvers.Trace] = []
+            def reference() -> Mapping[str, Any] | None:
+                nonlocal known, wanted
+                if wanted:
+                    known, wanted = find_reference(experiment.limits, problem, interrupts, progress), False
+                    if known is not None:
+                        emit(known.describe())
+                return None if known is None else known.describe()
 
-    def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
-        known, wanted = None, True
+            for run in experiment.runs(problem, interrupts, reference):
+                traces.append(run.trace)
+                if run.origin is not None:
+                    progress.say(f"{run.label}: {run.origin.sentence(run.solver)}")
+                yield run
+                if known is not None and below_f_star(run):
+                    # solving again helps if it came from the disk; what was given or just solved for stays
+                    known, wanted = None, known.cached
 
-        def reference() -> Mapping[str, Any] | None:
-            nonlocal known, wanted
-            if wanted:
-                known, wanted = find_reference(experiment.limits, problem, interrupts, progress), False
-                if known is not None:
-                    emit(known.describe())
-            return None if known is None else known.describe()
+        def finish(run: solvers.Run) -> None:
+            emit(run.trace.result)
+            if crew is not None:
+                progress.say(f"{run.label}: {traffic(crew, len(run.trace))}")
+            if experiment.limits.f_star == "auto" and below_f_star(run):
+                distrust(problem)
 
-        for run in experiment.runs(problem, interrupts, reference):
-            traces.append(run.trace)
-            if run.origin is not None:
-                progress.say(f"{run.label}: {run.origin.sentence(run.solver)}")
-            yield run
-            if known is not None and below_f_star(run):
-                # solving again helps if it came from the disk; a given value, or one just solved for, stays
-                known, wanted = None, known.cached
-
-    def finish(run: solvers.Run) -> None:
-        emit(run.trace.result)
-        if crew is not None:
-            progress.say(f"{run.label}: {traffic(crew, len(run.trace))}")
-        if experiment.limits.f_star == "auto" and below_f_star(run):
-            distrust(problem)
-
-    # a second Ctrl-C ends a run at once, but not the writing of its file
-    with Interrupts().listening():
-        try:
-            return follow_all(runs, emit, progress, finish)
-        finally:
-            if out is not None and traces:
-                save(traces, out)
+        # a second Ctrl-C ends a run at once, but not the writing of its file
+        with Interrupts().listening():
+            try:
+                return follow_all(runs, emit, progress, finish)
+            finally:
+                if out is not None and traces:
+                    save(traces, out)
 
 
 def follow_all(

@@ -198,7 +198,8 @@ def path(
         Experiment.from_arguments(dataset, solver, loss=one, penalty=other, f_star=f_star, **common)
         for one, other in itertools.product(loss or [None], penalty or [None])
     ]
-    values = arguments.lam_values(lams, lam_from, lam_to, ratio_from, ratio_to, n_lams)
+    ends = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
+    values = arguments.lam_values(lams, n_lams, ends)
     execute = partial(paths.execute, experiments, lams=values, iterates=iterates, out=_out(out))
     return _do(execute, as_json, partial(printing.show_results, printing.PATH))
 

@@ -131,22 +131,17 @@ def make_solvers(
 
 
 def lam_values(
-    lams: str | None,
-    lam_from: str | None,
-    lam_to: str | None,
-    ratio_from: str | None,
-    ratio_to: str | None,
-    n_lams: str | None,
+    lams: str | None, n_lams: str | None, ends: Mapping[str, str | None]
 ) -> Callable[[solvers.Problem], list[float]]:
-    """Return the λ that the options of ``solverscope path`` name, as a function of the problem.
+    """Return the λ that the options of ``solverscope path`` name, as a function of the problem; ``ends`` are
+    --lam-from, --lam-to, --ratio-from and --ratio-to.
 
     Raises ValueError where they contradict each other or name too many.
     """
     import solvers
 
     most = solvers.runs.lam_path.MOST_LAMS
-    flags = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
-    given = {flag: number(flag, text, above=0) for flag, text in flags.items() if text is not None}
+    given = {flag: number(flag, text, above=0) for flag, text in ends.items() if text is not None}
     n = number("--n-lams", n_lams, low=1, high=most, kind=int) or solvers.runs.lam_path.N_LAMS
     if lams is not None:
         if given or n_lams is not None:

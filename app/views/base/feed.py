@@ -13,6 +13,9 @@ from solvers import Trace
 POINTS = 500
 
 Records = Mapping[str, np.ndarray]
+#: Computes columns of a source from rows of a trace; and tells which rows have something to draw (None: all).
+Columns = Callable[[Records], Records]
+Kept = Callable[[Records], np.ndarray | None]
 
 
 class Feed:
@@ -30,11 +33,7 @@ class Feed:
         self._key: object = None
 
     def update(
-        self,
-        trace: Trace,
-        columns: Callable[[Records], Records],
-        key: object = None,
-        kept: Callable[[Records], np.ndarray | None] = lambda rows: None,
+        self, trace: Trace, columns: Columns, key: object = None, kept: Kept = lambda rows: None
     ) -> bool:
         """Send what is new of the rows that ``kept`` tells (None: all); all of it again when ``key`` (what
         ``columns`` depends on) has changed."""
@@ -73,12 +72,7 @@ class Feed:
         if len(self.source.data["x"]):
             self.source.data = {name: np.empty(0, np.float32) for name in self.source.data}
 
-    def _send_whole(
-        self,
-        trace: Trace,
-        columns: Callable[[Records], Records],
-        kept: Callable[[Records], np.ndarray | None],
-    ) -> bool:
+    def _send_whole(self, trace: Trace, columns: Columns, kept: Kept) -> bool:
         rows, self._cursor, _ = trace.since(None)
         rows = _only(rows, kept(rows))
         n = self._seen = len(rows["iteration"])

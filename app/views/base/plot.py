@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 from weakref import ref
 
 import numpy as np
@@ -15,7 +14,6 @@ from bokeh.plotting import figure
 from app import theme
 from app.menu import LineMenu
 from app.views.base import looks
-from app.views.base.cursor import Cursor
 from app.views.base.curves import Curves
 from app.views.base.feed import Feed, Records, known, positive
 from app.views.base.lam_marks import LamMarks
@@ -68,16 +66,9 @@ class RunPlot(View):
     #: the curves other columns.
     axes: ClassVar[tuple[str, ...]] = ("x", "scale", "x_scale")
 
-    def __init__(
-        self,
-        traces: Trace | Sequence[Trace] = (),
-        cursor: Cursor | None = None,
-        *,
-        beside: RunPlot | None = None,
-        **params: object,
-    ) -> None:
+    def __init__(self, *shown: Any, beside: RunPlot | None = None, **params: Any) -> None:
         self._beside = beside
-        super().__init__(traces, cursor, **({"scale": self.default_scale} | params))
+        super().__init__(*shown, **({"scale": self.default_scale} | params))
 
     def build(self) -> None:
         self._curves = Curves(self.names, self.glyphs)

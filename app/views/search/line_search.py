@@ -200,35 +200,26 @@ class LineSearch(ProbeView):
         whole, one = self._seconds.get(trace.problem, (math.inf, math.inf))
         self._busy = True
         decay = DECAY if trace.info.params.get("line_search") == "ils" else None
-        work = partial(self._looked, problem, seen, study, self.zoomed, self._rules(), decay, self.models)
+        zoomed, models, rules = self.zoomed, self.models, self._rules()
+
+        def work(pulse: Callable[[], None]) -> Looked:
+            """Find out what the picture shows; done in any thread."""
+            line = study or Study(problem, seen, pulse)
+            line.pulse = pulse
+            try:
+                picture = line.drawn(*(line.near if zoomed else line.window))
+                armijo = line.armijo(rules["sigma"], rules["beta"]) if line.promised < 0.0 else None
+                wolfe = line.wolfe(rules["c1"], rules["c2"], decay) if line.has_slopes else None
+                random = line.random_slopes() if models and line.has_slopes else np.zeros(0)
+            finally:
+                line.pulse = lambda: None
+            return Looked(line, picture, armijo, wolfe, random)
+
         later = at_once if (whole if study is None else RULE * one) < MOMENT else self.later
         later(work, partial(self._found, trace, iteration, seen, self._mark(iteration)))
 
     def _rules(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in KNOBS}
-
-    @staticmethod
-    def _looked(
-        problem: Problem,
-        seen: Seen,
-        study: Study | None,
-        zoomed: bool,
-        rules: dict[str, float],
-        decay: float | None,
-        models: bool,
-        pulse: Callable[[], None],
-    ) -> Looked:
-        """Find out what the picture shows; done in any thread."""
-        study = study or Study(problem, seen, pulse)
-        study.pulse = pulse
-        try:
-            picture = study.drawn(*(study.near if zoomed else study.window))
-            armijo = study.armijo(rules["sigma"], rules["beta"]) if study.promised < 0.0 else None
-            wolfe = study.wolfe(rules["c1"], rules["c2"], decay) if study.has_slopes else None
-            random = study.random_slopes() if models and study.has_slopes else np.zeros(0)
-        finally:
-            study.pulse = lambda: None
-        return Looked(study, picture, armijo, wolfe, random)
 
     def _found(
         self, trace: Trace, iteration: int, seen: Seen, mark: tuple[object, ...], looked: Looked | None

@@ -14,8 +14,8 @@ from app.serving.serve_options import PUBLIC, Serving
 
 #: Said where only this machine is answered.
 HERE = (
-    "Only this machine can open it now. To let others in, start the server with "
-    f"`panel serve app --args {PUBLIC}`."
+    "Only this machine can open it now. To let others in, start the server with: "
+    f"panel serve app --args {PUBLIC}"
 )
 
 

@@ -96,7 +96,7 @@ class SweepPanel:
             label="What to run: TOML or JSON, as for solverscope sweep",
             rows=8,
             **narrow,
-            **(small | {"margin": (10, 4, 4, 4)}),  # its label stands on its upper edge
+            **(small | {"margin": (8, 4, 4, 4)}),  # its label stands on its upper edge
         )
         self.fill = pmui.Button(label="From the page", icon="content_paste", variant="text", **small)
         self.button = pmui.Button(label="Run the sweep", icon="grid_on", variant="outlined", **small)
@@ -263,7 +263,7 @@ class SweepPanel:
                 parts.append(self.sweep.message)
             said.append(html.escape("  ·  ".join(parts)))
             if not alive and self.sweep.store is not None:
-                said.append(f"results in {html.escape(str(self.sweep.store.folder))}")
+                said.append(f"results in sweeps/{self.sweep.store.folder.name}, in the server's own folder")
             failed = next((w for w in cells.values() if w.state == "failed"), None)
             if failed is not None:
                 said.append(html.escape(f"{cell_name(failed)}: {failed.message}"))

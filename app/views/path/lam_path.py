@@ -50,7 +50,7 @@ class Path(View):
     def build(self) -> None:
         #: Plots that are still to come from ``later``.
         self.drawing: set[str] = set()
-        self._which = Menu(label="Weights of", width=150, size="small", margin=(4, 4), visible=False)
+        self._which = Menu(label="Weights of", width=150, size="small", margin=(8, 4, 4, 4), visible=False)
         self._which.param.watch(lambda event: self.update(), "value")
         self.panes = {name: theme.pane() for name in PLOTS}
         self.table = SortedTable()

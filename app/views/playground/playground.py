@@ -29,7 +29,7 @@ from solvers import CUTS, PLANE, Problem, Trace
 #: Pixels.
 HEIGHT, BESIDE, SECTION = 440, 190, 190
 #: Lines of what is said at the cursor, beside a section as well, and in a narrow window, which is scrolled.
-LINES, FEWER, NARROW = 7, 3, 10
+LINES, FEWER, NARROW = 7, 3, 12
 #: Points of a trajectory, at most.
 POINTS = 1500
 #: How far from the origin an iterate may be to be in the first window, in units of the start's distance.

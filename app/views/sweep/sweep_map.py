@@ -22,8 +22,8 @@ from app.views.sweep.sweep_figures import LEAST_SECONDS, Outcome, labels_of, ove
 
 #: Gaps (f - f*)/|f*| whose times can be shown.
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
-#: Rows of the heat map, at most, and the height of one in pixels.
-MOST_ROWS, ROW = 60, 24
+#: Rows of the heat map, at most; pixels of one, of what stands above them, and of the room for buttons below.
+MOST_ROWS, ROW, TOP, FOOT = 60, 24, 60, 24
 #: Times longer than this share of the range of the colours are dark enough for white letters.
 DARK = 0.55
 LAM = "λ, decreasing to the right"
@@ -106,6 +106,7 @@ class Sweep(View):
             toolbar_location="right",
             x_axis_location="above",
             min_border_right=12,
+            min_border_bottom=FOOT,
         )
         theme.styled(fig, "sweep-heat-map")
         for axis in fig.axis:
@@ -178,7 +179,8 @@ class Sweep(View):
             colors.append(Viridis256[int(255 * (1.0 - share))])  # fast is light
             inks.append("#FFFFFF" if share > 1.0 - DARK else "#111111")
         self._heat_figure.x_range.factors, self._heat_figure.y_range.factors = names, problems[::-1]
-        styles = {**theme.least(220), "min-height": f"max(var(--least, 220px), {60 + ROW * len(problems)}px)"}
+        height = TOP + ROW * len(problems) + FOOT
+        styles = {**theme.least(220), "min-height": f"max(var(--least, 220px), {height}px)"}
         self._heat_figure.styles = styles
         self._cells.data = {
             "x": [outcome.label for outcome in shown],

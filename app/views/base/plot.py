@@ -183,7 +183,10 @@ class RunPlot(View):
 
     def draw(self) -> None:
         self._set_axes()
-        for feed, trace in self._match_curves():
+        curves = self._curves.match(self.traces)
+        if (lines := self._curves.renderers) != self._lines:
+            self._fit_to(lines)
+        for feed, trace in curves:
             self.send(feed, trace)
         runs = [(trace, looks.style(trace, place)[0]) for place, trace in enumerate(self.traces)]
         self._lam_marks.show(runs, lambda rows: known(rows[self.x]))
@@ -208,13 +211,6 @@ class RunPlot(View):
         """Return where rows stand on the horizontal axis; nan where they have no place on it."""
         x = known(rows[self.x])
         return positive(x) if self.x_scale == "log" else x
-
-    def _match_curves(self) -> list[tuple[Feed, Trace]]:
-        """Return a curve for every run: its feed, and the run."""
-        found = self._curves.match(self.traces)
-        if (lines := self._curves.renderers) != self._lines:
-            self._fit_to(lines)
-        return found
 
     def _mark_cursor(self) -> None:
         trace, mark, here = self.chosen, (), {"x": [], "y": [], "color": []}

@@ -19,7 +19,7 @@ from app.views.base.plot import menu
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.view import at_once
 from app.views.bundle.cut_weights import LEAST
-from solvers import CUTS, Problem
+from solvers import CUTS
 from solvers.probes.cut_models import Slices, lowest, sliced
 from solvers.runs.segments import problem_at
 
@@ -52,26 +52,6 @@ class Curve:
     t: np.ndarray
     f: np.ndarray
     loss: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        w: np.ndarray,
-        d: np.ndarray,
-        window: tuple[float, float],
-        pulse: Callable[[], None],
-    ) -> Curve:
-        """Compute it, in any thread."""
-        problem = problem.with_pulse(pulse)
-        line = problem.line(problem.at(w.copy()), d)
-        t = np.linspace(*window, POINTS)
-        f = np.empty(POINTS)
-        for k, x in enumerate(t.tolist()):
-            pulse()
-            f[k] = line(x)
-        ridge = np.array([problem.penalty.value(w + x * d) for x in t])
-        return cls(w, d, t, f, f - ridge)
 
     def place(self, point: np.ndarray) -> float:
         """Return where a point is on the line; nan where it is not."""
@@ -157,9 +137,21 @@ class CutSection(ProbeView):
             self._show(iteration, seen, self._curve[1], mark)
         elif not self._busy:
             self._busy = True
+            problem, window = problem_at(self.chosen, iteration), WINDOWS[self.along]
+
+            def work(pulse: Callable[[], None]) -> Curve:
+                """Compute f along the line, in any thread."""
+                here = problem.with_pulse(pulse)
+                line = here.line(here.at(w.copy()), d)
+                t, f = np.linspace(*window, POINTS), np.empty(POINTS)
+                for k, x in enumerate(t.tolist()):
+                    pulse()
+                    f[k] = line(x)
+                ridge = np.array([here.penalty.value(w + x * d) for x in t])
+                return Curve(w, d, t, f, f - ridge)
+
             later = at_once if w.size <= FEW else self.later
-            problem = problem_at(self.chosen, iteration)
-            later(partial(Curve.of, problem, w, d, WINDOWS[self.along]), partial(self._found, mark))
+            later(work, partial(self._found, mark))
 
     def _found(self, mark: object, curve: Curve | None) -> None:
         """Draw with the curve that was computed, or go on with what is wanted by now."""

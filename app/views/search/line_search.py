@@ -279,11 +279,6 @@ class LineSearch(ProbeView):
             label = "Model of f: this solver has none" if unknown and not no_line else "Model of f"
             self._model.param.update(disabled=unknown, label=label)
 
-    @staticmethod
-    def _exact(trace: Trace) -> list[tuple[int, Seen]]:
-        """Return the exact searches of a run that took a step, with their iterations."""
-        return [(k, s) for k, s in trace.probes.entries(LINE.name) if len(s["t"]) and "segment" in s]
-
     def _sentence(self, iteration: int, seen: Seen) -> str:
         """Say how the search went."""
         trace, number, f = self.chosen, theme.number, float(seen["start"][0])
@@ -303,7 +298,8 @@ class LineSearch(ProbeView):
         fell = f"f {'fell' if change <= 0.0 else 'rose'} by {number(abs(change))}"
         if "segment" in seen:
             landed = _landed(t, *map(float, seen["segment"]))
-            before = [float(s["step"]) in s["segment"] for k, s in self._exact(trace) if k <= iteration]
+            searches = [s for k, s in trace.probes.entries(LINE.name) if k <= iteration and len(s["t"])]
+            before = [float(s["step"]) in s["segment"] for s in searches if "segment" in s]
             on = f"{number(sum(before))} of {number(len(before))} searches so far ended on a breakpoint"
             return said + f"an exact search, t = {number(t)}, {landed}; {fell}. {on}."
         return said + (

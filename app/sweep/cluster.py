@@ -148,11 +148,21 @@ def _deaf_loop() -> Iterator[IOLoop]:
 
 
 def _client(address: str) -> Client:
+    """Return a client of a scheduler. Raises NoCluster; a client that comes too late is closed."""
     from distributed import Client
 
+    late = threading.Event()
+
+    def client() -> Client:
+        made = Client(address, timeout=CONNECT, set_as_default=False)
+        if late.is_set():  # nobody waits for it any more
+            made.close()
+        return made
+
     try:
-        return _within(CONNECT, lambda: Client(address, timeout=CONNECT, set_as_default=False))
+        return started(client).result(CONNECT)
     except (OSError, TimeoutError, ValueError) as error:
+        late.set()
         reason = "nobody answers there" if isinstance(error, OSError | TimeoutError) else str(error)
         raise NoCluster(
             f"there is no scheduler at {address} ({reason}): start one with `dask scheduler` and name it as "
@@ -177,20 +187,3 @@ def started(work: Callable[[], T], name: str = "asking the scheduler") -> Future
 
     threading.Thread(target=do, name=name, daemon=True).start()
     return outcome
-
-
-def _within(seconds: float, connect: Callable[[], Client]) -> Client:
-    """Return what ``connect`` does. Raises TimeoutError; a client that comes too late is closed."""
-    late = threading.Event()
-
-    def client() -> Client:
-        made = connect()
-        if late.is_set():
-            made.close()
-        return made
-
-    try:
-        return started(client).result(seconds)
-    except TimeoutError:
-        late.set()
-        raise

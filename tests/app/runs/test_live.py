@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from types import SimpleNamespace
 
@@ -11,7 +12,6 @@ import pytest
 import solvers
 from app.runs import pool
 from app.runs.live import LiveRun
-from app.runs.pool import Worker
 from app.views.base import looks
 from solvers import Stopping
 
@@ -95,14 +95,17 @@ def test_a_run_started_by_step_shows_its_starting_point_and_waits(share, chain_p
 def test_a_run_started_by_step_waits_also_where_its_thread_is_ahead_of_the_page(
     share, small_problem, monkeypatch, wait_until
 ):
-    launch = Worker.launch
+    class Ahead(threading.Thread):
+        def __init__(self, target, **how):
+            super().__init__(target=target, **how)
+            self.worker = target.__self__
 
-    def launch_and_lag(worker):
-        launch(worker)
-        # as on a busy machine, where the thread that started it is the slower one
-        wait_until(lambda: worker.at_rest or worker.done.is_set())
+        def start(self):
+            super().start()
+            # as on a busy machine, where the thread that started it is the slower one
+            wait_until(lambda: self.worker.at_rest or self.worker.done.is_set())
 
-    monkeypatch.setattr(Worker, "launch", launch_and_lag)
+    monkeypatch.setattr(pool, "threading", SimpleNamespace(**vars(threading) | {"Thread": Ahead}))
     run = live(share, small_problem, step=True)
     wait_until(lambda: run.state == "paused")
     assert run.trace.iteration.tolist() == [0]

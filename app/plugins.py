@@ -15,6 +15,8 @@ from pathlib import Path
 GROUP = "solverscope.plugins"
 #: Files to load besides those named on the command line, separated as in PATH: how `serve` tells the page.
 VARIABLE = "SOLVERSCOPE_PLUGINS"
+#: What the names of modules begin with that are made of such files.
+PREFIX = "solverscope_plugin_"
 
 
 class PluginError(ValueError):
@@ -49,7 +51,7 @@ def load_file(path: Path) -> None:
     Raises PluginError with the line of the file at which it went wrong.
     """
     path = path.expanduser().resolve()
-    name = f"solverscope_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    name = f"{PREFIX}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     if name in sys.modules:
         return
     if not path.is_file() or path.suffix != ".py":
@@ -62,6 +64,17 @@ def load_file(path: Path) -> None:
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise PluginError(f"{path.name}{_line(error, path)}: {_said(error)}") from error
+
+
+def blamed(error: BaseException) -> str | None:
+    """Say in a line what went wrong where plug-ins take part, with the last line of one that led there; None
+    where no file was loaded."""
+    files = {module.__file__: name for name, module in sys.modules.items() if name.startswith(PREFIX)}
+    if not files:
+        return None
+    frames = traceback.extract_tb(error.__traceback__)
+    where = ([frame for frame in frames if frame.filename in files] or frames)[-1]
+    return f"{Path(where.filename).name}, line {where.lineno}: {_said(error)[:400]}"
 
 
 def _line(error: BaseException, path: Path) -> str:

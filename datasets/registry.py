@@ -199,8 +199,9 @@ def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options:
     paths += [store.fetch(file, entry.source, progress) for file in entry.needed(**options)]
     request = Request(effective, int(seed), progress, tuple(paths))
     content = entry.load_content(request)
-    from .transforms import finish
+    from .transforms import check_content, finish
 
+    check_content(entry, content)
     return finish(entry, request, content)
 
 

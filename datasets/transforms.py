@@ -61,6 +61,27 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
     return check(data)
 
 
+def check_content(entry: DataSetInfo, content: Any) -> None:
+    """Raise DataError for what a loader may not return."""
+    if not isinstance(content, Content):
+        kind = type(content).__name__
+        raise DataError(f"{entry.id}: its loader returns {kind}; it must return a datasets.Content.")
+    for part in filter(None, (content.train, content.test)):
+        for name in ("X", "y"):
+            array = getattr(part, name)
+            if not hasattr(array, "shape") or (name == "X" and len(array.shape) != 2):
+                raise DataError(
+                    f"{entry.id}: {name} of a part is no array as datasets.Part lists it: X has the shape "
+                    "(n, d), y a label a row."
+                )
+    d = content.train.X.shape[1]
+    if len(content.feature_names) != d:
+        raise DataError(
+            f"{entry.id}: there are {len(content.feature_names):,} feature_names for {d:,} features; give "
+            "each a name."
+        )
+
+
 def _real(X: Any) -> Any:
     """Convert features: dense to float64 in C order, sparse to CSR of float64; lazy ones stay."""
     if isinstance(X, np.ndarray):

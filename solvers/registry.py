@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from .declare import Trait, parameters, unmet_needs
@@ -148,6 +149,12 @@ def register(thing: Thing) -> Thing:
                     raise ValueError(f"{thing.__name__} has no {name}: give the class one")
             if "__dataclass_fields__" not in vars(thing):
                 raise ValueError(f"{thing.__name__} is no dataclass: write @dataclass(frozen=True) above it")
+            declared = {parameter.name for parameter in parameters(thing)}
+            if issubclass(thing, Solver | Loss) and (other := {f.name for f in fields(thing)} - declared):
+                raise ValueError(
+                    f"{thing.__name__} does not declare {min(other)}: write {min(other)}: type = "
+                    "solvers.param(default, help)"
+                )
             if thing.id in table and table[thing.id] is not thing:
                 raise ValueError(f"{thing.id} is registered already: give your class another id")
             if issubclass(thing, Loss) and (reason := why_not_in_kernels(thing)):
@@ -163,7 +170,10 @@ def why_not_in_kernels(loss: type[Loss]) -> str | None:
     if not getattr(loss, "traits", Trait(0)) & (Trait.SAMPLES | Trait.ROWS):
         return None
     if issubclass(loss, MarginLoss):
-        return "defines no derivatives" if loss.derivatives is MarginLoss.derivatives else None
+        if loss.derivatives is MarginLoss.derivatives:
+            return "defines no derivatives"
+        loss().derivatives(0.5)  # what Python refuses here is said with its line; Numba would say it later
+        return None
     return (
         "cannot be called inside compiled kernels: derive it from solvers.MarginLoss, if it is a loss of "
         "margins, or leave Trait.SAMPLES and Trait.ROWS out of its traits"

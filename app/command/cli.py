@@ -394,6 +394,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = NOT_WRITTEN
         reason, advice = why_not_written(error)
         message = str(error) if isinstance(error, NotWritten) else f"not written, for {reason}: {advice}"
+    except Exception as error:
+        message = plugins.blamed(error)
+        if message is None:
+            raise
     streams.Listener(sys.stderr).write("solverscope: " + " ".join(message.split()) + "\n")
     return status
 

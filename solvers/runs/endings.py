@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from traceback import walk_tb
+
 from ..methods.iterate import Ending
 from ..problems.shards.crew import ShardLost
 from .branch import Diverged
@@ -24,11 +27,13 @@ def failure(error: Exception) -> Ending:
 
 
 def described(error: Exception) -> str:
-    """Describe an error with the file and line that it came from, for the author of a solver."""
-    said, frame = f"{type(error).__name__}: {error}", error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    if frame is None:
+    """Describe an error with the file and line that it came from, for the author of a solver: the last line
+    of a file that is not of this package, as a plug-in's, if one led there."""
+    said, frames = f"{type(error).__name__}: {error}", list(walk_tb(error.__traceback__))
+    if not frames:
         return said
-    name = frame.tb_frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
-    return f"{said} ({name}, line {frame.tb_lineno})"
+    package, files = __name__.partition(".")[0], [frame.f_code.co_filename for frame, _ in frames]
+    ours = [frame.f_globals.get("__name__", "").partition(".")[0] == package for frame, _ in frames]
+    file = files[-1] if all(ours) else files[ours.index(False)]
+    line = next(line for frame, line in reversed(frames) if frame.f_code.co_filename == file)
+    return f"{said} ({Path(file).name}, line {line})"

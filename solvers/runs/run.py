@@ -343,6 +343,9 @@ class Run:
             spent = time.thread_time() - cpu - off_cpu + self.problem.team.cpu_seconds - helpers
             self._cpu += max(spent, 0.0)
             self._wall += max(time.perf_counter() - wall - off_wall - (self._waited - waited), 0.0)
+        if not isinstance(iterate, Iterate):
+            kind = type(iterate).__name__
+            raise TypeError(f"{self.solver.id} yields {kind}: yield solvers.Iterate.at(point, n, ...)")
         if iterate.cpu_seconds == iterate.cpu_seconds:  # it comes of a run of its own, which took so long
             self._cpu, self._wall = iterate.cpu_seconds, iterate.wall_seconds
         return iterate

@@ -133,3 +133,63 @@ def test_installed_package_joins_by_its_entry_point(monkeypatch, tmp_path):
     (about / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nsteps = no_such_module\n")
     with pytest.raises(PluginError, match=r"installed plugin steps .* repair or uninstall it"):
         load_all()
+
+
+ITERATE = "solvers.Iterate.at(point, k, violation=problem.penalty.violation(point.w, g))"
+FIELD = SOLVER.replace('solvers.param(1.0, "length of every step", low=0.0, open_low=True)', "1.0")
+LOSS = """
+from dataclasses import dataclass
+import solvers
+
+@solvers.register
+@dataclass(frozen=True)
+class Half(solvers.Loss):
+    id, name, summary, kinds, average = "half", "Half", "half a loss", ("binary",), True
+    traits = solvers.Trait.SMOOTH
+
+    def bind(self, part, n_classes, parents=None):
+        return Bound(self, 1, part.y)
+
+@dataclass(frozen=True, eq=False)
+class Bound(solvers.RowLoss):
+    def chunk_values(self, Z, y, out):
+        out[:] = Z[:, 0] ** 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (FIELD, "mine.py, line 6: ValueError: Steps does not declare step: write step: type = solvers.param"),
+        (LOSS, "TypeError: Bound has no term: define chunk_values and chunk_residual"),
+        (
+            LOSS.replace("part.y", "part.labels"),
+            "mine.py, line 12: AttributeError: 'Part' object has no",
+        ),
+    ],
+)
+def test_an_error_in_a_plugin_is_one_line_with_its_place(command, tmp_path, text, said):
+    path = str(write(tmp_path, text))
+    done = command("run", "breast-cancer", "--plugin", path, "--loss", "half", "--solver", "prox-gd")
+    assert done.status == 2
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("violation=", "violations=", "unexpected keyword argument 'violations' (mine.py, line 17)"),
+        (
+            "solvers.Iterate.at(point, k, violation=problem.penalty.violation(point.w, g))",
+            "g",
+            "yields ndarray",
+        ),
+    ],
+)
+def test_a_failed_solver_names_the_line_of_its_own_file(tmp_path, old, new, said):
+    load_file(write(tmp_path, SOLVER.replace(old, new)))
+    problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.1)
+    trace = solvers.solve(problem, solvers.make_solver("steps"), max_iter=3)
+    assert trace.status == "failed"
+    assert said in trace.message

@@ -113,3 +113,22 @@ def test_progress_is_told(tmp_path):
     told = []
     datasets.load(f"svmlight:{path}", progress=lambda text, fraction: told.append((text, fraction)))
     assert ("reading some.svm", 1.0) in told
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        ((np.eye(3), [0, 1, 0]), "its loader returns tuple; it must return a datasets.Content"),
+        (Content(Part([[0.0], [1.0]], np.array([0, 1])), ("a", "b"), ("x",), "d"), "X of a part is no array"),
+        (Content(Part(np.eye(2), [0, 1]), ("a", "b"), ("x", "y"), "d"), "y of a part is no array"),
+        (
+            Content(Part(np.eye(2), np.array([0, 1])), ("a", "b"), ("x",), "d"),
+            "1 feature_names for 2 features",
+        ),
+    ],
+)
+def test_a_loader_that_returns_something_else_is_told_what_is_right(monkeypatch, returned, words):
+    entry = dataclasses.replace(ENTRY, loader=lambda request: returned)
+    monkeypatch.setitem(datasets.DATASETS, "my-set", entry)
+    with pytest.raises(DataError, match=words):
+        datasets.load("my-set")

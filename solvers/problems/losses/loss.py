@@ -126,7 +126,7 @@ class BoundLoss:
     @property
     def term(self) -> Any:
         """Return what kernels read of the loss, a NamedTuple; with ``Trait.SAMPLES`` or ``Trait.ROWS``."""
-        raise TypeError(f"{type(self).__name__} has no term: it must define what would be computed by one")
+        raise TypeError(f"{type(self).__name__} has no term: define chunk_values and chunk_residual")
 
     def attached(self, team: Team, pulse: Callable[[], None]) -> Self:
         """Return a copy of the loss that works with this team and pulse."""

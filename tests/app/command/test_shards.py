@@ -48,8 +48,8 @@ def test_a_solver_that_looks_at_single_rows_is_refused_before_a_worker_is_asked(
     assert asked == []
     assert done.status == 2
     assert (
-        "solver sgd-l1 needs a loss whose instances can be taken one at a time, unlike logistic with penalty "
-        "l1 on shards: choose one of prox-qn, " in done.err
+        "solver sgd-l1 needs a loss whose instances can be taken one at a time by compiled kernels, unlike "
+        "logistic with penalty l1 on shards: choose one of prox-qn, " in done.err
     )
 
 

@@ -207,7 +207,7 @@ def test_a_run_counts_the_entries_it_touches():
 
 
 def test_losses_that_do_not_fit_are_told_why():
-    reason = "needs a loss that is a sum over single rows of scores"
+    reason = "needs a loss of single rows of scores that compiled kernels can take"
     assert solvers.why_not_solver("bcd-ls", "chain-crf", "l1-l2") == reason
     bounded = "a loss whose gradient is Lipschitz"
     assert solvers.why_not_solver("bcd-cst", "chain-crf", "l1-l2") == f"{reason} and {bounded}"

@@ -17,7 +17,7 @@ from app.views import TABS
 from app.views.base.plot import SCALES, X_AXES
 from solvers import SOLVERS, Stopping
 from tests.app.helpers import problem_of
-from tests.app.stories import clusters, lines, relays, rows, rules, shrinking, toys  # noqa: F401  their claims
+from tests.app.stories import clusters, lines, relays, rivals, rows, rules, shrinking, toys  # noqa: F401  their claims
 from tests.app.stories.told import CLAIMS, SEEDS, holds, seeds, sentences, told, told_by
 
 FOLDER = Path(app.stories.__file__).parent

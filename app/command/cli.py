@@ -135,6 +135,9 @@ def run(
     scheduler: str | None = _option(
         "--scheduler", "ADDRESS", "Dask scheduler of --shards; by default one on this machine."
     ),
+    repeat: str | None = _option(
+        "--repeat", "N", "Run each solver N times, random ones with the next seeds; prints medians."
+    ),
     as_json: bool = JSON,
     out: str | None = OUT,
     plugin: list[str] = PLUGIN,
@@ -148,6 +151,8 @@ def run(
     plugins.load_all(plugin)
     if shards is not None and from_ is not None:
         raise ValueError("--from replays a run on this machine: leave --shards out")
+    if repeat is not None and from_ is not None:
+        raise ValueError("--from goes on from one run: leave --repeat out")
     count = arguments.number("--shards", shards, low=1, kind=int)
     split = checked(count, scheduler, _resolved(plugin))
     if from_ is None and (dataset is None or not solver):
@@ -159,8 +164,11 @@ def run(
         **{"loss": loss, "penalty": penalty, "lam": lam, "lam_ratio": lam_ratio, "lam_at": lam_at},
         **{"f_star": f_star, "break_": break_, "from_": from_, **common},
     )
+    labels = None
+    if (times := arguments.number("--repeat", repeat, low=1, kind=int)) is not None:
+        experiment, labels = experiment.repeated(times)
     execute = partial(headless.execute, experiment, out=_out(out), shards=split)
-    return _do(execute, as_json, partial(printing.show_results, printing.RUN))
+    return _do(execute, as_json, partial(printing.show_results, printing.RUN, labels=labels))
 
 
 @app.command()

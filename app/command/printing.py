@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from .streams import put
@@ -69,7 +71,7 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
 #: Columns of tables, by the field of a record: heading and format.
 COLUMNS = {
     **{name: (name, "") for name in ("id", "run", "solver", "options", "data", "status", "state", "problem")},
-    **{"label": ("run", ""), "started": ("when", ""), "dataset": ("data", "")},
+    **{"label": ("run", ""), "runs": ("runs", "d"), "started": ("when", ""), "dataset": ("data", "")},
     **{"seed": ("seed", "d"), "lam": ("λ", ".5g"), "objective": ("objective", ".10g")},
     **{"gap": ("gap", ".2e"), "dual_gap": ("proved bound", ".2e"), "violation": ("violation", ".2e")},
     **{"nnz": ("non-zeros", ","), "nnz_rows": ("rows", ","), "iterations": ("iterations", ",")},
@@ -97,8 +99,11 @@ SWEEP = (
 )
 
 
-def show_results(fields: Sequence[str], records: Sequence[dict[str, Any]]) -> None:
-    """Print what came out of runs, from their records: one line a run, in a table for each objective."""
+def show_results(
+    fields: Sequence[str], records: Sequence[dict[str, Any]], labels: Mapping[str, str] | None = None
+) -> None:
+    """Print what came out of runs, from their records: one line a run, in a table for each objective. With
+    ``labels`` of repeated runs by their own, one line for each, with medians."""
     results: dict[str, list[dict[str, Any]]] = {}
     f_star, objective = None, ""
     for record in records:
@@ -110,7 +115,25 @@ def show_results(fields: Sequence[str], records: Sequence[dict[str, Any]]) -> No
             row = {"gap": _gap(record["objective"], f_star), **record}
             results.setdefault(objective, []).append(row)
     for objective, rows in results.items():
-        _show(fields, rows, objective if len(results) > 1 else None)
+        shown = fields
+        if labels is not None:
+            runs: dict[str, list[dict[str, Any]]] = {}
+            for row in rows:
+                runs.setdefault(labels[row["label"]], []).append(row)
+            shown, rows = [fields[0], "runs", *fields[1:]], [_median(*of_label) for of_label in runs.items()]
+        _show(shown, rows, objective if len(results) > 1 else None)
+
+
+def _median(label: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the median of each number of some results, of those that have it; how often each status is."""
+    found = dict(rows[0])
+    for name in found:
+        known = [row[name] for row in rows if isinstance(row[name], int | float)]
+        if known:
+            found[name] = median(known)
+    counts = Counter(row["status"] for row in rows)
+    status = ", ".join(counts if len(counts) == 1 else (f"{n} {name}" for name, n in counts.items()))
+    return found | {"label": label, "runs": len(rows), "status": status}
 
 
 def _gap(objective: float | None, f_star: float | None) -> float | None:

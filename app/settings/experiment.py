@@ -148,6 +148,20 @@ class Experiment:
         entrants = tuple(Entrant.of(label, solver) for label, solver in made)
         return cls(Recipe(**recipe), entrants, limits, origin, turns.parse(lam_at))
 
+    def repeated(self, n: int) -> tuple[Self, dict[str, str]]:
+        """Return the experiment with n runs of each solver, in rounds so that all share good and bad moments
+        of the machine, and the label of the solver by that of the run. A solver that makes random choices
+        has the next seed in each round."""
+        runs, labels = [], {}
+        for k in range(n):
+            for entrant in self.entrants:
+                solver = entrant.make()
+                again = {"seed": solver.seed + k} if solver.random else {}
+                label = f"{entrant.label} ({k + 1})"
+                runs.append(replace(entrant, label=label, params={**entrant.params, **again}))
+                labels[label] = entrant.label
+        return replace(self, entrants=tuple(runs)), labels
+
     def arguments(self) -> list[str]:
         """Return the arguments of ``solverscope`` that ask for it."""
         p, limits = self.problem, self.limits

@@ -107,6 +107,7 @@ def assert_refused(answer, *said):
         ("run digits --solver prox-qn --option degree=7", "a whole number from 1 to 2"),
         ("run digits --solver prox-qn --option positive=ten", "choose one of 0, 1"),
         ("run digits --solver prox-qn --out trace.xls", "must end in .jsonl, .csv, .npz"),
+        ("run --from a.npz@3 --repeat 2", "--from goes on from one run: leave --repeat out"),
         ("run digits --solver prox-qn --out no/such/folder/a.csv", "there is no folder"),
         ("run digits --solver prox-qn --plugin missing.py", "name a Python file"),
         ("run svmlight: --solver prox-qn", "names no file"),

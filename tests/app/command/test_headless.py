@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import solvers
-from app.command import headless
+from app.command import headless, printing
 
 
 @pytest.fixture
@@ -165,3 +165,47 @@ def test_numerical_failure_gives_3_keeps_the_trace_and_lets_the_next_solver_run(
     assert "Traceback" not in answer.err
     assert fine["status"] == "max-iter"
     assert [json.loads(line) for line in out.read_text().splitlines()] == answer.records
+
+
+def test_repeat_runs_each_solver_with_the_next_seeds_and_prints_medians(command, monkeypatch):
+    arguments = ("run", "digits", "--solver", "sgd=sgd-l1,seed=5", "--solver", "prox-qn", "--max-iter", "3")
+    answer = command(*arguments, "--repeat", "3", "--json")
+    runs = answer.of_type("run")
+    assert [run["label"] for run in runs] == [
+        f"{name} ({k})" for k in (1, 2, 3) for name in ("sgd", "prox-qn")
+    ]
+    assert [run["params"]["seed"] for run in runs[::2]] == [5, 6, 7]
+    results = answer.of_type("result")
+    objectives = sorted(result["objective"] for result in results[::2])
+    assert objectives[0] < objectives[1] < objectives[2]
+    assert len({result["objective"] for result in results[1::2]}) == 1, "it makes no random choices"
+
+    head, *rows = [line.split() for line in command(*arguments, "--repeat", "3").out.splitlines()]
+    assert head[:4] == ["run", "runs", "status", "objective"]
+    assert [row[:3] for row in rows] == [["sgd", "3", "max-iter"], ["prox-qn", "3", "max-iter"]]
+    assert float(rows[0][3]) == pytest.approx(objectives[1], rel=1e-9)
+    assert float(rows[1][3]) == pytest.approx(results[1]["objective"], rel=1e-9)
+
+
+def test_repetitions_that_end_differently_are_counted(capsys):
+    table = printing.Medians(printing.RUN, {f"a ({k})": "a" for k in range(4)})
+    table.take({"type": "problem", "loss": "logistic", "penalty": "l1"})
+    for k, status in enumerate(["converged", "stalled", "converged", "converged"]):
+        result = {
+            "type": "result",
+            "label": f"a ({k})",
+            "status": status,
+            "passes": None,
+            "cpu_seconds": 2.0**k,
+        }
+        table.take({**result, "objective": 1.0, "metric_name": "accuracy"})
+    table.show()
+    _, row = capsys.readouterr().out.splitlines()
+    assert row.split() == ["a", "4", "3", "converged,", "1", "stalled", "1", "3.000"]
+
+
+@pytest.mark.parametrize("times", ["0", "1.5", "many"])
+def test_repeat_takes_a_whole_number_from_1(command, times):
+    answer = command("run", "digits", "--solver", "prox-qn", "--repeat", times)
+    assert answer.status == 2
+    assert answer.err.strip().endswith(f"--repeat {times} is not possible: give a whole number from 1")

@@ -26,8 +26,8 @@ SECONDS = os.environ.get("SOLVERSCOPE_BUDGET", "60")
 
 @dataclass(frozen=True)
 class Race:
-    """A problem of README's table, or a small one for programs that those are none for, and who runs there
-    for us; the first one is to reach all gaps."""
+    """A problem of README's table, or a small one that further programs can solve, and our solvers there; the
+    first of them is to reach all gaps."""
 
     data: str
     loss: str

@@ -59,11 +59,11 @@ class Team:
         for _ in range(running):
             self._helpers.submit(self._help, task, left, stop, ended)
         try:
-            pulse()  # helpers may have taken all blocks already
             while (block := _taken(left.popleft)) is not None:
                 for _ in _steps(task(block[0])):
                     pulse()
                 pulse()
+            pulse()  # helpers may have taken all blocks
             while running > 0:
                 try:
                     error = ended.get(timeout=0.05)

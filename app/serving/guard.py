@@ -99,12 +99,12 @@ def _ours(protocols: str, server: BokehTornado) -> bool:
 
 class _Refusal(RequestHandler):
     def initialize(self, reason: Reason) -> None:
-        self._reason = reason
+        self._refusal = reason
 
     def prepare(self) -> None:
         self.set_status(403)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(f"{self._reason(self.request)}\n")
+        self.finish(f"{self._refusal(self.request)}\n")
 
 
 class _Known(RequestHandler):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
 import panel as pn
@@ -20,6 +20,9 @@ from app.views.base.drawn import Drawn
 from app.views.base.help import FIGURES, Help
 from app.views.base.shown_iterate import Place, ShownIterate
 from solvers import Probe, Problem, Solver, Trace
+
+if TYPE_CHECKING:
+    import holoviews as hv
 
 #: ``later(work, then)`` does ``work(pulse)``, where ``pulse`` is to be called every 50 ms or so, and then
 #: ``then`` with what it returned, or with None where it failed.
@@ -174,6 +177,23 @@ class View(Viewer):
         for part in self.parts:
             found |= {drawn.id: (by, drawn) for by, drawn in part.shown_figures()}
         yield from found.values()
+
+    def to_holoviews(self) -> hv.Overlay | hv.Layout:
+        """Return the plots as HoloViews draws them, at this moment: one, or a layout of several.
+
+        >>> hv.DynamicMap(lambda data: view.to_holoviews(), streams=[hv.streams.Pipe()])  # live, if slowly
+
+        Raises
+        ------
+        ValueError
+            If there is none, or HoloViews has no element for a part of one: one sentence.
+        """
+        from app.views.base.elements import drawing  # HoloViews takes long to import
+
+        self.update()
+        if self._empty:
+            raise ValueError(f"the view {self.id} has nothing to draw: {self.hint}")
+        return drawing(self.id, [fig for _, fig in self.shown_figures()])
 
     def explain(self, name: str) -> Help | None:
         """Say what the figure with a name shows; None where the view does not tell."""

@@ -1,0 +1,208 @@
+"""Plots of a view as HoloViews' elements: from the glyphs and sources of its Bokeh figures.
+
+A figure draws glyphs, each from a source. Most kinds of glyphs have an element of HoloViews that draws the
+same one: given the same columns and looks it is the same picture. What has none is refused, so that no plot
+lacks a part without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import bokeh.models as bm
+import holoviews as hv
+import holoviews.plotting.bokeh  # registers its renderer
+import numpy as np
+from bokeh.core.property.vectorization import Field, Value
+from bokeh.plotting import figure
+
+#: The order in which Bokeh draws its levels.
+LEVELS = ("image", "underlay", "glyph", "guide", "annotation", "overlay")
+#: How HoloViews calls the modes of steps.
+STEPS = {"before": "steps-pre", "center": "steps-mid", "after": "steps-post"}
+#: What the names of looks begin with; all other properties of a glyph are places.
+LOOKS = ("line_", "fill_", "text_", "marker", "size", "angle")
+#: Axes that carry numbers.
+NUMERIC = (bm.DataRange1d, bm.Range1d)
+
+#: Elements that have no end on an axis.
+UNBOUNDED = (hv.VLines, hv.HLines, hv.VSpans, hv.HSpans, hv.VLine, hv.HLine)
+#: Properties of which each row has a whole array.
+WHOLE = ("xs", "ys")
+
+#: The values of a property of a glyph in each row.
+Get = Callable[[str], np.ndarray]
+
+
+class NotDrawn(ValueError):
+    """There is no element that draws the same; the message says of what."""
+
+
+def _box(x0: np.ndarray, y0: np.ndarray, x1: np.ndarray, y1: np.ndarray) -> hv.Rectangles:
+    return hv.Rectangles((x0, y0, x1, y1))
+
+
+#: The element of each glyph.
+ELEMENTS: Mapping[type[bm.Glyph], Callable[[Get], hv.Element]] = {
+    bm.Line: lambda get: hv.Curve((get("x"), get("y"))),
+    bm.Step: lambda get: hv.Curve((get("x"), get("y"))),
+    bm.MultiLine: lambda get: hv.Path(list(zip(get("xs"), get("ys"), strict=True))),
+    bm.Scatter: lambda get: hv.Points((get("x"), get("y"))),
+    bm.Segment: lambda get: hv.Segments((get("x0"), get("y0"), get("x1"), get("y1"))),
+    bm.VSpan: lambda get: hv.VLines(get("x")),
+    bm.HSpan: lambda get: hv.HLines(get("y")),
+    bm.VStrip: lambda get: hv.VSpans((get("x0"), get("x1"))),
+    bm.HStrip: lambda get: hv.HSpans((get("y0"), get("y1"))),
+    bm.Quad: lambda get: _box(get("left"), get("bottom"), get("right"), get("top")),
+    bm.VBar: lambda get: _box(*_around(get, "x", "width", "bottom", "top")),
+    bm.HBar: lambda get: _box(*(_around(get, "y", "height", "left", "right")[k] for k in (1, 0, 3, 2))),
+    bm.Rect: lambda get: _box(
+        get("x") - get("width") / 2,
+        get("y") - get("height") / 2,
+        get("x") + get("width") / 2,
+        get("y") + get("height") / 2,
+    ),
+    bm.Patch: lambda get: hv.Polygons([(get("x"), get("y"))]),
+    bm.Text: lambda get: hv.Labels((get("x"), get("y"), get("text"))),
+}
+
+
+def _around(get: Get, at: str, width: str, low: str, high: str) -> tuple[np.ndarray, ...]:
+    half = get(width) / 2
+    return get(at) - half, get(low), get(at) + half, get(high)
+
+
+def drawing(name: str, figures: Sequence[figure]) -> hv.Overlay | hv.Layout:
+    """Return what the figures of the view with this name draw; ValueError, one sentence, where HoloViews
+    cannot draw the same."""
+    try:
+        plots = [overlay(fig) for fig in figures]
+    except NotDrawn as error:
+        raise ValueError(f"the view {name} stays with Bokeh: HoloViews draws no {error} as it does") from None
+    if not plots:
+        raise ValueError(f"the view {name} has no plots: HoloViews has nothing to draw of it")
+    return plots[0] if len(plots) == 1 else hv.Layout(plots).cols(1)
+
+
+def overlay(fig: figure) -> hv.Overlay:
+    """Return what a figure draws now, with its axes; NotDrawn if there is no element for a part of it."""
+    if not all(isinstance(ends, NUMERIC) for ends in (fig.x_range, fig.y_range)):
+        raise NotDrawn("axis of names")
+    drawn = [one for one in (*fig.renderers, *fig.center) if one.visible and not isinstance(one, bm.Grid)]
+    drawn.sort(key=lambda one: LEVELS.index(one.level))
+    made = {one: list(_elements(one)) for one in drawn}
+    elements = [element for found in made.values() for element in found]
+    return hv.Overlay(elements or [hv.Curve([])]).opts(**_axes(fig, made), backend="bokeh")
+
+
+def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict[str, Any]:
+    """Return labels, scales and ends of the axes, as options."""
+    found: dict[str, Any] = {"shared_axes": False, "show_legend": False, "title": ""}
+    sides = (("x", fig.xaxis, fig.x_scale, fig.x_range), ("y", fig.yaxis, fig.y_scale, fig.y_range))
+    for k, (name, axis, scale, ends) in enumerate(sides):
+        log = isinstance(scale, bm.LogScale)
+        found[f"{name}label"] = (axis[0].axis_label or "") if axis else ""
+        found[f"log{name}"] = log
+        if axis and isinstance(axis[0].ticker, bm.FixedTicker):
+            texts = {
+                **getattr(axis[0].formatter, "args", {}).get("texts", {}),
+                **axis[0].major_label_overrides,
+            }
+            found[f"{name}ticks"] = [(at, str(texts.get(at, ""))) for at in axis[0].ticker.ticks]
+        if isinstance(ends, bm.Range1d):
+            found[f"{name}lim"] = tuple(sorted((ends.start, ends.end)))
+            found[f"invert_{name}axis"] = bool(ends.start > ends.end)
+        elif isinstance(ends, bm.DataRange1d):
+            found[f"invert_{name}axis"] = bool(ends.flipped)
+            if (limits := _covered(ends, made, k, log=log)) is not None:
+                found[f"{name}lim"] = limits
+    return found
+
+
+def _covered(
+    ends: bm.DataRange1d, made: Mapping[bm.Renderer, Sequence[hv.Element]], k: int, *, log: bool
+) -> tuple[float, float] | None:
+    """Return from where to where a range goes on axis ``k``, if it covers nothing but curves and points; None
+    where HoloViews finds its own ends."""
+    asked = [one for one in made if not isinstance(ends.renderers, list) or one in (ends.renderers or made)]
+    elements = [element for one in asked for element in made[one] if not isinstance(element, UNBOUNDED)]
+    if not elements or not all(isinstance(element, hv.Curve | hv.Points) for element in elements):
+        return None
+    places = np.concatenate([element.dimension_values(k).astype(float) for element in elements])
+    places = places[np.isfinite(places) & ((places > 0.0) | (not log))]
+    if not places.size:
+        return None
+    low, high = (np.log10(places) if log else places)[[places.argmin(), places.argmax()]]
+    room = 0.5 * float(ends.range_padding) * (high - low) or 0.5
+    low, high = (float(10.0**end if log else end) for end in (low - room, high + room))
+    return low, high
+
+
+def _elements(drawn: bm.Renderer) -> Iterator[hv.Element]:
+    """Yield the elements of something that is drawn, one for each look; none where it is empty."""
+    if isinstance(drawn, bm.Span):
+        if drawn.location is not None:
+            line = hv.VLine if drawn.dimension == "height" else hv.HLine
+            yield _styled(line(float(drawn.location)), drawn, _Rows(drawn, {}, range(1)))
+        return
+    glyph = getattr(drawn, "glyph", drawn)
+    source = getattr(drawn, "data_source", getattr(drawn, "source", None))
+    columns = {} if source is None else source.data
+    n = max(map(len, columns.values()), default=0)
+    if source is not None and not n:
+        return
+    if type(glyph) not in ELEMENTS:
+        raise NotDrawn(type(glyph).__name__)
+    whole = _Rows(glyph, columns, range(n))
+    alike: dict[object, list[int]] = {}
+    for k, look in enumerate(zip(*map(whole, whole.varying), strict=True) if whole.varying else [()] * n):
+        alike.setdefault(look, []).append(k)
+    for members in alike.values():
+        rows = _Rows(glyph, columns, members)
+        yield _styled(ELEMENTS[type(glyph)](rows), drawn, rows)
+
+
+class _Rows:
+    """Some rows of a glyph: called with a property's name, its value in each of them."""
+
+    def __init__(self, glyph: bm.Model, columns: Mapping[str, Any], rows: Sequence[int]) -> None:
+        self._values = glyph.properties_with_values(include_defaults=True)
+        self._columns, self._rows = columns, rows
+
+    def __call__(self, name: str) -> np.ndarray:
+        value = self._values[name]
+        if not isinstance(value, Field):
+            return np.full(len(self._rows), value.value if isinstance(value, Value) else value)
+        column = self._columns[value.field]
+        found = np.empty(len(self._rows), dtype=object)  # entries may be arrays themselves
+        found[:] = [column[k] for k in self._rows]
+        return found if name in WHOLE else np.array(found.tolist())
+
+    @property
+    def looks(self) -> list[str]:
+        return [name for name in self._values if name.startswith(LOOKS) and name != "text_font"]
+
+    @property
+    def varying(self) -> list[str]:
+        """Name the looks that may differ from row to row."""
+        return [name for name in self.looks if isinstance(self._values[name], Field)]
+
+    def look(self, name: str) -> Any:
+        """Return a look of the first row, which all rows share."""
+        value = self._values[name]
+        if isinstance(value, Field):
+            return self(name).tolist()[0]
+        return value.value if isinstance(value, Value) else value
+
+
+def _styled(element: hv.Element, drawn: bm.Renderer, rows: _Rows) -> hv.Element:
+    """Give an element the looks and the name of what it is made of."""
+    known = hv.Store.registry["bokeh"][type(element)].style_opts
+    looks = {name: rows.look(name) for name in rows.looks if name in known}
+    if isinstance(dash := looks.get("line_dash"), list):  # as a list it would be one for each row
+        looks["line_dash"] = " ".join(map(str, dash)) or "solid"
+    glyph = getattr(drawn, "glyph", drawn)
+    if isinstance(glyph, bm.Step):
+        looks["interpolation"] = STEPS[glyph.mode]
+    return element.relabel(drawn.name or "").opts(**looks, backend="bokeh")

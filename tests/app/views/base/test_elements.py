@@ -1,0 +1,116 @@
+"""HoloViews draws of a view what its Bokeh figures draw, or the view says why not."""
+
+from __future__ import annotations
+
+import bokeh.models as bm
+import holoviews as hv
+import numpy as np
+import pytest
+from bokeh.plotting import figure
+
+from app import views
+from app.views.base.elements import NotDrawn, overlay
+
+#: Views with pictures made of pixels, with names on an axis, or with nothing but texts.
+REFUSED = [
+    views.TABS[id]
+    for id in (
+        *("shrinking", "bundle", "rows", "model"),
+        *("summary", "race", "sweep", "runs", "events", "algorithm"),
+    )
+]
+DRAWN = [view for view in (*views.ABOVE_TABS, *views.TABS.values()) if view not in REFUSED]
+
+
+def curves_of(drawn):
+    """x and y of each curve, as HoloViews has them."""
+    return [
+        (element.dimension_values(0), element.dimension_values(1))
+        for element in drawn.traverse(lambda found: found, [hv.Curve])
+    ]
+
+
+@pytest.mark.parametrize("view", [views.Convergence, views.Sparsity, views.Rate], ids=lambda view: view.id)
+def test_curves_are_those_of_the_figure(view, drawable):
+    shown = view(drawable(view))
+    drawn = shown.to_holoviews()
+    lines = [r for r in shown.figure.renderers if type(r.glyph) is bm.Line and len(r.data_source.data["x"])]
+    found = curves_of(drawn)
+    assert len(lines) == len(found) > 1
+    for line, (x, y) in zip(lines, found, strict=True):
+        np.testing.assert_array_equal(x, line.data_source.data[line.glyph.x])
+        np.testing.assert_array_equal(y, line.data_source.data[line.glyph.y])
+
+
+def test_looks_and_axes_are_those_of_the_figure(drawable):
+    shown = views.Convergence(drawable(views.Convergence))
+    rendered = hv.render(shown.to_holoviews(), backend="bokeh")
+    mine, theirs = (
+        {(r.glyph.line_color, str(r.glyph.line_dash)) for r in fig.renderers if type(r.glyph) is bm.Line}
+        for fig in (shown.figure, rendered)
+    )
+    assert mine == theirs
+    assert isinstance(rendered.y_scale, bm.LogScale)
+    assert rendered.xaxis[0].axis_label == shown.figure.xaxis[0].axis_label
+    y = np.concatenate([y for _, y in curves_of(shown.to_holoviews())])
+    assert rendered.y_range.start < np.nanmin(y) < np.nanmax(y) < rendered.y_range.end
+
+
+@pytest.mark.parametrize("view", DRAWN, ids=lambda view: view.id)
+def test_a_view_of_curves_points_and_bars_is_drawn_whole(view, drawable):
+    shown = view(drawable(view))
+    drawn = shown.to_holoviews()
+    assert len(drawn.traverse(lambda found: found, [hv.Overlay])) == len([*shown.shown_figures()])
+    assert hv.render(drawn, backend="bokeh") is not None
+
+
+@pytest.mark.parametrize("view", REFUSED, ids=lambda view: view.id)
+def test_a_view_of_pictures_or_texts_says_in_a_sentence_why_not(view, drawable):
+    shown = view(drawable(view))
+    with pytest.raises(ValueError, match=f"^the view {view.id} (stays with Bokeh|has no plots|has nothing)"):
+        shown.to_holoviews()
+
+
+def test_each_glyph_is_drawn_by_the_same_one():
+    fig = figure()
+    fig.step("x", "y", source={"x": [0, 1], "y": [0, 1]}, mode="after")
+    fig.multi_line("xs", "ys", source={"xs": [[0, 1], [1, 2]], "ys": [[0, 1], [1, 0]]})
+    fig.segment("x", "y", "u", "v", source={"x": [0], "y": [0], "u": [1], "v": [1]})
+    fig.vbar("x", 0.5, "y", source={"x": [1, 2], "y": [3, 4]})
+    fig.hbar("y", right="x", height=0.5, source={"x": [1, 2], "y": [3, 4]})
+    fig.rect("x", "y", 1, 2, source={"x": [1], "y": [3]})
+    fig.text("x", "y", "said", source={"x": [1], "y": [3], "said": ["here"]})
+    step, path, segment, bars, rows, box, label = overlay(fig)
+    assert hv.Store.lookup_options("bokeh", step, "plot").kwargs["interpolation"] == "steps-post"
+    assert len(path.split()) == 2
+    assert segment.array().tolist() == [[0, 0, 1, 1]]
+    assert bars.array().tolist() == [[0.75, 0, 1.25, 3], [1.75, 0, 2.25, 4]]
+    assert rows.array().tolist() == [[0, 2.75, 1, 3.25], [0, 3.75, 2, 4.25]]
+    assert box.array().tolist() == [[0.5, 2, 1.5, 4]]
+    assert label.dimension_values(2).tolist() == ["here"]
+    assert hv.render(overlay(fig), backend="bokeh") is not None
+
+
+def test_rows_of_several_looks_are_an_element_each():
+    fig = figure()
+    source = {"x": [0, 1, 2], "y": [0, 1, 2], "color": ["red", "blue", "red"]}
+    fig.scatter("x", "y", source=source, color="color")
+    red, blue = overlay(fig)
+    assert red.dimension_values(0).tolist() == [0, 2]
+    assert blue.dimension_values(0).tolist() == [1]
+    assert hv.Store.lookup_options("bokeh", blue, "style").kwargs["fill_color"] == "blue"
+
+
+def test_what_has_no_element_is_refused_and_what_is_empty_is_not():
+    fig = figure()
+    drawn = fig.wedge("x", "y", 1, 0, 1, source={"x": [], "y": []})
+    assert len(overlay(fig).traverse(lambda found: found, [hv.Curve])[0]) == 0
+    drawn.data_source.data = {"x": [1], "y": [1]}
+    with pytest.raises(NotDrawn, match="Wedge"):
+        overlay(fig)
+    drawn.visible = False
+    assert overlay(fig) is not None
+    names = figure(x_range=["a", "b"])
+    names.vbar(["a"], 0.5, [1])
+    with pytest.raises(NotDrawn, match="axis of names"):
+        overlay(names)

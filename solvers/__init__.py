@@ -61,6 +61,7 @@ from .runs.branch import Origin
 from .runs.breakpoints import USUAL as USUAL_CONDITIONS
 from .runs.breakpoints import Condition, Watch
 from .runs.lam_path import log_spaced, path_runs, solve_path
+from .runs.own_loop import OwnLoop
 from .runs.pseudocode import Pseudocode, Step, pseudocode
 from .runs.run import Gate, Interrupted, Run
 from .runs.run_info import RunInfo

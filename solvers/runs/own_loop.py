@@ -1,0 +1,177 @@
+"""Watching a loop that is nobody's solver: it tells its iterates, and they become a trace like any other."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from ..declare import number
+from ..methods.iterate import FIELDS
+from ..problems.point import Point
+from ..problems.problem import Problem
+from .allowance import Allowance
+from .endings import failure
+from .run_info import RunInfo
+from .trace import Trace, plain
+
+#: Share of the loop's time that may go into computing objectives and violations at its weights.
+SHARE = 0.01
+#: Relative difference of objectives beyond which the loop and the problem do not mean the same.
+APART = 1e-6
+
+
+class OwnLoop:
+    """A loop of one's own as a run: ``with OwnLoop(...) as run``, and ``run.iterate(w=...)`` in each round.
+
+    With a problem the objective, the violation and the non-zeros are the problem's at the weights, so that
+    the loop stands beside solvers on the same problem. They are computed in between, off the clock, for as
+    many iterates as fit into 1 % of the loop's time, and for the first and the last one; the trace has a row
+    for these. Without a problem there is a row for each iterate, with the objective it tells.
+
+    Parameters
+    ----------
+    label : str
+        Name of the run.
+    problem : Problem, optional
+        What the loop solves.
+    watch : callable, optional
+        Called with the trace whenever there is a new row, and at the end, off the clock.
+
+    Attributes
+    ----------
+    trace : Trace
+        The record of the loop. Its seconds are those of the thread that calls :meth:`iterate`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import datasets, solvers
+    >>> problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l2", lam=0.1)
+    >>> with solvers.OwnLoop("my descent", problem) as run:
+    ...     w = np.zeros(problem.size)
+    ...     for _ in range(100):
+    ...         run.iterate(w=w)
+    ...         w = w - 0.1 * problem.at(w).gradient()
+    >>> run.trace.iteration[-1].item(), bool(run.trace.objective[-1] < run.trace.objective[0])
+    (99, True)
+    """
+
+    def __init__(
+        self,
+        label: str,
+        problem: Problem | None = None,
+        *,
+        watch: Callable[[Trace], None] = lambda trace: None,
+    ) -> None:
+        about = {} if problem is None else problem.describe()
+        self.trace = Trace(RunInfo(label=label, solver="own-loop", problem=about))
+        self._problem, self._watch = problem, watch
+        self._allowance = Allowance(SHARE)
+        self._n, self._apart = -1, 0.0
+        self._last: tuple[np.ndarray, dict[str, Any]] | None = None
+        if problem is not None:
+            self.trace.names, self.trace.problem = problem.names, problem
+
+    def __enter__(self) -> Self:
+        if self._problem is not None:  # compiles, too
+            self._measured(np.zeros(self._problem.size), {})
+            self._problem.violation_at_zero()
+        self.trace.status = "running"
+        self._cpu, self._wall = time.thread_time(), time.perf_counter()
+        return self
+
+    def iterate(self, w: Any = None, objective: float | None = None, **fields: Any) -> None:
+        """Tell an iterate.
+
+        Parameters
+        ----------
+        w : array, optional
+            The weights, flat as in ``problem.unpack``: anything with ``__array__``. They are copied.
+        objective : float, optional
+            f as the loop knows it. With a problem it is only compared: where they differ by more than 1e-6,
+            relatively, the trace's message says so at the end.
+        fields
+            Further fields of the record, such as ``step``.
+
+        Raises
+        ------
+        ValueError
+            If neither ``w`` nor ``objective`` is given, for weights of the wrong number, and for unknown
+            fields.
+        """
+        cpu, wall = time.thread_time(), time.perf_counter()
+        if not fields.keys() <= FIELDS.keys():
+            unknown = min(fields.keys() - FIELDS.keys())
+            raise ValueError(f"the record has no field {unknown!r}: it has {', '.join(FIELDS)}")
+        self._n += 1
+        clocks = {"cpu_seconds": cpu - self._cpu, "wall_seconds": wall - self._wall}
+        row = {"iteration": self._n, **clocks, **fields}
+        if objective is not None:
+            row["objective"] = number("objective", objective)
+        if w is not None:
+            w = np.asarray(w, dtype=np.float64).reshape(-1).copy()  # not every __array__ heeds `copy`
+        elif objective is None:
+            raise ValueError("an iterate tells nothing: give its weights w, or its objective")
+        if self._problem is None or w is None:
+            self._append(row if w is None else row | {"nnz": int(np.count_nonzero(w))}, w)
+        elif w.size != self._problem.size:
+            raise ValueError(f"w has {w.size} entries: this problem has {self._problem.size} weights")
+        else:
+            self._last = w, row
+            if self._n == 0 or self._allowance.allows(clocks["cpu_seconds"]):
+                with self._allowance.booked():
+                    self._look()
+        # what was done here is off the clock
+        self._cpu += time.thread_time() - cpu
+        self._wall += time.perf_counter() - wall
+
+    def _look(self) -> None:
+        """Append the row of the last iterate, with what the problem says of it."""
+        if self._last is not None:
+            (w, row), self._last = self._last, None
+            self._append(self._measured(w, row), w)
+
+    def _measured(self, w: np.ndarray, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row with the objective, its parts, the violation and the non-zeros at ``w``."""
+        point = Point(self._problem, w, self._problem.design.scores(w))
+        nnz, nnz_rows = point.sparsity()
+        seen = {"loss": point.loss, "penalty": point.penalty, "nnz": nnz, "nnz_rows": nnz_rows}
+        seen["violation"] = point.violation()
+        if "objective" in row:
+            self._apart = max(
+                self._apart, abs(row["objective"] - point.objective) / (abs(point.objective) or 1.0)
+            )
+        return row | seen | {"objective": point.objective}
+
+    def _append(self, row: dict[str, Any], w: np.ndarray | None) -> None:
+        if w is not None:
+            self.trace.w = w
+        self.trace.append(row)
+        self._watch(self.trace)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._problem is not None:
+            self._look()
+        said = ["the loop has ended"]
+        status = "stopped"
+        if isinstance(error, Exception):
+            ending = failure(error)
+            status, said = ending.status, [ending.message]
+        if self._apart > APART:
+            said.append(f"its own objective differs from the problem's by {self._apart:.1e}, relatively")
+        last, message = self.trace.last, "; ".join(said)
+        known = ("objective", "violation", "nnz", "nnz_rows", "cpu_seconds", "wall_seconds")
+        result = {name: last.get(name, math.nan) for name in known}
+        about = {"type": "result", "label": self.trace.info.label, "solver": self.trace.info.solver}
+        self.trace.result = plain(
+            about | {"status": status, "message": message} | result | {"iterations": max(self._n, 0)}
+        )
+        self.trace.finish(status, message)
+        self._watch(self.trace)

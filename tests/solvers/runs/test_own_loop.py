@@ -1,0 +1,137 @@
+"""A loop of one's own becomes a trace: of the problem's objective, bounded in cost, and honest at its end."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import datasets
+import solvers
+from solvers.runs.own_loop import SHARE
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.01)
+
+
+def descend(problem, run, n, **told):
+    """Proximal gradient steps, as somebody might write them."""
+    w = np.zeros(problem.size)
+    for _ in range(n):
+        run.iterate(w=w, **told)
+        w = problem.penalty.prox(w - 0.1 * problem.at(w).gradient(), 0.1)
+
+
+def test_rows_are_those_of_the_same_steps_by_our_solver(problem):
+    with solvers.OwnLoop("mine", problem) as run:
+        descend(problem, run, 200)
+    rows = {int(k): f for k, f in zip(run.trace.iteration, run.trace.objective, strict=True)}
+    w = np.zeros(problem.size)
+    for k in range(200):
+        point = problem.at(w)
+        if k in rows:
+            assert rows[k] == point.objective
+        w = problem.penalty.prox(w - 0.1 * point.gradient(), 0.1)
+    assert {0, 199} <= rows.keys()
+    assert run.trace.info.problem["key"] == problem.key
+    assert run.trace.result["violation"] == problem.at(run.trace.w).violation()
+    assert run.trace.status == "stopped"
+
+
+def test_what_is_computed_at_its_weights_takes_a_small_share_of_its_time(problem, monkeypatch):
+    """By a clock that the loop and the products move: the loop takes a tenth of what looking takes."""
+    now = 0.0
+    monkeypatch.setattr(time, "thread_time", lambda: now)
+    with solvers.OwnLoop("mine", problem) as run:
+        scores, looked = problem.design.scores, 0
+
+        def slow(w):
+            nonlocal now, looked
+            now, looked = now + 0.001, looked + 1
+            return scores(w)
+
+        monkeypatch.setattr(problem.design, "scores", slow)
+        for _ in range(5000):
+            run.iterate(w=np.zeros(problem.size))
+            now += 0.0001
+    assert 0.001 * (looked - 2) <= SHARE * 5000 * 0.0001 + 1e-9
+    assert looked == len(run.trace) >= 5
+    assert run.trace.last["cpu_seconds"] == pytest.approx(4999 * 0.0001)
+
+
+def test_without_a_problem_each_iterate_has_the_objective_that_it_tells():
+    with solvers.OwnLoop("mine") as run:
+        for k in range(5):
+            run.iterate(objective=1.0 / (k + 1), step=0.5)
+    assert run.trace.objective.tolist() == [1.0 / (k + 1) for k in range(5)]
+    assert run.trace.step.tolist() == [0.5] * 5
+    assert run.trace.result["iterations"] == 4
+
+
+def test_weights_are_copied_and_may_be_anything_that_makes_an_array(problem):
+    class Tensor:
+        def __init__(self, w):
+            self.w = w
+
+        def __array__(self, dtype=None, copy=None):
+            return np.asarray(self.w, dtype=dtype)
+
+    w = np.zeros(problem.size)
+    with solvers.OwnLoop("mine", problem) as run:
+        run.iterate(w=Tensor(w))
+        run.iterate(w=Tensor(w.reshape(2, -1)))
+        w += 1.0
+    assert not run.trace.w.any()
+    assert run.trace.objective.tolist() == [problem.at().objective] * 2
+
+
+def test_an_objective_that_is_another_is_told_at_the_end(problem):
+    with solvers.OwnLoop("mine", problem) as run:
+        run.iterate(w=np.zeros(problem.size), objective=problem.at().objective * 569)
+    assert "differs from the problem's by 5.7e+02" in run.trace.message
+    with solvers.OwnLoop("mine", problem) as run:
+        run.iterate(w=np.zeros(problem.size), objective=problem.at().objective)
+    assert run.trace.message == "the loop has ended"
+
+
+def test_a_loop_that_fails_keeps_its_trace_and_its_error(problem):
+    run = solvers.OwnLoop("mine", problem)
+
+    def loop():
+        with run:
+            run.iterate(w=np.zeros(problem.size))
+            raise ZeroDivisionError("division by zero")
+
+    with pytest.raises(ZeroDivisionError):
+        loop()
+    assert run.trace.status == "failed"
+    assert run.trace.message.startswith("ZeroDivisionError: division by zero (test_own_loop.py")
+    assert len(run.trace) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({}, "give its weights w, or its objective"),
+        ({"w": np.zeros(3)}, "w has 3 entries: this problem has 30 weights"),
+        ({"objective": 1.0, "stepp": 1.0}, "no field 'stepp'"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_a_sentence(problem, told, said):
+    with pytest.raises(ValueError, match=said), solvers.OwnLoop("mine", problem) as run:
+        run.iterate(**told)
+    assert run.trace.status == "failed"
+
+
+def test_a_trace_of_a_loop_goes_to_a_file_and_a_table(problem, tmp_path):
+    with solvers.OwnLoop("mine", problem) as run:
+        descend(problem, run, 3)
+    run.trace.save(tmp_path / "run.npz")
+    run.trace.save(tmp_path / "run.jsonl")
+    ours = solvers.solve(problem, solvers.make_solver("prox-gd"), max_iter=3)
+    table = solvers.to_pandas([run.trace, ours])
+    assert table["problem"].nunique() == 1
+    assert set(table.label) == {"mine", "prox-gd"}

@@ -43,7 +43,7 @@ class Scope(Viewer):
         self.views = made or [Convergence(measure="objective"), Sparsity()]
         self.traces: list[Trace] = []
         self._clock, self._due = clock, -float("inf")
-        self._root = pn.Column(*self.views, sizing_mode="stretch_width")
+        self._root = pn.Column(*self.views)
 
     def __call__(self, trace: Trace) -> None:
         """Draw what is new of a run, if it is time or the run is new or over."""

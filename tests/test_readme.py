@@ -128,6 +128,42 @@ def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeyp
     assert seen[-1][1] > 5
 
 
+@pytest.fixture
+def cells(tmp_path, monkeypatch):
+    """What the cells of a notebook have defined, by a word of each."""
+    monkeypatch.setattr("holoviews.extension", lambda *names: None)
+
+    def run(word):
+        (cell,) = [block for block in blocks(APP, "python") if word in block]
+        return run_example(cell, tmp_path)
+
+    return run
+
+
+def test_the_cell_of_estimators_draws_both_fits(cells):
+    found = cells("GridSearchCV")
+    labels = [trace.info.label for trace in found["scope"].traces]
+    assert labels == [found["model"].solver, found["other"].solver] == ["prox-qn", "owl-qn"]
+    assert found["model"].trace_.status == found["other"].trace_.status == "converged"
+    objectives = [trace.objective[-1] for trace in found["scope"].traces]
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)
+    assert found["search"].best_score_ > 0.95
+
+
+def test_the_cell_of_ones_own_loop_draws_it_beside_a_solver(cells, capsys):
+    found = cells("solverscope_run")
+    ours, mine = found["scope"].traces
+    assert mine is found["run"].trace
+    assert ours.objective[-1] < mine.objective[-1] < 1.05 * ours.objective[-1]
+    assert "mine" in capsys.readouterr().out
+
+
+def test_the_cell_of_holoviews_makes_a_layout(cells):
+    found = cells("to_holoviews")
+    assert len(found["layout"]) == 2
+    assert all(len(plot) > len(found["runs"]) for plot in found["layout"])
+
+
 def test_own_solver_is_shorter_than_30_lines():
     assert len(SAVED["my_solver.py"].splitlines()) < 30
 

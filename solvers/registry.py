@@ -22,6 +22,7 @@ from .methods.prox_gradient import ProxGD
 from .methods.prox_qn import ProxQN
 from .methods.quasi_newton import BFGS, LBFGS, GradientDescent, SubBFGS, SubGD, SubLBFGS
 from .methods.scaling import FIS
+from .methods.semismooth import SemismoothNewton
 from .methods.sgd import SGDL1
 from .methods.solver import Solver
 from .methods.sparsa import SpaRSA
@@ -64,6 +65,7 @@ SOLVERS: dict[str, type[Solver]] = {
         FTRL,
         CRFBlockCoordinateDescent,
         NewtonCD,
+        SemismoothNewton,
         FISTALS,
         FISTACST,
         SpaRSA,

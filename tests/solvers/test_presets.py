@@ -11,7 +11,7 @@ import solvers
 #: Sokolovska et al. 2010: damped steps, all blocks. Yu et al. 2010: footnotes 1 and 6, sections 2.1 and 8.
 #: Mathur and Chakrabarti 2006: sections III-D and III-E. Yuan, Ho and Lin 2012: permuted cycles, ε_in, outer
 #: and inner shrinking, σ and β, with the limit of cycles that their program liblinear has. Bertrand and
-#: Massias 2021: M = 5, all rows.
+#: Massias 2021: M = 5, all rows. Themelis, Ahookhosh and Patrinos 2019: all weights.
 PRINTED = {
     "bcd-ls": {
         "order": "cyclic",
@@ -22,6 +22,7 @@ PRINTED = {
         "sigma": 0.01,
     },
     "anderson-bcd": {"rule": "none", "memory": 5},
+    "ssn": {"rule": "none"},
     "bcd-cst": {"constant": "paper", "revisit": 0.0, "rule": "paper"},
     "fista-cst": {"constant": "paper", "restart": False},
     "prox-qn": {

@@ -270,7 +270,8 @@ class GrowingDual(Growing):
     """The blocks whose constraint is nearest to a feasible point of the dual, of the best met so far.
 
     The distance of a point to the constraint of block j is its room over ‖x_j‖; within the gap safe ball it
-    is proved not to matter.
+    is proved not to matter. The best point may be one of long ago: blocks that are violated now come first,
+    else a block without which f cannot fall might be left out for ever.
     """
 
     id = "growing-dual"
@@ -284,7 +285,7 @@ class GrowingDual(Growing):
             return super().keeps(seen)
         distance = np.full(seen.zero.size, np.inf)
         np.divide(seen.sphere.room, seen.sphere.reach, out=distance, where=seen.sphere.reach > 0.0)
-        return self._nearest(seen, distance)
+        return self._nearest(seen, np.where(seen.room < 0.0, seen.room, distance))
 
     def proves(self, seen: Seen) -> np.ndarray:
         return super().proves(seen) if seen.sphere is None else seen.sphere.room > seen.sphere.reach

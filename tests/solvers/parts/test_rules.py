@@ -93,9 +93,13 @@ def test_a_growing_set_holds_what_is_not_zero_and_as_many_again_of_the_most_viol
 def test_growing_by_the_dual_goes_by_distance_and_not_by_room():
     """Room over the length of the column: a short column is far from its constraint."""
     sphere = Sphere(np.linspace(0.1, 1.0, 50), np.linspace(0.05, 1.5, 50), 1.0, 1.0)
-    kept = RULES["growing-dual"]().keeps(seen(np.ones(50), -sphere.room, sphere=sphere))
+    kept = RULES["growing-dual"]().keeps(seen(np.ones(50), sphere.room[::-1], sphere=sphere))
     nearest = np.argsort(sphere.room / sphere.reach)[:30]
     np.testing.assert_array_equal(np.flatnonzero(kept), np.sort(nearest))
+    far = int(np.argmax(sphere.room / sphere.reach))
+    violated = np.where(np.arange(50) == far, -1e-3, sphere.room[::-1])
+    assert not kept[far]
+    assert RULES["growing-dual"]().keeps(seen(np.ones(50), violated, sphere=sphere))[far]
 
 
 @pytest.mark.parametrize("id", RULES)

@@ -24,7 +24,7 @@ MEASURES = {
     "absolute": ("Absolute gap", "f − {ref}"),
     "objective": ("Objective", "f"),
     "weights": ("Distance of w", "‖w − w*‖ / ‖w*‖"),
-    "support": ("Wrong support", "weights zero in one of w, w* alone"),
+    "support": ("Support", "weights wrongly zero or not"),
 }
 #: Those of the weights, which need w*.
 OF_WEIGHTS = ("weights", "support")

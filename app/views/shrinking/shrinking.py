@@ -22,7 +22,7 @@ GROUPS = (
     (ZERO, "zero, stays", theme.COLORS[5]),
     (NONZERO, "non-zero, stays", theme.COLORS[0]),
 )
-TEST_LABEL = "{g}  ·  bound {bound}, {l1} dashed"
+TEST_LABEL = "{g}  ·  {bound}, {l1} dashed"
 PLAIN_LABEL = "{g}  ·  {l1} dashed"
 #: Weights named in a sentence, at most.
 NAMED = 8
@@ -65,7 +65,7 @@ class Shrinking(ProbeView):
     def _histogram(self) -> pn.viewable.Viewable:
         plot = theme.plot(
             "shrinking-test",
-            x_label=TEST_LABEL.format(g="|g|", bound="λ − M̂/N", l1="λ"),
+            x_label=TEST_LABEL.format(g="|g|", bound="bound λ − M̂/N", l1="λ"),
             y_label="weights tested",
             log_y=True,
             height=240,
@@ -156,7 +156,7 @@ class Shrinking(ProbeView):
             source.data = _bars(size[codes == code], edges, float(seen["share"]))
         said, l1 = Words.of(trace, seen), float(seen["l1"])
         label = TEST_LABEL if said.guesses else PLAIN_LABEL
-        self._test_axis.axis_label = label.format(g=said.size, bound=said.bound, l1=said.l1)
+        self._test_axis.axis_label = label.format(g=said.size, bound=said.axis, l1=said.l1)
         for name, value in (("bound", float(seen["bound"])), ("l1", l1)):
             self._lines[name].update(visible=value >= 0.0, location=value)
         self._said.object = _sentence(trace, iteration, seen)

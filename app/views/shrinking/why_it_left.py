@@ -19,7 +19,7 @@ from solvers.probes.subsets import INSIDE, OUTSIDE, UNKNOWN, contains
 #: Lines of the plot: what is drawn, its colour, its dash.
 LINES = {
     "gradient": ("gradient {said.size}", theme.COLORS[0], "solid"),
-    "bound": ("bound {said.bound}", theme.COLORS[1], "solid"),
+    "bound": ("{said.axis}", theme.COLORS[1], "solid"),
     "l1": ("{said.l1}", theme.GREY, "dashed"),
     "farthest": ("{said.farthest}", theme.COLORS[2], "solid"),
 }
@@ -42,13 +42,18 @@ class Words:
     farthest: str
     guesses: bool
 
+    @property
+    def axis(self) -> str:
+        """Return what an axis says of the bound."""
+        return self.bound if self.bound.startswith("the ") else f"bound {self.bound}"
+
     @classmethod
     def of(cls, trace: Trace, seen: Seen) -> Words:
         """Return the words for what the probe of a test saw."""
         penalty = PENALTIES.get(trace.info.problem.get("penalty"), Penalty)
         l1, by = penalty.l1_symbol, str(seen.get("allowance", "M̂/N"))
         bar = "|" if int(seen.get("width", 1)) == 1 else "‖"
-        bound = f"{l1} − {by}" if by else "of the rule"
+        bound = f"{l1} − {by}" if by else "the rule's bound"
         guesses = bool(by) or float(seen["bound"]) > -np.inf
         return cls(f"{bar}g{bar}", l1, bound, f"{bar}xⱼᵀθ{bar} + r‖xⱼ‖", guesses)
 

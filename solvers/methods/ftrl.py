@@ -68,7 +68,7 @@ class FTRL(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         rng, n = np.random.default_rng(self.seed), 0
-        state = _State(self, problem, problem.at(w0).w)
+        state = State(self, problem, problem.at(w0).w)
         while True:
             yield Iterate(n, w=state.w, ls_kind="none")
             state.pass_over(rng)
@@ -99,7 +99,7 @@ class Sums(NamedTuple):
     reach: np.ndarray
 
 
-class _State:
+class State:
     """Weights w, sums z and sums of squares n by their letters, and the instances k so far."""
 
     def __init__(self, solver: FTRL, problem: Problem, w: np.ndarray) -> None:

@@ -1,5 +1,5 @@
-"""Semismooth Newton on the support, globalized by proximal gradient steps: Themelis, Ahookhosh and Patrinos
-2019, with any working set."""
+"""Semismooth Newton on the support, globalized by proximal gradient steps, on any working set: after the
+forward-backward truncated Newton method of Themelis, Ahookhosh and Patrinos 2019."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param
+from ..declare import Trait, param
 from ..parts.linesearch import Found, Search, Trial, backtrack, decreases, unsearched
 from ..problems.penalties import soft_threshold
 from ..problems.point import Point
@@ -50,9 +50,8 @@ class SemismoothNewton(WorkingSetSolver):
     id = "ssn"
     name = "SSN"
     summary = "semismooth Newton steps on the support, with proximal gradient steps to fall back on"
-    paper = "Themelis, Ahookhosh and Patrinos 2019, Algorithm 1"
+    paper = "after Themelis, Ahookhosh and Patrinos 2019"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.DIAGONAL_HESSIAN | Trait.LOG_LINEAR | Trait.SEPARABLE
-    presets = as_printed(rule="none")
     dense_vectors = 9
     carries = ("active", "line")
 
@@ -81,12 +80,12 @@ class SemismoothNewton(WorkingSetSolver):
     )
     tol: float = tol_param()
 
-    def begin(self, problem: Problem) -> _Newton:
-        return _Newton(self, problem)
+    def begin(self, problem: Problem) -> Newton:
+        return Newton(self, problem)
 
 
-class _Newton:
-    """Steps of Algorithm 1 on a working set; γ and the first violation are kept between them."""
+class Newton:
+    """Steps on a working set; γ and the first violation are kept between them."""
 
     def __init__(self, solver: SemismoothNewton, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
@@ -102,7 +101,7 @@ class _Newton:
         self.gamma = self.gamma or self._first_length(point, members, w, g)
         for _ in range(HALVINGS):
             y = w - self.gamma * g
-            p = soft_threshold(y, self.gamma * self.l1)  # line 2: p = T_γ(w)
+            p = soft_threshold(y, self.gamma * self.l1)
             squares = float((w - p) @ (w - p)) / self.gamma
             if not squares > NO_DECREASE * abs(f):
                 return Found(point, 0.0, None, 0), {}
@@ -114,10 +113,10 @@ class _Newton:
             self.gamma *= 0.5
         else:
             return Found(point, 0.0, None, 0), {}
-        v = self._newton_point(point, look, w, y, p)  # line 3
+        v = self._newton_point(point, look, w, y, p)
         known: dict[str, object] = {"inner_iterations": self.inner}
         point = ahead.move(1.0)
-        found = self._search(point, v - p, members, f, bound)  # lines 4 and 5
+        found = self._search(point, v - p, members, f, bound)
         self.damping = max(self.damping * (0.25 if found.t == 1.0 else 4.0), self.solver.damping)
         if found.point is None:
             return unsearched(point), known | {"events": ("proximal-step",), "ls_trials": found.trials}

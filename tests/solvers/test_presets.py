@@ -22,7 +22,6 @@ PRINTED = {
         "sigma": 0.01,
     },
     "anderson-bcd": {"rule": "none", "memory": 5},
-    "ssn": {"rule": "none"},
     "bcd-cst": {"constant": "paper", "revisit": 0.0, "rule": "paper"},
     "fista-cst": {"constant": "paper", "restart": False},
     "prox-qn": {

@@ -71,7 +71,7 @@ class RunPlot(View):
         super().__init__(*shown, **({"scale": self.default_scale} | params))
 
     def build(self) -> None:
-        self._curves = Curves(self.names, self.glyphs)
+        self.curves = Curves(self.names, self.glyphs)
         self._lines: list[GlyphRenderer] = []
         self._here = ColumnDataSource({"x": [], "y": [], "color": []})
         self.figure = self._make_figure()
@@ -183,8 +183,8 @@ class RunPlot(View):
 
     def draw(self) -> None:
         self._set_axes()
-        curves = self._curves.match(self.traces)
-        if (lines := self._curves.renderers) != self._lines:
+        curves = self.curves.match(self.traces)
+        if (lines := self.curves.renderers) != self._lines:
             self._fit_to(lines)
         for feed, trace in curves:
             self.send(feed, trace)

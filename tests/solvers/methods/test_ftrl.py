@@ -22,7 +22,7 @@ def short_spans(monkeypatch):
 
 def order_of(problem, seed):
     """The instances in the order of a pass, span by span, and where each span ends."""
-    state = ftrl._State(solvers.make_solver("ftrl"), problem, np.zeros(problem.size))
+    state = ftrl.State(solvers.make_solver("ftrl"), problem, np.zeros(problem.size))
     rng, spans = np.random.default_rng(seed), list(itertools.pairwise(state.firsts.tolist()))
     return [spans[k][0] + rng.permutation(spans[k][1] - spans[k][0]) for k in rng.permutation(len(spans))]
 

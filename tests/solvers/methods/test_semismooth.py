@@ -142,9 +142,9 @@ def test_the_rate_is_superlinear_with_unit_steps_at_the_end():
 def test_products_of_a_step_are_with_the_columns_of_the_support(monkeypatch):
     """Those of conjugate gradients are: the sets that they multiply have the weights that are not zero."""
     problem, sizes = problem_of("binary", n=200, d=100, penalty="l1"), []
-    hessian = semismooth._Newton.hessian
+    hessian = semismooth.Newton.hessian
     monkeypatch.setattr(
-        semismooth._Newton,
+        semismooth.Newton,
         "hessian",
         lambda self, point, alpha: (sizes.append(len(alpha)), hessian(self, point, alpha))[1],
     )

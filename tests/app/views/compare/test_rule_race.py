@@ -29,7 +29,7 @@ def runs() -> list[Trace]:
 def curves(view: RuleRace, name: str) -> list[np.ndarray]:
     """What a figure draws of each run."""
     part = next(part for part in view.parts if part.id == name)
-    return [curve.feed.source.data["y"] for curve in part._curves.values()]
+    return [curve.feed.source.data["y"] for curve in part.curves.values()]
 
 
 def test_each_plot_draws_what_the_runs_have():

@@ -92,7 +92,7 @@ def test_the_measures_are_drawn_and_the_place_is_marked(measure):
     )
     found = [Aways().identified(trace, runs()[0]) for trace in runs()]
     assert diamonds.data_source.data["x"] == found
-    curve = next(iter(view._curves.values()))
+    curve = next(iter(view.curves.values()))
     assert np.isfinite(curve.feed.source.data["y"]).any()
     view.measure = "relative"
     assert diamonds.data_source.data["x"] == []

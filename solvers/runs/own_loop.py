@@ -20,7 +20,7 @@ from .run_info import RunInfo
 from .trace import Trace, plain
 
 #: Share of the loop's time that may go into computing objectives and violations at its weights.
-SHARE = 0.01
+SHARE = 0.005
 #: Relative difference of objectives beyond which the loop and the problem do not mean the same.
 APART = 1e-6
 
@@ -30,7 +30,7 @@ class OwnLoop:
 
     With a problem the objective, the violation and the non-zeros are the problem's at the weights, so that
     the loop stands beside solvers on the same problem. They are computed in between, off the clock, for as
-    many iterates as fit into 1 % of the loop's time, and for the first and the last one; the trace has a row
+    many iterates as fit into 0.5 % of the loop's time, and for the first and the last one; there is a row
     for these. Without a problem there is a row for each iterate, with the objective it tells.
 
     Parameters

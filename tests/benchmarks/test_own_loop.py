@@ -26,7 +26,7 @@ def work(seconds):
     ("data", "options"), [("breast-cancer", {}), ("synthetic-text", {"n_features": 10_000})]
 )
 def test_watching_takes_less_than_2_percent_of_the_loop(data, options, capsys):
-    problem = solvers.make_problem(datasets.load(data, **options), loss="logistic", penalty="l1")
+    problem = solvers.make_problem(datasets.load(data, **options), penalty="l1")
     spent, w = 0.0, np.zeros(problem.size)
     with solvers.OwnLoop("mine", problem) as run:
         for _ in range(ITERATES):
@@ -38,4 +38,4 @@ def test_watching_takes_less_than_2_percent_of_the_loop(data, options, capsys):
     with capsys.disabled():
         print(f"\n{data}, {problem.size} weights: {100 * share:.2f} %, {len(run.trace)} of {ITERATES} seen")
     assert share < 0.02
-    assert len(run.trace) > 50
+    assert len(run.trace) > 10

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import solvers
 from solvers.methods import semismooth
-from solvers.methods.semismooth import SemismoothNewton, _Newton
+from solvers.methods.semismooth import Newton, SemismoothNewton
 from solvers.methods.working_sets import Selection
 from solvers.parts.rules import RULES
 from tests.solvers.helpers import MAKERS, binary, dense_of, problem_of
@@ -34,7 +34,7 @@ def test_the_hessian_on_some_weights_is_that_of_finite_differences(kind, penalty
     w = 0.3 * rng.normal(size=problem.size)
     some = rng.random(problem.size) < 0.6
     alpha = problem.design.working_set(np.flatnonzero(some))
-    times = _Newton(SemismoothNewton(), problem).hessian(problem.at(w), alpha)
+    times = Newton(SemismoothNewton(), problem).hessian(problem.at(w), alpha)
     u = np.zeros_like(w)
     u[some] = rng.normal(size=int(some.sum()))
     h = 1e-5
@@ -88,7 +88,7 @@ def test_it_agrees_with_newton_cd_where_there_are_more_weights_than_samples(pena
 def steps(problem, count):
     """(γ, w, g, w⁺) of the first steps with all weights."""
     selection = Selection(RULES["none"](), problem, 1e-12)
-    newton, point, found = _Newton(SemismoothNewton(), problem), problem.at(), []
+    newton, point, found = Newton(SemismoothNewton(), problem), problem.at(), []
     for _ in range(count):
         look = selection.look(point)
         w, g = point.w.copy(), look.gradient.copy()
@@ -116,7 +116,7 @@ def test_each_step_falls_below_the_envelope_as_the_paper_asks(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_a_useless_newton_point_it_is_the_proximal_gradient_method(kind, monkeypatch):
     """And so converges from anywhere: each iterate is the proximal step, of a γ that passes the test."""
-    monkeypatch.setattr(_Newton, "_newton_point", lambda self, point, look, w, y, p: p + 1e6 * (1.0 + p))
+    monkeypatch.setattr(Newton, "_newton_point", lambda self, point, look, w, y, p: p + 1e6 * (1.0 + p))
     data = MAKERS[kind](n=60, d=6)
     problem = problem_of(data, None, "l1", lam=0.02)
     for gamma, w, g, new in steps(problem, 5):

@@ -1,7 +1,8 @@
-"""What a notebook needs beside the views: runs that are drawn in a cell while they are at work there.
+"""What a notebook needs beside the views: plots of the runs that a cell executes.
 
 A notebook's cell computes in the thread that would draw. So a :class:`Scope` is called between two iterates,
-off the clock of the run, and takes at most a tenth of the time.
+off the clock of the run, and takes at most a tenth of the time. What it draws is sent when Panel's connection
+is open: for certain at the end of the cell.
 """
 
 from __future__ import annotations

@@ -169,7 +169,18 @@ def legs_joined(parts: Sequence[str]) -> str:
 
 
 def legs_apart(text: str) -> str:
-    """Return legs as solvers joined by +: the inverse of :func:`legs_joined`."""
+    """Return the legs of a relay as solvers joined by +: the inverse of :func:`legs_joined`.
+
+    Parameters
+    ----------
+    text : str
+        Legs as :func:`legs_of` reads them.
+
+    Returns
+    -------
+    str
+        Such as ``sgd-l1,passes=2+prox-qn``.
+    """
     parts = []
     for leg in text.split(" then "):
         head, _, rule = leg.partition(" until ")

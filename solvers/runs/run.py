@@ -26,7 +26,7 @@ from ..problems.problem import Problem
 from .allowance import Allowance
 from .branch import Iterates, Origin, branch, taken_over
 from .breakpoints import Watch
-from .endings import described, failure, returned
+from .endings import described, failure, misfit, returned
 from .gate import Gate, Interrupted
 from .run_info import RunInfo
 from .segments import change
@@ -336,17 +336,15 @@ class Run:
         try:
             iterate = next(iterates)
         finally:
-            compile_wall, compile_cpu = np.subtract(compile_clock.spent(), compiled)
-            self.compile_seconds += compile_wall
-            derive_wall, derive_cpu = np.subtract(self.problem.design.derived.spent, derived)
-            off_wall, off_cpu = compile_wall + derive_wall, compile_cpu + derive_cpu
-            spent = time.thread_time() - cpu - off_cpu + self.problem.team.cpu_seconds - helpers
-            self._cpu += max(spent, 0.0)
+            compiling = np.subtract(compile_clock.spent(), compiled)
+            self.compile_seconds += compiling[0]
+            off_wall, off_cpu = compiling + np.subtract(self.problem.design.derived.spent, derived)
+            used = time.thread_time() - cpu + self.problem.team.cpu_seconds - helpers
+            self._cpu += max(used - off_cpu, 0.0)
             self._wall += max(time.perf_counter() - wall - off_wall - (self._waited - waited), 0.0)
         if not isinstance(iterate, Iterate):
-            kind = type(iterate).__name__
-            raise TypeError(f"{self.solver.id} yields {kind}: yield solvers.Iterate.at(point, n, ...)")
-        if iterate.cpu_seconds == iterate.cpu_seconds:  # it comes of a run of its own, which took so long
+            raise misfit(self.solver.id, iterate)
+        if not np.isnan(iterate.cpu_seconds):  # it comes of a run of its own, which took so long
             self._cpu, self._wall = iterate.cpu_seconds, iterate.wall_seconds
         return iterate
 

@@ -200,8 +200,8 @@ def test_a_sweep_ends_with_its_session(session, made, place, slow, monkeypatch, 
     assert watched.state == "stopped"
     panel.update()
     folder = panel.sweep.store.folder
-    assert f"results in sweeps/{folder.name}" in panel.view.said.object
-    assert str(folder) not in panel.view.said.object, "a visitor sees names, never paths"
+    assert f"results in sweeps/{folder.name}" in panel.said.object
+    assert str(folder) not in panel.said.object, "a visitor sees names, never paths"
 
 
 def test_a_page_knows_nothing_of_dask_before_a_sweep_is_run():

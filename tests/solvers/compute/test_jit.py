@@ -61,7 +61,8 @@ def imports(path):
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_solvers_know_nothing_of_the_app_or_of_data_sets(path):
     barred = {"app", "datasets", "tests", "panel", "bokeh", "holoviews"}
-    if path.parent.name != "rivals":  # where other people's programs are solvers
+    # other people's programs are solvers there, and solvers are scikit-learn's estimators
+    if path.parent.name != "rivals" and path.name != "estimators.py":
         barred.add("sklearn")
     assert not set(imports(path)) & barred
 

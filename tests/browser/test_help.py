@@ -24,7 +24,7 @@ def test_a_question_mark_opens_what_the_plot_shows_and_escape_closes_it(visit):
     assert page.locator("math").count() == 0, "nothing is made before it is asked for"
     button.click()
     card.wait_for()
-    assert "above the optimum" in card.inner_text()
+    assert "above f*" in card.inner_text()
     assert card.locator("math mfrac").first.is_visible(), "the equation is drawn by the browser"
     box = card.bounding_box()
     assert box["x"] >= 0

@@ -78,7 +78,7 @@ def test_an_address_without_a_lesson_says_so(visit, server):
 
 
 def test_a_server_started_as_the_dialog_says_lets_others_in_at_its_own_address(browser, follower, tmp_path):
-    _, command, _ = HERE.split("`")
+    _, command = HERE.split("start the server with: ")
     program, serve, app, *arguments = command.split()
     assert (program, serve, app) == ("panel", "serve", "app")
     server = Server(tmp_path / "log", tmp_path / "home", arguments=arguments)

@@ -11,8 +11,8 @@ from tests.browser.test_random_walk import MENUS, SEED, Walker, busy_machine
 
 __all__ = ["busy_machine"]
 
-#: Steps of the walk, which takes some two minutes.
-STEPS = 240
+#: Steps of the walk: 240 take two minutes and more.
+STEPS = 60
 #: In every frame, for each view in sight: the iterates that its figures and sentences are of, as they tell
 #: themselves, the cursor's, and what the view says of them.
 WATCH = r"""

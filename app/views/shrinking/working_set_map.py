@@ -291,8 +291,8 @@ class WorkingSetMap(ProbeView):
         self._others.text = f"{number(others)} others"
         self._others.y, self._others.visible = -room - 0.5 * band, others > 0
         self._said.object = (
-            f"<p>{some} of {every} {kind.many} were used after iteration 1 (picked for the working set, or "
-            f"{kind.free}){', all others are the thin band below' if others else ''}.</p>"
+            f"<p>{some} of {every} {kind.many} were used after iteration 1"
+            f"{', all others are the thin band below' if others else ''}.</p>"
             f"<p>{legend(kind.states(proofs=proofs))}</p>"
         )
 

@@ -79,7 +79,7 @@ class CRFsuite(Foreign):
             return (
                 f"{self.id} with {self.algorithm} takes no penalty: take the penalty none, or algorithm=lbfgs"
             )
-        if np.count_nonzero(np.bincount(problem.loss.y)) < problem.loss.n_outputs:
+        if np.unique(problem.loss.y).size < problem.loss.n_outputs:
             return f"{self.id} leaves labels without a token out: take data that have some of each label"
         return None
 

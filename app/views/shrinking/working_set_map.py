@@ -120,7 +120,7 @@ class WorkingSetMap(ProbeView):
         self._extent = ColumnDataSource({"left": [], "right": [], "bottom": [], "top": []})
         self._room = 0
         self._iterations: list[int] = []
-        self._said, self._mistakes = theme.html(), theme.html()
+        self._said, self._told = theme.html(), ("", "")
         self.figure = theme.plot(self.id, x_label="iteration", y_label=Y_LABEL.format("weights"), height=340)
         shades = LinearColorMapper(palette=[*COLORS, "#00000000"], low=0, high=UNSEEN + 1)
         drawn, _ = (
@@ -144,7 +144,7 @@ class WorkingSetMap(ProbeView):
         self.figure.js_on_event("tap", tell)  # arrives before the click itself
         self.figure.on_event("tap", self._tapped)
         self._pane = theme.pane()
-        self._body.extend([self._said, self._mistakes, self._pane])
+        self._body.extend([self._said, self._pane])
 
     def _fit(self) -> None:
         """Set axes that reach to the newest iterate, not to the end of the room, and count weights, not
@@ -189,20 +189,21 @@ class WorkingSetMap(ProbeView):
         self._here.location = self.cursor.iteration + 0.5
         self.drew(self.cursor.iteration)
         self._lam_marks.show_run(trace)
-        self._count_mistakes(trace)
+        self._say(trace)
         if self._pane.object is None:
             self._pane.object = self.figure
 
-    def _count_mistakes(self, trace: Trace) -> None:
-        """Say how many guesses have turned out wrong up to the cursor, where guesses were made."""
+    def _say(self, trace: Trace) -> None:
+        """Say how many weights were used, how many guesses have turned out wrong up to the cursor, where
+        guesses were made, and what the colours mean."""
         rows = trace.since(None)[0]
         until = rows["iteration"] <= self.cursor.iteration
-        known = bool((rows["returned"][until] >= 0).any())
         count = int(returns({name: rows[name][until] for name in ("returned", "events")}).sum())
-        if self._drawn.changed("mistakes", trace, count, known):
-            wrong = "1 guess was" if count == 1 else f"{theme.number(count)} guesses were"
-            told = f"{wrong} wrong up to here: what had been left out came back and is not zero."
-            self._mistakes.object = f"<p>{told}</p>" if known else ""
+        wrong = "1 guess was" if count == 1 else f"{theme.number(count)} guesses were"
+        guessed = f"; {wrong} wrong up to here" if (rows["returned"][until] >= 0).any() else ""
+        used, colours = self._told
+        if self._drawn.changed("said", used, guessed, colours):
+            self._said.object = f"<p>{used}{guessed}.</p><p>{colours}</p>"
 
     def _is_due(self, trace: Trace, entries: list[int]) -> bool:
         """Tell whether it is time to choose and sort the lines anew."""
@@ -290,10 +291,9 @@ class WorkingSetMap(ProbeView):
             self._name(kind, proofs)
         self._others.text = f"{number(others)} others"
         self._others.y, self._others.visible = -room - 0.5 * band, others > 0
-        self._said.object = (
-            f"<p>{some} of {every} {kind.many} were used after iteration 1"
-            f"{', all others are the thin band below' if others else ''}.</p>"
-            f"<p>{legend(kind.states(proofs=proofs))}</p>"
+        self._told = (
+            f"{some} of {every} {kind.many} were used after iteration 1",
+            legend(kind.states(proofs=proofs)),
         )
 
     def _names(self, trace: Trace) -> list[str]:

@@ -230,6 +230,8 @@ def test_a_view_that_takes_long_lags_no_further_behind_where_ticks_are_slow(visi
     page.session.show_in(view)
     page.controls.go()
     wait_until(lambda: (browser.tick(), page.session.state == "running")[1])
+    # a run that comes to be shown is drawn at once
+    wait_until(lambda: (browser.tick(), len(view.traces) == len(page.session.runs))[1])
 
     def draws(seconds: float) -> int:
         before = view.draws

@@ -76,8 +76,8 @@ def test_wrong_guesses_are_counted_up_to_the_cursor(rule):
     assert (back.sum() > 0) == (rule != "gap-safe")
     for row in (0, len(trace) // 2, len(trace) - 1):
         count = int(back[: row + 1].sum())
-        wrong = "1 guess was" if count == 1 else f"{theme.number(count)} guesses were"
-        assert f"{wrong} wrong up to here" in text(at(trace, row).map)
+        wrong = "1 wrong guess" if count == 1 else f"{theme.number(count)} wrong guesses"
+        assert f"{wrong} so far" in text(at(trace, row).map)
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l1-l2", "sparse-group"])

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import datasets
 import solvers
 from app.runs.budget import budget, footprint, size_of
+from app.runs.pool import LOOK
 from app.settings.own_file_names import named
 from app.settings.recipe import Recipe, info_of
 
@@ -31,25 +32,29 @@ class Shelf:
         self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._makers: dict[Hashable, threading.Lock] = {}
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+    def get(self, key: Hashable, make: Callable[[], T], pulse: Callable[[], None] = lambda: None) -> T:
+        """Return the value. ``pulse`` is called, and may raise, while another thread makes it: that one may
+        need the slot of this one to go on."""
         with self._lock:
             maker = self._makers.setdefault(key, threading.Lock())
-        with maker:
-            try:
-                with self._lock:
-                    if key in self._values:
-                        self._values.move_to_end(key)
-                        return self._values[key][0]
-                value = make()
-                nbytes = self._nbytes(value)
-                with self._lock:
-                    self._values[key] = value, nbytes
-                    while sum(size for _, size in self._values.values()) > self._room():
-                        self._values.popitem(last=False)
-                return value
-            finally:
-                with self._lock:  # threads that wait hold the lock already; later ones find the value, if any
-                    self._makers.pop(key, None)
+        while not maker.acquire(timeout=LOOK):
+            pulse()
+        try:
+            with self._lock:
+                if key in self._values:
+                    self._values.move_to_end(key)
+                    return self._values[key][0]
+            value = make()
+            nbytes = self._nbytes(value)
+            with self._lock:
+                self._values[key] = value, nbytes
+                while sum(size for _, size in self._values.values()) > self._room():
+                    self._values.popitem(last=False)
+            return value
+        finally:
+            with self._lock:  # threads that wait know the lock already; later ones find the value, if any
+                self._makers.pop(key, None)
+            maker.release()
 
     def peek(self, key: Hashable) -> Any:
         """Return the value if it is there, else None; nothing is made, and no other thread is waited for."""
@@ -112,7 +117,8 @@ def problem(
         budget.count(made.design.edges, footprint(data, made))
         return made
 
-    return variant(_shelf.get(_problem_key(data, setting), make), setting, pulse)
+    made = _shelf.get(_problem_key(data, setting), make, pulse or (lambda: None))
+    return variant(made, setting, pulse)
 
 
 def at_hand(setting: Recipe) -> tuple[datasets.Dataset, solvers.Problem] | None:

@@ -9,6 +9,7 @@ import pytest
 import datasets
 import solvers
 from app.runs import library
+from app.runs.pool import RunPool
 from app.settings.recipe import Recipe
 
 
@@ -39,6 +40,30 @@ def test_a_value_is_made_once_however_many_ask_for_it_at_a_time():
     for thread in threads:
         thread.join(60)
     assert found == made * 4
+
+
+def test_who_waits_for_a_value_leaves_the_only_slot_to_who_makes_it():
+    shelf, share = shelf_of(9), RunPool(1).share()
+    begun, asked = threading.Event(), threading.Event()
+
+    def makes(worker):
+        def make():
+            begun.set()
+            worker.wait_for(asked.is_set)
+            return 7
+
+        return shelf.get("key", make)
+
+    def waits(worker):
+        asked.set()
+        return shelf.get("key", lambda: 8, worker.pulse)
+
+    first = share.start(makes)
+    assert begun.wait(60)
+    second = share.start(waits)
+    assert first.join(60)
+    assert second.join(60)
+    assert (first.result, second.result) == (7, 7)
 
 
 def test_the_least_recently_used_value_is_dropped():

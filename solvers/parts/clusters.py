@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Self
 
 import numpy as np
 
 from ..compute.jit import kernel
+from ..compute.lazy import lazy
 from ..compute.team import no_pulse
 
 #: Iterations of Lloyd's algorithm, at most.
@@ -175,7 +175,7 @@ class Clusters:
                 count += 1
         return cls(labels, count, pulse)
 
-    @cached_property
+    @lazy
     def cmap(self) -> np.ndarray:
         """Return the index in γ of each weight, int32."""
         fine = self.labels < 0
@@ -185,7 +185,7 @@ class Clusters:
         cmap[fine] = self.count + np.arange(np.count_nonzero(fine), dtype=np.int32)
         return cmap
 
-    @cached_property
+    @lazy
     def members(self) -> np.ndarray:
         """Return the number of weights that each entry of γ stands for, as floats."""
         members = np.zeros(self.size)

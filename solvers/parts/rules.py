@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from ..compute.jit import kernel
+from ..compute.lazy import lazy
 from ..declare import Declared
 from ..problems.products.working_set import WorkingSet
 from ..problems.row_norms import norm, row_subgradient, soft_thresholded
@@ -54,11 +54,11 @@ class Seen:
     instances: int
     make_sphere: Callable[[], Sphere | None]
 
-    @cached_property
+    @lazy
     def largest(self) -> float:
         return float(self.violation.max(initial=0.0))
 
-    @cached_property
+    @lazy
     def sphere(self) -> Sphere | None:
         """Return the sphere of the best dual point so far, computed when first asked for; None where the loss
         has none (see :func:`.sphere.why_no_sphere`) or not all blocks are looked at."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import scipy.sparse as sp
 
+from ..compute.lazy import lazy
 from .point import Point
 from .scores import Scores
 
@@ -29,12 +28,12 @@ class Subdifferential:
         self.residual = point.residual if residual is None else residual
         self.g = point.gradient() if residual is None else self.point.pulled_back(residual)
 
-    @cached_property
+    @lazy
     def ties(self) -> np.ndarray:
         """Return the instances with more than one subgradient, ascending."""
         return self.problem.loss.ties(self.point.scores)
 
-    @cached_property
+    @lazy
     def single(self) -> bool:
         """Tell whether f is differentiable here, so that ``g`` is the gradient."""
         if self.point.scores.at_hand:
@@ -61,7 +60,7 @@ class Subdifferential:
         self.problem.pulse()
         return self.g + (transposed @ change).ravel(), float(self.g @ p) + float(np.vdot(change, ahead.Z))
 
-    @cached_property
+    @lazy
     def _tied(self) -> tuple[object, np.ndarray | slice, tuple[sp.csr_array, sp.csr_array] | None]:
         """Return the loss of the tied instances, the rows of X they take, and these, also transposed; all
         of the loss and None where they are so many that products with X are as fast, or not at hand."""

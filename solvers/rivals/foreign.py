@@ -6,13 +6,13 @@ import math
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..compute.lazy import lazy
 from ..methods.iterate import NAN, Ending, Iterate
 from ..methods.solver import Solver
 from ..problems.certificates.optimality import Knows
@@ -101,7 +101,7 @@ class Task:
     def n_rows(self) -> int:
         return self.starts.size - 1
 
-    @cached_property
+    @lazy
     def X(self) -> np.ndarray | sp.csr_matrix:
         """Return X, dense where that is no waste. A matrix, not an array: older programs ask for that."""
         values = self.values if self.values.size else np.ones(self.features.size)

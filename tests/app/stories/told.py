@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from unittest import mock
 
 import numpy as np
@@ -31,6 +31,7 @@ from solvers import (
     Trace,
     relative_gap,
 )
+from solvers.compute.lazy import lazy
 from solvers.probes import probe
 from solvers.runs.breakpoints import known
 from tests.app.helpers import problem_of
@@ -87,7 +88,7 @@ class Told:
     def problem(self, label: str = "") -> Problem:
         return problem_of(self.story, label)
 
-    @cached_property
+    @lazy
     def f_star(self) -> float:
         return self.story.optimum(self.story.setting.problem)
 

@@ -1,0 +1,33 @@
+"""Values of an object that are computed when they are first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Self, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class lazy(Generic[T]):
+    """A property that is computed at its first use and kept in the object, as ``functools.cached_property``.
+
+    That one, in Python 3.11, takes a lock that all objects of the class share. A run that pauses or gives way
+    within such a value would hold up every other run that needs one, and keep them from making way for it.
+    Here two threads that ask one object at the same time may both compute.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute, self.__doc__ = compute, compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, thing: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, thing: object, owner: type) -> T: ...
+    def __get__(self, thing: object | None, owner: type) -> T | Self:
+        if thing is None:
+            return self
+        value = thing.__dict__[self._name] = self._compute(thing)
+        return value

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import datasets
 import solvers
 from app.runs import pool
 from app.runs.live import LiveRun
@@ -203,3 +204,25 @@ def test_a_branch_says_how_far_its_replay_is_and_stops_in_it(share, chain_proble
     branch.worker.stop()
     assert branch.worker.join(60)
     assert (branch.state, len(branch.trace)) == ("stopped", 0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "solver"),
+    [
+        ("binary-hinge", "l2", solvers.make_solver("sublbfgs")),
+        ("logistic", "l1", solvers.make_solver("anderson-bcd", rule="gap-safe")),
+    ],
+    ids=lambda value: getattr(value, "id", value),
+)
+def test_no_run_stands_still_where_each_pulse_gives_the_only_slot_to_another(
+    monkeypatch, loss, penalty, solver
+):
+    monkeypatch.setattr(pool, "SLICE", 0.0)
+    share = pool.RunPool(1).share()
+    problem = solvers.make_problem(datasets.load("breast-cancer"), loss=loss, penalty=penalty)
+    how = {"label": solver.id, "stopping": lambda problem: Stopping(max_iter=5)}
+    runs = [LiveRun(share, lambda worker: problem, solver, **how) for _ in range(3)]
+    ended = [run.worker.join(60) for run in runs]
+    share.stop()
+    assert all(ended), [run.state for run in runs]
+    assert [len(run.trace) for run in runs] == [6] * 3

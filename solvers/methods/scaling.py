@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compute.jit import kernel
+from ..compute.team import no_pulse
 from ..declare import Trait, param
 from ..problems.design import Design
 from ..problems.point import REFRESH, Point
@@ -97,7 +98,9 @@ class _Rounds:
 
     def __init__(self, solver: FIS, problem: Problem) -> None:
         self.solver, self.problem, self.design = solver, problem, problem.design
-        self.sums = self.design.derived("sums of |x| of rows", lambda: absolute_sums(problem.design))
+        # other runs wait for the sums: no pulse, at which this one may be held
+        quiet = self.design.attached(no_pulse)
+        self.sums = self.design.derived("sums of |x| of rows", lambda: absolute_sums(quiet))
         work = np.cumsum(self.design.column_nnz)
         cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1
         self.edges = np.unique(np.concatenate([[0], cuts, [work.size]])).astype(np.int64)

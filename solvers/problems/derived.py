@@ -35,7 +35,8 @@ class Derived:
         return other
 
     def __call__(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the array called ``name``, made by ``make`` if it is not there yet."""
+        """Return the array called ``name``, made by ``make`` if it is not there yet. ``make`` must not pulse:
+        a run that is held meanwhile would hold up all others."""
         if name not in self._used:
             wall, cpu, compiled = time.perf_counter(), time.thread_time(), compile_clock.spent()
             with self._lock:

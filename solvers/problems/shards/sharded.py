@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...compute.team import Team
+from ...compute.team import Team, no_pulse
 from ...declare import Trait
 from ...parts.exact import NONE
 from ...parts.linesearch import ROUNDING, Breakpoints
@@ -152,7 +152,7 @@ class ShardedDesign(ShardClient, Design):
         return self.ask("adjoint_of_squares", h.place, self._place(active))
 
     def column_squares(self) -> np.ndarray:
-        return self.derived("column squares", lambda: self.ask("column_squares"))
+        return self.derived("column squares", lambda: self.attached(no_pulse).ask("column_squares"))
 
     def first_rows(self, n: int) -> Any:
         return self._head.first_rows(n)

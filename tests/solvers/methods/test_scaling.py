@@ -1,5 +1,8 @@
 """Iterative scaling: it never goes up, and it ends at the optimum."""
 
+import threading
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +13,7 @@ import datasets
 import solvers
 from solvers.methods.scaling import absolute_sums
 from tests.solvers.helpers import MAKERS, binary, dense_of
+from tests.waiting import PATIENCE
 
 #: Rounding of f from one iterate to the next.
 ROUNDING = 1e-13
@@ -124,6 +128,26 @@ def test_sums_of_rows_are_of_absolute_values(storage):
     data = binary(storage=storage)
     problem = solvers.make_problem(data, penalty="l2", lam=0.1)
     assert absolute_sums(problem.design) == pytest.approx(np.abs(dense_of(data.train.X)).sum(axis=1))
+
+
+def test_no_pulse_comes_while_other_runs_wait_for_the_sums_of_rows():
+    problem, pulses = cancer(), []
+
+    def pulse():
+        numbered = f"number {len(pulses)}"
+        other = threading.Thread(
+            target=problem.design.attached(int).derived, args=(numbered, int), daemon=True
+        )
+        other.start()
+        other.join(PATIENCE)
+        pulses.append(not other.is_alive())
+
+    gate = SimpleNamespace(pulse=pulse, step=lambda run, iterate: None)
+    solvers.Run(
+        problem, solvers.make_solver("fis"), stopping=solvers.Stopping(max_iter=2), gate=gate
+    ).execute()
+    assert len(pulses) > 2
+    assert all(pulses)
 
 
 def test_it_is_for_logistic_losses_alone_and_says_so():

@@ -73,10 +73,11 @@ def test_a_run_ends_with_a_sentence_where_a_worker_is_gone(place, data):
 
 @pytest.mark.slow
 def test_workers_forget_shards_whose_run_is_over(place, data, wait_until):
-    with hired(place, RECIPE, 2) as crew:
-        solvers.make_problem(data, crew=crew, **HOW)
     with Client(place.scheduler, set_as_default=False) as client:
-        wait_until(lambda: not any(client.run(_actors).values()))
+        with hired(place, RECIPE, 2) as crew:
+            solvers.make_problem(data, crew=crew, **HOW)
+            assert sum(client.run(_actors).values()) >= 2, "each shard is held by its worker"
+        wait_until(lambda: list(client.run(_actors).values()) == [0, 0])
 
 
 def _actors(dask_worker) -> int:

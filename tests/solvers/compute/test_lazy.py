@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 
 from solvers.compute.lazy import lazy
-
-#: Seconds after which a thread is taken to wait for ever.
-PATIENCE = 60.0
+from tests.waiting import PATIENCE
 
 
 class Square:

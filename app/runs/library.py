@@ -15,6 +15,7 @@ from app.runs.budget import budget, footprint, size_of
 from app.runs.pool import LOOK
 from app.settings.own_file_names import named
 from app.settings.recipe import Recipe, info_of
+from solvers.compute.team import no_pulse
 
 #: Weights up to which another λ costs so little that it need not wait for a thread.
 QUICK = 1_000_000
@@ -32,7 +33,7 @@ class Shelf:
         self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._makers: dict[Hashable, threading.Lock] = {}
 
-    def get(self, key: Hashable, make: Callable[[], T], pulse: Callable[[], None] = lambda: None) -> T:
+    def get(self, key: Hashable, make: Callable[[], T], pulse: Callable[[], None] = no_pulse) -> T:
         """Return the value. ``pulse`` is called, and may raise, while another thread makes it: that one may
         need the slot of this one to go on."""
         with self._lock:
@@ -112,12 +113,12 @@ def problem(
     def make() -> solvers.Problem:
         name, size = info_of(setting.data).name, size_of(data)
         budget.room(name, size, forget)
-        made = replace(setting, lam=None, threads=1).make(data, pulse=pulse or (lambda: None))
+        made = replace(setting, lam=None, threads=1).make(data, pulse=pulse or no_pulse)
         # its copies at whatever λ share this array, which lives as long as the last of them
         budget.count(made.design.edges, footprint(data, made))
         return made
 
-    made = _shelf.get(_problem_key(data, setting), make, pulse or (lambda: None))
+    made = _shelf.get(_problem_key(data, setting), make, pulse or no_pulse)
     return variant(made, setting, pulse)
 
 

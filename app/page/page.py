@@ -104,7 +104,7 @@ class Page:
         self.problem = ProblemPanel(
             session, setting.problem, self._problem_changed, self.notify, own_files=self.rights.files
         )
-        self.controls = RunControls(session, self.start, self._changed)
+        self.controls = RunControls(session, self.start, self._forget_press, self._changed)
         self.legend = LegendRows(session)
         self.optimum = Optimum(session)
         self.top_views = TopViews(session, self.problem.options.enter)
@@ -287,7 +287,7 @@ class Page:
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
         self.top_views.show(self.problem.problem)
         self._offer_tabs()
-        self.controls.loading = bool(self.problem.loading)
+        self.controls.loading, self.controls.waits = bool(self.problem.loading), self._waits
         self.controls.obstacle = self.legend.obstacle = self.obstacle
         if self._waits and self.obstacle is not None:
             self.legend.obstacle += " The run starts once the data have loaded."
@@ -442,6 +442,13 @@ class Page:
         self._pressed = None
         if wanted and self.obstacle is None:
             self.start(step)
+        else:
+            self._changed()
+
+    def _forget_press(self) -> None:
+        if self._pressed is not None:
+            self._pressed = None
+            self._changed()
 
     def start(self, step: bool) -> None:
         """Start the chosen solvers together, or as soon as the data are there."""

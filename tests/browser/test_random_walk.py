@@ -273,8 +273,13 @@ def walk(visit: Callable[..., Visit], server: Server, rounds: int) -> None:
 
     tab = walker.tab
     walker.close_menus()
-    tab.button("Clear").dispatch_event("click")  # what is being compiled cannot be stopped, but is forgotten
-    tab.wait_until(lambda: tab.states() == [], "an empty legend")
+
+    def cleared() -> bool:
+        # what is being compiled cannot be stopped, but is forgotten; the walk's last press may be on its way
+        tab.button("Clear").dispatch_event("click")
+        return tab.states() == []
+
+    tab.wait_until(cleared, "an empty legend")
     tab.choose("Story", STORIES[1])  # the one that is there already is not told again, with its own λ
     tab.choose("Story", STORIES[0])
     tab.choose("Plots", "live")

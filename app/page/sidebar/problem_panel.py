@@ -318,9 +318,12 @@ class ProblemPanel:
             self.card.object = f'<p class="note">{self.loading} …</p>'
 
     def _take(self, shown: str, problem: solvers.Problem) -> None:
-        """Take over what was loaded; a λ typed meanwhile stays."""
+        """Take over what was loaded; a λ typed meanwhile stays, also one that is refused."""
+        refused = self.lam.value if self._lam_error else None
         self.card.object, self.problem = shown, problem
         self._set_lam(problem.lam if self.setting.lam is None else self.setting.lam)
+        if refused is not None:
+            self.lam.value = refused
 
     def _show_error(self, text: str) -> None:
         self.card.object = f'<p class="note error" role="alert">{html.escape(text)}</p>'

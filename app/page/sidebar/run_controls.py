@@ -26,12 +26,17 @@ GOES, WAITS = "play_arrow", "hourglass_empty"
 class RunControls:
     """The buttons. ``start(step)`` is called to launch new runs when none is alive, unless an ``obstacle``, a
     sentence, says why not. While data are ``loading`` it is called all the same: the press may have been on
-    its way when the buttons were disabled. ``on_change()`` is called when a speed has been chosen."""
+    its way when the buttons were disabled. While such a press ``waits`` Stop and Clear call ``forget()``.
+    ``on_change()`` is called when a speed has been chosen."""
 
     def __init__(
-        self, session: Session, start: Callable[[bool], None], on_change: Callable[[], None]
+        self,
+        session: Session,
+        start: Callable[[bool], None],
+        forget: Callable[[], None],
+        on_change: Callable[[], None],
     ) -> None:
-        self._session, self._start = session, start
+        self._session, self._start, self._forget = session, start, forget
         small = {"size": "small", "margin": 0}
         self.run = pmui.Button(label="Run", icon=GOES, variant="contained", width=112, **small)
         self.pause = pmui.Button(label="Pause", icon="pause", variant="outlined", **small)
@@ -48,13 +53,13 @@ class RunControls:
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))
         self.step.on_click(lambda event: self.go(step=True))
-        self.stop.on_click(lambda event: self._then(session.stop))
-        self.clear.on_click(lambda event: self._then(session.clear))
+        self.stop.on_click(lambda event: self._end(session.stop))
+        self.clear.on_click(lambda event: self._end(session.clear))
         self.pace.param.watch(lambda event: (session.set_pace(event.new), on_change()), "value")
         self.drawing.param.watch(lambda event: (session.set_drawing(event.new), on_change()), "value")
         self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace, self.drawing]
         self.obstacle: str | None = None
-        self.loading = False
+        self.loading = self.waits = False
         self.update()
 
     def go(self, *, step: bool = False) -> None:
@@ -71,6 +76,10 @@ class RunControls:
         elif not self.run.disabled:
             self.go()
 
+    def _end(self, act: Callable[[], None]) -> None:
+        self._forget()
+        self._then(act)
+
     def _then(self, act: Callable[[], None]) -> None:
         act()
         self._session.tick()
@@ -82,7 +91,7 @@ class RunControls:
         self.run.disabled = state == "running" or cannot_start
         self.pause.disabled = state != "running"
         self.step.disabled = cannot_start
-        self.stop.disabled = state == "idle"
-        self.clear.disabled = not self._session.runs
+        self.stop.disabled = state == "idle" and not self.waits
+        self.clear.disabled = not (self._session.runs or self.waits)
         self.run.icon = WAITS if self.loading and state == "idle" else GOES
         self.run.label = "Resume" if state == "paused" else "Run"

@@ -152,7 +152,7 @@ def test_a_press_that_comes_before_the_data_is_remembered_and_said(visit, wait_u
     (run,) = page.session.runs
     wait_until(lambda: run.trace is not None and len(run.trace) > 0)
     assert run.problem.describe()["dataset"] == "digits"
-    assert "as soon as" not in page.legend.notice
+    assert "once the data" not in page.legend.notice
     if button == "step":
         wait_until(lambda: run.state == "paused")
         assert len(run.trace) == 1
@@ -164,9 +164,37 @@ def test_a_press_is_forgotten_where_another_problem_is_chosen_before_its_data_ar
     page.problem.data.value = "digits"
     page.controls.go()
     page.problem.data.value = "digit-strings"
-    assert "as soon as" not in page.legend.notice
+    assert "once the data" not in page.legend.notice
+    assert page.controls.stop.disabled
     wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
     assert page.session.runs == []
+
+
+@pytest.mark.parametrize("button", ["stop", "clear"])
+def test_stop_and_clear_take_back_a_press_that_waits_for_the_data(visit, wait_until, button):
+    page = visit(**SMALL)
+    page.problem.data.value = "digits"
+    ends = getattr(page.controls, button)
+    assert ends.disabled
+    page.controls.go()
+    assert not ends.disabled
+    press(ends)
+    assert ends.disabled
+    assert "once the data" not in page.legend.notice
+    loaded(page, wait_until)
+    assert page.session.runs == []
+
+
+def test_a_press_that_the_loaded_data_cannot_follow_no_longer_waits(visit, wait_until):
+    page = visit(**SMALL)
+    page.problem.data.value = "digits"
+    page.controls.go()
+    type_lam(page)
+    loaded(page, wait_until)
+    assert page.session.runs == []
+    assert page.legend.notice == f"Run waits: {page.controls.obstacle}"
+    assert "λ must be" in page.legend.notice
+    assert page.controls.stop.disabled
 
 
 @pytest.mark.parametrize("button", ["run", "step"])

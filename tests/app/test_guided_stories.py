@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import panel as pn
 import pytest
@@ -23,6 +24,7 @@ PAPERS = {"Zhong": "shrinking", "Blondel": "features-die", "Yu": "kink", "Mathur
 TICK = 0.2
 
 
+@cache
 def view_ids() -> set[str]:
     kinds = [*TABS.values(), *views.ABOVE_TABS, *views.REPLACEMENTS]
     return {kind.id for kind in kinds} | {part.id for kind in kinds for part in kind().parts}
@@ -89,7 +91,7 @@ def play(visit, wait_until):
 @pytest.mark.parametrize(
     "story",
     [
-        pytest.param(s, id=s.id, marks=pytest.mark.slow if s.id == "shrinking" else ())
+        pytest.param(s, id=s.id, marks=pytest.mark.slow if s.id in ("shrinking", "wrong-guess") else ())
         for s in GUIDED.values()
     ],
 )

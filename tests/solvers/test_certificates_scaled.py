@@ -8,6 +8,7 @@ looser, and never false: so no lower bound may be above it, with no tolerance bu
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -129,33 +130,40 @@ ALL = [
 POWERS = {"l2": 2, "l1": 1, "l1-l2": 1, "l1-linf": 1, "sparse-group": 1}
 
 
-def bounds_hold(which, seed, scale, columns, ratio):
-    """Check the bounds of one run against f at w = 0, at its own end, and at the optimum of an equal problem
-    with features of unit size, all by the formula; and that f is recorded as it is."""
-    kind, loss, penalty, solver = which
+def posed(kind, loss, penalty, seed, scale, columns, ratio, unit=False):
+    """Return a problem, its objective by the formula, and by what its weights are those of the problem with
+    features of ``unit`` size."""
     data = MAKERS[kind](n=8 if kind == "sequences" else 24, d=4, density=1.0, storage="dense", seed=seed)
     X = dense_of(data.train.X) * 10.0 ** np.resize(columns, 4) * 10.0**scale
     lam = 10.0**ratio * float(np.abs(X).mean(axis=0).max())
+    size = float(np.abs(X).max()) if unit else 1.0
+    scaled = replace(data, train=replace(data.train, X=X / size))
+    about = {"loss": loss, "penalty": penalty, "lam": lam / size ** POWERS.get(penalty, 0), "average": True}
+    oracle = Oracle if loss in SMOOTH else Program
+    return solvers.make_problem(scaled, **about), oracle(scaled, **about), size
 
-    def posed(X, lam):
-        scaled = replace(data, train=replace(data.train, X=X))
-        about = {"loss": loss, "penalty": penalty, "lam": lam, "average": True}
-        return solvers.make_problem(scaled, **about), (Oracle if loss in SMOOTH else Program)(scaled, **about)
 
-    problem, formula = posed(X, lam)
+@cache
+def optimum(kind, loss, penalty, *how):
+    """Weights near the optimum, found where features have unit size."""
+    problem, _, size = posed(kind, loss, penalty, *how, unit=True)
+    best = "prox-qn" if "prox-qn" in solvers.compatible(loss, penalty) else "fista-ls"
+    return solvers.solve(problem, solvers.make_solver(best), tol=1e-9, max_iter=300).w / size
+
+
+def bounds_hold(which, *how):
+    """Check the bounds of one run against f at w = 0, at its own end, and at the optimum of an equal problem
+    with features of unit size, all by the formula; and that f is recorded as it is."""
+    kind, loss, penalty, solver = which
+    problem, formula, _ = posed(kind, loss, penalty, *how)
     trace = solvers.solve(problem, solvers.make_solver(solver), tol=1e-6, max_iter=20)
     above = [formula.objective(np.zeros(problem.size))]
     if trace.status != "failed":  # by steps that are far too long
         above.append(formula.objective(trace.w))
         assert trace.result["objective"] == pytest.approx(above[-1], rel=1e-9)
-    if (
-        penalty in POWERS and loss in SMOOTH and kind != "sequences"
-    ):  # weights of transitions stay as they are
-        size = np.abs(X).max()
-        unit, _ = posed(X / size, lam / size ** POWERS[penalty])
-        best = "prox-qn" if "prox-qn" in solvers.compatible(loss, penalty) else "fista-ls"
-        near = solvers.solve(unit, solvers.make_solver(best), tol=1e-9, max_iter=300)
-        above.append(formula.objective(near.w / size))
+    # weights of transitions stay as they are
+    if penalty in POWERS and loss in SMOOTH and kind != "sequences":
+        above.append(formula.objective(optimum(kind, loss, penalty, *how)))
     bounds = trace.objective - trace.dual_gap
     if (gap := trace.result["dual_gap"]) is not None:
         bounds = np.append(bounds, trace.result["objective"] - gap)

@@ -43,10 +43,10 @@ def test_every_view_can_be_drawn_whenever_a_run_waits(id):
     problem = solvers.make_problem(datasets.load("digits"), penalty="l1", lam_ratio=0.05)
     painter = Painter()
     run = painter.run = Run(
-        problem, solvers.make_solver(id), stopping=Stopping(max_iter=4), probes=views.probes(), gate=painter
+        problem, solvers.make_solver(id), stopping=Stopping(max_iter=2), probes=views.probes(), gate=painter
     )
     run.execute()
-    assert (run.trace.status, run.trace.message) == ("max-iter", "4 iterations done")
+    assert (run.trace.status, run.trace.message) == ("max-iter", "2 iterations done")
     assert painter.count > 4
 
 

@@ -156,8 +156,11 @@ def test_zhongs_bound_is_lambda_minus_the_violation_before_over_n():
     ("rule", "told"), [("gap-safe", "proved to be zero"), ("zhong", "λ − M̂/N"), ("growing", "|g| up to")]
 )
 def test_the_sentence_says_how_they_left(rule, told):
-    trace = run(rule)
-    at_each = [said(at(trace, row)) for row in range(len(trace))]
+    view, at_each = at(run(rule)), []
+    for k in run(rule).iteration.tolist():
+        view.cursor.place(run(rule), k)
+        view.update()
+        at_each.append(said(view))
     assert any(told in one for one in at_each)
     assert all(re.search("Iteration", one) for one in at_each)
 

@@ -174,7 +174,10 @@ def _(told: Told) -> None:
     double = dict(pairs(told.problem()))[99]
     assert (w[99], single) == (pytest.approx(2.74, abs=5e-3), pytest.approx(4.11, abs=5e-3))
     assert w[99] + w[double] > single
-    assert 2 * 0.5**2 == 0.5 * 1.0**2
+    one, halves = np.zeros((2, len(w)))
+    one[99], halves[[99, double]] = w[99], 0.5 * w[99]
+    costs = [told.problem().at(weights).penalty for weights in (one, halves)]
+    assert costs[1] == pytest.approx(0.5 * costs[0])
 
 
 @claim(

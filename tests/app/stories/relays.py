@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from app.views.base.phases import turns
 from tests.app.stories.told import Told, claim
@@ -41,6 +42,8 @@ def _(told: Told) -> None:
     assert told.work("head start", 1e-4, "passes") < 0.8 * told.work("cold", 1e-4, "passes")
     assert all(told.gap(label)[-1] < 1e-6 for label in told.labels)
     assert told.truth().right == ("head start",)
+    sixteenth = told["head start"].passes[0] / told["cold"].passes[0]  # f at zero, of fewer strings
+    assert sixteenth == pytest.approx(1 / 16, rel=0.15)
     cold, warm = told["cold"], told["head start"]
     (at,) = np.flatnonzero(warm.iteration == 30)
     there = cold["passes"] <= warm["passes"][at]

@@ -254,7 +254,7 @@ def _(told: Told) -> None:
     assert forty < whole / 6
     assert told["forty"].memory_pairs.max() > 20
     iterations = [told.work(label, 1e-4, "iteration") for label in ("forty", "ten", "all weights")]
-    assert iterations == sorted(iterations)
+    assert iterations[0] < iterations[1] < iterations[2]
 
 
 @claim("q-memory", "The memory empties where an epoch of shrinking begins, and fills again.")

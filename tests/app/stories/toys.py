@@ -195,9 +195,14 @@ def _(told: Told) -> None:
     "After two iterations its best point is still the start.",
 )
 def _(told: Told) -> None:
-    trace = told["bmrm"]
+    trace, problem = told["bmrm"], told.problem()
+    ends = np.linspace(-20.0, 20.0, 4001)
+    for _, seen in trace.probes.entries("cuts")[:2]:
+        goes = min(ends, key=lambda x, seen=seen: model(seen, np.array([x, 0.0]), problem.lam))
+        assert abs(goes - problem.start[0]) > 7.0
+        assert problem.at(np.array([goes, 0.0])).objective > problem.at(problem.start).objective
     best = [seen["w"].tolist() for _, seen in trace.probes.entries("plane")]
-    assert best[2] == told.problem().start.tolist() != best[3]
+    assert best[2] == problem.start.tolist() != best[3]
 
 
 @claim(

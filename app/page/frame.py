@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import panel_material_ui as pmui
 
@@ -27,11 +27,18 @@ class Fit(Component):
     _esm = theme.asset("fit.js")
 
 
+class SidebarClose(Component):
+    """A button above all settings on a phone, where the sidebar covers Run and the button that opened it."""
+
+    _esm = theme.asset("elements.js", "sidebar_close.js")
+    _stylesheets: ClassVar[list[str]] = [theme.asset("sidebar_close.css")]
+
+
 def frame(title: str, header: Any, sidebar: Sequence[Any], main: Sequence[Any], width: int) -> pmui.Page:
     """Put the parts of the page into its frame, the sidebar ``width`` pixels wide."""
     page = pmui.Page(
         title=title,
-        sidebar=list(sidebar),
+        sidebar=[SidebarClose(sizing_mode="stretch_width"), *sidebar],
         main=list(main),
         sidebar_width=width,
         sidebar_resizable=False,  # by a handle of four pixels, which has no role and which no key reaches

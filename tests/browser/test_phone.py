@@ -32,6 +32,29 @@ def test_the_sidebar_is_closed_and_opened_by_hand_and_run_can_be_pressed(visit, 
     assert wrong(tab, axe) == []
 
 
+@pytest.mark.parametrize("scrolled", [0, 10_000], ids=["top", "bottom"])
+def test_one_press_on_what_is_in_sight_closes_the_sidebar_and_run_is_there_again(visit, scrolled):
+    tab = visit(**PHONE, **SMALL)
+    tab.button("Open drawer").click()
+    expect(sidebar(tab)).to_be_visible()
+    tab.faded()
+    sidebar(tab).evaluate("(el, top) => el.scrollTo(0, top)", scrolled)
+    close = tab.button("Close settings")
+    box = close.bounding_box()
+    assert 0 <= box["y"] < 1
+    assert box["height"] >= 44, "a finger's width"
+    close.click()
+    expect(sidebar(tab)).to_be_hidden()
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.states() == ["finished"] * 2, "the end")
+
+
+def test_a_wide_page_has_no_button_that_closes_the_sidebar_but_that_of_its_header(visit):
+    tab = visit(**SMALL)
+    assert tab.button("Close settings").count() == 0
+    expect(tab.button("Close drawer")).to_be_visible()
+
+
 def test_a_window_that_becomes_narrow_closes_the_sidebar(visit):
     tab = visit(**SMALL)
     expect(sidebar(tab)).to_be_visible()

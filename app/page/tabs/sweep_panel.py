@@ -358,7 +358,7 @@ def listed(id: str) -> datasets.DataSetInfo:
     if id not in datasets.DATASETS:
         raise ValueError(
             f"the file {name} is not a listed data set; sweeps of your own files run on the command line: "
-            f"save these lines as sweep.toml beside {name}, and start `solverscope sweep sweep.toml` there"
+            f"save these lines as sweep.toml beside {name}, and run there: solverscope sweep sweep.toml"
         )
     if reason := why_not_data(id):
         raise ValueError(f"{name} cannot be used: {reason}")

@@ -9,6 +9,7 @@ from app.compat import (
     panel_early_changes,
     panel_event_lock,
     panel_local_styles,
+    panel_working_directory,
     panel_write_order,
 )
 
@@ -20,6 +21,7 @@ def apply() -> None:
         panel_event_lock,
         panel_write_order,
         panel_local_styles,
+        panel_working_directory,
         bokeh_failed_callback,
         bokeh_closed_tab,
         bokeh_defaults,

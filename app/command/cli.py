@@ -1,5 +1,5 @@
 # ruff: noqa: B008 (an option is declared as the default of its parameter)
-"""The command line: ``solverscope list``, ``run``, ``path``, ``sweep``, ``runs`` and ``serve``."""
+"""The command line: ``solverscope list``, ``run``, ``path``, ``sweep``, ``runs``, ``benchopt``, ``serve``."""
 
 from __future__ import annotations
 
@@ -332,6 +332,53 @@ def export(
     if format not in (None, *runs.FORMATS):
         raise ValueError(f"--format {format} is not possible: choose one of {', '.join(runs.FORMATS)}")
     streams.put(runs.export(id, None if out is None else checked_path(out), format or runs.FORMATS[0]))
+    return FINISHED
+
+
+benchmarks = typer.Typer(
+    rich_markup_mode=None, help="Our solvers in benchopt, a program that compares solvers."
+)
+app.add_typer(benchmarks, name="benchopt")
+
+
+@benchmarks.command("export")
+def export_benchmark(
+    folder: str = _argument("DIR", "A new folder."),
+    dataset: list[str] = _argument("DATASET[,name=value,...]...", "See `solverscope list datasets`."),
+    solver: list[str] = _option(*SOLVER, default=...),
+    loss: list[str] = _options("--loss", "ID", "Loss; by default the data set's. Repeat it for several."),
+    penalty: list[str] = _options(
+        "--penalty", "ID", "Penalty; by default the data set's. Repeat it for several."
+    ),
+    lam: list[str] = _options("--lam", "X", "λ; by default the data set's. Repeat it for several."),
+    lam_ratio: list[str] = _options("--lam-ratio", "R", "λ as a share of λ_max. Repeat it for several."),
+    average: bool | None = typer.Option(
+        None,
+        "--average/--sum",
+        help="Mean or sum over instances; by default the paper's.",
+        show_default=False,
+    ),
+    loss_set: list[str] = _options("--loss-set", "name=value", "Parameter of the loss."),
+    penalty_set: list[str] = _options("--penalty-set", "name=value", "Parameter of the penalty."),
+    seed: list[str] = _options("--seed", "N", "Seed of splits and generators. Repeat it for several."),
+    plugin: list[str] = PLUGIN,
+) -> int:
+    """Write a benchmark folder for `benchopt run`, whose files take all from this installation."""
+    from ..sweep.spec import Spec
+    from . import benchopt
+
+    plugins.load_all(plugin)
+    said = {
+        **{"name": Path(folder).name, "data": dataset, "solvers": solver, "loss": loss, "penalty": penalty},
+        "lam": [arguments.number("--lam", value, above=0) for value in lam],
+        "lam_ratio": [arguments.number("--lam-ratio", value, above=0) for value in lam_ratio],
+        "average": average,
+        "loss_set": arguments.assignments("--loss-set", loss_set),
+        "penalty_set": arguments.assignments("--penalty-set", penalty_set),
+        "seeds": [arguments.number("--seed", value, low=0, kind=int) for value in seed],
+    }
+    spec = Spec.of({name: value for name, value in said.items() if value not in ([], {}, None)})
+    streams.put("".join(f"{path}\n" for path in benchopt.export(Path(folder), spec)))
     return FINISHED
 
 

@@ -268,7 +268,7 @@ def _solvers(given: Mapping[str, Any], seed: int, loss: str | None, penalty: str
     for choice in chosen:
         if loss is not None and (reason := solvers.why_not_solver(choice.id, loss, penalty)):
             raise ValueError(
-                f"solver {choice.id} {reason}, unlike {loss} with penalty {penalty}: make a sweep without it"
+                f"solver {choice.id} {reason}, unlike {loss} with penalty {penalty}: leave it out"
             )
         known = {p.name for p in solvers.parameters(solvers.SOLVERS[choice.id])} | {"preset"}
         grid = {name: value for name, value in shared.items() if name in known} | own[choice.label]

@@ -1,0 +1,127 @@
+"""``solverscope benchopt export``: our data, objectives and solvers as a benchmark of benchopt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import solvers
+from solvers.rivals.watched import ANEW
+
+from ..settings.own_file_names import named
+from ..settings.recipe import Entrant, Recipe
+from ..sweep.spec import Spec
+
+#: What each file inherits is in the installed project, so that nothing of it is copied.
+BASE = "app.for_benchopt"
+ABOUT = {"Dataset": "A data set", "Objective": "An objective", "Solver": "A solver"}
+README = """# {title}
+
+A benchmark for [benchopt](https://benchopt.github.io), written by `solverscope benchopt export`: solvers of
+Solverscope on problems of Solverscope. It needs both in one environment, and nothing else:
+
+```sh
+python -m pip install benchopt
+benchopt run {folder}
+benchopt test {folder} --skip-install
+```
+
+(`--skip-install`: what is needed is there, and no conda environment has to be made for it.)
+
+Each file names what it takes from Solverscope and the parameters that it begins with. Others follow a name in
+brackets: `benchopt run {folder} -s "{solver}[tol=1e-3]"` needs `tol` among the parameters of its file.
+Every iterate of a solver is a point; compiling is in the warm-up, and benchopt's seconds are wall seconds.
+Plug-ins are those that `SOLVERSCOPE_PLUGINS` names.
+"""
+
+
+def export(folder: Path, spec: Spec) -> list[Path]:
+    """Write a benchmark of all cells of a grid; returns the files.
+
+    Raises ValueError, one sentence, where the folder has files already, or benchopt could not time a solver.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"{folder} is there already: name a new folder")
+    files = {Path(name): text for name, text in _files(folder, spec).items()}
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return [folder / name for name in files]
+
+
+def _files(folder: Path, spec: Spec) -> dict[str, str]:
+    recipes = [cell.problem for cell in spec.cells]
+    data = _by_name(recipes, lambda recipe: (recipe.data, recipe.options), lambda r: named(r.data))
+    entrants = {cell.entrant.label: cell.entrant for cell in spec.cells}
+    for entrant in entrants.values():
+        if getattr(solvers.SOLVERS[entrant.id], "watched", None) == ANEW:
+            raise ValueError(
+                f"solver {entrant.id} runs anew for every point, and benchopt would add up the seconds of "
+                "all of them: leave it out"
+            )
+    runners = _by_name(entrants.values(), lambda entrant: entrant.label, lambda entrant: entrant.label)
+    first = next(iter(data))
+    written = {f"datasets/{name}.py": _dataset(name, alike) for name, alike in data.items()}
+    written |= {f"solvers/{name}.py": _solver(name, one) for name, (one, *_) in runners.items()}
+    said = {"title": spec.name, "folder": folder.name, "solver": next(iter(runners))}
+    return {"README.md": README.format(**said), "objective.py": _objective(first, spec, recipes), **written}
+
+
+def _by_name(items: Any, key: Any, name: Any) -> dict[str, list[Any]]:
+    """Group items that share a key under a name that benchopt and file systems take."""
+    groups: dict[str, list[Any]] = {}
+    for item in items:
+        groups.setdefault(repr(key(item)), []).append(item)
+    found: dict[str, list[Any]] = {}
+    for alike in groups.values():
+        plain = short = re.sub(r"[^A-Za-z0-9_-]+", "-", name(alike[0])).strip("-")
+        n = 1
+        while short in found:
+            n += 1
+            short = f"{plain}-{n}"
+        found[short] = alike
+    return found
+
+
+def _dataset(name: str, alike: Sequence[Recipe]) -> str:
+    recipe = alike[0]
+    given = {option: [value] for option, value in recipe.options.items()}
+    seeds = list(dict.fromkeys(one.seed for one in alike))
+    return _file("Dataset", name, data=recipe.data, parameters={**given, "seed": seeds})
+
+
+def _objective(first: str, spec: Spec, recipes: Sequence[Recipe]) -> str:
+    one = recipes[0]
+    pairs = list(dict.fromkeys((recipe.loss, recipe.penalty) for recipe in recipes))
+    grid: dict[str, Any] = {"loss, penalty": pairs}
+    for strength in ("lam", "lam_ratio"):
+        if getattr(one, strength) is not None:
+            grid[strength] = list(dict.fromkeys(getattr(recipe, strength) for recipe in recipes))
+    fixed = {"average": one.average, "loss_params": dict(one.loss_params)}
+    fixed |= {"penalty_params": dict(one.penalty_params)}
+    fixed = {key: value for key, value in fixed.items() if value not in (None, {})}
+    return _file("Objective", spec.name, test_dataset_name=first, parameters=grid, fixed=fixed)
+
+
+def _solver(name: str, entrant: Entrant) -> str:
+    given = {parameter: [value] for parameter, value in entrant.params.items()}
+    return _file("Solver", name, solver_id=entrant.id, parameters=given)
+
+
+def _file(kind: str, name: str, **said: Any) -> str:
+    """Return a file with a class of benchopt that says these things and inherits the rest."""
+    lines = [f'"""{ABOUT[kind]} of Solverscope, whose {BASE} has the rest."""', ""]
+    lines += [f"import {BASE}", "", "", f"class {kind}({BASE}.{kind}):", f"    name = {name!r}"]
+    for attribute, value in said.items():
+        lines += [f"    {attribute} = {_literal(value)}"] if value not in ({}, None) else []
+    return "\n".join([*lines, ""])
+
+
+def _literal(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return repr(value)
+    inside = "".join(f"        {key!r}: {entry!r},\n" for key, entry in value.items())
+    return f"{{\n{inside}    }}"

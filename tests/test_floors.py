@@ -47,7 +47,7 @@ FLOORS = {
         ("datasets",),
     ),
     "app": (
-        ("app.compat",),
+        ("app.compat", "app.watch"),
         ("app.theme", "app.component", "app.dropped", "app.ink", "app.menu", "app.owner", "app.plugins"),
         ("app.settings",),
         ("app.stories", "app.serving", "app.views"),

@@ -22,12 +22,13 @@ SWEEPS_HERE = "sweeps are run by visitors of this machine only: start your own w
 @dataclass(frozen=True)
 class Rights:
     """What a visitor's page may reach besides the data sets that the server lists: ``files`` that they drop
-    on it, and, unless ``no_sweeps`` says why not, processes of this machine and the Dask ``schedulers`` that
-    were named when the server was started."""
+    on it, ``loops`` of their own programs, and, unless ``no_sweeps`` says why not, processes of this machine
+    and the Dask ``schedulers`` that were named when the server was started."""
 
     files: bool = True
     no_sweeps: str = ""
     schedulers: tuple[str, ...] = ()
+    loops: bool = True
 
 
 #: Those of whoever is at this machine, where no scheduler was named.
@@ -38,7 +39,7 @@ def rights(peer: str | None, headers: Mapping[str, str], serving: Serving) -> Ri
     """Return what whoever makes this request may reach."""
     here = from_here(peer, headers)
     no_sweeps = PUBLIC_SWEEPS if serving.public else "" if here else SWEEPS_HERE
-    return Rights(here, no_sweeps, () if no_sweeps else serving.schedulers)
+    return Rights(here, no_sweeps, () if no_sweeps else serving.schedulers, here)
 
 
 def refusal(peer: str | None, host: str | None, serving: Serving, origin: str | None = None) -> str | None:

@@ -19,7 +19,7 @@ from tornado.web import OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from app.compat.bokeh_server import when_made
-from app.serving import classroom
+from app.serving import classroom, loops
 from app.serving.access import refusal
 from app.serving.classroom import Where
 from app.serving.serve_options import Serving
@@ -63,6 +63,7 @@ def _install(server: BokehTornado, serving: Serving) -> None:
     reason = partial(_refusal, serving=serving, server=server)
     server.default_router.rules.insert(0, Rule(Where(reason), _Refusal, {"reason": reason}))
     classroom.install(server)
+    loops.install(server)
     for url, context in server.applications.items():
         server.add_handlers(
             ".*", [(rf"{server.prefix}{url.rstrip('/')}/known", _Known, {"context": context})]

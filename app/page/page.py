@@ -26,6 +26,7 @@ from app.page.session import Session
 from app.page.sidebar.breaks import Breaks
 from app.page.sidebar.fields import Form
 from app.page.sidebar.optimum import Optimum
+from app.page.sidebar.own_loops import OwnLoops
 from app.page.sidebar.problem_panel import ProblemPanel
 from app.page.sidebar.run_controls import DRAWING, PACES, RunControls
 from app.page.sidebar.solver_panel import SolverPanel
@@ -107,6 +108,7 @@ class Page:
         self.controls = RunControls(session, self.start, self._forget_press, self._changed)
         self.legend = LegendRows(session)
         self.optimum = Optimum(session)
+        self.own_loops = OwnLoops(self, self.optimum)
         self.top_views = TopViews(session, self.problem.options.enter)
         self.convergence, self.sparsity = self.top_views.convergence, self.top_views.sparsity
         self.convergence.param.watch(lambda *events: self._share_axis(), SHARED)
@@ -122,7 +124,7 @@ class Page:
         trouble = HistoryTrouble(session.history, self.notify)
         session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar, trouble]
         self.teaching = Teaching(self)
-        session.watchers += [self.breaks, self.story_card, self.teaching]
+        session.watchers += [self.breaks, self.story_card, self.teaching, self.own_loops]
         self.export_panel = ExportPanel(
             session,
             lambda: f"{TITLE}: {self.story.name}",
@@ -148,6 +150,7 @@ class Page:
             self.problem.view,
             theme.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
             self.solvers,
+            *([self.own_loops] if self.rights.loops else []),
             self.pending,
             theme.html("<h2>Limits and threads</h2>", margin=(8, 10, 0, 10)),
             self.limits,
@@ -172,6 +175,7 @@ class Page:
     def close(self) -> None:
         """End everything: the visitor is gone."""
         self.teaching.close()
+        self.own_loops.close()
         self.session.close()
         self.problem.close()
 
@@ -275,7 +279,7 @@ class Page:
     def _turn_lam(self) -> None:
         """Let runs under way go on at the λ that is chosen, if it is live."""
         lam = self.problem.setting.lam
-        if not (self.problem.live.value and self.session.alive and self._running) or self.problem.obstacle:
+        if not (self.problem.live.value and self.session.racing and self._running) or self.problem.obstacle:
             return
         if lam not in (None, self._running.problem.lam):
             self._running = replace(self._running, problem=replace(self._running.problem, lam=lam))
@@ -320,7 +324,7 @@ class Page:
     def _waiting_changes(self) -> str:
         """Say that what was changed since Run waits for the next one; of λ alone also how it would not."""
         setting, running = self.setting, self._running
-        if not self.session.alive or setting == running:
+        if not self.session.racing or setting == running:
             return ""
         if running is not None and replace(setting, problem=running.problem) == running:
             alike = replace(setting.problem, lam=running.problem.lam) == running.problem

@@ -93,13 +93,14 @@ class Session:
     # runs
 
     def launch(self, makers: Sequence[Callable[..., LiveRun]], *, step: bool = False) -> None:
-        """Start new runs together, in place of those there were, above ghosts: runs of the past and those
-        that are pinned, which stay. A maker gets share, pace, step, breaks and the line that all start from.
-        """
-        for run in [run for run in self.runs if not (run.stays or run.pinned)]:
+        """Start new runs together, in place of those there were, above those that stay: runs of the past and
+        those that are pinned, as ghosts, and loops of other programs that go on. A maker gets share, pace,
+        step, breaks and the line that all start from."""
+        old = [run for run in self.runs if not (run.outside and run.alive)]
+        for run in [run for run in old if not (run.stays or run.pinned)]:
             self.remove(run)
         taken = {run.style for run in self.runs}
-        for run in [run for run in self.runs if not run.ghost]:
+        for run in [run for run in self.runs if run in old and not run.ghost]:
             run.fade(taken)
         self.cursor.reset()
         line = StartingLine()
@@ -129,11 +130,17 @@ class Session:
         return [run for run in self.runs if run.alive]
 
     @property
+    def racing(self) -> list[LiveRun]:
+        """Return those that are alive and were started here."""
+        return [run for run in self.alive if not run.outside]
+
+    @property
     def state(self) -> str:
-        """Return ``idle`` (no run alive), ``paused`` (all that are alive are) or ``running``."""
-        if not self.alive:
+        """Return ``idle`` (none is racing), ``paused`` (all that race are) or ``running``."""
+        racing = self.racing
+        if not racing:
             return "idle"
-        return "paused" if all(run.worker.paused for run in self.alive) else "running"
+        return "paused" if all(run.worker.paused for run in racing) else "running"
 
     def stands(self, run: Shown) -> str:
         """Return the state that a run had when the newest tick began, or has if it came later: what the tick
@@ -141,15 +148,15 @@ class Session:
         return self._stood.get(run) or run.state
 
     def pause(self) -> None:
-        for run in self.alive:
+        for run in self.racing:
             run.worker.pause()
 
     def resume(self) -> None:
-        for run in self.alive:
+        for run in self.racing:
             run.worker.resume()
 
     def step(self) -> None:
-        for run in self.alive:
+        for run in self.racing:
             run.worker.step_once()
 
     def stop(self) -> None:
@@ -171,13 +178,13 @@ class Session:
     def set_pace(self, per_second: float) -> None:
         """Limit every run to this many iterates a second; 0 means full speed."""
         self.pace = per_second
-        for run in self.alive:
+        for run in self.racing:
             run.worker.set_pace(per_second)
 
     def set_lam(self, lam: float) -> list[str]:
-        """Let all runs that are alive go on at another λ; return why some do not, a sentence each."""
+        """Let all runs that race go on at another λ; return why some do not, a sentence each."""
         refused = []
-        for run in self.alive:
+        for run in self.racing:
             try:
                 run.set_lam(lam)
             except ValueError as error:
@@ -187,7 +194,7 @@ class Session:
     def set_breaks(self, conditions: Sequence[Condition]) -> None:
         """Pause runs where one of these conditions begins to hold."""
         self.breaks = tuple(conditions)
-        for run in self.alive:
+        for run in self.racing:
             run.set_breaks(self.breaks)
 
     def set_drawing(self, ticks: int) -> None:
@@ -339,9 +346,9 @@ class Session:
         self._set_period(self.pages.period(self._timer.period, eager=starting or bool(self._awaited)))
 
     def _halt(self) -> None:
-        self.share.stop()
         for stop in self.others:
             stop()
+        self.share.stop()
 
     def _set_period(self, period: int) -> None:
         if self._timer is not None:

@@ -59,7 +59,7 @@ class LiveRun:
     id: int | None = None
     #: Whether it is of an earlier race, and drawn faintly beside those of now.
     ghost = False
-    stays = pinned = False
+    stays = pinned = outside = False
     _gate: Gate | None = None
     _run: Run | None = None
     _told: Hit | None = None

@@ -33,8 +33,9 @@ class Shown(Observed, Protocol):
 
     ``style`` numbers its colour and its dash, a ``ghost`` stands apart from the runs of now, and one that
     ``stays`` is there until it is removed, one that is ``pinned`` also when others are started.
-    ``experiment`` is what leads back to it, where that is known, and ``id`` its number in the history, or
-    what a sweep calls it.
+    One that is computed ``outside``, by another program, is not started with the others, and Run and Pause
+    leave it alone while it is alive. ``experiment`` is what leads back to it, where that is known, and ``id``
+    its number in the history, or what a sweep calls it.
     """
 
     id: int | str | None
@@ -43,6 +44,7 @@ class Shown(Observed, Protocol):
     ghost: bool
     stays: bool
     pinned: bool
+    outside: bool
     experiment: Experiment | None
     problem: Problem | None
 
@@ -56,7 +58,7 @@ class Guest:
     alive = False
     ghost = True
     stays = True
-    pinned = False
+    pinned = outside = False
     experiment = None
 
     def __init__(

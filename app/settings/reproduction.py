@@ -19,6 +19,7 @@ from app.settings.recipe import Entrant, Limits, Recipe
 from app.settings.resumed import Resumed
 from app.settings.turns import Turn
 from solvers import LOSSES, PENALTIES, SOLVERS, Origin, Solver, Trace, parameters, segments
+from solvers.runs.own_loop import OWN_LOOP
 
 #: Said before the lines.
 LENGTH = "# Each run goes as far as it had come: limits of time would not end it at the same iterate."
@@ -42,6 +43,8 @@ def stages(trace: Trace) -> list[Stage]:
     Raises ValueError, one sentence, where its record does not tell that.
     """
     info = trace.info
+    if info.solver == OWN_LOOP:
+        raise ValueError(f"{info.label} is a loop of your own: only your program repeats it")
     if info.solver not in SOLVERS:
         raise ValueError(f"{info.label} needs the plugin that registers {info.solver}")
     origin = None

@@ -19,10 +19,25 @@ from .endings import failure
 from .run_info import RunInfo
 from .trace import Trace, plain
 
+#: What stands in the place of the solver's id.
+OWN_LOOP = "own-loop"
 #: Share of the loop's time that may go into computing objectives and violations at its weights.
 SHARE = 0.005
 #: Relative difference of objectives beyond which the loop and the problem do not mean the same.
 APART = 1e-6
+
+
+def apart_by(told: float | None, objective: float) -> float:
+    """Return by how much the objective that a loop tells is not the problem's, relatively; 0 if it tells
+    none."""
+    return 0.0 if told is None else abs(told - objective) / (abs(objective) or 1.0)
+
+
+def disagreement(apart: float) -> str:
+    """Say that a loop's objective was not the problem's; empty where it was."""
+    if apart <= APART:
+        return ""
+    return f"its own objective differs from the problem's by {apart:.1e}, relatively"
 
 
 class OwnLoop:
@@ -69,7 +84,7 @@ class OwnLoop:
         watch: Callable[[Trace], None] = lambda trace: None,
     ) -> None:
         about = {} if problem is None else problem.describe()
-        self.trace = Trace(RunInfo(label=label, solver="own-loop", problem=about))
+        self.trace = Trace(RunInfo(label=label, solver=OWN_LOOP, problem=about))
         self._problem, self._watch = problem, watch
         self._allowance = Allowance(SHARE)
         self._n, self._apart = -1, 0.0
@@ -142,10 +157,7 @@ class OwnLoop:
         nnz, nnz_rows = point.sparsity()
         seen = {"loss": point.loss, "penalty": point.penalty, "nnz": nnz, "nnz_rows": nnz_rows}
         seen["violation"] = point.violation()
-        if "objective" in row:
-            self._apart = max(
-                self._apart, abs(row["objective"] - point.objective) / (abs(point.objective) or 1.0)
-            )
+        self._apart = max(self._apart, apart_by(row.get("objective"), point.objective))
         return row | seen | {"objective": point.objective}
 
     def _append(self, row: dict[str, Any], w: np.ndarray | None) -> None:
@@ -164,9 +176,7 @@ class OwnLoop:
         if isinstance(error, Exception):
             ending = failure(error)
             status, said = ending.status, [ending.message]
-        if self._apart > APART:
-            said.append(f"its own objective differs from the problem's by {self._apart:.1e}, relatively")
-        last, message = self.trace.last, "; ".join(said)
+        last, message = self.trace.last, "; ".join(filter(None, [*said, disagreement(self._apart)]))
         known = ("objective", "violation", "nnz", "nnz_rows", "cpu_seconds", "wall_seconds")
         result = {name: last.get(name, math.nan) for name in known}
         about = {"type": "result", "label": self.trace.info.label, "solver": self.trace.info.solver}

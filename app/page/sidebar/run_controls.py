@@ -91,7 +91,7 @@ class RunControls:
         self.run.disabled = state == "running" or cannot_start
         self.pause.disabled = state != "running"
         self.step.disabled = cannot_start
-        self.stop.disabled = state == "idle" and not self.waits
+        self.stop.disabled = not (self._session.alive or self.waits)
         self.clear.disabled = not (self._session.runs or self.waits)
         self.run.icon = WAITS if self.loading and state == "idle" else GOES
         self.run.label = "Resume" if state == "paused" else "Run"

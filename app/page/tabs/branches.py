@@ -15,6 +15,7 @@ from app.runs.shown import Shown
 from app.settings.experiment import Experiment
 from app.settings.recipe import Entrant, Limits
 from solvers import Problem, Trace
+from solvers.runs.own_loop import OWN_LOOP
 from solvers.runs.segments import segment_at
 
 #: The choice that changes nothing.
@@ -91,7 +92,7 @@ class Branches:
         here, run = segment_at(trace, iteration), self._run(trace)
         own = run.problem if run is not None else None
         problem = own or self._page.problem.problem
-        if problem is None:
+        if problem is None or trace.info.solver == OWN_LOOP:  # which nobody here can replay
             return None
         if here.lam not in (None, problem.lam):
             problem = problem.at_lam(here.lam)

@@ -1,0 +1,259 @@
+"""A loop of another program beside the solvers of a page: on its problem, by its numbers, until it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.page.following.following_session import named
+from app.page.sidebar import own_loops
+from app.page.sidebar.own_loops import GONE, LET_GO, MOST, NO_PROBLEM
+from app.runs.live import ROUND
+from app.runs.own_loop import ENDED
+from app.serving import loops
+from app.watch import Told
+from tests.app.helpers import curves
+from tests.app.page.test_session import Browser
+
+SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
+
+
+@dataclass(eq=False)
+class Wire:
+    """A connection whose loop is the test."""
+
+    size: int
+    label: str = "mine"
+    said: list[dict[str, Any]] = field(default_factory=list)
+    left: dict[str, Any] | None = None
+    hears: Callable[[str | bytes], None] | None = None
+    ends: Callable[[str], None] = print
+    n: int = 0
+
+    @property
+    def open_still(self) -> bool:
+        return self.left is None
+
+    def later(self, seconds: float, act: Callable[[], object]) -> None:
+        pass
+
+    def say(self, **said: Any) -> None:
+        self.said.append(said)
+
+    def leave(self, **said: Any) -> None:
+        self.left = self.left or said
+
+    def tell(self, w: np.ndarray, objective: float | None = None) -> None:
+        self.hears(Told(self.n, 0.25 * self.n, 0.5 * self.n, objective, w).bytes())
+        self.n += 1
+
+
+@pytest.fixture
+def enter(wait_until) -> Callable[..., Wire]:
+    def enter(page, label: str = "mine") -> Wire:
+        page.own_loops.receive({"action": "open"})
+        door = loops._behind(page.own_loops.token)
+        wire = Wire(door.host.admit(), label)
+        door.host.welcome(wire)
+        wait_until(lambda: (page.session.tick(), wire.said or wire.left)[1])
+        return wire
+
+    return enter
+
+
+@pytest.fixture
+def tell(wait_until) -> Callable[..., None]:
+    """Tell an iterate, and wait until it has been looked at."""
+
+    def tell(wire: Wire, w: np.ndarray, objective: float | None = None) -> None:
+        asked = len(wire.said)
+        wire.tell(w, objective)
+        wait_until(lambda: len(wire.said) > asked)
+
+    return tell
+
+
+def steps(problem, n: int) -> list[np.ndarray]:
+    """Weights of proximal gradient steps."""
+    found = [np.zeros(problem.size)]
+    for _ in range(n - 1):
+        w = found[-1]
+        found.append(problem.penalty.prox(w - 0.1 * problem.at(w).gradient(), 0.1))
+    return found
+
+
+def ended(page, run, wait_until) -> None:
+    wait_until(lambda: not run.alive)
+    page.session.tick()
+
+
+def test_the_numbers_of_a_loop_are_those_of_the_problem_at_its_weights(visit, enter, tell, wait_until):
+    page = visit(**SMALL)
+    wire = enter(page)
+    problem = page.problem.problem
+    assert wire.said[0]["size"] == problem.size
+    assert wire.said[0]["problem"]["lam"] == problem.lam
+    told = steps(problem, 4)
+    for w in told:
+        tell(wire, w, problem.at(w).objective)
+    (run,) = page.session.runs
+    page.session.tick()
+    for row, w in enumerate(told):
+        point = problem.at(w)
+        assert run.trace.objective[row] == point.objective
+        assert run.trace.violation[row] == point.violation()
+        assert run.trace.nnz[row] == np.count_nonzero(w)
+    assert run.trace.cpu_seconds.tolist() == [0.0, 0.25, 0.5, 0.75], "of the loop's own clock"
+    assert [row["label"] for row in page.legend.rows] == ["mine"]
+    assert page.legend.rows[0]["state"] == "running"
+    drawn = curves(next(iter(page.convergence.shown_figures()))[1])
+    assert [len(source.data["x"]) for source in drawn if len(source.data["x"])] == [4]
+    wire.hears('{"end": ""}')
+    ended(page, run, wait_until)
+    assert (run.state, run.message, len(run.trace)) == ("stopped", ENDED, 4)
+
+
+def test_a_loop_stands_beside_solvers_that_are_started_meanwhile(visit, enter, tell, wait_until):
+    page = visit(**SMALL)
+    wire = enter(page)
+    tell(wire, np.zeros(wire.size))
+    assert page.session.state == "idle"
+    assert not page.controls.run.disabled
+    assert not page.controls.stop.disabled
+    page.controls.go()
+    wait_until(lambda: (page.session.tick(), page.session.racing)[1] == [])
+    mine = next(run for run in page.session.runs if run.label == "mine")
+    assert mine.alive
+    assert sorted(run.label for run in page.session.runs) == ["mine", "owl-qn", "prox-qn"]
+    assert len({run.style % ROUND for run in page.session.runs}) == 3, "each in a colour of its own"
+    tell(wire, np.zeros(wire.size))
+    assert len({run.trace.info.problem["key"] for run in page.session.runs}) == 1
+
+
+def test_stop_in_the_page_ends_it_there(visit, enter, tell, wait_until):
+    page = visit(**SMALL)
+    wire = enter(page)
+    tell(wire, np.zeros(wire.size))
+    (run,) = page.session.runs
+    page.legend.receive({"action": "stop", "key": run.style})
+    ended(page, run, wait_until)
+    assert wire.left == {"stop": True}
+    assert (run.state, len(run.trace)) == ("stopped", 1)
+
+
+def test_while_it_is_paused_nothing_is_asked_for(visit, enter, tell, wait_until):
+    page = visit(**SMALL)
+    wire = enter(page)
+    tell(wire, np.zeros(wire.size))
+    (run,) = page.session.runs
+    page.legend.receive({"action": "pause", "key": run.style})
+    wait_until(lambda: run.state == "paused")
+    asked = len(wire.said)
+    wire.tell(np.zeros(wire.size))
+    page.session.tick()
+    assert (len(wire.said), len(run.trace)) == (asked, 1)
+    page.legend.receive({"action": "resume", "key": run.style})
+    wait_until(lambda: len(run.trace) == 2)
+
+
+def test_a_connection_that_breaks_makes_it_failed_and_keeps_its_trace(visit, enter, tell, wait_until):
+    page = visit(**SMALL)
+    wire = enter(page)
+    tell(wire, np.zeros(wire.size))
+    (run,) = page.session.runs
+    wire.ends(loops.LOST)
+    ended(page, run, wait_until)
+    assert (run.state, run.message, len(run.trace)) == ("failed", loops.LOST, 1)
+    assert page.legend.rows[0]["state"] == "failed"
+
+
+def test_an_error_of_the_loop_is_the_end_of_its_run(visit, enter, tell, wait_until):
+    page = visit(**SMALL)
+    wire = enter(page)
+    w = np.zeros(wire.size)
+    tell(wire, w, 2.0 * page.problem.problem.at(w).objective)
+    (run,) = page.session.runs
+    wire.hears(json.dumps({"end": "ZeroDivisionError: division\x1b by zero"}))
+    ended(page, run, wait_until)
+    assert run.state == "failed"
+    assert run.message.startswith("ZeroDivisionError: division  by zero; its own objective differs from the")
+
+
+def test_what_is_told_out_of_turn_is_refused(visit, enter, tell):
+    page = visit(**SMALL)
+    wire = enter(page)
+    tell(wire, np.zeros(wire.size))
+    for message, said in (
+        (Told(0, 0.0, 0.0, None, np.zeros(wire.size)).bytes(), "in order"),
+        (Told(1, -0.0, 0.0, None, np.zeros(wire.size + 1)).bytes(), "entries"),
+        ('{"end": 1}', "a text says"),
+        ('{"end": "", "run": "x"}', "a text says"),
+        ("[" * 100_000, "a text says"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            wire.hears(message)
+    (run,) = page.session.runs
+    page.legend.receive({"action": "pause", "key": run.style})
+    wire.tell(np.zeros(wire.size))
+    with pytest.raises(ValueError, match="once the page has asked for it"):
+        wire.tell(np.zeros(wire.size))
+
+
+def test_what_is_no_stop_leaves_a_loop_alone(visit, enter, tell, wait_until):
+    page = visit(**SMALL)
+    wire, other = enter(page), enter(page)
+    assert [run.label for run in page.session.runs] == ["mine", "mine (2)"]
+    page.controls._end(page.session.clear)
+    wait_until(lambda: (page.session.tick(), wire.left and other.left)[1])
+    assert wire.left == other.left == {"gone": LET_GO}
+    third = enter(page)
+    browser = Browser(page.session)
+    browser.away(10.0)
+    assert third.left == {"gone": GONE}, "the tab is closed"
+
+
+def test_a_token_ends_with_its_page_and_opens_nothing_else_of_it(visit, enter):
+    page, other = visit(**SMALL), visit(**SMALL)
+    assert page.own_loops.token == "", "there is none before it is asked for"
+    wire = enter(page)
+    other.own_loops.receive({"action": "open"})
+    token = page.own_loops.token
+    assert token != other.own_loops.token
+    assert other.session.runs == []
+    assert named(token) is None, "it is not that of the windows of a page"
+    page.close()
+    assert wire.left == {"gone": GONE}
+    assert loops._behind(token) is None
+    assert loops._behind(other.own_loops.token).host is other.own_loops
+    other.close()
+
+
+def test_a_page_without_data_and_one_with_too_many_loops_take_none(visit, enter, monkeypatch):
+    page = visit(**SMALL)
+    monkeypatch.setattr(own_loops, "MOST", 1)
+    enter(page)
+    with pytest.raises(ValueError, match="The page shows 1 loops"):
+        page.own_loops.admit()
+    assert MOST >= 8
+    page.controls._end(page.session.clear)
+    page.problem.problem = None
+    with pytest.raises(ValueError, match="no problem yet"):
+        page.own_loops.admit()
+    assert NO_PROBLEM.endswith(".")
+
+
+def test_no_branch_and_no_command_is_offered_for_a_loop(visit, enter, tell):
+    page = visit(**SMALL)
+    wire = enter(page)
+    tell(wire, np.zeros(wire.size))
+    page.session.tick()
+    assert page.session.cursor.run is page.session.runs[0].trace
+    assert page.cursor_bar.offer == {}
+    page.export_panel.show()
+    for _, text in page.export_panel.texts:
+        assert "# mine is a loop of your own: only your program repeats it." in text

@@ -42,7 +42,8 @@ class Bundle(Solver):
 
     The cut at w_i is L(w_i) + a_iᵀ(w - w_i), a_i a subgradient of L there. The minimum of the model is a
     lower bound of f*, and its distance from the best f seen a proved gap. ``inner_iterations`` counts the
-    cuts. Where a loss has a least value, that is the first cut, free of charge.
+    cuts, and ``qp_iterations`` the linear systems solved to minimize the model. Where a loss has a least
+    value, that is the first cut, free of charge.
     """
 
     needs = Trait.RIDGE
@@ -57,7 +58,7 @@ class Bundle(Solver):
 
     @property
     def dense_vectors(self) -> int:
-        return self.max_cuts + 7
+        return self.max_cuts + 8
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         cuts = Cuts(problem.penalty.ridge, problem.pulse, most=self.max_cuts)
@@ -68,11 +69,12 @@ class Bundle(Solver):
         cuts.add(*cut(best))
         found, phase = None, "cuts" if n else None
         while True:
-            f = best.objective
+            f, before = best.objective, cuts.qp_iterations
             w, bound, above = cuts.minimize(ACCURACY * (f - max(cuts.bound, proved)))
             gap = max(f - max(bound, proved), 0.0)
             seen = {"found": found, "dual_gap": gap, "phase": phase, "live": {"cuts": cuts}}
-            yield Iterate.at(best, n, inner_iterations=len(cuts), **seen)
+            counted = {"inner_iterations": len(cuts), "qp_iterations": cuts.qp_iterations - before}
+            yield Iterate.at(best, n, **counted, **seen)
             if gap <= ROUNDING * abs(f):
                 return Ending("converged", f"f is above the minimum of the model by {gap:.3g}")
             found, next_cut = self.step(problem, best, w)

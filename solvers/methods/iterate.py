@@ -91,6 +91,7 @@ class Iterate:
     gamma: float = number("scaling γ of the first matrix B₀", "scaling γ")
     curvature: float = number("curvature sᵀy of the newest pair", "curvature sᵀy")
     inner_iterations: int = count("inner iterations")
+    qp_iterations: int = count("iterations of quadratic programs", "QP iterations")
     clusters: int = count("clusters")
     crossovers: int = count("weights that changed cluster", "crossovers")
     dual_gap: float = number("proved bound of f − f*", "proved bound")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..declare import Trait, as_printed, param, random_seed
-from ..parts.direction import Direction, descent_direction
+from ..parts.direction import HELD, Direction, descent_direction
 from ..parts.linesearch import ROUNDING, Found, Search, Trial, backtrack, decreases
 from ..parts.memory import PairMemory
 from ..problems.point import Point
@@ -18,7 +18,7 @@ from ..problems.problem import Problem
 from .descent.estimates import LimitedMemory
 from .descent.progress import WINDOW, Progress
 from .iterate import NAN, Ending, Iterate
-from .quasi_newton import epsilon_param, kmax_param
+from .quasi_newton import epsilon_param, finding_param, kmax_param
 from .solver import Solver
 from .usual import beta_param, sigma_param
 
@@ -89,6 +89,7 @@ class OWLQN(LimitedMemory, Solver):
             live = {"gradient": g}
             if heading.found is not None:
                 known["inner_iterations"], live["direction"] = heading.found.steps, heading.found
+                known["qp_iterations"] = heading.found.qp_iterations
             yield Iterate.at(point, n, violation=violation, found=found, memory=memory, live=live, **known)
             progress.update(point, math.inf)
             if ending := self._ending(point, violation, progress):
@@ -196,10 +197,11 @@ class OWLQNStar(OWLQN):
     stagnation: float = 1e-6
     epsilon: float = epsilon_param()
     kmax: int = kmax_param()
+    finding: str = finding_param()
 
     @property
     def dense_vectors(self) -> int:
-        return 6 + super().dense_vectors
+        return 6 + super().dense_vectors + (HELD if self.finding == "qp" else 0)
 
     def _heading(self, point: Point, v: np.ndarray, memory: PairMemory) -> Heading:
         w, g, l1 = point.w, point.gradient(), point.problem.penalty.l1
@@ -208,7 +210,8 @@ class OWLQNStar(OWLQN):
             steepest = steepest_subgradient(w, g, l1, p)
             return steepest, float(steepest @ p)
 
-        found = descent_direction(v, memory, sup, epsilon=self.epsilon, kmax=self.kmax)
+        how = {"epsilon": self.epsilon, "kmax": self.kmax, "combining": self.finding}
+        found = descent_direction(v, memory, sup, pulse=point.problem.pulse, **how)
         return Heading(found.p, _signs(w, found.p), sup(found.p)[0], found)
 
     def _no_step(self) -> str:

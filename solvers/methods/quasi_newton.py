@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..declare import Trait, as_printed, param, random_seed
+from ..parts.direction import COMBINING, HELD
 from ..parts.inverse import Identity, Inverse
 from ..problems.problem import Problem
 from .descent.estimates import FullMatrix, LimitedMemory
@@ -52,6 +53,17 @@ def kmax_param() -> int:
     """Declare ``kmax`` of Algorithm 2."""
     return param(
         1000, "direction-finding steps of an iteration, at most", low=1, title="direction steps, at most"
+    )
+
+
+def finding_param() -> str:
+    """Declare ``finding``: how Algorithm 2 combines subgradients."""
+    return param(
+        "algorithm-2",
+        "a new subgradient is combined with the last combination (Algorithm 2), or with all met by the exact "
+        "QP (19), in fewer and dearer steps",
+        choices=tuple(COMBINING),
+        title="direction finding",
     )
 
 
@@ -240,7 +252,6 @@ class DirectionFindingMethod(LineMethod):
     """Base of the methods that find a direction by Algorithm 2, which descends at kinks too."""
 
     presets = as_printed(subgradient="random")
-    dense_vectors = 12
 
     epsilon: float = epsilon_param()
     epsilon_start: float = param(
@@ -250,9 +261,14 @@ class DirectionFindingMethod(LineMethod):
         title="direction tolerance at w = 0",
     )
     kmax: int = kmax_param()
+    finding: str = finding_param()
+
+    @property
+    def dense_vectors(self) -> int:
+        return 12 + (HELD if self.finding == "qp" else 0)
 
     def direction(self) -> DirectionRule:
-        return DirectionFinding(self.epsilon, self.epsilon_start, self.kmax)
+        return DirectionFinding(self.epsilon, self.epsilon_start, self.kmax, self.finding)
 
     def subgradients(self) -> Subgradients:
         return replace(super().subgradients(), random_at_zero=True)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dposv
 
+from .inverse import Identity, Inverse
+
 EPS = float(np.finfo(float).eps)
 #: Relative distance below which two cuts count as one, and below which that is looked at entry by entry: Q
 #: tells distances apart down to some roundings of the squares.
@@ -28,9 +30,10 @@ class Minimum(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A point of the dual: α, w = -Aα/λ, the value of each cut there, and D(α)."""
+    """A point of the dual: α, Aα, w = -BAα/λ, the value of each cut there, and D(α)."""
 
     alpha: np.ndarray
+    combination: np.ndarray
     w: np.ndarray
     values: np.ndarray
     bound: float
@@ -42,14 +45,15 @@ class Place(NamedTuple):
 
 
 class Cuts:
-    """Cuts a_iᵀw + b_i <= L(w), and the model ½λ‖w‖² + max_i(a_iᵀw + b_i) <= f(w) (Teo et al. 2010).
+    """Cuts a_iᵀw + b_i <= L(w), and the model ½λ wᵀB⁻¹w + max_i(a_iᵀw + b_i): for B = I, which is left out
+    below, it is below f(w) = ½λ‖w‖² + L(w) (Teo et al. 2010).
 
     Its minimum is found by the dual, max D(α) = bᵀα - ½λ‖w‖² over the simplex, w = -Aα/λ, in steps δ from the
     last α. A step maximizes vᵀδ - ½δᵀ(Q/λ + μI)δ, where v_i = a_iᵀw + b_i and Q = AᵀA; then D, w and v are
-    computed afresh from A. Rounding of Q/λ, whose entries are 1e12 and more for features of 1000, so spoils a
-    small δ only, not the sum of all: without that, no program in Q alone tells values of order 1 apart. The
-    proximal term μ, some units of that rounding, makes each step a strictly convex program, and changes
-    nothing where steps end.
+    computed afresh from A. (With B, Q = AᵀBA and w = -BAα/λ.) Rounding of Q/λ, whose entries are 1e12 and
+    more for features of 1000, so spoils a small δ only, not the sum of all: without that, no program in Q
+    alone tells values of order 1 apart. The proximal term μ, some units of that rounding, makes each step a
+    strictly convex program, and changes nothing where steps end.
 
     Each α of the simplex gives a lower bound of f*, so that the bound holds even where the model was not
     minimized exactly; max v - vᵀα is how far it can be from that.
@@ -63,27 +67,32 @@ class Cuts:
         ridge: float,
         pulse: Callable[[], None] = lambda: None,
         *,
+        B: Inverse | None = None,
         most: int = 200,
         patience: int = 50,
     ) -> None:
         self.ridge, self.pulse, self.most, self.patience = ridge, pulse, most, patience
+        self.B = Identity() if B is None else B
         self.A: list[np.ndarray] = []
         self.b, self.Q = np.zeros(0), np.zeros((0, 0))
         #: α of the last minimum, and for how many minima each has been 0
         self.alpha, self.idle = np.zeros(0), np.zeros(0, dtype=np.int64)
-        #: w = -Aα/λ, the value of each cut there, and D(α), a lower bound of f*
-        self.w, self.values, self.bound = np.zeros(0), np.zeros(0), -np.inf
+        #: Aα, w = -BAα/λ, the value of each cut there, and D(α), for B = I a lower bound of f*
+        self.combination, self.w = np.zeros(0), np.zeros(0)
+        self.values, self.bound = np.zeros(0), -np.inf
         #: The number of each cut, counted as they were made, and whether it combines others.
         self.numbers, self.combined = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         #: How many were made, and how many were left out because they were there already.
         self.made, self.refused = 0, 0
+        #: Linear systems solved for all minima so far, one for each change of the cuts with weight.
+        self.qp_iterations = 0
 
     def __len__(self) -> int:
         return len(self.A)
 
     def add(self, a: np.ndarray, b: float) -> bool:
         """Add a cut; return False, and leave it out, where it is there already."""
-        products = self._products(a, [*self.A, a])
+        products = self._products(self.B.inverse_product(a), [*self.A, a])
         if self._has(a, b, products):
             self.refused += 1
             return False
@@ -114,8 +123,9 @@ class Cuts:
             if self.gap <= max(within, rounding):
                 break
             diagonal += prox
-            found = simplex_step(H, self.values, self.alpha)
+            found, iterations = simplex_step(H, self.values, self.alpha)
             diagonal -= prox
+            self.qp_iterations += iterations
             there = None if found is None else self._at(found)
             rise = -np.inf if there is None else there.bound - self.bound
             if rise > rounding or (rise >= -rounding and there.gap < self.gap):
@@ -133,14 +143,15 @@ class Cuts:
     @property
     def gap(self) -> float:
         """Return by how much the model at w is above the bound."""
-        return Place(self.alpha, self.w, self.values, self.bound).gap
+        return Place(self.alpha, self.combination, self.w, self.values, self.bound).gap
 
     def _has(self, a: np.ndarray, b: float, products: np.ndarray) -> bool:
         """Tell whether a cut is there, given the products of ``a`` with all and with itself."""
         squares, own = np.diag(self.Q), products[-1]
         near = squares + own - 2.0 * products[:-1] <= NEAR * (squares + own)
         near &= np.abs(self.b - b) <= SAME * (np.abs(self.b) + abs(b))
-        return any(np.linalg.norm(self.A[i] - a) <= SAME * np.sqrt(own) for i in np.flatnonzero(near))
+        same = SAME * np.linalg.norm(a)
+        return any(np.linalg.norm(self.A[i] - a) <= same for i in np.flatnonzero(near))
 
     def _products(self, w: np.ndarray, vectors: list[np.ndarray]) -> np.ndarray:
         """Return the product of ``w`` with each vector."""
@@ -151,22 +162,24 @@ class Cuts:
         return products
 
     def _at(self, alpha: np.ndarray) -> Place:
-        w = np.zeros_like(self.A[0])
+        combination = np.zeros_like(self.A[0])
         for i in np.flatnonzero(alpha):
-            w -= (alpha[i] / self.ridge) * self.A[i]
+            combination += alpha[i] * self.A[i]
             self.pulse()
-        bound = float(self.b @ alpha - 0.5 * self.ridge * (w @ w))
-        return Place(alpha, w, self._products(w, self.A) + self.b, bound)
+        w = self.B.inverse_product(combination)
+        w /= -self.ridge
+        bound = float(self.b @ alpha + 0.5 * (w @ combination))
+        return Place(alpha, combination, w, self._products(w, self.A) + self.b, bound)
 
     def _take(self, place: Place) -> None:
-        self.alpha, self.w, self.values, self.bound = place
+        self.alpha, self.combination, self.w, self.values, self.bound = place
 
     def _drop(self) -> None:
         """Forget cuts without weight for long; what the last α makes of the others becomes a cut."""
         kept = self.idle <= self.patience
         if kept.all():
             return
-        a, b = -self.ridge * self.w, float(self.b @ self.alpha)
+        a, b = self.combination, float(self.b @ self.alpha)
         self.A = [cut for cut, stays in zip(self.A, kept, strict=True) if stays]
         self.b, self.Q, self.values = self.b[kept], self.Q[np.ix_(kept, kept)], self.values[kept]
         self.alpha, self.idle = self.alpha[kept], self.idle[kept]
@@ -176,22 +189,23 @@ class Cuts:
             self.alpha[:], self.alpha[-1] = 0.0, 1.0
 
 
-def simplex_step(H: np.ndarray, values: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
+def simplex_step(H: np.ndarray, values: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray | None, int]:
     """Maximize vᵀδ - ½δᵀHδ over all δ that keep α + δ in the simplex, for a positive definite H, by an active
     set (Nocedal and Wright 2006, Algorithm 16.3); return α + δ, None where H is not positive definite but
-    for rounding, or v is too large for it.
+    for rounding, or v is too large for it, and the number of iterations, a linear system each.
 
     ``free`` has the entries that may move: where the maximum over these leaves the simplex, the first entry
     to become 0 goes, and at the maximum the one of the largest gradient comes.
     """
     δ, g = np.zeros(alpha.size), values - values.max()
-    v, free = g, np.flatnonzero(alpha)
-    for _ in range(10 * alpha.size + 10):
+    v, free, iterations = g, np.flatnonzero(alpha), 0
+    while iterations < 10 * alpha.size + 10:
+        iterations += 1
         sides = np.ones((free.size, 2), order="F")
         sides[:, 0] = g[free]
         _, solved, info = dposv(H[free[:, None], free].T, sides, overwrite_a=1, overwrite_b=1)
         if info:
-            return None
+            return None, iterations
         # Hp = g - ν on the free entries, Σp = 0
         p = solved[:, 0] - (solved[:, 0].sum() / solved[:, 1].sum()) * solved[:, 1]
         left = alpha[free] + δ[free]
@@ -203,7 +217,7 @@ def simplex_step(H: np.ndarray, values: np.ndarray, alpha: np.ndarray) -> np.nda
             δ[free[first]] = -alpha[free[first]]
             free = np.delete(free, first)
             if not free.size:  # by rounding alone: some entry is above 0
-                return None
+                return None, iterations
             g = v - H @ δ
             continue
         δ[free] += p
@@ -219,4 +233,4 @@ def simplex_step(H: np.ndarray, values: np.ndarray, alpha: np.ndarray) -> np.nda
         free = np.append(free, best)
     moved = np.maximum(alpha + δ, 0.0)
     total = moved.sum()
-    return moved / total if 0.0 < total < np.inf else None
+    return (moved / total if 0.0 < total < np.inf else None), iterations

@@ -52,7 +52,8 @@ class Visit(NamedTuple):
         """Make the record of this iterate, with further ``live`` references and ``known`` fields."""
         point = self.here.point
         own = {"gradient": self.here.g, "direction": self.p, "inverse": self.B}
-        known = {"inner_iterations": self.p.steps, **self.known(), **known}
+        found = {"inner_iterations": self.p.steps, "qp_iterations": self.p.qp_iterations}
+        known = found | self.known() | known
         return Iterate.at(
             point, iteration, violation=point.violation(), dual_gap=self.gap, live=own | (live or {}), **known
         )

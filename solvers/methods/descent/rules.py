@@ -75,20 +75,31 @@ def one_subgradient(here: Subdifferential, B: Inverse, start: bool) -> Direction
 @dataclass(frozen=True)
 class DirectionFinding:
     """Algorithm 2, to the tolerance ``epsilon`` or ``epsilon_start`` (at the start, if that is at w = 0), in
-    at most ``kmax`` steps. Where it fails it runs once more with B = I and ten times as many steps."""
+    at most ``kmax`` steps, or the same with the exact QP (19) in place of its lines 7 to 9 (``combining``,
+    see :func:`.parts.direction.descent_direction`). Where it fails it runs once more with B = I and ten times
+    as many steps."""
 
     epsilon: float = 1e-5
     epsilon_start: float = 1.0
     kmax: int = 1000
+    combining: str = "algorithm-2"
 
     def __call__(self, here: Subdifferential, B: Inverse, start: bool) -> Direction:
         epsilon = self.epsilon_start if start and not here.point.w.any() else self.epsilon
-        p = descent_direction(here.g, B, here.sup, epsilon=epsilon, kmax=self.kmax)
+
+        how = {"epsilon": epsilon, "combining": self.combining, "pulse": here.problem.pulse}
+
+        def found(kmax: int) -> Direction:
+            return descent_direction(here.g, B, here.sup, kmax=kmax, **how)
+
+        p = found(self.kmax)
         if p.descends:
             return p
         B.clear()
-        again = descent_direction(here.g, B, here.sup, epsilon=epsilon, kmax=LAST_ATTEMPT * self.kmax)
+        again = found(LAST_ATTEMPT * self.kmax)
         again.steps, again.least = p.steps + again.steps, min(p.least, again.least)
+        if p.qp_iterations >= 0:
+            again.qp_iterations += p.qp_iterations
         return again
 
 

@@ -26,8 +26,8 @@ REFERENCE = {"type", "f_star", "violation", "solver", "cached"}
 ITERATE = {
     *("type", "label", "solver", "iteration", "epoch", "phase", "cpu_seconds", "wall_seconds", "passes"),
     *("objective", "loss", "penalty", "violation", "nnz", "nnz_rows", "working_set", "returned", "step"),
-    *("ls_trials", "ls_kind", "memory_pairs", "gamma", "curvature", "inner_iterations", "clusters"),
-    *("crossovers", "dual_gap", "events"),
+    *("ls_trials", "ls_kind", "memory_pairs", "gamma", "curvature", "inner_iterations", "qp_iterations"),
+    *("clusters", "crossovers", "dual_gap", "events"),
 }
 RESULT = {
     *(

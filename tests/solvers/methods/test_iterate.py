@@ -24,8 +24,8 @@ CONTRACT = [
     "penalty",
 ]
 CONTRACT += ["violation", "nnz", "nnz_rows", "working_set", "returned", "step", "ls_trials", "ls_kind"]
-CONTRACT += ["memory_pairs", "gamma", "curvature", "inner_iterations", "clusters", "crossovers", "dual_gap"]
-CONTRACT += ["events"]
+CONTRACT += ["memory_pairs", "gamma", "curvature", "inner_iterations", "qp_iterations", "clusters"]
+CONTRACT += ["crossovers", "dual_gap", "events"]
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import pytest
 
 import datasets
 import solvers
+from solvers.parts.direction import HELD
 from tests.solvers.convex import Program
 from tests.solvers.helpers import binary, multiclass
 
@@ -61,6 +62,40 @@ def test_at_zero_a_loose_tolerance_takes_no_direction_step_and_a_tight_one_hundr
     )
     assert loose == 0
     assert tight > 100
+
+
+def test_the_qp_finds_the_direction_at_zero_in_fewer_steps_and_counts_what_they_cost():
+    """Of one sample, all labels but one tie there; the model's minimum is the same however it is found."""
+    problem = solvers.make_problem(datasets.load("digits"), loss="multiclass-hinge", penalty="l2", lam=1e-3)
+    plain, exact = (
+        next(iter(solvers.make_solver("sublbfgs", epsilon_start=1e-4, finding=finding).iterate(problem)))
+        for finding in ("algorithm-2", "qp")
+    )
+    assert exact.inner_iterations < 0.5 * plain.inner_iterations
+    assert exact.qp_iterations > exact.inner_iterations
+    assert plain.qp_iterations == -1
+    assert exact.direction.model == pytest.approx(plain.direction.model, abs=1e-4)
+    g, top = problem.at().gradient(), exact.direction.sup
+    assert g @ exact.direction.p <= top < 0.0
+
+
+@pytest.mark.parametrize("id", ["subgd", "subbfgs", "sublbfgs"])
+def test_directions_by_the_qp_lead_down_to_within_the_proved_gap(id, case):
+    problem, program = case
+    least, values, solver = program.least(), [], solvers.make_solver(id, finding="qp")
+    for it in itertools.islice(solver.iterate(problem), 60):
+        values.append(it.objective)
+        assert it.objective - least <= it.dual_gap + 1e-8
+        assert it.qp_iterations >= it.inner_iterations
+    assert len(values) > 15
+    assert values == sorted(values, reverse=True)
+    assert values[-1] <= (1.02 if id != "subgd" else 1.2) * least
+
+
+def test_a_solver_that_keeps_subgradients_for_the_qp_says_so_to_memory():
+    for id in ("sublbfgs", "owl-qn-star"):
+        plain, exact = (solvers.make_solver(id, finding=f).dense_vectors for f in ("algorithm-2", "qp"))
+        assert exact == plain + HELD
 
 
 def test_random_subgradients_are_seeded():

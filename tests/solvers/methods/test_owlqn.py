@@ -194,6 +194,19 @@ def test_a_random_subgradient_costs_algorithm_2_more_steps():
     assert 0 < steps[0] < steps[1]
 
 
+def test_owl_qn_star_by_the_qp_comes_as_near_in_fewer_direction_steps():
+    problem, least = wide()
+    plain, exact = (
+        solvers.solve(
+            problem, OWLQNStar(finding=finding, stagnation=0.0), gap=1e-4, f_star=least, max_iter=99
+        )
+        for finding in ("algorithm-2", "qp")
+    )
+    assert [plain.status, exact.status] == ["converged", "converged"]
+    assert 0 < exact.inner_iterations.sum() < 0.5 * plain.inner_iterations.sum()
+    assert exact.qp_iterations.sum() > exact.inner_iterations.sum()
+
+
 def test_runs_with_random_subgradients_are_repeated_by_their_seed():
     problem, _ = wide()
     one, same, other = (

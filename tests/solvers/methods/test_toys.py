@@ -124,8 +124,9 @@ def test_subgd_left_running_ends_there_from_a_start_that_rounding_spoils_too():
     np.testing.assert_allclose(trace.objective[6:] / trace.objective[5:-1], 1.0 / 3.0, rtol=1e-9)
 
 
-def test_subbfgs_reaches_the_floor_of_113_in_two_iterates():
-    points, values, _, _ = trajectory("toy-hull", "subbfgs")
+@pytest.mark.parametrize("finding", ["algorithm-2", "qp"])
+def test_subbfgs_reaches_the_floor_of_113_in_two_iterates(finding):
+    points, values, _, _ = trajectory("toy-hull", "subbfgs", finding=finding)
     np.testing.assert_allclose(points[2], [100.0, -300.0], rtol=1e-9)
     assert values[2] == pytest.approx(-100.0)
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from solvers.parts.cuts import Cuts, simplex_step
+from solvers.parts.inverse import DenseInverse
 
 RIDGE = 0.3
 
@@ -36,6 +37,24 @@ def test_the_minimum_of_the_model_is_that_of_another_program(t):
     assert model(cuts, found.w) == pytest.approx(found.bound, abs=1e-12)
     assert cuts.alpha.min() >= 0.0
     assert cuts.alpha.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("t", [2, 7, 40])
+def test_a_matrix_in_place_of_the_ridge_gives_the_minimum_of_another_program(t):
+    cuts, rng = random_cuts(t, seed=t), np.random.default_rng(t)
+    B, root = DenseInverse(5), rng.normal(size=(5, 5))
+    for s in rng.normal(size=(3, 5)):
+        B.push(s, root @ (root.T @ s) + 0.1 * s)
+    other = Cuts(RIDGE, B=B)
+    for a, b in zip(cuts.A, cuts.b, strict=True):
+        assert other.add(a, b)
+    found = other.minimize()
+    H, w = RIDGE * np.linalg.inv(B.matrix), cp.Variable(5)
+    planes = np.array(cuts.A) @ w + cuts.b
+    value = 0.5 * cp.sum_squares(np.linalg.cholesky(H).T @ w) + cp.max(planes)
+    assert found.bound == pytest.approx(cp.Problem(cp.Minimize(value)).solve(solver=cp.CLARABEL), abs=1e-6)
+    reached = 0.5 * found.w @ H @ found.w + np.max(np.array(cuts.A) @ found.w + cuts.b)
+    assert reached == pytest.approx(found.bound, abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +115,7 @@ def test_the_bound_never_falls_while_cuts_are_added():
 
 def test_a_matrix_that_is_not_positive_definite_gives_no_step():
     H = np.array([[1.0, 2.0], [2.0, 1.0]])
-    assert simplex_step(H, np.array([0.0, 1.0]), np.array([0.5, 0.5])) is None
+    assert simplex_step(H, np.array([0.0, 1.0]), np.array([0.5, 0.5])) == (None, 1)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -104,7 +123,8 @@ def test_a_step_maximizes_over_the_simplex(seed):
     rng = np.random.default_rng(seed)
     root, v, alpha = rng.normal(size=(8, 8)), rng.normal(size=8), rng.dirichlet(np.ones(8))
     H = root @ root.T
-    there = simplex_step(H, v, alpha)
+    there, iterations = simplex_step(H, v, alpha)
+    assert 1 <= iterations < 90
     moved = cp.Variable(8)
     delta = moved - alpha
     value = v @ delta - 0.5 * cp.sum_squares(root.T @ delta)

@@ -1,4 +1,4 @@
-"""Algorithm 2 against the exact minimum of M over all extreme points, by quadratic programming."""
+"""Algorithm 2 and the exact QP (19) against the minimum of M over all extreme points, by another program."""
 
 import itertools
 
@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.parts.direction import CLOSED, descent_direction, quasi_newton
+from solvers.parts.direction import CLOSED, COMBINING, descent_direction, quasi_newton
 from solvers.parts.inverse import DenseInverse, Identity
+
+BOTH = pytest.mark.parametrize("combining", COMBINING)
 
 
 class Corners:
@@ -44,35 +46,58 @@ class Corners:
         return -0.5 * float(problem.solve(solver=cp.CLARABEL))
 
 
+@BOTH
 @pytest.mark.parametrize("seed", range(12))
-def test_the_model_is_within_epsilon_of_its_minimum(seed):
+def test_the_model_is_within_epsilon_of_its_minimum(seed, combining):
     corners, epsilon = Corners(seed), 2e-3
     B = corners.inverse() if seed % 3 else Identity()
-    found = descent_direction(corners.all[0], B, corners.sup, epsilon=epsilon, kmax=20_000)
+    found = descent_direction(
+        corners.all[0], B, corners.sup, epsilon=epsilon, kmax=20_000, combining=combining
+    )
     least = corners.least_model(B)
     assert least - 1e-7 <= found.model <= least + epsilon + 1e-7
     assert found.model - least <= found.gap + 1e-7
     assert found.gap <= max(epsilon, CLOSED * abs(found.model))
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_qp_finds_the_minimum_itself_in_far_fewer_steps(seed):
+    corners = Corners(seed)
+    B = corners.inverse()
+    rough, exact = (
+        descent_direction(corners.all[0], B, corners.sup, epsilon=epsilon, kmax=20_000, combining=combining)
+        for epsilon, combining in ((1e-3, "algorithm-2"), (0.0, "qp"))
+    )
+    assert exact.model == pytest.approx(corners.least_model(B), abs=1e-7)
+    assert exact.gap <= 1e-12 * (1.0 + abs(exact.model))
+    assert exact.steps <= min(rough.steps, len(corners.all))
+    assert exact.steps <= exact.qp_iterations
+    assert rough.qp_iterations == -1
+    # optimality of (19): subgradients with a share are steepest along p, and none is steeper
+    products = np.array(exact.met) @ exact.p
+    np.testing.assert_allclose(products[exact.weights > 1e-9], exact.sup, atol=1e-8)
+    assert (corners.all @ exact.p).max() <= exact.sup + 1e-9
+
+
+@BOTH
 @pytest.mark.parametrize("seed", range(12, 40))
-def test_the_direction_descends_where_zero_is_no_subgradient(seed):
+def test_the_direction_descends_where_zero_is_no_subgradient(seed, combining):
     corners = Corners(seed)
     if corners.least_model(Identity()) > -1e-6:
         pytest.skip("0 is a subgradient")
     B = corners.inverse()
-    found = descent_direction(corners.all[0], B, corners.sup, epsilon=1e-2, kmax=10_000)
+    found = descent_direction(corners.all[0], B, corners.sup, epsilon=1e-2, kmax=10_000, combining=combining)
     assert found.descends
     assert found.sup == pytest.approx((corners.all @ found.p).max())
     assert found.sup < 0.0
 
 
-@given(st.integers(0, 10_000))
+@given(st.integers(0, 10_000), st.sampled_from(list(COMBINING)))
 @settings(max_examples=60, deadline=None)
-def test_the_direction_is_minus_b_times_the_combination_of_what_was_met(seed):
+def test_the_direction_is_minus_b_times_the_combination_of_what_was_met(seed, combining):
     corners = Corners(seed, points=5)
     B = corners.inverse()
-    found = descent_direction(corners.all[-1], B, corners.sup, epsilon=1e-3, kmax=300)
+    found = descent_direction(corners.all[-1], B, corners.sup, epsilon=1e-3, kmax=300, combining=combining)
     assert len(found.met) == found.weights.size <= found.steps + 1
     assert found.weights.min() >= 0.0
     assert found.weights.sum() == pytest.approx(1.0)
@@ -83,31 +108,36 @@ def test_the_direction_is_minus_b_times_the_combination_of_what_was_met(seed):
     assert found.least <= found.combination @ found.combination + 1e-12
 
 
-def test_zero_among_the_subgradients_ends_without_a_direction_and_says_how_short_they_get():
+@BOTH
+def test_zero_among_the_subgradients_ends_without_a_direction_and_says_how_short_they_get(combining):
     corners = Corners(0)
     corners.all = np.array([[10.0, 1.0], [10.0, -1.0], [-10.0, 1.0], [-10.0, -1.0]])
-    found = descent_direction(corners.all[0], Identity(), corners.sup, epsilon=1e-5, kmax=5000)
+    found = descent_direction(
+        corners.all[0], Identity(), corners.sup, epsilon=1e-5, kmax=5000, combining=combining
+    )
     assert not found.descends
     assert found.least < 1e-6
 
 
-def test_where_zero_is_a_subgradient_the_search_ends_once_it_is_found_up_to_rounding():
+@BOTH
+def test_where_zero_is_a_subgradient_the_search_ends_once_it_is_found_up_to_rounding(combining):
     """Subgradients of 10|x| + |y| at its minimum, under the B that two exact steps from (1, 1) leave."""
     corners, B = Corners(0), DenseInverse(2)
     corners.all = np.array([[10.0, 1.0], [10.0, -1.0], [-10.0, 1.0], [-10.0, -1.0]])
     B.push(np.array([-1.0, -0.1]), np.array([-20.0, 0.0]))
     B.push(np.array([0.0, -0.9]), np.array([20.0, -2.0]))
-    found = descent_direction(corners.all[1], B, corners.sup, epsilon=1e-5, kmax=1000)
+    found = descent_direction(corners.all[1], B, corners.sup, epsilon=1e-5, kmax=1000, combining=combining)
     assert not found.descends
     assert found.least < 1e-28
     assert corners.calls < 50
 
 
-def test_one_subgradient_takes_one_look_and_no_step():
+@BOTH
+def test_one_subgradient_takes_one_look_and_no_step(combining):
     corners = Corners(0)
     corners.all = corners.all[:1]
     B = corners.inverse()
-    found = descent_direction(corners.all[0], B, corners.sup, epsilon=0.0, kmax=1000)
+    found = descent_direction(corners.all[0], B, corners.sup, epsilon=0.0, kmax=1000, combining=combining)
     plain = quasi_newton(corners.all[0], B)
     np.testing.assert_array_equal(found.p, plain.p)
     assert (found.steps, corners.calls) == (0, 1)

@@ -86,7 +86,6 @@ class DirectionFinding:
 
     def __call__(self, here: Subdifferential, B: Inverse, start: bool) -> Direction:
         epsilon = self.epsilon_start if start and not here.point.w.any() else self.epsilon
-
         how = {"epsilon": epsilon, "combining": self.combining, "pulse": here.problem.pulse}
 
         def found(kmax: int) -> Direction:

@@ -45,16 +45,22 @@ def label_loss_param() -> str:
     )
 
 
-def margins(text: str, m: int, slack: bool = False) -> np.ndarray:
+def rescale_param() -> str:
+    """Declare ``rescale``: Δ as the margin alone, or by which the whole hinge is multiplied."""
+    return param("margin", "what the label loss rescales", choices=("margin", "slack"), title="rescaled by Δ")
+
+
+def margins(text: str, m: int, rescale: str) -> np.ndarray:
     """Return Δ and ρ of the lines Δ(z', z) + ρ(z', z)(score of z' - score of z) for ``m`` labels, shape
-    (2, m, m), or (2, 1, 1) where they are the same for any two labels: ρ is 1, or Δ with ``slack``."""
+    (2, m, m), or (2, 1, 1) where they are the same for any two labels: ρ is 1, or Δ where ``rescale`` is
+    ``slack``."""
     matrix = np.array([[float(x) for x in row.split(",")] for row in text.split(";")])
     if matrix.shape[0] not in (1, m):
         raise ValueError(
             f"label_loss has {matrix.shape[0]} rows, and there are {m} labels: give a number, or a row and a "
             "column for each label"
         )
-    return np.stack([matrix, matrix if slack else np.ones_like(matrix)])
+    return np.stack([matrix, matrix if rescale == "slack" else np.ones_like(matrix)])
 
 
 @kernel

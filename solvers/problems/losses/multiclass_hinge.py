@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compute.jit import kernel
-from ...declare import Trait, param
+from ...declare import Trait
 from ..scores import Scores
 from .envelope import ties
-from .label_loss import LabelMaximum, breakpoints, label_loss_param, lines, margin, margins
+from .label_loss import LabelMaximum, breakpoints, label_loss_param, lines, margin, margins, rescale_param
 from .loss import Loss
 from .maxima import MaximumKernels
 from .score_rows import row_derivatives
@@ -37,15 +37,11 @@ class MulticlassHinge(Loss):
     average = True
 
     label_loss: str = label_loss_param()
-    rescale: str = param(
-        "margin", "what the label loss rescales", choices=("margin", "slack"), title="rescaled by Δ"
-    )
+    rescale: str = rescale_param()
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMulticlassMax:
         y = np.ascontiguousarray(part.y, dtype=np.int64)
-        return BoundMulticlassMax(
-            self, n_classes, y, margins(self.label_loss, n_classes, self.rescale == "slack")
-        )
+        return BoundMulticlassMax(self, n_classes, y, margins(self.label_loss, n_classes, self.rescale))
 
 
 @dataclass(frozen=True, eq=False)

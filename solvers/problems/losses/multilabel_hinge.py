@@ -10,7 +10,7 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait
 from .envelope import envelope, ties
-from .label_loss import LabelMaximum, breakpoints, label_loss_param, lines, margin, margins
+from .label_loss import LabelMaximum, breakpoints, label_loss_param, lines, margin, margins, rescale_param
 from .loss import Loss
 from .maxima import MaximumKernels
 from .row_loss import Ranking
@@ -26,7 +26,8 @@ class MultilabelMaxTerm(NamedTuple):
 
 @dataclass(frozen=True)
 class MultilabelHinge(Loss):
-    """Σ_i max(0, max [Δ(z', z) + z_iz' - z_iz] over labels z in Y_i and z' not in Y_i)."""
+    """Σ_i max(0, max [Δ(z', z) + z_iz' - z_iz] over labels z in Y_i and z' not in Y_i); with
+    ``rescale="slack"`` Δ(z', z)(1 + z_iz' - z_iz) (Tsochantaridis et al. 2005)."""
 
     id = "multilabel-hinge"
     name = "Multilabel hinge"
@@ -38,15 +39,16 @@ class MultilabelHinge(Loss):
     metric_name = "pairs ranked right"
 
     label_loss: str = label_loss_param()
+    rescale: str = rescale_param()
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundMultilabelMax:
         y = indicators(part.y, n_classes)
-        return BoundMultilabelMax(self, n_classes, y, margins(self.label_loss, n_classes))
+        return BoundMultilabelMax(self, n_classes, y, margins(self.label_loss, n_classes, self.rescale))
 
 
 @dataclass(frozen=True, eq=False)
 class BoundMultilabelMax(Ranking, LabelMaximum):
-    """The multilabel hinge loss for labels ``y`` of 0 and 1, (n, m), with Δ of their pairs.
+    """The multilabel hinge loss for labels ``y`` of 0 and 1, (n, m), with Δ and ρ of their pairs.
 
     A uniform Δ takes the labels of a sample and the others apart: the worst of each is half of the worst
     pair. Any other Δ takes all pairs. Ties of pairs are not settled then: no scores make all of them equal.
@@ -87,13 +89,20 @@ def ends(z, y):
 
 
 @kernel
+def line_of(v, q, r, margins):
+    """Return Δ + ρ(v_q - v_r) of the pair of the other label q and the label r, and ρ."""
+    delta, rho = margin(margins, q, r)
+    return delta + rho * (v[q] - v[r]), rho
+
+
+@kernel
 def worst(z, y, margins):
     """Return the loss of a row and the pair (other label, label) that attains it, -1 where it is 0."""
     top, other, label = 0.0, -1, -1
     if margins.shape[1] == 1:
         high, low = ends(z, y)
         if high >= 0 and low >= 0:
-            height = margins[0, 0, 0] + (z[high] - z[low])
+            height, _ = line_of(z, high, low, margins)
             if height > 0.0:
                 top, other, label = height, high, low
         return top, other, label
@@ -101,25 +110,26 @@ def worst(z, y, margins):
         if y[r]:
             for q in range(z.size):
                 if not y[q]:
-                    height = margins[0, q, r] + (z[q] - z[r])
+                    height, _ = line_of(z, q, r, margins)
                     if height > top:
                         top, other, label = height, q, r
     return top, other, label
 
 
 @kernel
-def write(g, other, label):
+def write(g, other, label, margins):
     """Write the gradient of the line of a pair, zero where there is none."""
     g[:] = 0.0
     if other >= 0:
-        g[other], g[label] = 1.0, -1.0
+        _, rho = margin(margins, other, label)
+        g[other], g[label] = rho, -rho
 
 
 @row_derivatives.register(MultilabelMaxTerm)
 def row_subgradient(term, z, y, g, h):
     """Return the loss of a row of scores, and write one subgradient to g."""
     loss, other, label = worst(z, y, term.margins)
-    write(g, other, label)
+    write(g, other, label, term.margins)
     return loss
 
 
@@ -135,7 +145,7 @@ def gradients(Z, Y, margins, G):
     """Write one subgradient of each row."""
     for i in range(Z.shape[0]):
         _, other, label = worst(Z[i], Y[i], margins)
-        write(G[i], other, label)
+        write(G[i], other, label, margins)
 
 
 @lines.register(MultilabelMaxTerm)
@@ -151,14 +161,15 @@ def lines_of_pairs(term, z, d, y, a, b):
             if y[r]:
                 for q in range(m):
                     if not y[q]:
-                        a[n], b[n] = d[q] - d[r], margins[0, q, r] + (z[q] - z[r])
+                        b[n], rho = line_of(z, q, r, margins)
+                        a[n] = rho * (d[q] - d[r])
                         n += 1
         return n
     rise, height = np.empty((2, m)), np.empty((2, m))
     order, at, line = np.empty(m, np.int64), np.empty((2, m)), np.empty((2, m), np.int64)
     count, segments = np.zeros(2, np.int64), np.zeros(2, np.int64)
     for c in range(m):
-        side, sign = (1, -1.0) if y[c] else (0, 1.0)
+        side, sign = (1, -margins[1, 0, 0]) if y[c] else (0, margins[1, 0, 0])
         k = count[side]
         rise[side, k], height[side, k] = sign * d[c], sign * z[c]
         count[side] += 1
@@ -193,14 +204,15 @@ def steepest(term, Z, D, Y, G):
         high, _ = ends(z, y)
         for q in range(m):
             # with a uniform Δ the pairs of q can only tie if it does with the highest
-            if y[q] or (margins.shape[1] == 1 and not ties(z[high] - z[q], top)):
+            if y[q] or (margins.shape[1] == 1 and not ties(margins[1, 0, 0] * (z[high] - z[q]), top)):
                 continue
             for r in range(m):
-                if y[r] and d[q] - d[r] > fastest:
-                    delta, _ = margin(margins, q, r)
-                    if ties(top - (delta + (z[q] - z[r])), top):
-                        other, label, fastest = q, r, d[q] - d[r]
-        write(G[i], other, label)
+                if y[r]:
+                    height, rho = line_of(z, q, r, margins)
+                    rise = rho * (d[q] - d[r])
+                    if rise > fastest and ties(top - height, top):
+                        other, label, fastest = q, r, rise
+        write(G[i], other, label, margins)
 
 
 @kernel
@@ -220,14 +232,13 @@ def drawn(term, Z, u, Y, G):
             for r in range(m):
                 if y[r]:
                     for q in range(m):
-                        delta, _ = margin(margins, q, r)
-                        if not y[q] and ties(top - (delta + (z[q] - z[r])), top):
+                        if not y[q] and ties(top - line_of(z, q, r, margins)[0], top):
                             if tied == chosen:
                                 other, label = q, r
                             tied += 1
             if attempt == 0:
                 chosen = int(u[i] * tied)
-        write(G[i], other, label)
+        write(G[i], other, label, margins)
 
 
 @kernel
@@ -244,16 +255,16 @@ def settle(term, Z, Y):
         if high < 0 or low < 0:
             continue
         highest, lowest = z[high], z[low]
-        level, loss = lowest, margins[0, 0, 0] + (highest - lowest)
-        top = max(loss, 0.0)
+        loss, rho = line_of(z, high, low, margins)
+        level, top = lowest, max(loss, 0.0)
         if ties(abs(loss), 0.0):
-            level = highest + margins[0, 0, 0]
+            level = highest + margins[0, 0, 0] / rho
         for c in range(z.size):
             if y[c]:
-                if ties(z[c] - lowest, top):
+                if ties(rho * (z[c] - lowest), top):
                     most = max(most, abs(level - z[c]))
                     z[c] = level
-            elif ties(highest - z[c], top):
+            elif ties(rho * (highest - z[c]), top):
                 most = max(most, highest - z[c])
                 z[c] = highest
     return most

@@ -1,5 +1,6 @@
 """Bundle methods: their cuts lie below f, their gaps are proved, and they agree with other programs."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -7,7 +8,7 @@ import datasets
 import solvers
 from solvers.methods.bundle import cut
 from tests.solvers.convex import Program
-from tests.solvers.helpers import binary, chains, multiclass, problem_of
+from tests.solvers.helpers import binary, chains, dense_of, multiclass, multilabel, problem_of
 
 LAM = 0.01
 IDS = ["bmrm", "ls-bmrm", "ocas"]
@@ -56,6 +57,33 @@ def test_ocas_is_for_one_score_a_sample():
     assert "ocas" not in solvers.compatible("multiclass-logistic", "l2")
     assert solvers.why_not_solver("ocas", "multiclass-logistic", "l2") == "needs a loss of one score a sample"
     assert "bmrm" not in solvers.compatible("binary-hinge", "l1")
+
+
+@pytest.mark.parametrize("delta", ["0.5", "0,1,2,3;1,0,1,2;2,1,0,1;1,1,4,0"])
+def test_slack_rescaled_pairs_of_labels_are_solved_to_the_minimum_of_another_program(delta):
+    """Each search is exact: its breakpoints are those of lines with slopes of several sizes."""
+    data, lam = multilabel(), 0.05
+    X, has = dense_of(data.train.X), data.train.y.toarray() != 0
+    problem = solvers.make_problem(
+        data,
+        loss="multilabel-hinge",
+        penalty="l2",
+        lam=lam,
+        loss_params={"label_loss": delta, "rescale": "slack"},
+    )
+    trace = solvers.solve(problem, solvers.make_solver("ls-bmrm"), tol=1e-7, max_seconds=20)
+    rows = [[float(x) for x in row.split(",")] for row in delta.split(";")]
+    costs, W = np.broadcast_to(rows, (4, 4)), cp.Variable((X.shape[1], 4))
+    Z, losses = X @ W, []
+    for i, own in enumerate(has):
+        pairs = [(q, r) for q in np.flatnonzero(~own) for r in np.flatnonzero(own)]
+        lines = [costs[q, r] * (1.0 + Z[i, q] - Z[i, r]) for q, r in pairs]
+        losses += [cp.max(cp.hstack([0.0, *lines]))] if pairs else []
+    f = cp.sum(cp.hstack(losses)) / len(has) + 0.5 * lam * cp.sum_squares(W)
+    least = cp.Problem(cp.Minimize(f)).solve(solver=cp.CLARABEL)
+    assert trace.status == "converged"
+    assert trace.objective[-1] == pytest.approx(least, rel=1e-6)
+    assert (trace.objective - trace.dual_gap).max() <= least * (1 + 1e-7)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ CASES = {
     "multiclass, slack": ("multiclass-hinge", {"label_loss": MATRIX, "rescale": "slack"}),
     "multilabel": ("multilabel-hinge", {}),
     "multilabel, Δ": ("multilabel-hinge", {"label_loss": MATRIX}),
+    "multilabel, slack": ("multilabel-hinge", {"label_loss": MATRIX, "rescale": "slack"}),
+    "multilabel, slack, one Δ": ("multilabel-hinge", {"label_loss": "0.5", "rescale": "slack"}),
 }
 SEEDS = st.integers(0, 10**6)
 
@@ -49,11 +51,9 @@ def row_lines(loss, i):
     params, m = loss.declared, loss.n_outputs
     if loss.id == "binary-hinge":
         return [(0.0, np.zeros(1)), (1.0, np.array([-float(loss.y[i])]))]
-    if params.label_loss == "1":
-        delta = 1.0 - np.eye(m)
-    else:
-        delta = np.array([[float(x) for x in row.split(",")] for row in params.label_loss.split(";")])
-    slack = getattr(params, "rescale", "margin") == "slack"
+    delta = np.array([[float(x) for x in row.split(",")] for row in params.label_loss.split(";")])
+    delta = np.broadcast_to(delta, (m, m))
+    slack = params.rescale == "slack"
     truth = np.arange(m) == loss.y[i] if loss.id == "multiclass-hinge" else loss.y[i] != 0
     found = [(0.0, np.zeros(m))]
     for q, r in product(np.flatnonzero(~truth), np.flatnonzero(truth)):

@@ -111,7 +111,7 @@ def said(rows: Mapping[str, np.ndarray], row: int) -> str:
 
 def marks(rows: Mapping[str, np.ndarray]) -> list[list[Any]]:
     """Collect changes of λ, epoch starts, returned variables and failed steps of a run."""
-    found = [list(event) for event in run_events(rows) if event.kind != "note"]
+    found = [list(event) for event in run_events(rows, notes=False)]
     if len(found) > MOST_MARKS:
         epochs = [mark for mark in found if mark[1] in ("turn", "epoch")][:MOST_MARKS]
         rest = [mark for mark in found if mark[1] not in ("turn", "epoch")]

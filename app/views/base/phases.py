@@ -24,7 +24,7 @@ class Span:
 def spans(rows: Records) -> list[Span]:
     """Find the phases of a run, in their order, from rows of its record; none if its solver names none."""
     phases, rounds = rows["phase"], rows["epoch"]
-    if not len(phases) or all(phase is None for phase in phases):
+    if not np.not_equal(phases, None).any():
         return []
     new = (phases[1:] != phases[:-1]) | (rounds[1:] != rounds[:-1])
     starts = np.append(0, np.flatnonzero(new) + 1)

@@ -24,12 +24,6 @@ RISE = 1e-12
 #: Events of the record that are reported otherwise, or too common to report.
 TOLD = {"epoch-start", "memory-cleared", "backtracked", "reclustered", *TROUBLE}
 
-#: Columns of the record that are read here.
-COLUMNS = (
-    *("iteration", "epoch", "events", "objective", "ls_trials", "phase"),
-    *("clusters", "crossovers"),
-)
-
 
 class RunEvent(NamedTuple):
     """An event at an iterate, of the kind turn (a change of λ), epoch, return, trouble or note."""
@@ -41,7 +35,10 @@ class RunEvent(NamedTuple):
 
 def begins(rows: Mapping[str, np.ndarray]) -> np.ndarray:
     """Tell at which of the recorded iterates an epoch begins."""
-    return np.array(["epoch-start" in events for events in rows["events"]], dtype=bool)
+    found = np.zeros(len(rows["events"]), dtype=bool)
+    for row in np.flatnonzero(rows["events"]):
+        found[row] = "epoch-start" in rows["events"][row]
+    return found
 
 
 def returns(rows: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -53,36 +50,41 @@ def returns(rows: Mapping[str, np.ndarray]) -> np.ndarray:
     return found
 
 
-def run_events(rows: Mapping[str, np.ndarray]) -> list[RunEvent]:
-    """List the events of the recorded iterates, in their order."""
+def run_events(rows: Mapping[str, np.ndarray], *, notes: bool = True) -> list[RunEvent]:
+    """List the events of the recorded iterates, in their order; without ``notes`` those of other kinds."""
+    back, objective, phase = returns(rows), rows["objective"], rows["phase"]
+    with np.errstate(invalid="ignore"):  # of infinite ones
+        rises = np.diff(objective, prepend=np.inf) > RISE * np.abs(objective)
+    eventful = rows["events"].astype(bool) | (back > 0)
+    if notes:
+        begins_phase = np.append(False, phase[1:] != phase[:-1])[: len(phase)]
+        eventful |= rises | begins_phase | (rows["ls_trials"] >= MANY_TRIALS)
     found: list[RunEvent] = []
-    objective_before, phase_before = np.inf, None
-    columns = [returns(rows).tolist(), *(rows[name].tolist() for name in COLUMNS)]
-    for returned, iteration, epoch, events, objective, trials, phase, clusters, crossed in zip(
-        *columns, strict=True
-    ):
+    for k in np.flatnonzero(eventful).tolist():
+        events, returned, trials = rows["events"][k], int(back[k]), int(rows["ls_trials"][k])
         turned = [in_words(event) for event in events if marked(event) is not None]
         said = [("turn", text) for text in turned]
         if "epoch-start" in events:
-            said.append(("epoch", f"epoch {epoch} begins"))
+            said.append(("epoch", f"epoch {rows['epoch'][k]} begins"))
         if returned:
-            back = "1 weight returns" if returned == 1 else f"{theme.number(returned)} weights return"
-            said.append(("return", f"{back} that shrinking had missed"))
+            weights = "1 weight returns" if returned == 1 else f"{theme.number(returned)} weights return"
+            said.append(("return", f"{weights} that shrinking had missed"))
         said += [("trouble", text) for word, text in TROUBLE.items() if word in events]
         if events.count("memory-cleared") > events.count("epoch-start"):
             said.append(("trouble", FAILED_SEARCH))
-        if phase != phase_before and phase is not None and phase_before is not None:
-            said.append(("note", f"phase {phase} begins"))
-        if "reclustered" in events:
-            crossing = f", {theme.number(crossed)} weights change cluster" if crossed > 0 else ""
-            said.append(("note", f"{theme.number(clusters)} clusters form{crossing}"))
-        if trials >= MANY_TRIALS:
-            said.append(("note", f"the line search takes {trials} trials"))
-        if objective - objective_before > RISE * abs(objective) and not turned:
-            said.append(("note", f"f rises by {theme.number(objective - objective_before, 2)}"))
-        said += [("note", in_words(word)) for word in events if word not in TOLD and marked(word) is None]
-        found += [RunEvent(iteration, kind, text) for kind, text in said]
-        objective_before, phase_before = objective, phase
+        if notes:
+            if begins_phase[k] and phase[k] is not None and phase[k - 1] is not None:
+                said.append(("note", f"phase {phase[k]} begins"))
+            if "reclustered" in events:
+                crossed = int(rows["crossovers"][k])
+                crossing = f", {theme.number(crossed)} weights change cluster" if crossed > 0 else ""
+                said.append(("note", f"{theme.number(int(rows['clusters'][k]))} clusters form{crossing}"))
+            if trials >= MANY_TRIALS:
+                said.append(("note", f"the line search takes {trials} trials"))
+            if rises[k] and not turned:
+                said.append(("note", f"f rises by {theme.number(float(objective[k] - objective[k - 1]), 2)}"))
+            said += [("note", in_words(word)) for word in events if word not in TOLD and marked(word) is None]
+        found += [RunEvent(int(rows["iteration"][k]), kind, text) for kind, text in said]
     return found
 
 

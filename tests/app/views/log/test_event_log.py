@@ -96,3 +96,36 @@ def test_a_change_of_lambda_is_told_and_f_that_goes_up_with_it_is_no_event():
         {"objective": 4.0, "epoch": 1},
     )
     assert found == [(1, "turn", "λ = 0.02"), (1, "epoch", "epoch 1 begins"), (2, "note", "f rises by 1")]
+
+
+class Looked(tuple):
+    """Events of an iterate that count how often they are looked into."""
+
+    looks = 0
+
+    def count(self, event: str) -> int:
+        Looked.looks += 1
+        return super().count(event)
+
+
+def test_iterates_at_which_nothing_happened_are_not_looked_at_one_by_one():
+    rows = dict(trace(*[{"objective": 100.0 - k} for k in range(100)]).since(None)[0])
+    events = rows["events"] = rows["events"].copy()
+    for k in range(100):
+        events[k] = Looked(("curvature-skipped",) if k in (3, 70) else ())
+    Looked.looks = 0
+    assert [event.iteration for event in run_events(rows)] == [3, 70]
+    assert 0 < Looked.looks <= 4
+
+
+def test_without_notes_the_other_events_are_the_same():
+    records = [
+        {"events": ("epoch-start", "memory-cleared"), "epoch": 0},
+        {"ls_trials": MANY_TRIALS, "objective": 2.0, "returned": 3, "epoch": 0},
+        {"events": ("curvature-skipped", "odd-thing"), "phase": "fine", "objective": float("inf")},
+        {"events": ("reclustered",), "phase": "coarse", "clusters": 12, "objective": float("inf")},
+    ]
+    rows = trace(*records).since(None)[0]
+    whole = run_events(rows)
+    assert {"epoch", "return", "trouble", "note"} == {event.kind for event in whole}
+    assert run_events(rows, notes=False) == [event for event in whole if event.kind != "note"]

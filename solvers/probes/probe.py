@@ -349,9 +349,12 @@ class ProbeStore:
                 return at, seen[name]
         return None
 
-    def entries(self, name: str) -> list[tuple[int, dict[str, np.ndarray]]]:
-        """Return all entries of a probe in their order: the iteration of each, and what was seen."""
-        return [(e[0], e[2][name]) for e in self._entries[:] if name in e[2]]
+    def entries(self, name: str, after: int = -1) -> list[tuple[int, dict[str, np.ndarray]]]:
+        """Return all entries of a probe after an iteration, in their order: the iteration of each, and what
+        was seen."""
+        entries = self._entries[:]
+        first = bisect_right(entries, after, key=lambda entry: entry[0])
+        return [(e[0], e[2][name]) for e in entries[first:] if name in e[2]]
 
     def everything(self) -> list[tuple[int, dict[str, Any]]]:
         """Return all entries of all probes by iteration, in their order."""

@@ -35,10 +35,14 @@ class History:
     def __len__(self) -> int:
         return len(self.iterations)
 
+    @property
+    def last(self) -> int:
+        """Return the newest iterate that is there; -1 if there is none."""
+        return int(self.iterations[-1]) if len(self) else -1
+
     def update(self, entries: Entries) -> bool:
         """Add the iterates that are new; False if there would be too many, and all have to be read again."""
-        last = self.iterations[-1] if len(self) else -1
-        new = self._due([entry for entry in entries if entry[0] > last])
+        new = self._due([entry for entry in entries if entry[0] > self.last])
         if len(self) + len(new) > ROWS:
             return False
         self._append(new)

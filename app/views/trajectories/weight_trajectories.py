@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import sys
 import time
 from bisect import bisect_left
 
@@ -119,22 +120,26 @@ class Trajectories(ProbeView):
         self._head.append(theme.column(*row, kind="line"))
 
     def has_content(self) -> bool:
-        return len(self.iterations()) > 1
+        if self.chosen is None:
+            return False
+        first, newest = (self.chosen.probes.last(self.probe.name, at) for at in (0, sys.maxsize))
+        return first is not None and first[0] < newest[0]
 
     def draw(self) -> None:
         trace = self.chosen
-        entries = [] if trace is None else trace.probes.entries(TRAJECTORIES.name)
-        if len(entries) < 2:
+        if not self.has_content():
             return
+        probes, name = trace.probes, TRAJECTORIES.name
         if self._drawn.changed("run", trace):
-            self._begin(trace, entries[0][1])
-        place = max(bisect_left(entries, self.cursor.iteration + 1, key=lambda entry: entry[0]) - 1, 0)
-        if self._is_due(trace, entries[place][0]):
+            self._begin(trace, probes.last(name, 0)[1])
+        if self._is_due(trace, self.seen()[0]):
+            entries = probes.entries(name)
+            place = max(bisect_left(entries, self.cursor.iteration + 1, key=lambda entry: entry[0]) - 1, 0)
             self._group(trace, entries, place)
-        elif self.history.update(entries):
+        elif self.history.update(probes.entries(name, after=self.history.last)):
             self.figures.lines.add(self.history)
         else:
-            self._read(entries)
+            self._read(probes.entries(name))
         for line in self.figures.here:
             line.location = self.cursor.iteration
         self._show_course()

@@ -73,6 +73,7 @@ class LegendRows(Component):
                 session.isolate(run)
             case "choose" if run.trace is not None:
                 session.cursor.choose(run.trace, follow=run.alive)
+                return  # the views have followed the cursor: a tick would draw them all again
             case "pause" | "resume" | "step" | "stop" if not (run.alive and session.steers):
                 return
             case "pause":

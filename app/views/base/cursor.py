@@ -30,9 +30,10 @@ class Cursor(param.Parameterized):
 
     @batch()
     def choose(self, run: Trace, *, follow: bool) -> None:
-        """Look at a run."""
+        """Look at a run, at its newest iterate if the cursor is to ``follow`` it."""
         self.chosen = True
-        self.param.update(run=run, follow=follow)
+        head = {"iteration": int(last["iteration"])} if follow and (last := run.last) else {}
+        self.param.update(run=run, follow=follow, **head)
 
     @batch()
     def place(self, run: Trace, iteration: int) -> None:

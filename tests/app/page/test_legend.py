@@ -114,3 +114,14 @@ def test_the_legend_row_steers_its_run(visit, wait_until):
     legend.receive({"action": "remove", "key": 1})
     assert session.runs == [first]
     assert legend.rows[0]["label"] == "prox-qn"
+
+
+def test_a_click_on_a_run_draws_what_shows_it_once(visit, wait_until, monkeypatch):
+    page = visit(**SMALL)
+    page.controls.go()
+    wait_until(lambda: (page.session.tick(), not page.session.alive)[1])
+    drawn = []
+    monkeypatch.setattr(page.convergence, "draw", lambda: drawn.append(page.session.cursor.run))
+    page.legend.receive({"action": "choose", "key": 1})
+    assert drawn == [page.session.runs[1].trace]
+    assert [row["chosen"] for row in page.legend.rows] == [False, True]

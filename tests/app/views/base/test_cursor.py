@@ -56,3 +56,12 @@ def test_the_row_at_the_cursor_is_the_nearest_of_those_given():
     for iteration, row in ((0, 0), (2, 1), (3, 1), (5, 1), (7, 2), (20, 2)):
         cursor.place(run, iteration)
         assert cursor.row(rows) == row
+
+
+def test_a_run_that_is_chosen_and_followed_is_looked_at_where_it_is():
+    first, second, cursor = trace("first"), trace("second", 5), Cursor()
+    cursor.choose(first, follow=True)
+    cursor.choose(second, follow=True)
+    assert (cursor.run, cursor.iteration) == (second, 4)
+    cursor.choose(first, follow=False)
+    assert cursor.iteration == 4, "the same iterate of another run"

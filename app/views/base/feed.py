@@ -12,6 +12,10 @@ from solvers import Trace
 #: Points of a curve after it was sent whole; as many again may be added before it is thinned once more.
 POINTS = 500
 
+#: Points that are sent as numbers: Bokeh sends an array in two messages of its own, and after each the page's
+#: thread may have to wait for Python's lock.
+FEW = 8
+
 Records = Mapping[str, np.ndarray]
 #: Computes columns of a source from rows of a trace; and tells which rows have something to draw (None: all).
 Columns = Callable[[Records], Records]
@@ -56,7 +60,8 @@ class Feed:
             self.source.patch({name: [(last, column[0])] for name, column in new.items()})
             new = {name: column[1:] for name, column in new.items()}
         if len(new["x"]):
-            self.source.stream(new)
+            few = len(new["x"]) <= FEW
+            self.source.stream({name: column.tolist() for name, column in new.items()} if few else new)
         self._extra = len(due) < len(sent)
         return True
 

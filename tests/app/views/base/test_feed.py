@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from bokeh.core.serialization import Serializer
+from bokeh.document import Document
 
-from app.views.base.feed import POINTS, Feed, known, positive, shaded
+from app.views.base.feed import FEW, POINTS, Feed, known, positive, shaded
 from solvers import Trace
 
 
@@ -43,6 +46,21 @@ def test_only_new_rows_are_sent():
     assert not feed.update(trace, columns)
     assert feed.sent == 107
     assert list(feed.source.data["x"]) == list(range(107))
+
+
+@pytest.mark.parametrize(("count", "arrays"), [(2, 0), (FEW, 0), (FEW + 1, 2)])
+def test_a_few_points_go_in_one_message_and_many_in_arrays(count, arrays):
+    trace, feed = Trace(), Feed(("x", "y"))
+    grow(trace, 5)
+    feed.update(trace, columns)
+    document, streamed = Document(), []
+    document.add_root(feed.source)
+    document.on_change(lambda event: streamed.append(Serializer(deferred=True).serialize(event)))
+    grow(trace, count)
+    feed.update(trace, columns)
+    assert [len(message.buffers) for message in streamed] == [arrays]
+    np.testing.assert_allclose(feed.source.data["x"], np.arange(5 + count))
+    np.testing.assert_allclose(feed.source.data["y"], trace.objective, rtol=1e-6)
 
 
 def test_a_long_run_stays_bounded_keeps_its_first_point_and_always_shows_its_newest():

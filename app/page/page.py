@@ -41,12 +41,12 @@ from app.page.top_views import TopViews
 from app.page.type_size import PLOTS, VIEWS, TypeSize
 from app.runs import library
 from app.runs.history import History
-from app.runs.live import LiveRun
+from app.runs.live import ROUND, LiveRun
 from app.runs.pool import PoolFull
 from app.serving.access import HERE, Rights
 from app.serving.batch import batch
-from app.settings.experiment import Experiment
-from app.settings.recipe import LIMITS, THREADS, Entrant, Limits, Recipe
+from app.settings.experiment import MOST_SOLVERS, Experiment
+from app.settings.recipe import LIMITS, REPEAT, REPEATS, THREADS, Entrant, Limits, Recipe
 from app.stories import Story, stories
 from app.views import TABS, View
 from app.views.base.help import Help
@@ -231,8 +231,8 @@ class Page:
         self.story_card.show(self.story)
         self.solvers.set(setting.problem, setting.entrants)
         given = vars(setting.limits) | {THREADS.name: setting.problem.threads}
-        fields = (*LIMITS, THREADS)
-        self.limits.set(fields, {p.name: given[p.name] for p in fields if given[p.name] != p.default})
+        changed = {p.name: given[p.name] for p in (*LIMITS, THREADS) if given[p.name] != p.default}
+        self.limits.set((*LIMITS, THREADS, REPEAT), changed)
 
     def _apply_view(self, query: Mapping[str, str]) -> None:
         """Set axes, tab and speed as an address or a story says; leave out, and report, what is not
@@ -248,6 +248,7 @@ class Page:
             "view": (VIEWS, lambda value: setattr(self.type_size, "view", value)),
             "dial": (DIALS, lambda value: setattr(self.problem.live, "value", DIALS[value])),
             "plots": (DRAWING, lambda value: setattr(self.controls.drawing, "value", DRAWING[value])),
+            "repeat": (REPEATS, lambda value: self.limits.enter(REPEAT.name, value)),
         }
         text = query.get("break", "")
         try:
@@ -337,7 +338,15 @@ class Page:
     @property
     def obstacle(self) -> str | None:
         """Say why nothing can be started now, in a sentence."""
-        return self.problem.obstacle or self.solvers.obstacle or self.limits.obstacle
+        wrong = self.problem.obstacle or self.solvers.obstacle or self.limits.obstacle
+        if wrong is None and (n := len(self.solvers.chosen)) * self.repeat > MOST_SOLVERS:
+            wrong = f"{self.repeat} runs of {n} solvers are more than {MOST_SOLVERS}: choose fewer of either"
+        return wrong
+
+    @property
+    def repeat(self) -> int:
+        """Return how often each solver runs."""
+        return self.limits.values.get(REPEAT.name, REPEAT.default)
 
     def write_address(self) -> None:
         """Put what is chosen into the browser's address."""
@@ -367,6 +376,7 @@ class Page:
         look["tab"] = self.tab_bar.chosen
         look["speed"] = next(name for name, value in PACES.items() if value == controls.pace.value)
         look["plots"] = next(name for name, value in DRAWING.items() if value == controls.drawing.value)
+        look["repeat"] = str(self.repeat)
         look["dial"] = next(name for name, live in DIALS.items() if live == self.problem.live.value)
         return look
 
@@ -485,8 +495,10 @@ class Page:
             )
 
         try:
-            makers = list(map(maker, setting.entrants, self.solvers.run_styles))
-            self.session.launch(makers, step=step)
+            racing = setting if self.repeat == 1 else setting.repeated(self.repeat)[0]
+            styles = [style + ROUND * k for k in range(self.repeat) for style in self.solvers.run_styles]
+            makers = list(map(maker, racing.entrants, styles))
+            self.session.launch(makers, styles=styles, step=step)
         except PoolFull as error:
             self.notify(str(error))
         self._changed()

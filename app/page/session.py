@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -92,16 +92,20 @@ class Session:
 
     # runs
 
-    def launch(self, makers: Sequence[Callable[..., LiveRun]], *, step: bool = False) -> None:
+    def launch(
+        self, makers: Sequence[Callable[..., LiveRun]], *, styles: Collection[int] = (), step: bool = False
+    ) -> None:
         """Start new runs together, in place of those there were, above those that stay: runs of the past and
         those that are pinned, as ghosts, and loops of other programs that go on. A maker gets share, pace,
-        step, breaks and the line that all start from."""
+        step, breaks and the line that all start from; ``styles`` are the numbers of their colours and dashes,
+        which no ghost gets."""
         old = [run for run in self.runs if not (run.outside and run.alive)]
         for run in [run for run in old if not (run.stays or run.pinned)]:
             self.remove(run)
-        taken = {run.style for run in self.runs}
+        taken = {run.style for run in self.runs} | set(styles)
         for run in [run for run in self.runs if run in old and not run.ghost]:
             run.fade(taken)
+            taken.add(run.style)
         self.cursor.reset()
         line = StartingLine()
         try:

@@ -187,6 +187,13 @@ THREADS = Parameter(
     *(1, max(2, os.cpu_count() or 1)),
     title="threads of a run",
 )
+#: How often each solver runs on the page.
+REPEAT = Parameter(
+    *("repeat", 1, "runs of each solver, random ones with the next seeds: plots show median and band"),
+    *(1, 9),
+    title="runs of each solver",
+)
+REPEATS = tuple(map(str, range(REPEAT.low, REPEAT.high + 1)))
 
 
 def make_run(

@@ -47,14 +47,19 @@ class Curves(dict[tuple[str, str, int], Curve]):
         self,
         names: Sequence[str],
         glyphs: Callable[[ColumnDataSource, str, str], list[GlyphRenderer]],
+        called: Callable[[Trace], str] = lambda trace: trace.info.label,
     ) -> None:
         super().__init__()
-        self._names, self._glyphs = ("iteration", *names), glyphs
+        self._names, self._glyphs, self._called = ("iteration", *names), glyphs, called
 
-    def match(self, traces: Sequence[Trace]) -> list[tuple[Feed, Trace]]:
-        """Return a curve for every run: its feed, and the run."""
+    def match(
+        self, traces: Sequence[Trace], drawn: Callable[[Trace], bool] = lambda trace: True
+    ) -> list[tuple[Feed, Trace]]:
+        """Return a curve for every run that is to be ``drawn``: its feed, and the run."""
         wanted: dict[tuple[str, str, int], Trace] = {}
         for place, trace in enumerate(traces):
+            if not drawn(trace):
+                continue
             look = looks.style(trace, place)
             wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
         for key in [key for key in wanted if key not in self]:
@@ -65,7 +70,7 @@ class Curves(dict[tuple[str, str, int], Curve]):
                 curve.feed.clear()
                 continue
             curve.fade(looks.look(wanted[key]).ghost)
-            if curve.renderers[-1].name != (label := wanted[key].info.label):
+            if curve.renderers[-1].name != (label := self._called(wanted[key])):
                 for renderer in curve.renderers:
                     renderer.name = label
         return [(self[key].feed, trace) for key, trace in wanted.items()]

@@ -47,6 +47,7 @@ def _box(x0: np.ndarray, y0: np.ndarray, x1: np.ndarray, y1: np.ndarray) -> hv.R
 ELEMENTS: Mapping[type[bm.Glyph], Callable[[Get], hv.Element]] = {
     bm.Line: lambda get: hv.Curve((get("x"), get("y"))),
     bm.Step: lambda get: hv.Curve((get("x"), get("y"))),
+    bm.VArea: lambda get: hv.Area((get("x"), get("y1"), get("y2")), vdims=["y", "y2"]),
     bm.MultiLine: lambda get: hv.Path(list(zip(get("xs"), get("ys"), strict=True))),
     bm.Scatter: lambda get: hv.Points((get("x"), get("y"))),
     bm.Segment: lambda get: hv.Segments((get("x0"), get("y0"), get("x1"), get("y1"))),
@@ -127,7 +128,7 @@ def _covered(
     where HoloViews finds its own ends."""
     asked = [one for one in made if not isinstance(ends.renderers, list) or one in (ends.renderers or made)]
     elements = [element for one in asked for element in made[one] if not isinstance(element, UNBOUNDED)]
-    if not elements or not all(isinstance(element, hv.Curve | hv.Points) for element in elements):
+    if not elements or not all(type(element) in (hv.Curve, hv.Points) for element in elements):
         return None
     places = np.concatenate([element.dimension_values(k).astype(float) for element in elements])
     places = places[np.isfinite(places) & ((places > 0.0) | (not log))]

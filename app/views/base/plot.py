@@ -1,4 +1,5 @@
-"""What plots over time or iterations share: one curve a run, the cursor, clicks, a choice of axes."""
+"""What plots over time or iterations share: one curve a run, or one of all runs that repeat each other, the
+cursor, clicks, a choice of axes."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from bokeh.plotting import figure
 from app import theme
 from app.menu import LineMenu
 from app.views.base import looks
+from app.views.base.bands import Bands, families
 from app.views.base.curves import Curves
 from app.views.base.feed import Feed, Records, known, positive
 from app.views.base.lam_marks import LamMarks
@@ -60,6 +62,8 @@ class RunPlot(View):
     names: tuple[str, ...] = ("x", "y")
     #: A column that is drawn as a thin line, and what it is; none if empty.
     thin: ClassVar[tuple[str, ...]] = ()
+    #: Whether runs that repeat each other are drawn as a median with a band.
+    banded: ClassVar[bool] = True
     height: int = param.Integer(default=280, doc="pixels")
     default_scale: ClassVar[str] = "log"
     #: The parameters that say what the axes show: with a change of one they get another label and scale, and
@@ -72,6 +76,7 @@ class RunPlot(View):
 
     def build(self) -> None:
         self.curves = Curves(self.names, self.glyphs)
+        self._medians: Bands | None = None
         self._lines: list[GlyphRenderer] = []
         self._here = ColumnDataSource({"x": [], "y": [], "color": []})
         self.figure = self._make_figure()
@@ -183,14 +188,31 @@ class RunPlot(View):
 
     def draw(self) -> None:
         self._set_axes()
-        curves = self.curves.match(self.traces)
-        if (lines := self.curves.renderers) != self._lines:
+        repeated = families(self.traces) if self.banded and self.x in X_AXES else {}
+        together = {id(trace) for family in repeated.values() for trace in family}
+        curves = self.curves.match(self.traces, lambda trace: id(trace) not in together)
+        lines = self.curves.renderers + self._draw_bands(repeated)
+        if lines != self._lines:
             self._fit_to(lines)
         for feed, trace in curves:
             self.send(feed, trace)
         runs = [(trace, looks.style(trace, place)[0]) for place, trace in enumerate(self.traces)]
         self._lam_marks.show(runs, lambda rows: known(rows[self.x]))
         self._mark_cursor()
+
+    def _draw_bands(self, repeated: dict[str, list[Trace]]) -> list[GlyphRenderer]:
+        """Draw the medians of runs that repeat each other; return what is drawn of them."""
+        if self._medians is None and not repeated:
+            return []
+        if self._medians is None:
+            self._medians = Bands(self.figure)
+        axes = {"log_x": self.x_scale == "log", "log_y": self.logarithmic}
+
+        def columns(trace: Trace) -> dict[str, np.ndarray]:
+            return self._columns(trace, trace.since(None)[0])
+
+        self._medians.show(self.traces, repeated, columns, self._shown, **axes)
+        return self._medians.renderers
 
     def send(self, feed: Feed, trace: Trace) -> None:
         """Bring the curve of one run up to date."""

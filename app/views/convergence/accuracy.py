@@ -23,6 +23,7 @@ class Accuracy(RunPlot):
     title = "Test accuracy"
     hint = "Run a solver on data with a test part to see its test metric."
     default_scale = "linear"
+    banded = False  # its points are measured apart from the rows
 
     @classmethod
     def fits(cls, problem: Problem | None, chosen: Sequence[type[Solver]]) -> bool:

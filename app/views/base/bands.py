@@ -1,0 +1,127 @@
+"""Runs of one kind, repeated: their median with a band of quantiles around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from bokeh.models import ColumnDataSource, GlyphRenderer, VArea
+from bokeh.plotting import figure
+
+from app import theme
+from app.views.base import looks
+from app.views.base.curves import Curves
+from solvers import Trace
+
+#: What runs of one kind are called: the label of all, a number, and what the page adds to an earlier one.
+REPEATED = re.compile(r"(?P<label>.+) \(\d+\)(?P<earlier> #\d+| before)?")
+#: The lower and the upper end of the band.
+QUANTILES = 0.1, 0.9
+#: Places at which a median is drawn, at most.
+PLACES = 300
+
+#: Columns of a curve: "x", "y", "iteration".
+Columns = Mapping[str, np.ndarray]
+
+
+def families(traces: Sequence[Trace]) -> dict[str, list[Trace]]:
+    """Group runs that repeat each other, by what all of them are called: those of one solver on one problem
+    with labels such as "mine (1)" and "mine (2)"."""
+    found: dict[tuple[object, ...], list[Trace]] = {}
+    for place, trace in enumerate(traces):
+        if said := REPEATED.fullmatch(trace.info.label):
+            about = trace.info.problem
+            problem = [about.get(name) for name in ("dataset", "loss", "penalty", "lam", "key")]
+            ghost = looks.look(trace, place).ghost
+            key = (said["label"], bool(said["earlier"]), ghost, trace.info.solver, *map(str, problem))
+            found.setdefault(key, []).append(trace)
+    several = {key: family for key, family in found.items() if len(family) > 1}
+    names = [key[0] for key in several]
+    return {
+        key[0] if names.count(key[0]) == 1 else f"{key[0]}, {family[0].info.label}": family
+        for key, family in several.items()
+    }
+
+
+def band(curves: Sequence[Columns], *, log_x: bool = False, log_y: bool = False) -> dict[str, np.ndarray]:
+    """Return the median of curves at common places, and the ends of the band.
+
+    Between its points a curve is the straight line that a plot draws, and a run that has ended keeps its last
+    value; the median begins where the last curve does, and ends where half of the runs have ended.
+
+    Parameters
+    ----------
+    curves
+        Columns "x", "y" and "iteration" each, ordered by x; points that are not finite are left out.
+    log_x, log_y : bool
+        Whether the axes are logarithmic.
+
+    Returns
+    -------
+    dict
+        Columns "x", "iteration", "y" (the median), "low" and "high", all empty without a curve.
+    """
+    known = []
+    for columns in curves:
+        x, y, n = (np.asarray(columns[name], dtype=float) for name in ("x", "y", "iteration"))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x, y = np.log(x) if log_x else x, np.log(y) if log_y else y
+        finite = np.isfinite(x) & np.isfinite(y)
+        if finite.any():
+            known.append((x[finite], y[finite], n[finite]))
+    if not known:
+        return {name: np.empty(0) for name in ("x", "iteration", "y", "low", "high")}
+    first = max(x[0] for x, _, _ in known)
+    last = max(sorted(x[-1] for x, _, _ in known)[len(known) // 2], first)
+    places = np.unique(np.concatenate([x for x, _, _ in known]))
+    places = places[(places >= first) & (places <= last)]
+    if len(places) > PLACES:
+        places = places[np.linspace(0, len(places) - 1, PLACES).round().astype(int)]
+    low, middle, high = np.quantile(
+        [np.interp(places, x, y) for x, y, _ in known], (QUANTILES[0], 0.5, QUANTILES[1]), axis=0
+    )
+    iteration = np.median([np.interp(places, x, n) for x, _, n in known], axis=0).round()
+    ends = {"y": middle, "low": low, "high": high}
+    drawn = {name: np.exp(values) if log_y else values for name, values in ends.items()}
+    return {"x": np.exp(places) if log_x else places, "iteration": iteration, **drawn}
+
+
+class Bands:
+    """The medians and bands of a plot, each in the colour and dash of the first run of its family."""
+
+    def __init__(self, plot: figure) -> None:
+        self._plot = plot
+        self._families: dict[str, list[Trace]] = {}
+        self._curves = Curves(("x", "y", "low", "high"), self._glyphs, self._called)
+
+    def _glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+        area = VArea(x="x", y1="low", y2="high", fill_color=color, fill_alpha=0.18)
+        line = theme.curve(self._plot, source, "y", color=color, dash=dash, width=2.5)
+        return [theme.draw(self._plot, area, source, level="underlay"), line]
+
+    def _called(self, trace: Trace) -> str:
+        said = ((name, len(family)) for name, family in self._families.items() if family[0] is trace)
+        return next((f"{name}, median of {n}" for name, n in said), trace.info.label)
+
+    @property
+    def renderers(self) -> list[GlyphRenderer]:
+        """Return all that is drawn."""
+        return self._curves.renderers
+
+    def show(
+        self,
+        traces: Sequence[Trace],
+        wanted: Mapping[str, list[Trace]],
+        columns: Callable[[Trace], Columns],
+        shown: Callable[[Trace], object],
+        **logarithmic: bool,
+    ) -> None:
+        """Draw these families of the ``traces``; ``columns(trace)`` gives the curve of a run, which depends
+        on its rows and on what ``shown(trace)`` returns."""
+        self._families = dict(wanted)
+        first = {id(family[0]): family for family in wanted.values()}
+        for feed, trace in self._curves.match(traces, lambda trace: id(trace) in first):
+            family = first[id(trace)]
+            key = tuple((one.since(None)[1], shown(one)) for one in family)
+            feed.replace(lambda family=family: band([*map(columns, family)], **logarithmic), key)

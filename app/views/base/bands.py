@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer, VArea
@@ -25,9 +27,16 @@ PLACES = 300
 Columns = Mapping[str, np.ndarray]
 
 
-def families(traces: Sequence[Trace]) -> dict[str, list[Trace]]:
-    """Group runs that repeat each other, by what all of them are called: those of one solver on one problem
-    with labels such as "mine (1)" and "mine (2)"."""
+class Family(NamedTuple):
+    """What all of them are called, and the runs."""
+
+    label: str
+    runs: list[Trace]
+
+
+def families(traces: Sequence[Trace]) -> list[Family]:
+    """Return runs that repeat each other: those of one solver on one problem with labels such as "mine (1)"
+    and "mine (2)"."""
     found: dict[tuple[object, ...], list[Trace]] = {}
     for place, trace in enumerate(traces):
         if said := REPEATED.fullmatch(trace.info.label):
@@ -36,15 +45,16 @@ def families(traces: Sequence[Trace]) -> dict[str, list[Trace]]:
             ghost = looks.look(trace, place).ghost
             key = (said["label"], bool(said["earlier"]), ghost, trace.info.solver, *map(str, problem))
             found.setdefault(key, []).append(trace)
-    several = {key: family for key, family in found.items() if len(family) > 1}
-    names = [key[0] for key in several]
-    return {
-        key[0] if names.count(key[0]) == 1 else f"{key[0]}, {family[0].info.label}": family
-        for key, family in several.items()
-    }
+    return [Family(key[0], family) for key, family in found.items() if len(family) > 1]
 
 
-def band(curves: Sequence[Columns], *, log_x: bool = False, log_y: bool = False) -> dict[str, np.ndarray]:
+def band(
+    curves: Sequence[Columns],
+    going: Sequence[bool] = (),
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+) -> dict[str, np.ndarray]:
     """Return the median of curves at common places, and the ends of the band.
 
     Between its points a curve is the straight line that a plot draws, and a run that has ended keeps its last
@@ -54,6 +64,8 @@ def band(curves: Sequence[Columns], *, log_x: bool = False, log_y: bool = False)
     ----------
     curves
         Columns "x", "y" and "iteration" each, ordered by x; points that are not finite are left out.
+    going : sequence of bool
+        Whether each of the runs goes on; by default none does.
     log_x, log_y : bool
         Whether the axes are logarithmic.
 
@@ -62,18 +74,20 @@ def band(curves: Sequence[Columns], *, log_x: bool = False, log_y: bool = False)
     dict
         Columns "x", "iteration", "y" (the median), "low" and "high", all empty without a curve.
     """
-    known = []
-    for columns in curves:
+    known, reached = [], []
+    for place, columns in enumerate(curves):
         x, y, n = (np.asarray(columns[name], dtype=float) for name in ("x", "y", "iteration"))
         with np.errstate(divide="ignore", invalid="ignore"):
             x, y = np.log(x) if log_x else x, np.log(y) if log_y else y
         finite = np.isfinite(x) & np.isfinite(y)
         if finite.any():
             known.append((x[finite], y[finite], n[finite]))
+            reached += [x[finite][-1]] if place < len(going) and going[place] else []
     if not known:
         return {name: np.empty(0) for name in ("x", "iteration", "y", "low", "high")}
     first = max(x[0] for x, _, _ in known)
-    last = max(sorted(x[-1] for x, _, _ in known)[len(known) // 2], first)
+    half = sorted(x[-1] for x, _, _ in known)[len(known) // 2]
+    last = max(min([half, *reached]), first)
     places = np.unique(np.concatenate([x for x, _, _ in known]))
     places = places[(places >= first) & (places <= last)]
     if len(places) > PLACES:
@@ -92,7 +106,7 @@ class Bands:
 
     def __init__(self, plot: figure) -> None:
         self._plot = plot
-        self._families: dict[str, list[Trace]] = {}
+        self._names: dict[int, str] = {}
         self._curves = Curves(("x", "y", "low", "high"), self._glyphs, self._called)
 
     def _glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
@@ -101,8 +115,7 @@ class Bands:
         return [theme.draw(self._plot, area, source, level="underlay"), line]
 
     def _called(self, trace: Trace) -> str:
-        said = ((name, len(family)) for name, family in self._families.items() if family[0] is trace)
-        return next((f"{name}, median of {n}" for name, n in said), trace.info.label)
+        return self._names[id(trace)]
 
     @property
     def renderers(self) -> list[GlyphRenderer]:
@@ -112,16 +125,23 @@ class Bands:
     def show(
         self,
         traces: Sequence[Trace],
-        wanted: Mapping[str, list[Trace]],
+        wanted: Sequence[Family],
         columns: Callable[[Trace], Columns],
         shown: Callable[[Trace], object],
         **logarithmic: bool,
     ) -> None:
         """Draw these families of the ``traces``; ``columns(trace)`` gives the curve of a run, which depends
         on its rows and on what ``shown(trace)`` returns."""
-        self._families = dict(wanted)
-        first = {id(family[0]): family for family in wanted.values()}
+        first = {id(runs[0]): runs for _, runs in wanted}
+        self._names = {id(runs[0]): f"{label}, median of {len(runs)}" for label, runs in wanted}
         for feed, trace in self._curves.match(traces, lambda trace: id(trace) in first):
             family = first[id(trace)]
-            key = tuple((one.since(None)[1], shown(one)) for one in family)
-            feed.replace(lambda family=family: band([*map(columns, family)], **logarithmic), key)
+            going = [not one.result for one in family]
+            key = (*((one.since(None)[1], shown(one)) for one in family), *going)
+            feed.replace(partial(_band, family, going, columns, **logarithmic), key)
+
+
+def _band(
+    family: Sequence[Trace], going: Sequence[bool], columns: Callable[[Trace], Columns], **logarithmic: bool
+) -> dict[str, np.ndarray]:
+    return band([*map(columns, family)], going, **logarithmic)

@@ -3,6 +3,7 @@ cursor, clicks, a choice of axes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -15,7 +16,7 @@ from bokeh.plotting import figure
 from app import theme
 from app.menu import LineMenu
 from app.views.base import looks
-from app.views.base.bands import Bands, families
+from app.views.base.bands import Bands, Family, families
 from app.views.base.curves import Curves
 from app.views.base.feed import Feed, Records, known, positive
 from app.views.base.lam_marks import LamMarks
@@ -188,8 +189,8 @@ class RunPlot(View):
 
     def draw(self) -> None:
         self._set_axes()
-        repeated = families(self.traces) if self.banded and self.x in X_AXES else {}
-        together = {id(trace) for family in repeated.values() for trace in family}
+        repeated = families(self.traces) if self.banded and self.x in X_AXES else []
+        together = {id(trace) for family in repeated for trace in family.runs}
         curves = self.curves.match(self.traces, lambda trace: id(trace) not in together)
         lines = self.curves.renderers + self._draw_bands(repeated)
         if lines != self._lines:
@@ -200,7 +201,7 @@ class RunPlot(View):
         self._lam_marks.show(runs, lambda rows: known(rows[self.x]))
         self._mark_cursor()
 
-    def _draw_bands(self, repeated: dict[str, list[Trace]]) -> list[GlyphRenderer]:
+    def _draw_bands(self, repeated: Sequence[Family]) -> list[GlyphRenderer]:
         """Draw the medians of runs that repeat each other; return what is drawn of them."""
         if self._medians is None and not repeated:
             return []

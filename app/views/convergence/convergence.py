@@ -64,16 +64,23 @@ class Convergence(RunPlot):
         with the best objective so far and False."""
         return [(segment.first, *self._reference(trace, segment)) for segment in segments(trace)]
 
-    def _reference(self, trace: Trace, segment: Segment) -> tuple[float, bool]:
-        alike = [
+    def _alike(self, trace: Trace, segment: Segment) -> list[tuple[Trace, Segment]]:
+        """Return the stretches of all runs that are on the problem of this one."""
+        return [
             (t, s)
             for t in self.traces
             for s in segments(t)
             if (t is trace and s.first == segment.first) or (s.key is not None and s.key == segment.key)
         ]
-        stars = [s.f_star for _, s in alike if s.f_star is not None]
-        if stars:
-            return min(stars), True
+
+    def _known_star(self, trace: Trace, segment: Segment) -> float | None:
+        stars = (s.f_star for _, s in self._alike(trace, segment) if s.f_star is not None)
+        return min(stars, default=None)
+
+    def _reference(self, trace: Trace, segment: Segment) -> tuple[float, bool]:
+        if (star := self._known_star(trace, segment)) is not None:
+            return star, True
+        alike = self._alike(trace, segment)
         read = ((t, s, t.since(None)[0]) for t, s in alike)  # at one time: a run may go on meanwhile
         reached = (rows["objective"][stretch(t, rows["iteration"]) == s.first] for t, s, rows in read)
         best = [float(np.nanmin(objectives)) for objectives in reached if len(objectives)]
@@ -88,8 +95,8 @@ class Convergence(RunPlot):
     def y_label(self) -> str:
         if self.measure in OF_WEIGHTS:
             return MEASURES[self.measure][1]
-        known_star = all(sure for t in self.traces if len(t) for _, _, sure in self.references(t))
-        if known_star:
+        unknown = (self._known_star(t, s) is None for t in self.traces if len(t) for s in segments(t))
+        if not any(unknown):
             return MEASURES[self.measure][1].format(ref="f*")
         return MEASURES[self.measure][1].format(ref="best so far").replace(" / ", "\n/ ")  # too long for one
 

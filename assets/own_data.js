@@ -2,8 +2,8 @@
 export function render({model}) {
   let file = null
   const input = element("input", {type: "file", tabindex: "-1", hidden: true})
-  const choose = element("button", {type: "button", class: "choose"}, "Drop your own file, or choose one")
-  choose.title = `Rows of label index:value …, or tagged sentences, a token a line; also as gz, bz2, xz or zip. At most ${model.limits.size >> 20} MiB. Only this page sees it, as long as it is open.`
+  const choose = element("button", {type: "button", class: "choose"}, model.label)
+  choose.title = `${model.tip} At most ${model.limits.size >> 20} MiB.`
   const notice = element("span", {role: "status"}), error = element("p", {role: "alert", class: "error"})
   const stop = element("button", {type: "button"}, "Stop")
   const busy = element("div", {class: "busy"}, notice, stop)

@@ -1,9 +1,10 @@
-"""Runs as benchopt keeps them: a table with a row an iterate, in a parquet file."""
+"""Runs as benchopt keeps them: a table with a row an iterate, in a parquet file, written and read."""
 
 from __future__ import annotations
 
 import importlib.util
 import platform
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import scipy
 
 from solvers import FIELDS, Trace
+from solvers.runs.records import LARGEST, printable
 from solvers.runs.segments import segment_at
 from solvers.runs.trace import plain
 
@@ -19,6 +21,18 @@ from solvers.runs.trace import plain
 SETTINGS = {"_meta_json": "{}"}
 #: What benchopt says of a curve with one run for all its points.
 SAMPLED = "callback"
+#: Bytes of a file that is read, its rows and its curves, at most; and letters of a name.
+MOST_BYTES, MOST_ROWS, MOST_CURVES, MOST_LETTERS = 64 << 20, 500_000, 2_000, 300
+#: Rows that are unpacked at a time: what a file says of its own size is not believed.
+BATCH = 10_000
+#: Columns that are read, with what each holds; the first of several names that is there. All others are left
+#: alone.
+TEXTS = {"data": ("dataset_name", "data_name"), "objective": ("objective_name",), "solver": ("solver_name",)}
+NUMBERS = {
+    **{"at": ("stop_val",), "repetition": ("idx_rep",), "seconds": ("time",), "value": ("objective_value",)},
+    **{"violation": ("objective_violation",), "nnz": ("objective_nnz",)},
+}
+NEEDED = (*TEXTS, "at", "seconds", "value")
 
 
 def available() -> bool:
@@ -41,6 +55,108 @@ def write(traces: Sequence[Trace], path: Path) -> None:
 
     table = pyarrow.table(columns(traces)).replace_schema_metadata(SETTINGS)
     pyarrow.parquet.write_table(table, path)
+
+
+def read(path: Path) -> list[Trace]:
+    """Return the curves of a file that benchopt wrote, whatever its benchmark: a trace for each repetition of
+    a solver with its parameters, on a data set and an objective with theirs.
+
+    A trace is called by the solver and its parameters, with the number of the repetition where there are
+    several; ``info.problem`` names data set and objective. Seconds are benchopt's, of the wall. Iterations
+    are benchopt's stopping values where these are whole numbers that grow, else points are numbered. Nothing
+    is unpickled: columns of anything but numbers and texts are refused. Raises ValueError, one sentence.
+    """
+    if not available():
+        raise ValueError("reading results of benchopt needs pyarrow: install solverscope[benchopt]")
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{path.name} has more than {MOST_BYTES >> 20} MiB: give a smaller file")
+    import pyarrow
+
+    try:
+        columns = _columns_of(path)
+    except (pyarrow.ArrowException, OSError, OverflowError, UnicodeDecodeError):
+        raise ValueError(f"{path.name} is no parquet file, or a damaged one: give one of benchopt") from None
+    curves: dict[tuple[str, str, str, int], list[int]] = {}
+    repetitions = columns.get("repetition", np.zeros(len(columns["at"])))
+    whose = (columns["data"], columns["objective"], columns["solver"], repetitions)
+    for row, (data, objective, solver, repetition) in enumerate(zip(*whose, strict=True)):
+        number = int(repetition) if abs(repetition) < LARGEST else 0
+        curves.setdefault((data, objective, solver, number), []).append(row)
+    if not curves:
+        raise ValueError(f"{path.name} has no rows: run its benchmark first")
+    if len(curves) > MOST_CURVES:
+        raise ValueError(f"{path.name} has more than {MOST_CURVES:,} curves: give a part of it")
+    times = Counter(key[:3] for key in curves)
+    return [_trace(key, columns, np.array(rows), times[key[:3]] > 1) for key, rows in curves.items()]
+
+
+def _columns_of(path: Path) -> dict[str, Any]:
+    """Read the columns of a file that are wanted."""
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(path)
+    types = {field.name: field.type for field in file.schema_arrow}
+    wanted = {
+        what: next((name for name in names if name in types), None)
+        for what, names in (TEXTS | NUMBERS).items()
+    }
+    if missing := [(TEXTS | NUMBERS)[what][0] for what in NEEDED if wanted[what] is None]:
+        raise ValueError(
+            f"{path.name} has no column {missing[0]!r}: give the results of a benchmark of benchopt"
+        )
+    wanted = {what: name for what, name in wanted.items() if name is not None}
+    for what, name in wanted.items():
+        if not _holds(types[name], text=what in TEXTS):
+            kind = "texts" if what in TEXTS else "numbers"
+            raise ValueError(
+                f"column {name!r} of {path.name} holds {types[name]}, not {kind}: it is not read"
+            )
+    found: dict[str, list[Any]] = {what: [] for what in wanted}
+    for batch in file.iter_batches(BATCH, columns=list(wanted.values())):
+        for what, name in wanted.items():
+            found[what] += batch.column(name).to_pylist()
+        if len(found["at"]) > MOST_ROWS:
+            raise ValueError(f"{path.name} has more than {MOST_ROWS:,} rows: give a part of it")
+    return {
+        what: [printable(str(text))[:MOST_LETTERS] for text in values]
+        if what in TEXTS
+        else np.array([np.nan if value is None else value for value in values], dtype=float)
+        for what, values in found.items()
+    }
+
+
+def _holds(kind: Any, *, text: bool) -> bool:
+    from pyarrow import types
+
+    if text:
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        return types.is_string(kind) or types.is_large_string(kind)
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind)
+
+
+def _trace(
+    key: tuple[str, str, str, int], columns: Mapping[str, Any], rows: np.ndarray, several: bool
+) -> Trace:
+    data, objective, solver, repetition = key
+    at, numbers = columns["at"][rows], np.arange(len(rows))
+    if (at == at.round()).all() and (np.diff(at) > 0).all() and at[0] >= 0 and at[-1] <= LARGEST:
+        numbers = at.astype(np.int64)
+    nnz = columns["nnz"][rows] if "nnz" in columns else np.full(len(rows), np.nan)
+    counted = (nnz >= 0) & (nnz <= LARGEST)
+    known = {
+        "iteration": numbers,
+        "wall_seconds": columns["seconds"][rows],
+        "objective": columns["value"][rows],
+        "nnz": np.where(counted, nnz, FIELDS["nnz"].unknown).astype(np.int64),
+    }
+    if "violation" in columns:
+        known["violation"] = columns["violation"][rows]
+    problem = {"dataset": data, "loss": objective, "key": f"benchopt: {data}, {objective}"}
+    label = f"{solver} ({repetition + 1})" if several else solver
+    trace = Trace.from_columns(known, {"label": label, "solver": solver, "problem": problem})
+    trace.result = {"status": "finished"}
+    trace.finish("finished")
+    return trace
 
 
 def _rows(trace: Trace) -> list[dict[str, Any]]:

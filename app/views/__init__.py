@@ -14,6 +14,7 @@ from .base.probe_view import ProbeView
 from .base.problem_view import ProblemView
 from .base.view import View
 from .bundle.cutting_planes import Bundle
+from .compare.benchopt_curves import BenchoptCurves
 from .compare.past_runs import PastRuns
 from .compare.race import Race
 from .compare.rule_race import RuleRace

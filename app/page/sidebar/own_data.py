@@ -4,7 +4,7 @@ the page."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -41,12 +41,18 @@ class OwnData(Component):
     limits = param.Dict(
         default={"chunk": CHUNK, "size": LIMITS.size}, constant=True, doc="bytes of a piece, and of a file"
     )
+    label = param.String(default="Drop your own file, or choose one", constant=True)
+    tip = param.String(
+        default="Rows of label index:value …, or tagged sentences, a token a line; also as gz, bz2, xz or "
+        "zip. Only this page sees it, as long as it is open.",
+        constant=True,
+    )
 
     _esm = theme.asset("elements.js", "own_data.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("own_data.css")]
 
-    def __init__(self, session: Session, take: Callable[[str, Mapping[str, Any]], None]) -> None:
-        super().__init__(sizing_mode="stretch_width", margin=(0, 10))
+    def __init__(self, session: Session, take: Callable[..., None], **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
         self._session, self._take = session, take
         self._folder: Folder | None = None
         self._count = self._kept = 0
@@ -70,9 +76,10 @@ class OwnData(Component):
 
     def _begin(self, name: str, size: int) -> None:
         self._give_up("")
-        if not 0 < size <= LIMITS.size:
-            what = "is empty" if size <= 0 else f"has more than {LIMITS.size:,} bytes"
-            self.error = f"{_clean(name)} {what}: give a file of at most {LIMITS.size >> 20} MiB."
+        most = self.limits["size"]
+        if not 0 < size <= most:
+            what = "is empty" if size <= 0 else f"has more than {most:,} bytes"
+            self.error = f"{_clean(name)} {what}: give a file of at most {most >> 20} MiB."
             return
         if len(self._ids) >= MOST_FILES or self._kept + size > QUOTA:
             self.error = (
@@ -129,19 +136,32 @@ class OwnData(Component):
     # it is read
 
     def _read(self, path: Path) -> None:
-        def work(worker: Worker) -> tuple[str, datasets.Dataset]:
+        def work(worker: Worker) -> Any:
             def progress(text: str, share: float | None) -> None:
                 worker.pulse()
                 self._said = text if share is None else f"{text}: {100 * share:.0f} %"
 
-            check(path, LIMITS, progress)
-            id = datasets.own_id(str(path))
-            return id, library.load(id, {}, 0, progress)
+            return self._load(path, progress)
 
         try:
             self._reading = self._session.task(work, self._done, awaited=True)
         except PoolFull as error:
             self._give_up(str(error))
+
+    def _load(self, path: Path, progress: Callable[[str, float | None], None]) -> Any:
+        """Read a file, off the page's thread. Raises ValueError, one sentence."""
+        check(path, LIMITS, progress)
+        id = datasets.own_id(str(path))
+        return id, library.load(id, {}, 0, progress)
+
+    def _loaded(self, found: tuple[str, datasets.Dataset]) -> None:
+        """Take what was read."""
+        (id, data), self._path = found, None
+        self._ids.append(id)
+        self._kept += self._size
+        self.param.update(busy=False, notice="", error="")
+        known = {option.name for option in datasets.describe(id).options}
+        self._take(id, {"kind": data.kind} if "kind" in known else {})
 
     def _done(self, worker: Worker) -> None:
         if worker is not self._reading:
@@ -150,12 +170,7 @@ class OwnData(Component):
         if worker.error is not None:
             self._give_up(str(worker.error) or f"{self._path.name} needs more memory than there is.")
         elif worker.result is not None:
-            (id, data), self._path = worker.result, None
-            self._ids.append(id)
-            self._kept += self._size
-            self.param.update(busy=False, notice="", error="")
-            known = {option.name for option in datasets.describe(id).options}
-            self._take(id, {"kind": data.kind} if "kind" in known else {})
+            self._loaded(worker.result)
         else:
             self._give_up(f"Reading {self._path.name} was stopped.")
 

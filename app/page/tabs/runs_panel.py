@@ -6,16 +6,21 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from app import theme
 from app.page.session import Session
+from app.page.sidebar.own_data import CHUNK, OwnData
+from app.runs import benchopt
 from app.runs.archive import Archive, Kept
 from app.runs.compare import differing_ends, differing_settings, options
 from app.runs.history import History, Unavailable
 from app.runs.past import LAST_STYLE, PastRun
+from app.serving.access import HERE, Rights
+from app.serving.batch import batch
 from app.settings import words
-from app.views import PastRuns
+from app.views import BenchoptCurves, PastRuns
 from app.views.compare.past_runs import line
 from solvers import FIELDS, Problem, Trace
 
@@ -25,6 +30,19 @@ STALE = 2.0
 MOST_LISTED, MOST_SHOWN = 200, 12
 
 Loaded = tuple[Kept, Trace]
+
+
+class BenchoptFile(OwnData):
+    """A place for results of benchopt, which are read and forgotten; ``take(traces)`` gets the curves."""
+
+    _esm, _stylesheets = OwnData._esm, OwnData._stylesheets
+
+    def _load(self, path: Path, progress: Callable[[str, float | None], None]) -> list[Trace]:
+        return benchopt.read(path)
+
+    def _loaded(self, found: list[Trace]) -> None:
+        self._give_up("")
+        self._take(found)
 
 
 class HistoryTrouble:
@@ -42,9 +60,12 @@ class HistoryTrouble:
 
 class RunsPanel:
     """The list, and what is done with its lines. A watcher of the session; ``known(key)`` is the problem with
-    a key, if the page has it: views draw more of a run on it."""
+    a key, if the page has it: views draw more of a run on it. Results of benchopt are drawn above the list,
+    for visitors who may give ``files``."""
 
-    def __init__(self, session: Session, known: Callable[[str | None], Problem | None]) -> None:
+    def __init__(
+        self, session: Session, known: Callable[[str | None], Problem | None], rights: Rights = HERE
+    ) -> None:
         self._session, self._history, self._known = session, session.history, known
         self._runs: list[Kept] = []
         self._entries: list[dict[str, Any]] = []
@@ -57,6 +78,17 @@ class RunsPanel:
         self._asked_at, self._version = -STALE, -1
         self._styles = LAST_STYLE
         self.view = PastRuns(on_act=self._act)
+        self.file: BenchoptFile | None = None
+        self.curves: BenchoptCurves | None = None
+        if rights.files:
+            size = {"chunk": CHUNK, "size": benchopt.MOST_BYTES}
+            said = {
+                "label": "Open results of benchopt",
+                "tip": "A file of a benchmark that ends in .parquet.",
+            }
+            self.file = BenchoptFile(session, self._open, limits=size, **said)
+            session.others.append(self.file.close)
+            self.view.put_above(self.file)
 
     @property
     def settled(self) -> bool:
@@ -67,6 +99,8 @@ class RunsPanel:
         """Do what answers of the history allow, and show the list as it is. Nothing while hidden."""
         if not self.view.visible:
             return
+        if self.file is not None:
+            self.file.update()
         answered = [(answer, then) for answer, then in self._waiting if answer.done()]
         self._waiting = [(answer, then) for answer, then in self._waiting if not answer.done()]
         for answer, then in answered:
@@ -165,6 +199,15 @@ class RunsPanel:
         problem = self._known(trace.info.problem.get("key"))
         self._session.add(PastRun(kept, trace, self._styles, problem))
         self._styles -= 1
+
+    # results of benchopt
+
+    @batch()
+    def _open(self, curves: Sequence[Trace]) -> None:
+        if self.curves is None:
+            self.curves = BenchoptCurves()
+            self.view.put_above(theme.column(self.curves, kind="across tall"))
+        self.curves.open(curves)
 
     # what differs
 

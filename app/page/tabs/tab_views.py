@@ -34,7 +34,7 @@ def tab_view(id: str, page: Stage) -> View:
 
     panels = {
         Path.id: lambda: PathPanel(session, for_path),
-        PastRuns.id: lambda: RunsPanel(session, known),
+        PastRuns.id: lambda: RunsPanel(session, known, page.rights),
         Sweep.id: lambda: SweepPanel(session, for_sweep, known, page.rights),
     }
     if id in panels:

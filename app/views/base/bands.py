@@ -63,7 +63,7 @@ def band(
     Parameters
     ----------
     curves
-        Columns "x", "y" and "iteration" each, ordered by x; points that are not finite are left out.
+        Columns "x", "y" and "iteration" each; points that are not finite are left out.
     going : sequence of bool
         Whether each of the runs goes on; by default none does.
     log_x, log_y : bool
@@ -81,8 +81,9 @@ def band(
             x, y = np.log(x) if log_x else x, np.log(y) if log_y else y
         finite = np.isfinite(x) & np.isfinite(y)
         if finite.any():
-            known.append((x[finite], y[finite], n[finite]))
-            reached += [x[finite][-1]] if place < len(going) and going[place] else []
+            order = np.flatnonzero(finite)[np.argsort(x[finite], kind="stable")]
+            known.append((x[order], y[order], n[order]))
+            reached += [x[order][-1]] if place < len(going) and going[place] else []
     if not known:
         return {name: np.empty(0) for name in ("x", "iteration", "y", "low", "high")}
     first = max(x[0] for x, _, _ in known)

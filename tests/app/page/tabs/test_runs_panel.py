@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from urllib.parse import parse_qsl
 
@@ -12,11 +13,13 @@ from app import theme, views
 from app.page.page import Page
 from app.page.session import Session
 from app.page.tabs.runs_panel import MOST_SHOWN, HistoryTrouble, RunsPanel
+from app.runs import benchopt
 from app.runs.archive import Limits
 from app.runs.history import History
 from app.runs.live import LiveRun
 from app.runs.past import PastRun
 from app.runs.pool import RunPool
+from app.serving.access import Rights
 from app.settings.experiment import Experiment
 from solvers import Trace
 from tests.app.helpers import hint, text
@@ -308,3 +311,36 @@ def test_a_page_without_a_history_keeps_its_runs_in_memory():
     assert first.session.history.path is None
     first.session.close()
     second.session.close()
+
+
+def test_results_of_benchopt_are_opened_and_drawn_above_the_list(
+    panel, session, wait_until, monkeypatch, tmp_path
+):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    panel.file.answer = lambda data: None
+    trace = Trace.from_records(
+        [{"iteration": k, "objective": 1.0 / (k + 1), "cpu_seconds": 0.1 * k} for k in range(4)],
+        **{"label": "mine", "solver": "mine", "problem": {"dataset": "d"}},
+    )
+    benchopt.write([trace], tmp_path / "a.parquet")
+
+    def give(name: str, content: bytes) -> None:
+        panel.file.receive({"action": "begin", "name": name, "size": len(content)})
+        panel.file.receive({"action": "piece", "data": content})
+        wait_until(lambda: (session.tick(), not panel.file.busy)[1])
+
+    give("no.parquet", b"nothing")
+    assert "no.parquet is no parquet file" in panel.file.error
+    assert panel.curves is None
+    give("a.parquet", (tmp_path / "a.parquet").read_bytes())
+    assert panel.file.error == ""
+    assert [one.info.label for one in panel.curves.traces] == ["mine"]
+    assert session.runs == []
+    assert not [
+        path for path in tmp_path.rglob("*.parquet") if path.name != "a.parquet" or path.parent != tmp_path
+    ]
+
+
+def test_a_visitor_who_may_give_no_files_is_offered_none(session):
+    assert RunsPanel(session, lambda key: None, Rights(files=False)).file is None

@@ -70,7 +70,7 @@ def test_most_equations_cite_a_paper():
     found = dict(helps())
     cited = [name for name, about in found.items() if re.search(PAPERS, about.source)]
     own = sorted(name for name in found.keys() - set(cited) if not name.startswith("record of"))
-    assert own == ["phases", "rule-cost"], "which are drawn from clocks alone"
+    assert own == ["benchopt", "phases", "rule-cost"], "which are drawn from clocks alone"
 
 
 def test_what_is_said_becomes_html_only_in_the_way_of_a_text():

@@ -21,6 +21,7 @@ from app.page.page import Page
 from app.runs import library
 from app.stories import stories
 from app.views import TABS, ProbeView
+from app.views.base import looks
 from solvers import CUTS, Probe
 from tests.app.helpers import happen, press, said
 
@@ -64,6 +65,39 @@ def test_threads_chosen_for_runs_change_no_number_and_are_in_address_and_command
     assert "--threads" in page.setting.arguments()
     page.write_address()
     assert visit(**small(threads="2")).setting == page.setting
+
+
+def test_repeated_runs_have_seeds_and_one_colour_and_are_one_curve(visit, wait_until):
+    page = visit(**small(solvers="prox-qn;sgd-l1", repeat="3", max_seconds="0.05"))
+    assert page.repeat == 3
+    page.controls.go()
+    runs = page.session.runs
+    assert [run.label for run in runs] == [f"{id} ({k})" for k in (1, 2, 3) for id in ("prox-qn", "sgd-l1")]
+    assert [run.solver.seed for run in runs if run.solver.id == "sgd-l1"] == [0, 1, 2]
+    finish(page, wait_until)
+    looked = {run.label: looks.style(run.trace) for run in runs}
+    assert len({looked[f"prox-qn ({k})"] for k in (1, 2, 3)}) == 1
+    assert looked["prox-qn (1)"] != looked["sgd-l1 (1)"]
+    assert len({run.style for run in runs}) == 6
+    drawn = {
+        r.name for r in page.convergence.figure.renderers if len(r.data_source.data.get("iteration", ()))
+    }
+    assert drawn == {"prox-qn, median of 3", "sgd-l1, median of 3"}
+    assert page.query()["repeat"] == "3"
+    for run in runs:
+        page.session.pin(run, True)
+    page.controls.go()  # beside ghosts
+    assert len({run.style for run in page.session.runs}) == 12
+    finish(page, wait_until)
+
+
+def test_so_many_runs_at_a_time_and_no_more(visit):
+    page = visit(**small(repeat="7"))
+    assert page.obstacle == "7 runs of 2 solvers are more than 12: choose fewer of either"
+    page.limits.enter("repeat", "6")
+    assert page.obstacle is None
+    page.limits.enter("repeat", "10")
+    assert "9" in page.obstacle
 
 
 def test_an_address_brings_the_same_page_back(visit):

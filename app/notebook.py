@@ -80,7 +80,8 @@ def live() -> Scope:
 def solverscope_run(
     label: str, problem: Problem | None = None, scope: Scope | Callable[[Trace], None] | None = None
 ) -> OwnLoop:
-    """Watch a loop of one's own: ``with solverscope_run("mine", problem) as run: run.iterate(w=w)``.
+    """Watch a loop of one's own: ``with solverscope_run("mine", problem) as run: run.iterate(w=w)``. For one
+    in an open page see :func:`app.watch.solverscope_run`.
 
     Parameters
     ----------

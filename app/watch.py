@@ -35,6 +35,8 @@ MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 TEXT, BINARY = 1, 2
 #: Bytes of a message besides the weights, at most, and the largest number of an iterate.
 HEAD, MOST = 1024, 1 << 53
+#: Letters of the error of a loop, at most: as many as fit into that, whichever they are.
+LETTERS = 150
 NOT_FINITE = "w is not finite at iteration {}: the page takes finite weights only"
 #: Bytes of an answer, at most.
 LONGEST = 1 << 16
@@ -123,7 +125,7 @@ class WatchedLoop:
     """
 
     def __init__(self, label: str, address: str) -> None:
-        self._socket, self._file = _opened(label, *_parsed(address))
+        self._socket, self._file = opened(label, *_parsed(address))
         try:
             said = self._heard()
             if "size" not in said:
@@ -147,13 +149,14 @@ class WatchedLoop:
         for work in (self._send, self._listen):
             threading.Thread(target=work, name="solverscope run", daemon=True).start()
         atexit.register(self.close)
-        self._cpu, self._wall = time.thread_time(), time.perf_counter()
+        self._cpu = self._wall = 0.0
 
     def iterate(self, w: Any, objective: float | None = None) -> bool:
         """Tell an iterate; return False once the run has been stopped in the page.
 
-        What this takes is off the run's clock. Without the page the loop goes on unwatched, which is said
-        once by a warning.
+        The run's clock is that of the calling thread, from the first iterate on; what this takes is off it.
+        Without the page the loop
+        goes on unwatched, which is said once by a warning.
 
         Parameters
         ----------
@@ -169,6 +172,8 @@ class WatchedLoop:
         """
         cpu, wall = time.thread_time(), time.perf_counter()
         self._n += 1
+        if self._n == 0:
+            self._cpu, self._wall = cpu, wall
         if not self._over:
             w = np.asarray(w, dtype=np.float64).reshape(-1).copy()  # not every __array__ heeds `copy`
             if w.size != self.size:
@@ -198,7 +203,8 @@ class WatchedLoop:
             if not self._over:
                 self._over = True
                 with suppress(OSError):
-                    self._socket.sendall(_frame(TEXT, json.dumps({"end": error[:500]}).encode()))
+                    said = json.dumps({"end": error[:LETTERS]}, ensure_ascii=False)
+                    self._socket.sendall(frame(TEXT, said.encode(errors="replace")))
             self._turn.notify_all()
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -232,7 +238,7 @@ class WatchedLoop:
                     return
                 told, self._wanted = self._waiting.pop(0), False
             try:
-                self._socket.sendall(_frame(BINARY, told.bytes()))
+                self._socket.sendall(frame(BINARY, told.bytes()))
             except OSError:  # whoever listens hears why
                 return
 
@@ -282,14 +288,14 @@ def _parsed(address: str) -> tuple[str, int, str, str]:
     return parts.hostname, parts.port or 80, parts.path.rstrip("/"), parts.fragment
 
 
-def _opened(label: str, host: str, port: int, path: str, token: str) -> tuple[socket.socket, Any]:
+def opened(label: str, host: str, port: int, path: str, token: str) -> tuple[socket.socket, Any]:
     """Return a WebSocket to a page, and the file of what comes over it; ConnectionError, a sentence, where
     there is none."""
     try:
-        opened = socket.create_connection((host, port), PATIENCE)
+        sock = socket.create_connection((host, port), PATIENCE)
     except OSError:
         raise ConnectionError(f"nothing answers at {host}:{port}: is the server there?") from None
-    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     key, name = base64.b64encode(os.urandom(16)), f"[{host}]" if ":" in host else host
     lines = [
         f"GET {path}{PLACE}?label={quote(label)} HTTP/1.1",
@@ -300,23 +306,23 @@ def _opened(label: str, host: str, port: int, path: str, token: str) -> tuple[so
         "Sec-WebSocket-Version: 13",
         f"Sec-WebSocket-Key: {key.decode()}",
     ]
-    file = opened.makefile("rb")
+    file = sock.makefile("rb")
     try:
-        opened.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        sock.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
         status, headers = file.readline(LONGEST).split()[1:2], http.client.parse_headers(file)
         accepted = base64.b64encode(hashlib.sha1(key + MAGIC).digest()).decode()
         if status == [b"101"] and headers["Sec-WebSocket-Accept"] == accepted:
-            return opened, file
+            return sock, file
         said = file.read(min(int(headers["Content-Length"] or 0), LONGEST)).decode(errors="replace").strip()
     except (OSError, ValueError, http.client.HTTPException):
         status, said = [], ""
-    opened.close()
+    sock.close()
     if status == [b"403"] and said and "<" not in said:
         raise ConnectionError(said)
     raise ConnectionError(f"there is no page of Solverscope at {host}:{port}{path} that takes a loop")
 
 
-def _frame(kind: int, content: bytes) -> bytes:
+def frame(kind: int, content: bytes) -> bytes:
     """Return a message as a client sends it (RFC 6455, section 5.2): masked by a random key."""
     n, key = len(content), os.urandom(4)
     length = (

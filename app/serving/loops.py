@@ -50,7 +50,7 @@ class Door:
 _doors: list[Door] = []
 
 
-def _behind(token: str) -> Door | None:
+def behind(token: str) -> Door | None:
     """Return the door with this token, after a time that says nothing of the others."""
     given = token.encode()
     found = [door for door in _doors if hmac.compare_digest(door.token.encode(), given)]
@@ -80,7 +80,7 @@ class Wire(WebSocketHandler):
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
         try:
-            self._admit()
+            self.admit()
         except ValueError as error:
             self.set_status(403)
             self.set_header("Content-Type", "text/plain; charset=utf-8")
@@ -88,7 +88,7 @@ class Wire(WebSocketHandler):
             return
         await super().get(*args, **kwargs)
 
-    def _admit(self) -> None:
+    def admit(self) -> None:
         """Find the page; ValueError, one sentence, for who may not come in."""
         headers = self.request.headers
         if "Origin" in headers:
@@ -96,7 +96,7 @@ class Wire(WebSocketHandler):
         if not from_here(self.request.remote_ip, headers):
             raise ValueError(ELSEWHERE)
         kind, _, token = headers.get("Authorization", "").partition(" ")
-        door = _behind(token.strip()) if kind == "Bearer" else None
+        door = behind(token.strip()) if kind == "Bearer" else None
         if door is None:
             raise ValueError(NO_TOKEN)
         self.label = self.get_query_argument("label", "").strip()

@@ -7,6 +7,7 @@ import asyncio
 import sys
 
 from tornado.httpserver import HTTPServer
+from tornado.testing import bind_unused_port
 from tornado.web import Application
 
 from app.runs.own_loop import RATE
@@ -34,8 +35,8 @@ class Host:
 
 async def serve() -> None:
     server = HTTPServer(Application([("/app/loop", loops.Wire)]))
-    server.listen(0, "127.0.0.1")
-    (port, *_) = {s.getsockname()[1] for s in server._sockets.values()}
+    sock, port = bind_unused_port()
+    server.add_socket(sock)
     print(f"http://127.0.0.1:{port}/app#{loops.Door(Host()).token}", flush=True)
     await asyncio.to_thread(sys.stdin.read)
 

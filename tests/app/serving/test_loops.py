@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import socket
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 from tornado.httpserver import HTTPServer
+from tornado.testing import bind_unused_port
 from tornado.web import Application
 
 from app import watch
@@ -65,8 +68,8 @@ def address() -> Generator[str, None, None]:
         over = made["over"] = asyncio.Event()
         made["loop"] = asyncio.get_running_loop()
         server = HTTPServer(Application([(r"/app/loop", loops.Wire)]))
-        server.listen(0, "127.0.0.1")
-        made["port"] = next(iter(server._sockets.values())).getsockname()[1]
+        opened, made["port"] = bind_unused_port()
+        server.add_socket(opened)
         there.set()
         await over.wait()
         server.stop()
@@ -105,6 +108,15 @@ def connect(address, door) -> Generator[Callable[..., watch.WatchedLoop], None, 
         run.close()
 
 
+@pytest.fixture
+def by_hand(address, door) -> Generator[socket.socket, None, None]:
+    """A connection whose messages are written by the test."""
+    parts = urlsplit(address)
+    opened, _ = watch.opened("mine", parts.hostname, parts.port, parts.path, door.token)
+    with opened:
+        yield opened
+
+
 def test_a_loop_is_told_its_problem_and_tells_its_first_and_its_last_iterate(connect, host, wait_until):
     with connect() as run:
         assert (run.size, run.problem["lam"], host.wires[0].label) == (SIZE, 0.5, "mine")
@@ -118,6 +130,7 @@ def test_a_loop_is_told_its_problem_and_tells_its_first_and_its_last_iterate(con
     for told in host.told:
         assert told.w.tolist() == [told.iteration] * SIZE
         assert told.objective == 0.5 * told.iteration
+    assert host.told[0].cpu_seconds == host.told[0].wall_seconds == 0.0
     assert np.all(np.diff([told.cpu_seconds for told in host.told]) >= 0.0)
 
 
@@ -192,10 +205,16 @@ def test_an_error_in_a_with_block_reaches_the_page(connect, host, wait_until):
     wait_until(lambda: host.heard[-1:] == ['{"end": "ZeroDivisionError: division by zero"}'])
 
 
-def test_a_connection_that_breaks_ends_the_run(connect, host, wait_until):
-    run = connect()
-    run.iterate(w=np.zeros(SIZE))
-    run._socket.shutdown(socket.SHUT_RDWR)
+@pytest.mark.parametrize("letter", ["\x00", "字", "𝛌", "\ud800"])
+def test_an_error_in_any_letters_reaches_the_page(connect, host, wait_until, letter):
+    connect().close(1000 * letter)
+    wait_until(lambda: len(host.heard) == 1)
+    assert len(json.loads(host.heard[0])["end"]) == watch.LETTERS
+
+
+def test_a_connection_that_breaks_ends_the_run(by_hand, host, wait_until):
+    wait_until(lambda: host.wires)
+    by_hand.shutdown(socket.SHUT_RDWR)
     wait_until(lambda: host.ends == [loops.LOST])
 
 
@@ -227,14 +246,14 @@ def test_tokens_are_long_random_and_compared_in_constant_time(monkeypatch, host)
         return one == other
 
     monkeypatch.setattr(loops.hmac, "compare_digest", compare)
-    assert loops._behind(doors[0].token) is doors[0]
+    assert loops.behind(doors[0].token) is doors[0]
     assert {door.token.encode() for door in doors} <= set(compared), "with all of them, found or not"
     for door in doors:
         door.close()
 
 
-def answered(address: str, door: loops.Door, **headers: str | None) -> str:
-    """What the server answers to a handshake with other headers: status line and body."""
+def answered(address: str, door: loops.Door, **headers: str | None) -> tuple[int, str]:
+    """What the server answers to a handshake with other headers: status and text."""
     _, _, place = address.partition("://")
     host, _, path = place.partition("/")
     wanted = {
@@ -250,11 +269,13 @@ def answered(address: str, door: loops.Door, **headers: str | None) -> str:
     name, _, port = host.partition(":")
     with socket.create_connection((name, int(port)), waiting.PATIENCE) as opened:
         opened.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
-        return opened.recv(1 << 16).decode()
+        answer = http.client.HTTPResponse(opened)
+        answer.begin()
+        return answer.status, answer.read().decode()
 
 
 def test_another_name_another_sites_page_and_a_proxy_are_refused(address, door, host):
-    assert answered(address, door).startswith("HTTP/1.1 101")
+    assert answered(address, door) == (101, "")
     for headers, said in (
         ({"Host": "evil.example"}, loops.ELSEWHERE),
         ({"X_Forwarded_For": "10.0.0.1"}, loops.ELSEWHERE),
@@ -264,9 +285,7 @@ def test_another_name_another_sites_page_and_a_proxy_are_refused(address, door, 
         ({"Authorization": f"Basic {door.token}"}, loops.NO_TOKEN),
         ({"Authorization": None, "Cookie": f"token={door.token}"}, loops.NO_TOKEN),
     ):
-        answer = answered(address, door, **headers)
-        assert answer.startswith("HTTP/1.1 403"), headers
-        assert answer.endswith(f"\r\n\r\n{said}\n")
+        assert answered(address, door, **headers) == (403, f"{said}\n"), headers
     assert len(host.wires) == 1
 
 
@@ -278,7 +297,7 @@ def test_other_machines_are_refused(host, door):
         )
     )
     with pytest.raises(ValueError, match="its own machine"):
-        loops.Wire._admit(wire)
+        loops.Wire.admit(wire)
 
 
 @pytest.mark.parametrize("label", ["", "x" * 41, "a\nb"])
@@ -366,19 +385,29 @@ def test_what_is_no_iterate_is_refused_in_a_sentence(wrong, said):
     assert "\n" not in str(refused.value)
 
 
-def test_a_refused_message_ends_the_run_and_is_raised_in_the_loop(connect, host, wait_until):
-    run = connect()
-    run._socket.sendall(watch._frame(BINARY, message(iteration=-1)))
+def test_a_refused_message_ends_the_run_and_the_loop_is_told_why(by_hand, host, wait_until):
+    by_hand.sendall(watch.frame(BINARY, message(iteration=-1)))
     wait_until(lambda: host.ends[:1] == ["the loop was refused: iteration must be a whole number from 0 on"])
-    wait_until(lambda: run._over)
-    with pytest.raises(ValueError, match="whole number"):
-        run.iterate(w=np.zeros(SIZE))
+    said = by_hand.makefile("rb").read()
+    assert b'{"wrong": "iteration must be a whole number from 0 on"}' in said
+
+
+def test_what_the_page_refuses_is_raised_in_the_loop(connect, host, wait_until):
+    run = connect()
+    host.wires[0].leave(wrong="iterations are told in order")
+
+    def raised() -> bool:
+        try:
+            return not run.iterate(w=np.zeros(SIZE))
+        except ValueError as error:
+            return str(error) == "iterations are told in order"
+
+    wait_until(raised)
 
 
 @pytest.mark.parametrize("kind", [BINARY, TEXT])
-def test_a_message_that_is_too_large_is_not_even_read(connect, host, wait_until, kind):
-    run = connect()
+def test_a_message_that_is_too_large_is_not_even_read(by_hand, host, wait_until, kind):
     length = 8 * SIZE + watch.HEAD + 1
-    run._socket.sendall(bytes([0x80 | kind, 0x80 | 127]) + length.to_bytes(8) + bytes(4))
+    by_hand.sendall(bytes([0x80 | kind, 0x80 | 127]) + length.to_bytes(8) + bytes(4))
     wait_until(lambda: host.ends == [loops.LOST])
     assert host.heard == []

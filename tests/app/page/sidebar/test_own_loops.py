@@ -57,7 +57,7 @@ class Wire:
 def enter(wait_until) -> Callable[..., Wire]:
     def enter(page, label: str = "mine") -> Wire:
         page.own_loops.receive({"action": "open"})
-        door = loops._behind(page.own_loops.token)
+        door = loops.behind(page.own_loops.token)
         wire = Wire(door.host.admit(), label)
         door.host.welcome(wire)
         wait_until(lambda: (page.session.tick(), wire.said or wire.left)[1])
@@ -208,7 +208,7 @@ def test_what_is_no_stop_leaves_a_loop_alone(visit, enter, tell, wait_until):
     page = visit(**SMALL)
     wire, other = enter(page), enter(page)
     assert [run.label for run in page.session.runs] == ["mine", "mine (2)"]
-    page.controls._end(page.session.clear)
+    page.session.clear()
     wait_until(lambda: (page.session.tick(), wire.left and other.left)[1])
     assert wire.left == other.left == {"gone": LET_GO}
     third = enter(page)
@@ -228,8 +228,8 @@ def test_a_token_ends_with_its_page_and_opens_nothing_else_of_it(visit, enter):
     assert named(token) is None, "it is not that of the windows of a page"
     page.close()
     assert wire.left == {"gone": GONE}
-    assert loops._behind(token) is None
-    assert loops._behind(other.own_loops.token).host is other.own_loops
+    assert loops.behind(token) is None
+    assert loops.behind(other.own_loops.token).host is other.own_loops
     other.close()
 
 
@@ -240,7 +240,7 @@ def test_a_page_without_data_and_one_with_too_many_loops_take_none(visit, enter,
     with pytest.raises(ValueError, match="The page shows 1 loops"):
         page.own_loops.admit()
     assert MOST >= 8
-    page.controls._end(page.session.clear)
+    page.session.clear()
     page.problem.problem = None
     with pytest.raises(ValueError, match="no problem yet"):
         page.own_loops.admit()

@@ -443,26 +443,22 @@ class Page:
     @property
     def _waits(self) -> bool:
         """Tell whether a press waits for the data of the problem that is still chosen."""
-        if self._pressed is None:
-            return False
-        setting = self.problem.setting
-        return self._pressed[1] == replace(setting, lam=self._pressed[1].lam)
+        pressed, setting = self._pressed, self.problem.setting
+        return pressed is not None and pressed[1] == replace(setting, lam=pressed[1].lam)
 
     def _start_when_ready(self) -> None:
         """Do what a press that came before the data asked for."""
         if self._pressed is None or (self._waits and self.problem.loading):
             return
-        (step, _), wanted = self._pressed, self._waits
-        self._pressed = None
+        (step, _), wanted, self._pressed = self._pressed, self._waits, None
         if wanted and self.obstacle is None:
             self.start(step)
         else:
             self._changed()
 
     def _forget_press(self) -> None:
-        if self._pressed is not None:
-            self._pressed = None
-            self._changed()
+        self._pressed = None
+        self._changed()
 
     def start(self, step: bool) -> None:
         """Start the chosen solvers together, or as soon as the data are there."""

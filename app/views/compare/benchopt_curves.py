@@ -33,9 +33,9 @@ class BenchoptCurves(Convergence):
         super().build()
         self.problem = Menu(label="Data set and objective", size="small", sizing_mode="stretch_width")
         self.problem.param.watch(lambda event: self._choose(event.new), "value")
-        self._legend = theme.html(sizing_mode="stretch_width")
+        self.legend = theme.html(sizing_mode="stretch_width")
         self._head.insert(1, self.problem)
-        self._body.append(self._legend)
+        self._body.append(self.legend)
 
     def open(self, traces: Sequence[Trace]) -> None:
         """Draw these curves in place of others, those of the first problem first."""
@@ -63,4 +63,4 @@ class BenchoptCurves(Convergence):
             n = times.get(id(trace))
             words = f"{escape(trace.info.solver)}{f', median of {n}' if n else ''}"
             said.append((LINES[dash], color, words))
-        self._legend.object = theme.marks(said)
+        self.legend.object = theme.marks(said)

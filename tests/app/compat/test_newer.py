@@ -35,6 +35,7 @@ def test_a_page_starts_works_and_the_log_says_what_was_left_out(newer):
     names = [line.partition("left out ")[2].partition(":")[0] for line in lines if "is left out" not in line]
     made = ["panel_event_lock", "panel_write_order", "panel_local_styles", "panel_busy", "panel_plain_script"]
     made += [
+        "panel_working_directory",
         "panel_early_changes",
         "bokeh_closed_tab",
         "bokeh_defaults",

@@ -77,9 +77,9 @@ class Restless(ProbeStore):
         self.go_on()
         return super().last(name, iteration)
 
-    def entries(self, name):
+    def entries(self, name, after=-1):
         self.go_on()
-        return super().entries(name)
+        return super().entries(name, after)
 
     def iterations(self, name):
         self.go_on()

@@ -53,16 +53,14 @@ PLUGIN = _options("--plugin", "FILE", "Python file that registers your own solve
 JSON = _switch("--json", "JSON lines on standard output, and nothing else there.")
 SOLVER = "--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several."
 DATASET = "DATASET", "See `solverscope list datasets`."
+AVERAGE = typer.Option(
+    None, "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
+)
 OUT = _option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")
 
 
 def _experiment(
-    average: bool | None = typer.Option(
-        None,
-        "--average/--sum",
-        help="Mean or sum over instances; by default the paper's.",
-        show_default=False,
-    ),
+    average: bool | None = AVERAGE,
     set_: list[str] = _options("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it."),
     loss_set: list[str] = _options("--loss-set", "name=value", "Parameter of the loss."),
     penalty_set: list[str] = _options("--penalty-set", "name=value", "Parameter of the penalty."),
@@ -352,12 +350,7 @@ def export_benchmark(
     ),
     lam: list[str] = _options("--lam", "X", "λ; by default the data set's. Repeat it for several."),
     lam_ratio: list[str] = _options("--lam-ratio", "R", "λ as a share of λ_max. Repeat it for several."),
-    average: bool | None = typer.Option(
-        None,
-        "--average/--sum",
-        help="Mean or sum over instances; by default the paper's.",
-        show_default=False,
-    ),
+    average: bool | None = AVERAGE,
     loss_set: list[str] = _options("--loss-set", "name=value", "Parameter of the loss."),
     penalty_set: list[str] = _options("--penalty-set", "name=value", "Parameter of the penalty."),
     seed: list[str] = _options("--seed", "N", "Seed of splits and generators. Repeat it for several."),

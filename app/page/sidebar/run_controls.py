@@ -77,7 +77,8 @@ class RunControls:
             self.go()
 
     def _end(self, act: Callable[[], None]) -> None:
-        self._forget()
+        if self.waits:
+            self._forget()
         self._then(act)
 
     def _then(self, act: Callable[[], None]) -> None:

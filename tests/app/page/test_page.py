@@ -23,7 +23,7 @@ from app.stories import stories
 from app.views import TABS, ProbeView
 from app.views.base import looks
 from solvers import CUTS, Probe
-from tests.app.helpers import happen, press, said
+from tests.app.helpers import happen, said
 
 
 def small(**query: str) -> dict[str, str]:
@@ -89,15 +89,6 @@ def test_repeated_runs_have_seeds_and_one_colour_and_are_one_curve(visit, wait_u
     page.controls.go()  # beside ghosts
     assert len({run.style for run in page.session.runs}) == 12
     finish(page, wait_until)
-
-
-def test_so_many_runs_at_a_time_and_no_more(visit):
-    page = visit(**small(repeat="7"))
-    assert page.obstacle == "7 runs of 2 solvers are more than 12: choose fewer of either"
-    page.limits.enter("repeat", "6")
-    assert page.obstacle is None
-    page.limits.enter("repeat", "10")
-    assert "9" in page.obstacle
 
 
 def test_an_address_brings_the_same_page_back(visit):
@@ -330,17 +321,6 @@ def test_runs_with_penalties_of_their_own_share_the_data_and_lambda(visit, wait_
     own = [page.convergence.references(trace)[-1][1] for trace in page.session.traces]
     assert len(set(own)) == 3, "each is measured from an optimum of its own"
     assert own[1] <= page.session.traces[1].objective.min()
-
-
-def test_a_pressed_step_starts_and_then_advances_by_one(visit, wait_until):
-    page = visit(**small(solvers="prox-gd"))
-    for k in (0, 1, 2):
-        press(page.controls.step)
-        run = page.session.runs[0]
-        wait_until(lambda run=run: run.state == "paused")
-        assert run.trace.last["iteration"] == k
-    page.session.tick()
-    assert page.controls.run.label == "Resume"
 
 
 def test_a_change_during_a_run_says_that_it_waits_for_the_next_one(visit):

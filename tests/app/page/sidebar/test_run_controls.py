@@ -223,3 +223,23 @@ def test_stop_is_felt_while_the_problem_of_a_run_is_made(as_if_huge, visit, monk
     assert {run.state for run in page.session.runs} <= {"queued", "loading"}
     page.controls.stop.param.trigger("clicks")
     assert all(run.worker.join(60) for run in page.session.runs)
+
+
+def test_so_many_runs_at_a_time_and_no_more(visit):
+    page = visit(**SMALL | {"solvers": "prox-qn;owl-qn", "repeat": "7"})
+    assert page.obstacle == "7 runs of 2 solvers are more than 12: choose fewer of either"
+    page.limits.enter("repeat", "6")
+    assert page.obstacle is None
+    page.limits.enter("repeat", "10")
+    assert "9" in page.obstacle
+
+
+def test_a_pressed_step_starts_and_then_advances_by_one(visit, wait_until):
+    page = visit(**SMALL | {"solvers": "prox-gd"})
+    for k in (0, 1, 2):
+        press(page.controls.step)
+        run = page.session.runs[0]
+        wait_until(lambda run=run: run.state == "paused")
+        assert run.trace.last["iteration"] == k
+    page.session.tick()
+    assert page.controls.run.label == "Resume"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .inverse import Identity, Inverse
 
@@ -201,13 +201,14 @@ def simplex_step(H: np.ndarray, values: np.ndarray, alpha: np.ndarray) -> tuple[
     v, free, iterations = g, np.flatnonzero(alpha), 0
     while iterations < 10 * alpha.size + 10:
         iterations += 1
-        sides = np.ones((free.size, 2), order="F")
-        sides[:, 0] = g[free]
-        _, solved, info = dposv(H[free[:, None], free].T, sides, overwrite_a=1, overwrite_b=1)
+        factor, info = dpotrf(H[free[:, None], free].T, overwrite_a=1)
         if info:
             return None, iterations
-        # Hp = g - ν on the free entries, Σp = 0
-        p = solved[:, 0] - (solved[:, 0].sum() / solved[:, 1].sum()) * solved[:, 1]
+        # Hp = g - ν on the free entries, Σp = 0; ν goes first: H⁻¹g may be 1e16 times as long as p
+        ones, _ = dpotrs(factor, np.ones(free.size))
+        ν = ones @ g[free] / ones.sum()
+        p, _ = dpotrs(factor, g[free] - ν)
+        p -= p.sum() / ones.sum() * ones
         left = alpha[free] + δ[free]
         blocked = p < -left
         if blocked.any():

@@ -87,6 +87,18 @@ def test_a_minimum_and_its_gap_hold_however_long_the_cuts_are(size, within):
     assert found.gap == pytest.approx(float(above - below), abs=1e-6 * float(below))
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_cuts_of_opposite_slopes_have_their_kink_as_minimum(seed):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=3) * 10.0 ** rng.integers(-3, 4)
+    cuts = Cuts(RIDGE)
+    assert cuts.add(a, 0.0)
+    assert cuts.add(-a, 0.0)
+    found = cuts.minimize()
+    np.testing.assert_allclose(cuts.alpha, 0.5, rtol=1e-12)
+    assert found.gap <= 1e-12 * (a @ a)
+
+
 def test_cuts_without_slopes_have_the_highest_as_their_minimum():
     cuts = Cuts(RIDGE)
     for height in (0.0, 1.0, 0.5):

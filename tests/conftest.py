@@ -141,17 +141,22 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Make tests slow ones that run a program in a process of its own, as those do that take every solver of
-    the registry: such a process takes seconds to start."""
-    if not any(hasattr(item, "callspec") for item in items):
+    """Make cases slow ones that are not among the ``quick`` ones of their test, or that run a program in a
+    process of its own, as those do that take every solver of the registry: such a process takes seconds to
+    start."""
+    cases = [item for item in items if hasattr(item, "callspec")]
+    if not cases:
         return
     from tests.solvers.helpers import ELSEWHERE
 
-    for item in items:
-        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    for case in cases:
+        values = case.callspec.params.values()
         parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
-        if any(isinstance(part, str) and part in ELSEWHERE for part in parts):
-            item.add_marker(pytest.mark.slow)
+        quick = case.get_closest_marker("quick")
+        if any(isinstance(part, str) and part in ELSEWHERE for part in parts) or (
+            quick is not None and not any(id in f"[{case.callspec.id}]" for id in quick.args)
+        ):
+            case.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

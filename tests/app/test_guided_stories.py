@@ -88,13 +88,8 @@ def play(visit, wait_until):
     return opened
 
 
-@pytest.mark.parametrize(
-    "story",
-    [
-        pytest.param(s, id=s.id, marks=pytest.mark.slow if s.id in ("shrinking", "wrong-guess") else ())
-        for s in GUIDED.values()
-    ],
-)
+@pytest.mark.quick("kink", "features-die")
+@pytest.mark.parametrize("story", GUIDED.values(), ids=lambda story: story.id)
 def test_a_guided_story_is_played_from_first_to_last_step_and_back(story, play):
     played = play(story.id, speed="full")
     page = played.page

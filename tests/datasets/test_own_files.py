@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_any_file_and_options_give_a_data_set_or_a_sentence(folder, format, data):
     for name in ("train", "test"):

@@ -105,6 +105,7 @@ def test_no_lower_bound_is_above_the_minimum(pair, seed, scale, columns, ratio):
     check(pair, seed, scale, columns, ratio, iterations=60)
 
 
+@pytest.mark.quick("/l1/", "/l1-l2/", "/ls-bmrm", "/dual-cd", "/sublbfgs")
 @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
 def test_no_lower_bound_is_above_the_minimum_at_a_few_scales(pair):
     cases = [
@@ -182,5 +183,5 @@ def test_no_bound_is_false_on_any_loss_penalty_and_solver(which, seed, scale, co
 @pytest.mark.parametrize("loss", sorted(solvers.LOSSES.keys() - {"toy"}))
 def test_no_bound_is_false_on_any_loss_at_one_scale(loss):
     rng = np.random.default_rng(0)
-    for which in [which for which in ALL if which[1] == loss and which[2] in ("l2", "l1-l2")]:
+    for which in [which for which in ALL if which[1] == loss and which[2] in ("l2", "l1-l2")][::2]:
         bounds_hold(which, 1, *(float(rng.choice([-8.0, 0.0, 8.0])), (0.0, -3.0), -2.0))

@@ -241,6 +241,7 @@ def test_reader_that_goes_away_ends_the_run(start, tmp_path):
         assert len(arrays["prox-gd/iteration"]) > 0
 
 
+@pytest.mark.quick("SIGINT")
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT], ids=lambda s: s.name)
 def test_serve_ends_with_its_server(start, ending):
     process = start("serve", "--port", "0")

@@ -63,6 +63,7 @@ def test_nobody_who_reads_is_no_error(command):
     assert "rror" not in done.stderr
 
 
+@pytest.mark.quick("command2")
 @full
 @pytest.mark.parametrize("command", OUTPUTS)
 def test_a_full_output_is_told_in_a_sentence_with_a_status_of_its_own(command):

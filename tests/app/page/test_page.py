@@ -164,6 +164,7 @@ def test_a_story_opens_after_another_as_it_does_alone(visit):
     assert page.query() == alone.query()
 
 
+@pytest.mark.quick("kink", "superlinear")
 @pytest.mark.parametrize("story", stories())
 def test_the_address_of_a_story_is_its_name(story):
     page = Page({"story": story})

@@ -21,6 +21,7 @@ def test_the_card_has_the_question_and_all_that_there_is_to_look_for(visit):
         assert story.question in page.question.object
 
 
+@pytest.mark.quick("shrinking", "kink")
 @pytest.mark.parametrize("id", [id for id in stories() if id not in HUGE])
 def test_a_story_as_it_is_loaded_is_not_changed(visit, id):
     page = visit(story=id)

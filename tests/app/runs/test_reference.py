@@ -31,6 +31,7 @@ def make(dataset="digits", **keywords):
     return solvers.make_problem(datasets.load(dataset), **keywords)
 
 
+@pytest.mark.quick("breast", "chain")
 @pytest.mark.parametrize(
     ("dataset", "penalty", "strength"),
     [

@@ -38,6 +38,7 @@ class Painter:
         self.pulse()
 
 
+@pytest.mark.quick("owl-qn")
 @pytest.mark.parametrize("id", ["prox-qn", "owl-qn", "prox-gd"])
 def test_every_view_can_be_drawn_whenever_a_run_waits(id):
     problem = solvers.make_problem(datasets.load("digits"), penalty="l1", lam_ratio=0.05)

@@ -39,6 +39,7 @@ def filled(view) -> list[dict]:
     return [source.data for source in curves(view.figure) if len(source.data["x"])]
 
 
+@pytest.mark.quick("convergence", "shrinking", "memory")
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
 def test_a_view_is_made_from_one_trace_as_in_a_notebook(view, drawable):
     shown = view(drawable(view)[0])
@@ -46,6 +47,7 @@ def test_a_view_is_made_from_one_trace_as_in_a_notebook(view, drawable):
     assert shown.__panel__().get_root() is not None
 
 
+@pytest.mark.quick("convergence", "steps", "shrinking")
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
 def test_the_label_of_a_vertical_axis_fits_beside_its_plot(view, drawable):
     trace = drawable(view)[0]
@@ -107,6 +109,7 @@ def test_a_hidden_view_reads_no_trace(view, traces):
     shown.cursor.iteration = 3
 
 
+@pytest.mark.quick("convergence", "steps", "sparsity")
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
 def test_a_view_stands_a_run_that_grows_and_thins_itself_between_two_reads(view, restless):
     shown = view(restless)
@@ -156,6 +159,7 @@ def test_a_run_that_is_gone_is_kept_by_no_view(view, traces, again):
     assert gone() is None
 
 
+@pytest.mark.quick("steps", "trajectories")
 @pytest.mark.parametrize("view", ALL, ids=lambda view: view.id)
 def test_a_part_has_the_runs_of_its_view(view, traces):
     shown = view(traces)

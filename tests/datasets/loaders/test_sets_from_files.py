@@ -268,6 +268,7 @@ def test_a_set_is_read_from_the_file_it_names(at_hand, case):
     assert data.examples(2)
 
 
+@pytest.mark.quick("a9a", "ocr", "conll2000", "reuters-r8", "enron")
 @pytest.mark.parametrize("case", SETS, ids=name)
 def test_damaged_files_of_a_set_get_one_clear_sentence(at_hand, case):
     """Each file cut, empty, with bytes changed, or replaced by another kind of file."""

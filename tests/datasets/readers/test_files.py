@@ -47,6 +47,7 @@ def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path, suffix):
             files.read_bytes(path)
 
 
+@pytest.mark.quick(".gz", ".zip")
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACKERS if suffix != ".txt"])
 def test_a_bomb_is_refused_before_it_takes_memory(tmp_path, suffix):
     path = tmp_path / f"bomb{suffix}"

@@ -111,7 +111,7 @@ def test_an_undamaged_file_is_read(scratch, format):
 
 
 @pytest.mark.parametrize("format", READERS)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_a_damaged_file_gets_one_clear_sentence(scratch, format, data):
     read, whole = READERS[format]

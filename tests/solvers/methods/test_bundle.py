@@ -59,6 +59,7 @@ def test_ocas_is_for_one_score_a_sample():
     assert "bmrm" not in solvers.compatible("binary-hinge", "l1")
 
 
+@pytest.mark.quick("0,1,2,3")
 @pytest.mark.parametrize("delta", ["0.5", "0,1,2,3;1,0,1,2;2,1,0,1;1,1,4,0"])
 def test_slack_rescaled_pairs_of_labels_are_solved_to_the_minimum_of_another_program(delta):
     """Each search is exact: its breakpoints are those of lines with slopes of several sizes."""
@@ -131,6 +132,7 @@ def test_a_small_minimum_is_reached_though_the_quadratic_programs_are_large():
     assert trace.result["objective"] < 1e-5
 
 
+@pytest.mark.quick("0.1", "1e-05")
 @pytest.mark.parametrize("lam", [1e-1, 1e-3, 1e-5, 1e-6])
 def test_raw_features_are_solved_to_a_proved_gap(lam):
     """breast-cancer as it is: features from 1e-3 to 4e3, entries of Q/λ up to 1e13."""

@@ -130,6 +130,7 @@ def test_the_subproblem_is_solved_where_the_curvature_is_next_to_nothing_or_huge
     np.testing.assert_allclose(q, answer, atol=1e-8)
 
 
+@pytest.mark.quick("1e-08", "1e-06-1.0", "0.0001", "1000000.0")
 @pytest.mark.parametrize(
     ("scale", "lam"), [(1e-8, 1.0), (1e-6, 1.0), (1e-4, 1e4), (1e8, 1e-6), (1.0, 1e6), (1.0, 1e-6)]
 )

@@ -149,6 +149,7 @@ def scaled(seed, scales=(1e8, 1e-8, 1.0, 1.0, 1e4, 1e-4), n=40):
     return X * np.array(scales), np.where(X[:, 2] + noise > 0.0, 1, -1)
 
 
+@pytest.mark.quick("subgd-3", "sublbfgs-0", "lbfgs-0")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("solver", ["gd", "subgd", "lbfgs", "sublbfgs"])
 def test_scores_that_come_back_from_far_away_are_those_of_w(solver, seed):

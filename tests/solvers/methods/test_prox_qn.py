@@ -225,6 +225,9 @@ PARAMS = [
 ]
 
 
+@pytest.mark.quick(
+    "memory=1", "diagonal=on", "gamma=yy/sy", "shrinking=False", "order=random", "shrink_first=on"
+)
 @pytest.mark.parametrize("params", PARAMS, ids=lambda p: ",".join(f"{k}={v}" for k, v in p.items()))
 def test_every_variant_reaches_the_same_optimum(params, problem, average_problem):
     for each in (problem, average_problem):

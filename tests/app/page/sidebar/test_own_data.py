@@ -123,6 +123,7 @@ def test_a_file_replaced_by_one_of_the_same_name_is_another_one(opened, wait_unt
     assert len([name for name in opened.problem.data.options if name.startswith("mine.svm")]) == 2
 
 
+@pytest.mark.quick("empty", "not a number", "NUL", "damaged")
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [

@@ -21,6 +21,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.quick("data set", "penalty")
 @pytest.mark.parametrize("choice", CHOICES)
 def test_nothing_of_the_problem_before_is_shown_with_another(visit, wait_until, choice):
     page = visit(**SMALL)

@@ -47,6 +47,7 @@ def loaded(page: Page, wait_until: Callable) -> None:
     wait_until(lambda: (page.session.tick(), page.problem.ready)[1])
 
 
+@pytest.mark.quick("type_lam", "take_all", "type_penalty")
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [

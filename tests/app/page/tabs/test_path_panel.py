@@ -227,6 +227,7 @@ class Arriving:
         self.found.append(trace)
 
 
+@pytest.mark.quick("[0]", "[1]", "[2]", "[3]", "[4]")
 @pytest.mark.parametrize("seed", range(20))
 def test_all_plots_end_at_the_final_data_in_whatever_order_solutions_and_drawings_come(
     session, monkeypatch, seed

@@ -56,6 +56,7 @@ def test_looks_and_axes_are_those_of_the_figure(drawable):
     assert rendered.y_range.start < np.nanmin(y) < np.nanmax(y) < rendered.y_range.end
 
 
+@pytest.mark.quick("convergence", "steps", "trajectories")
 @pytest.mark.parametrize("view", DRAWN, ids=lambda view: view.id)
 def test_a_view_of_curves_points_and_bars_is_drawn_whole(view, drawable):
     shown = view(drawable(view))

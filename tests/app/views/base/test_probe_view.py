@@ -111,6 +111,7 @@ def test_each_view_names_the_probes_it_draws_and_together_they_are_the_pages():
         assert {probe.name for probe in TABS[id].probes} == wanted
 
 
+@pytest.mark.quick("rate", "model", "trajectories")
 @pytest.mark.parametrize("view", [view for view in TABS.values() if view.probes], ids=lambda view: view.id)
 def test_the_probes_that_a_view_names_are_all_that_it_needs(view, chain_problem, hinge_problem):
     """With them alone it draws what it draws with those of all views."""

@@ -23,6 +23,7 @@ def move(cursor, iteration):
     cursor.keeping_up = False
 
 
+@pytest.mark.quick("shrinking", "model", "steps")
 @pytest.mark.parametrize("view", AT_CURSOR, ids=lambda view: view.id)
 def test_a_view_says_which_iterate_it_shows_until_it_is_drawn_again(view, drawable):
     trace = drawable(view)[0]

@@ -50,6 +50,7 @@ def straight(view: CutSection) -> tuple[np.ndarray, np.ndarray]:
     return first - t[0] * d, d
 
 
+@pytest.mark.quick("plane-ls-bmrm-f-start", "line-bmrm-L-next")
 @pytest.mark.parametrize("along", ["start", "next"])
 @pytest.mark.parametrize("shown", ["f", "L"])
 @pytest.mark.parametrize(("name", "id"), [("line", "bmrm"), ("line", "ls-bmrm"), ("plane", "ls-bmrm")])

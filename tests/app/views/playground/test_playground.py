@@ -69,6 +69,7 @@ def test_it_is_made_for_functions_of_two_variables_alone(small_problem):
     assert not Playground.suits(small_problem)
 
 
+@pytest.mark.quick("toy-abs", "toy-lewis-overton")
 @pytest.mark.parametrize("toy", TOYS)
 def test_the_trajectories_are_the_weights_of_the_iterates(toy):
     view = view_of(*(run(toy, label) for label in RUNS))
@@ -326,6 +327,7 @@ class Painter:
         self.pulse()
 
 
+@pytest.mark.quick("bfgs", "subgd")
 @pytest.mark.parametrize("label", RUNS)
 def test_it_can_be_drawn_whenever_a_run_waits(label):
     painter, (id, params) = Painter(), RUNS[label]

@@ -44,6 +44,7 @@ def run(id: str) -> Trace:
     raise AssertionError(f"no problem fits {id}")
 
 
+@pytest.mark.quick("owl-qn", "sublbfgs", "prox-qn", "bcd-ls")
 @pytest.mark.parametrize("id", HOUSE)
 def test_whoever_records_trials_shows_them(id):
     trace = run(id)

@@ -39,14 +39,14 @@ def check(a, b):
 NUMBERS = st.integers(-3, 3)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=9))
 def test_ties_duplicates_and_parallel_lines(lines):
     a, b = np.array(lines, dtype=float).T
     check(a.copy(), b.copy())
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 40))
 def test_random_lines(seed, r):
     rng = np.random.default_rng(seed)

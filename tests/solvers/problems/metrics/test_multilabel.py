@@ -32,6 +32,7 @@ def test_ranking_loss_without_any_pair_is_zero():
     assert ranking_loss(np.zeros((2, 3)), np.array([[1, 1, 1], [0, 0, 0]])) == 0.0
 
 
+@pytest.mark.quick("0-False", "0-True")
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_no_thresholds_have_a_larger_f1(seed, ties):

@@ -29,7 +29,7 @@ LOSSES = {
 }
 """Default loss of each kind of labels."""
 
-CHOOSING = ("split", "fold", "n_train", "test")
+CHOOSING = ("split", "fold", "n_train", "test", "cv")
 """Options that choose which samples are trained on and which are held out: one λ is good for all."""
 
 SCALES = ("none", "unit", "minmax", "standard", "sample-standard")
@@ -38,6 +38,8 @@ WEIGHTINGS = ("binary", "counts", "tf-idf")
 #: Options that all sets have where they make sense; each set has its own defaults.
 PRESET = Option("preset", "", "values of the options above under one name", title="named settings")
 SPLIT = Option("split", "", "how the test part is made", title="test split")
+CV_HELP = "k/K: of K parts of the training part the k-th is held out, in place of the test part"
+CV = Option("cv", None, CV_HELP, title="cross-validation part")
 WEIGHTING = Option(
     "weighting", "", "value of a word in a text", choices=WEIGHTINGS, title="weighting of words"
 )
@@ -201,6 +203,7 @@ class DataSetInfo:
             common.append(replace(PRESET, default=names[0], choices=names))
         if len(self.splits) > 1:
             common.append(replace(SPLIT, default=self.splits[0], choices=self.splits))
+        common.append(CV)
         if self.weighting:
             common.append(replace(WEIGHTING, default=self.weighting))
         common += [replace(SCALE, default=self.scale), DOUBLE]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,8 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
     kind = content.kind or entry.kind_before(options)
     if len(entry.splits) > 1:
         content = split(content, kind, options["split"], request.seed)
+    if options.get("cv") is not None:
+        content = hold_out(content, kind, options["cv"], request.seed)
     parts = [content.train] if content.test is None else [content.train, content.test]
     request.progress("preparing features", None)
     matrices = [part.X for part in parts]
@@ -103,16 +106,41 @@ def split(content: Content, kind: str, how: str, seed: int) -> Content:
         raise DataError(
             "The test part has classes that training lacks, so the two cannot be pooled: use split=given."
         )
-    texts = content.texts
     if how == "none":
         return replace(content, train=pool, test=None)
-    n = pool.n_samples
-    rng = np.random.default_rng(seed)
-    strata = pool.y if kind in ("binary", "multiclass", "tree") else np.zeros(n, np.int8)
-    train, test = stratified(strata, 0.2, rng)
+    train, test = stratified(_strata(pool, kind), 0.2, np.random.default_rng(seed))
+    return _parted(content, pool, train, test)
+
+
+def _strata(part: Part, kind: str) -> np.ndarray:
+    """Return the class of each sample, 0 where samples have none or more than one."""
+    return part.y if kind in ("binary", "multiclass", "tree") else np.zeros(part.n_samples, np.int8)
+
+
+def _parted(content: Content, pool: Part, train: np.ndarray, test: np.ndarray) -> Content:
+    """Train on some samples of ``pool``, and hold out others."""
+    texts = content.texts
     if texts is not None:
         content = replace(content, texts=lambda i: texts(int(train[i])))
     return replace(content, train=pool.take(train), test=pool.take(test))
+
+
+def hold_out(content: Content, kind: str, which: str, seed: int) -> Content:
+    """Hold out one of K parts of the training part, drawn by ``seed``, in place of the test part: the k-th
+    for "k/K". The parts have no sample in common, and as many of each class as can be."""
+    n = content.train.n_samples
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", which)
+    k, parts = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= k <= parts or not 2 <= parts <= n:
+        raise DataError(
+            f"Option cv={which!r} is not possible: write cv=k/K, with K from 2 to {n:,}, the number of "
+            "training samples, and k from 1 to K."
+        )
+    order = np.random.default_rng(seed).permutation(n)
+    ranked = order[np.argsort(_strata(content.train, kind)[order], kind="stable")]
+    held_out = np.zeros(n, bool)
+    held_out[ranked[k - 1 :: parts]] = True
+    return _parted(content, content.train, np.flatnonzero(~held_out), np.flatnonzero(held_out))
 
 
 def stratified(y: np.ndarray, fraction: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

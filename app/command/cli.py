@@ -57,6 +57,7 @@ AVERAGE = typer.Option(
     None, "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
 )
 OUT = _option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")
+CHOOSE = _option("--choose", "lam", "Name the λ with the best metric on held-out data.")
 
 
 def _experiment(
@@ -189,15 +190,18 @@ def path(
     iterates: bool = typer.Option(
         True, "--iterates/--no-iterates", help="Whether records of iterates are wanted."
     ),
+    choose: str | None = CHOOSE,
     out: str | None = OUT,
     plugin: list[str] = PLUGIN,
     **common: Any,
 ) -> int:
     """Run solvers over a range of λ, each from the solution before. Limits are those of run, at every λ."""
     from ..settings.experiment import Experiment
+    from ..sweep.choice import checked
     from . import path as paths
 
     plugins.load_all(plugin)
+    chosen, _ = checked(choose)
     if f_star not in (None, "auto"):
         raise ValueError(f"--f-star {f_star} is not possible: every λ has its own, write --f-star auto")
     experiments = [
@@ -206,7 +210,9 @@ def path(
     ]
     ends = {"--lam-from": lam_from, "--lam-to": lam_to, "--ratio-from": ratio_from, "--ratio-to": ratio_to}
     values = arguments.lam_values(lams, n_lams, ends)
-    execute = partial(paths.execute, experiments, lams=values, iterates=iterates, out=_out(out))
+    execute = partial(
+        paths.execute, experiments, lams=values, iterates=iterates, choose=bool(chosen), out=_out(out)
+    )
     return _do(execute, as_json, partial(printing.show_results, printing.PATH))
 
 
@@ -258,6 +264,10 @@ def sweep(
     resume: bool = _switch(
         "--resume", "Go on: runs that have finished are kept, those that failed or were stopped rerun."
     ),
+    choose: str | None = CHOOSE,
+    folds: str | None = _option(
+        "--folds", "K", "With --choose: hold out each of K parts of the training part in turn."
+    ),
     as_json: bool = JSON,
     plugin: list[str] = PLUGIN,
 ) -> int:
@@ -279,8 +289,9 @@ def sweep(
         arguments.number("--threads-per-worker", threads_per_worker, low=1, kind=int),
     )
     path = Path(spec)
+    also = {name: value for name, value in (("choose", choose), ("folds", folds)) if value is not None}
     store = Store(Path(f"{path.stem}.sweep" if out is None else out))
-    made = Sweep(Spec.read(path), place, store, resume=resume, files=_resolved(plugin))
+    made = Sweep(Spec.read(path, **also), place, store, resume=resume, files=_resolved(plugin))
     return _do(partial(sweeps.execute, made), as_json, printing.show_cells)
 
 

@@ -21,6 +21,8 @@ from solvers.runs.trace import plain
 from ..runs.reference import distrust
 from ..settings.experiment import Experiment
 from ..settings.recipe import Limits
+from ..sweep.choice import choices
+from .exit_status import INTERRUPTED
 from .headless import (
     Emit,
     Interrupts,
@@ -44,6 +46,7 @@ def execute(
     *,
     lams: Callable[[solvers.Problem], list[float]] = solvers.log_spaced,
     iterates: bool = True,
+    choose: bool = False,
     out: Path | None = None,
 ) -> int:
     """Follow the path of every solver on every objective; returns the exit status.
@@ -51,12 +54,16 @@ def execute(
     The ``experiments`` differ in loss and penalty; ``lams(problem)`` gives the λ of each, in order. At each λ
     come the records of a run of that problem: ``problem``, ``reference`` if f* is wanted, ``run``,
     ``iterate`` where ``iterates`` are wanted, and ``result`` with the fields of
-    :func:`solvers.runs.lam_path.measured`. ``out`` gets the same records (``.jsonl``), or one row a λ
-    (``.csv``; ``.npz``, with the weights). Raises ValueError for bad input, before anything is computed or
+    :func:`solvers.runs.lam_path.measured`; with ``choose``, at the end, ``choice``: the λ that does best on
+    the test part. ``out`` gets the same records (``.jsonl``), or one row a λ (``.csv``; ``.npz``, with the
+    weights). Raises ValueError for bad input, before anything is computed or
     printed.
     """
     made = problems(experiments, load(experiments, progress), progress)
+    if choose and not made[0].has_test:
+        raise ValueError("no λ can be chosen: these data have no test part, see the option split")
     objectives = [(*one, lams(one[1])) for one in zip(experiments, made, strict=True)]
+    measures: list[dict[str, Any]] = []
     # a second Ctrl-C ends a run at once, but not the writing of its file
     with Interrupts().listening(), _file(out) as keep:
 
@@ -80,11 +87,17 @@ def execute(
                     yield from path_runs(problem, entrant.make(), values, label=entrant.label, **how)
 
         def finish(run: solvers.Run) -> None:
-            tell(run.trace.result | measured(run), run.trace.w)
+            found = run.trace.result | measured(run)
+            tell(found, run.trace.w)
+            data = {name: run.trace.info.problem[name] for name in ("dataset", "options")}
+            measures.append(found | data | {"solver": run.solver.id, "lam_ratio": None})
             if below_f_star(run):
                 distrust(run.problem)
 
-        return follow_all(runs, tell, progress, finish)
+        status = follow_all(runs, tell, progress, finish)
+        for choice in choices(measures) if choose and status != INTERRUPTED else ():
+            tell(choice)
+        return status
 
 
 @contextmanager

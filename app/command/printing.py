@@ -71,6 +71,7 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
 #: Columns of tables, by the field of a record: heading and format.
 COLUMNS = {
     **{name: (name, "") for name in ("id", "run", "solver", "options", "data", "status", "state", "problem")},
+    **{name: (name, "") for name in ("loss", "penalty")},
     **{"label": ("run", ""), "runs": ("runs", "d"), "started": ("when", ""), "dataset": ("data", "")},
     **{"seed": ("seed", "d"), "lam": ("λ", ".5g"), "objective": ("objective", ".10g")},
     **{"gap": ("gap", ".2e"), "dual_gap": ("proved bound", ".2e"), "violation": ("violation", ".2e")},
@@ -78,6 +79,8 @@ COLUMNS = {
     **{"passes": ("passes", ",.1f"), "cpu_seconds": ("CPU s", ".3f")},
     "train_metric": ("train {metric_name}", ".4f"),
     "test_metric": ("test {metric_name}", ".4f"),
+    **{"lam_ratio": ("λ/λmax", ".5g"), "metric_name": ("measure", ""), "metric": ("mean", ".4f")},
+    **{"deviation": ("±", ".4f"), "held_out": ("on", "")},
     **{"test_ranking_loss": ("ranking loss", ".4f"), "test_micro_f1": ("micro-F1", ".4f")},
 }
 #: The columns of each table, in their order.
@@ -97,6 +100,16 @@ SWEEP = (
     *("data", "seed", "lam", "label", "status", "objective", "gap", "nnz", "iterations", "cpu_seconds"),
     "test_metric",
 )
+CHOICE = (
+    *("data", "loss", "penalty", "label", "lam", "lam_ratio", "metric_name", "metric", "deviation"),
+    *("held_out", "runs"),
+)
+
+
+def show_choices(records: Sequence[dict[str, Any]]) -> None:
+    """Print the λ that were chosen, one line each."""
+    if rows := [record | {"data": _data(record)} for record in records if record["type"] == "choice"]:
+        _show(CHOICE, rows, "λ chosen on held-out data")
 
 
 def show_results(
@@ -122,6 +135,7 @@ def show_results(
                 runs.setdefault(labels[row["label"]], []).append(row)
             shown, rows = [fields[0], "runs", *fields[1:]], [_median(*of_label) for of_label in runs.items()]
         _show(shown, rows, objective if len(results) > 1 else None)
+    show_choices(records)
 
 
 def _median(label: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -154,6 +168,7 @@ def show_cells(records: Sequence[dict[str, Any]]) -> None:
     rows = [cell | {"gap": gap_of(cell, best), "data": _data(cell), "metric_name": ""} for cell in cells]
     if rows:
         _show(SWEEP, sorted(rows, key=lambda row: (row["data"], row["seed"], -(row["lam"] or 0))))
+    show_choices(records)
 
 
 def _data(record: dict[str, Any]) -> str:

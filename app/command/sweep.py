@@ -41,6 +41,10 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
             show(_standing(sweep), None)
     if (error := outcome.exception()) is not None and not isinstance(error, SchedulerGone):
         raise error
+    for choice in sweep.choices():
+        emit(choice)
+    if sweep.spec.choose and not sweep.choices():
+        progress.say("no λ is chosen: no λ has a metric on held-out data of each of its runs; see --folds")
     if sweep.message:
         progress.say(f"{name}: {sweep.message}; go on with --resume")
     if interrupts.wanted:

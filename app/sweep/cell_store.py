@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,13 +12,15 @@ from app.owner import hold
 from app.settings.experiment import Experiment
 from app.sweep.watched import RECORD
 from solvers import Trace
-from solvers.runs.atomic_files import NotWritten, why_not_written
+from solvers.runs.atomic_files import NotWritten, replacing, why_not_written
 from solvers.runs.reading import read
 from solvers.runs.records import Unfit, checked
 from solvers.runs.trace import save
 
 #: The file with a line for each cell that has ended; traces stand beside it, called after their cells.
 LEDGER = "cells.jsonl"
+#: The file with a line for each λ that was chosen.
+CHOICES = "choices.jsonl"
 #: The file that the sweep which writes to a folder holds locked.
 LOCK = "lock"
 #: Statuses of cells that are run again when a sweep goes on.
@@ -101,6 +103,13 @@ class Store:
                 os.fsync(file.fileno())
         except OSError as error:
             raise self._unwritten(error) from error
+
+    def keep_choices(self, chosen: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what was chosen, in place of what was chosen before. Raises NotWritten."""
+        path = self.folder / CHOICES
+        if chosen or path.is_file():
+            with replacing(path, encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(one)}\n" for one in chosen)
 
     def trace_path(self, cell: Experiment) -> Path:
         """Return where the trace of a cell is kept."""

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from app.sweep.cell_store import Store
+from app.sweep.choice import choices
 from app.sweep.cluster import Place, connected, started
 from app.sweep.spec import Spec
 from app.sweep.watched import Watched
@@ -67,6 +68,13 @@ class Sweep:
         for key in self.cells.keys() & kept.keys():
             self.cells[key].recall(kept[key])
 
+    def choices(self) -> list[dict[str, Any]]:
+        """Return what was chosen, if it was asked for: see :func:`.choice.choices`; nothing before all have
+        ended."""
+        if not self.spec.choose or self._open:
+            return []
+        return choices([watched.record for watched in self.cells.values()])
+
     @property
     def state(self) -> str:
         if self.over:
@@ -106,6 +114,8 @@ class Sweep:
                 with connected(self.place) as client:
                     self._begun = True
                     self._follow(client)
+            if self.store is not None:
+                self.store.keep_choices(self.choices())
         finally:
             for watched in self._open:
                 watched.fail(self.message or "it was not run to its end", "stopped")

@@ -17,6 +17,7 @@ import solvers
 from app.settings.arguments import choices, make_solvers, number
 from app.settings.experiment import Experiment
 from app.settings.recipe import Entrant, Limits, Recipe
+from app.sweep.choice import by_parts, checked
 from datasets.entry import LOSSES as USUAL_LOSSES
 from solvers.declare import MOST_SEED
 from solvers.registry import lookup, make
@@ -30,7 +31,10 @@ LONGEST = 1 << 20
 DEEPEST = 3
 FLAT = "write lists of numbers and texts, not of lists"
 #: What a text may say, with what it means; the last ones stand in a table of their own.
-KEYS = ("name", "data", "loss", "penalty", "lam", "lam_ratio", "average", "seeds", "solvers")
+KEYS = (
+    *("name", "data", "loss", "penalty", "lam", "lam_ratio", "average", "seeds", "solvers"),
+    *("choose", "folds"),
+)
 TABLES = ("loss_set", "penalty_set", "set", "limits")
 #: Gives the entry of a data set by its id; ValueError where there is none.
 Describe = Callable[[str], datasets.DataSetInfo]
@@ -39,12 +43,13 @@ LIMITS = ("tol", "gap", "f_star", "max_iter", "max_seconds", "total_seconds")
 
 @dataclass(frozen=True)
 class Spec:
-    """A grid of cells, which are experiments of one run, and how long all of them together may take (wall
-    seconds; None: no limit)."""
+    """A grid of cells, which are experiments of one run, how long all of them together may take (wall
+    seconds; None: no limit), and what is chosen by their metrics on held-out data ("lam", or "")."""
 
     name: str
     cells: tuple[Experiment, ...]
     total_seconds: float | None = None
+    choose: str = ""
 
     @property
     def digest(self) -> str:
@@ -52,8 +57,9 @@ class Spec:
         return hashlib.sha256("".join(cell.key for cell in self.cells).encode()).hexdigest()[:16]
 
     @classmethod
-    def read(cls, path: Path) -> Spec:
-        """Read a file that ends in .toml or .json. Raises ValueError, one sentence."""
+    def read(cls, path: Path, **also: Any) -> Spec:
+        """Read a file that ends in .toml or .json; ``also`` goes before what it says. Raises ValueError, one
+        sentence."""
         if path.suffix not in (".toml", ".json"):
             raise ValueError(f"cannot read {path.name}: the name of a sweep must end in .toml or .json")
         try:
@@ -65,7 +71,7 @@ class Spec:
         except OSError as error:
             raise ValueError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
         try:
-            return cls.parse(text, json_text=path.suffix == ".json", name=path.stem)
+            return cls.parse(text, json_text=path.suffix == ".json", name=path.stem, **also)
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from None
 
@@ -77,8 +83,10 @@ class Spec:
         json_text: bool = False,
         name: str = "sweep",
         describe: Describe = datasets.describe,
+        **also: Any,
     ) -> Spec:
-        """Lay out the grid that a text describes, as :meth:`of`. Raises ValueError, one sentence."""
+        """Lay out the grid that a text describes, as :meth:`of`; ``also`` goes before what it says. Raises
+        ValueError, one sentence."""
         if len(text) > LONGEST:
             raise ValueError(f"it has more than {LONGEST >> 20} MiB")
         try:
@@ -91,7 +99,7 @@ class Spec:
             raise ValueError(f"it is nested too deep: {FLAT}") from None
         if not isinstance(given, dict):
             raise ValueError('it is a list: write a table with "data" and "solvers"')
-        return cls.of({"name": name, **given}, describe)
+        return cls.of({"name": name, **given, **also}, describe)
 
     @classmethod
     def of(cls, given: Mapping[str, Any], describe: Describe = datasets.describe) -> Spec:
@@ -110,13 +118,14 @@ class Spec:
         average = given.get("average")
         if average not in (None, True, False):
             raise ValueError(f"average = {average!r} is not possible: write true or false")
+        choose, folds = checked(given.get("choose"), given.get("folds"))
         cells = []
         lams = _lams(given)
         seeds = (
             _number("seeds", seed, low=0, kind=int, high=MOST_SEED)
             for seed in _several(given.get("seeds", 0))
         )
-        for (data, options), seed in itertools.product(_data(given["data"], describe), seeds):
+        for (data, options), seed in itertools.product(_data(given["data"], describe, folds), seeds):
             for loss, penalty in _objectives(given, data, options):
                 params = {f"{noun}_params": given.get(f"{noun}_set", {}) for noun in ("loss", "penalty")}
                 made = _solvers(given, seed, loss, penalty)
@@ -124,11 +133,11 @@ class Spec:
                     problem = Recipe(
                         data.id, options, seed, loss=loss, penalty=penalty, average=average, **lam, **params
                     )
-                    cells.append(Experiment(problem, (entrant,), limits))
+                    cells += by_parts(Experiment(problem, (entrant,), limits), folds)
                     if len(cells) > MOST_CELLS:
                         raise _too_many()
         found = {cell.key: cell for cell in cells}
-        return cls(str(given.get("name", "sweep")), tuple(found.values()), total)
+        return cls(str(given.get("name", "sweep")), tuple(found.values()), total, choose)
 
 
 def _known(what: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -189,8 +198,11 @@ def _limits(given: Mapping[str, Any]) -> tuple[Limits, float | None]:
     return Limits(**found, f_star="auto" if "f_star" in given or "gap" in given else None), total
 
 
-def _data(given: Any, describe: Describe) -> Iterator[tuple[datasets.DataSetInfo, dict[str, Any]]]:
-    """Yield the data sets with their options: "ID", "ID,name=value,..." or {id = ..., name = value}."""
+def _data(
+    given: Any, describe: Describe, folds: int
+) -> Iterator[tuple[datasets.DataSetInfo, dict[str, Any]]]:
+    """Yield the data sets with their options: "ID", "ID,name=value,..." or {id = ..., name = value}. With
+    ``folds`` each must have parts to hold out."""
     for one in _several(given):
         if isinstance(one, str):
             # a path of the user's own may have commas: only what looks like an option is one
@@ -205,6 +217,8 @@ def _data(given: Any, describe: Describe) -> Iterator[tuple[datasets.DataSetInfo
             raise ValueError(f'data = {one!r} names no data set: write "ID" or {{id = "ID", name = value}}')
         entry = describe(id)
         values = entry.parse(options)
+        if folds and values.get("cv", "") is not None:
+            raise ValueError(f"folds hold out parts of {id}: leave {'cv' if 'cv' in values else 'folds'} out")
         yield entry, {name: values[name] for name in options}
 
 
@@ -221,8 +235,8 @@ def _objectives(
             fitting = ", ".join(solvers.losses_for(kind))
             raise ValueError(f"loss {loss} {reason} ({entry.id}): choose one of {fitting}")
         made = make(lookup(solvers.PENALTIES, "penalty", penalty), "penalty", given.get("penalty_set", {}))
-        if not made.takes_lam and ("lam" in given or "lam_ratio" in given):
-            raise ValueError(f"penalty {penalty} has no λ: leave lam and lam_ratio out")
+        if not made.takes_lam and (about := given.keys() & {"lam", "lam_ratio", "choose"}):
+            raise ValueError(f"penalty {penalty} has no λ: leave {' and '.join(sorted(about))} out")
         yield loss, penalty
 
 

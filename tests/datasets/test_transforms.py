@@ -72,6 +72,33 @@ def test_sequences_are_split_whole():
     assert (halves.train.n_samples, halves.test.n_samples) == (16, 4)
 
 
+def test_each_sample_is_held_out_once_and_classes_are_spread_over_the_parts():
+    whole = content(103, 3, test=Part(np.full((5, 2), -1.0), np.zeros(5, np.int32)))
+    parts = [transforms.hold_out(whole, "multiclass", f"{k}/4", 7) for k in range(1, 5)]
+    assert sorted(np.concatenate([part.test.X[:, 0] for part in parts])) == list(range(103))
+    for part in parts:
+        rows = np.concatenate([part.train.X[:, 0], part.test.X[:, 0]])
+        assert sorted(rows) == list(range(103)), "what was the test part is in neither"
+        np.testing.assert_array_equal(whole.train.y[part.test.X[:, 0].astype(int)], part.test.y)
+        for k in range(3):
+            assert abs((part.test.y == k).sum() - (whole.train.y == k).sum() / 4) < 1
+    other = transforms.hold_out(whole, "multiclass", "1/4", 8)
+    assert not np.array_equal(other.test.X, parts[0].test.X)
+
+
+def test_sequences_are_held_out_whole():
+    data = datasets.load("digit-strings")
+    parts = [datasets.load("digit-strings", cv=f"{k}/3") for k in (1, 2, 3)]
+    lengths = [np.diff(part.test.offsets) for part in parts]
+    assert sorted(np.concatenate(lengths)) == sorted(np.diff(data.offsets))
+
+
+@pytest.mark.parametrize("cv", ["3", "0/3", "4/3", "1/1", "1/3/2", "a/b", "1/1000"])
+def test_a_part_that_is_none_is_a_sentence(cv):
+    with pytest.raises(DataError, match=f"cv='{cv}' is not possible: write cv=k/K, with K from 2 to 456"):
+        datasets.load("breast-cancer", cv=cv)
+
+
 def test_texts_follow_the_split():
     halves = transforms.split(content(texts=lambda i: f"text {i}"), "multiclass", "random", 0)
     assert [halves.texts(i) for i in range(3)] == [f"text {int(row)}" for row in halves.train.X[:3, 0]]

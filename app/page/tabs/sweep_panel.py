@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from app.settings.experiment import Experiment, toml
 from app.settings.own_file_names import named
 from app.settings.recipe import Recipe, info_of, why_not_data
 from app.sweep.cell_store import Store
+from app.sweep.choice import TEST, pooled
 from app.sweep.cluster import Place, why_no_dask
 from app.sweep.driver import Sweep, counts
 from app.sweep.results import f_stars, gap_of, problem_of, seconds_to
@@ -32,7 +33,7 @@ from app.sweep.spec import Spec
 from app.sweep.watched import Watched
 from app.theme import number
 from app.views import Sweep as SweepView
-from app.views.sweep.sweep_figures import Outcome
+from app.views.sweep.sweep_figures import Chosen, Outcome
 from datasets.store import home
 from solvers import PENALTIES, Problem
 
@@ -123,7 +124,9 @@ class SweepPanel:
         if rights.no_sweeps:
             line = theme.html(f'<p class="note">{html.escape(theme.capital(rights.no_sweeps))}.</p>')
         self.said = theme.html(margin=(0, 10), visible=False)
-        self.view = SweepView(outcomes=self.outcomes, on_open=self.open, cursor=session.cursor)
+        self.view = SweepView(
+            outcomes=self.outcomes, on_open=self.open, choices=self.choices, cursor=session.cursor
+        )
         self.view.put_above(line, self.said)
         self.take_over()
         self.update()
@@ -291,6 +294,10 @@ class SweepPanel:
         best = f_stars([_so_far(watched) for watched in cells])
         return [_outcome(watched, best, gap) for watched in cells]
 
+    def choices(self) -> list[Chosen]:
+        """Return which λ were chosen."""
+        return [] if self.sweep is None else [_chosen(choice) for choice in self.sweep.choices()]
+
 
 def _so_far(watched: Watched) -> dict[str, Any]:
     """Return the record of a run, also of one that is still at work."""
@@ -325,6 +332,25 @@ def _outcome(watched: Watched, best: dict[str, float], gap: float) -> Outcome:
         nnz=record.get("nnz"),
         metric=record.get("test_metric"),
         metric_name=record.get("metric_name") or "",
+        pool=_data(pooled(cell.problem)),
+    )
+
+
+def _chosen(choice: Mapping[str, Any]) -> Chosen:
+    recipe = Recipe(choice["dataset"], choice["options"], penalty=choice["penalty"])
+    ratio, data = choice["lam_ratio"], _data(recipe)
+    lam = choice["lam"] if ratio is None else ratio
+    named = f"λ = {number(lam, 3)}" if ratio is None else f"{number(lam, 3)} λmax"
+    where = (
+        "on the test part" if choice["held_out"] == TEST else f"in the mean of {choice['held_out']} held out"
+    )
+    measured = f"{choice['metric_name']} {number(choice['metric'], 4)} {where}"
+    text = f"{choice['label']} on {data}: {named} is chosen, {measured}"
+    over = tuple((place, mean) for place, mean, _ in choice["over"])
+    return Chosen(
+        *(data, choice["label"], text, lam, choice["metric"], over),
+        relative=ratio is not None,
+        metric_name=choice["metric_name"],
     )
 
 

@@ -29,6 +29,7 @@ class SolverCurves(View):
         self.id, self.hint, self._axes = name, missing, axes
         self._steps, self._thin = steps, thin
         self._curves: Curves = {}
+        self._marked: Curves = {}
         super().__init__(part=True)
 
     def build(self) -> None:
@@ -37,6 +38,8 @@ class SolverCurves(View):
         self.points = ColumnDataSource({name: [] for name in ("x", "y", "color", "label")})
         looks = {"line_color": "color", "line_dash": "dash", "line_width": 1 if self._thin else 2}
         self.figure.multi_line("xs", "ys", source=self._lines, **looks)
+        self.rings = ColumnDataSource({name: [] for name in ("x", "y", "color")})
+        self.figure.scatter("x", "y", source=self.rings, line_color="color", fill_color=None, size=14)
         drawn = self.figure.scatter("x", "y", source=self.points, color="color", size=7 if self._thin else 5)
         x, y = self._axes["x_label"].partition(",")[0], self._axes["y_label"]
         printf = {"tooltips": [("run", "@label"), (x, "@x{%.4g}"), (y, "@y{%.4g}")]}
@@ -45,9 +48,11 @@ class SolverCurves(View):
         self._pane = theme.pane()
         self._body.append(self._pane)
 
-    def put(self, curves: Curves) -> None:
-        """Show these curves, in the colours of their places; those without a known value stay out."""
+    def put(self, curves: Curves, marked: Curves | None = None) -> None:
+        """Show these curves, in the colours of their places; those without a known value stay out. Points
+        that are ``marked`` have a ring."""
         self._curves = {name: _known(*curve) for name, curve in curves.items()}
+        self._marked = marked or {}
         self.update()
 
     def has_content(self) -> bool:
@@ -69,6 +74,16 @@ class SolverCurves(View):
                 dots["color"] += [color] * x.size
                 dots["label"] += [name] * x.size
         self._lines.data, self.points.data = lines, dots
+        names = list(self._curves)
+        self.rings.data = {
+            "x": [v for x, _ in self._marked.values() for v in x],
+            "y": [v for _, y in self._marked.values() for v in y],
+            "color": [
+                theme.COLORS[names.index(name) % len(theme.COLORS)]
+                for name, (x, _) in self._marked.items()
+                for _ in x
+            ],
+        }
         if self._pane.object is None:
             self._pane.object = self.figure
 

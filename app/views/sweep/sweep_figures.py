@@ -17,7 +17,7 @@ class Outcome:
 
     ``problem`` names what it has in common with runs of other solvers, ``state`` says where it is in a word.
     ``seconds`` are the CPU seconds to the gap that is asked for (None: not reached), ``metric`` is on
-    held-out data if there are any.
+    held-out data if there are any, and ``pool`` names the data without saying which part is held out.
     """
 
     key: str
@@ -30,6 +30,22 @@ class Outcome:
     seconds: float | None = None
     nnz: int | None = None
     metric: float | None = None
+    metric_name: str = ""
+    pool: str = ""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The λ that did best on held-out data, in words, and the mean metric ``over`` all λ, or λ/λ_max where
+    these are ``relative``: the largest first."""
+
+    data: str
+    label: str
+    text: str
+    lam: float
+    metric: float
+    over: tuple[tuple[float, float], ...]
+    relative: bool = False
     metric_name: str = ""
 
 

@@ -18,7 +18,15 @@ from app.menu import Menu
 from app.views.base.view import View, placed
 from app.views.sweep.sweep_cells import HeatCells
 from app.views.sweep.sweep_curves import SolverCurves
-from app.views.sweep.sweep_figures import LEAST_SECONDS, Outcome, labels_of, over_lam, problems_of, profiles
+from app.views.sweep.sweep_figures import (
+    LEAST_SECONDS,
+    Chosen,
+    Outcome,
+    labels_of,
+    over_lam,
+    problems_of,
+    profiles,
+)
 
 #: Gaps (f - f*)/|f*| whose times can be shown.
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
@@ -33,8 +41,8 @@ class Sweep(View):
     """Heat map of the time to a gap over problems and solvers, performance profiles, time against λ, and
     accuracy against non-zeros.
 
-    ``outcomes(gap)`` gives what is known of the runs, ``on_open(key)`` is called with the run that a visitor
-    clicks on.
+    ``outcomes(gap)`` gives what is known of the runs, ``choices()`` which λ were chosen, ``on_open(key)`` is
+    called with the run that a visitor clicks on.
     """
 
     id = "sweep"
@@ -46,9 +54,10 @@ class Sweep(View):
         *shown: Any,
         outcomes: Callable[[float], list[Outcome]] = lambda gap: [],
         on_open: Callable[[str], None] = lambda key: None,
+        choices: Callable[[], list[Chosen]] = lambda: [],
         **params: object,
     ) -> None:
-        self._outcomes, self._on_open = outcomes, on_open
+        self._outcomes, self._on_open, self._choices = outcomes, on_open, choices
         self.shown: list[Outcome] = []
         super().__init__(*shown, **params)
 
@@ -85,12 +94,21 @@ class Sweep(View):
             y_label="on held-out data",
             thin=True,
         )
-        self.parts = [self.profile, self.times, self.worth]
+        self.held_out = SolverCurves(
+            "sweep-held-out",
+            missing="The λ is chosen once all runs have ended.",
+            x_label=LAM,
+            y_label="on held-out data",
+            x_axis_type="log",
+        )
+        self.held_out.figure.x_range.flipped = True
+        self.held_out.visible = False
+        self.parts = [self.profile, self.times, self.worth, self.held_out]
         choices = pn.FlexBox(self.gap, self.data, align_items="center", margin=0)
-        self._heat = theme.pane()
+        self._heat, self._named = theme.pane(), theme.html(margin=(0, 10), visible=False)
         heat = theme.column(self._heat, kind="plots heat")
         plots = theme.column(*self.parts, kind="plots tall")
-        self._body.extend([choices, self.grid, heat, self._legend, plots])
+        self._body.extend([choices, self._named, self.grid, heat, self._legend, plots])
 
     def _build_heat_map(self) -> None:
         self._cells = ColumnDataSource(
@@ -137,15 +155,16 @@ class Sweep(View):
         return bool(self._outcomes(self.gap.value))
 
     def draw(self) -> None:
-        outcomes = self._outcomes(self.gap.value)
-        if not outcomes or (outcomes == self.shown and not self._drawn.changed("data", self.data.value)):
+        outcomes, best = self._outcomes(self.gap.value), self._choices()
+        same = outcomes == self.shown and not self._drawn.changed("data", self.data.value, *best)
+        if not outcomes or same:
             return
         self.shown = outcomes
         data = list(dict.fromkeys(outcome.data for outcome in outcomes))
         if data != self.data.options:
             chosen = self.data.value if self.data.value in data else data[0]
             self.data.param.update(options=data, value=chosen, visible=len(data) > 1)
-        self._drawn.changed("data", self.data.value)
+        self._drawn.changed("data", self.data.value, *best)
         if self._heat.object is None:  # a figure without data has no axes, of which browsers complain
             self._heat.object = self._heat_figure
         names = labels_of(outcomes)
@@ -163,6 +182,20 @@ class Sweep(View):
         measures = (o.metric_name for o in outcomes if o.data == self.data.value and o.metric_name)
         self.worth.figure.yaxis.axis_label = f"{next(measures, 'accuracy')} on the test part"
         self.worth.put({name: (nnz[name][1], metric[name][1]) for name in names})
+        self._draw_choices(best, names, {o.pool for o in outcomes if o.data == self.data.value})
+
+    def _draw_choices(self, chosen: Sequence[Chosen], names: Sequence[str], pools: set[str]) -> None:
+        """Say which λ were chosen, and draw the metric over λ on the data that are shown."""
+        self._named.param.update(
+            object="<br>".join(html.escape(one.text) for one in chosen), visible=bool(chosen)
+        )
+        here = {one.label: one for one in chosen if one.data in pools}
+        self.held_out.visible = bool(chosen)
+        for one in here.values():
+            self.held_out.figure.xaxis.axis_label = LAM.replace("λ", "λ/λmax") if one.relative else LAM
+            self.held_out.figure.yaxis.axis_label = f"{one.metric_name}, held out"
+        curves = {name: np.array(here[name].over).T if name in here else ([], []) for name in names}
+        self.held_out.put(curves, {name: ([one.lam], [one.metric]) for name, one in here.items()})
 
     def _draw_heat_map(self, outcomes: Sequence[Outcome], names: list[str]) -> None:
         problems = problems_of(outcomes)[:MOST_ROWS]

@@ -219,3 +219,17 @@ def test_ctrl_c_ends_the_whole_path_and_keeps_what_there_is(command, monkeypatch
     assert answer.status == 130
     assert len(answer.of_type("result")) == 1
     assert len(out.read_text().splitlines()) == 2
+
+
+def test_the_lam_with_the_best_metric_on_the_test_part_is_named(command, lines):
+    given = ("path", "breast-cancer", "--solver", "prox-qn", *FAST, "--choose", "lam")
+    records = lines(*given)
+    results = [record for record in records if record["type"] == "result"]
+    choice = records[-1]
+    assert (choice["type"], choice["held_out"]) == ("choice", "test part")
+    assert choice["metric"] == max(result["test_metric"] for result in results)
+    assert choice["lam"] in {r["lam"] for r in results if r["test_metric"] == choice["metric"]}
+    assert "λ chosen on held-out data" in command(*given).out
+    refused = command(*given, "--option", "split=none")
+    assert refused.status == 2
+    assert "no λ can be chosen: these data have no test part" in refused.err

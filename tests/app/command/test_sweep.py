@@ -58,9 +58,34 @@ def test_sweep_on_this_machine_leaves_results_that_are_not_computed_again(comman
     assert table[0].split()[:4] == ["data", "seed", "λ", "run"]
 
 
+def test_the_best_lam_on_held_out_data_is_named(command, spec, tmp_path):
+    pytest.importorskip("distributed")
+    options = ("--workers", "1", "--choose", "lam", "--folds", "2")
+    done = command("sweep", spec, *options, "--json")
+    assert done.status == 0, done.err
+    chosen = done.of_type("choice")
+    assert [(one["label"], one["runs"], one["held_out"]) for one in chosen] == [
+        ("prox-qn", 2, "2 parts"),
+        ("short", 2, "2 parts"),
+    ]
+    for one in chosen:
+        mine = [cell for cell in done.of_type("cell") if cell["label"] == one["label"]]
+        means = {
+            ratio: sum(cell["test_metric"] for cell in mine if cell["lam_ratio"] == ratio) / 2
+            for ratio in (0.2, 0.02)
+        }
+        assert one["metric"] == max(means.values()) == means[one["lam_ratio"]]
+    kept = (tmp_path / "grid.sweep" / "choices.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in kept] == chosen
+    again = command("sweep", spec, *options, "--resume")
+    assert "λ chosen on held-out data" in again.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("sweep", "grid.toml", "--choose", "memory"), "choose 'memory' is not possible: choose lam"),
+        (("sweep", "grid.toml", "--folds", "3"), "folds 3 choose nothing"),
         (("sweep", "none.toml"), "cannot read none.toml: no such file"),
         (("sweep", "grid.txt"), "must end in .toml or .json"),
         (("sweep", "grid.toml", "--scheduler", "tcp://127.0.0.1:1", "--workers", "2"), "not both"),

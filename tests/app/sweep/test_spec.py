@@ -67,9 +67,30 @@ def test_key_changes_with_all_that_determines_a_run_and_nothing_else():
     assert len(keys | {base}) == len(others) + 1
 
 
+def test_each_cell_runs_once_for_each_part_that_is_held_out():
+    given = {"data": ["breast-cancer", "digits,positive=3"], "lam": [1.0, 0.1], "solvers": ["prox-qn"]}
+    spec = Spec.of({**given, "choose": "lam", "folds": 3})
+    assert spec.choose == "lam"
+    assert [cell.problem.options["cv"] for cell in spec.cells] == ["1/3", "2/3", "3/3"] * 4
+    assert len({cell.key for cell in spec.cells}) == 12
+    assert Spec.of({**given, "choose": "lam"}).digest == Spec.of(given).digest, "the same runs"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        ({"choose": "memory"}, "choose 'memory' is not possible: choose lam"),
+        ({"folds": 5}, "folds 5 choose nothing: give choose lam as well"),
+        ({"choose": "lam", "folds": 1}, "folds 1 is not possible: give a whole number from 2 to 100"),
+        (
+            {"choose": "lam", "folds": 3, "data": "breast-cancer,cv=1/3"},
+            "folds hold out parts of breast-cancer: leave cv out",
+        ),
+        (
+            {"choose": "lam", "folds": 3, "data": "toy", "solvers": ["lbfgs"]},
+            "folds hold out parts of toy: leave folds out",
+        ),
+        ({"choose": "lam", "penalty": "none", "solvers": ["lbfgs"]}, "has no λ: leave choose out"),
         ({"data": []}, "names no data"),
         ({"solvers": []}, "names no solvers"),
         ({"lams": [1]}, "has no 'lams'"),

@@ -8,8 +8,8 @@ from bokeh.models import Rect
 from bokeh.plotting import figure
 
 from app.views import Sweep
-from app.views.sweep.sweep_figures import Outcome, over_lam, profiles
-from tests.app.helpers import click, drawn, figures, glyphs
+from app.views.sweep.sweep_figures import Chosen, Outcome, over_lam, profiles
+from tests.app.helpers import click, drawn, figures, glyphs, text
 
 #: Seconds to the gap of two solvers on three problems; None: not reached.
 SECONDS = {
@@ -106,3 +106,19 @@ def test_nothing_is_drawn_again_for_the_same_outcomes(outcomes):
     before = drawn(heat(view), "key").data["key"]
     view.update()
     assert drawn(heat(view), "key").data["key"] is before
+
+
+def test_the_lam_that_is_chosen_has_a_ring_and_a_sentence(outcomes):
+    pooled = [Outcome(**{**vars(one), "pool": "digits"}) for one in outcomes]
+    chosen = []
+    view = Sweep(outcomes=lambda gap: pooled, choices=lambda: chosen)
+    assert not view.held_out.visible, "nothing was to be chosen"
+    over = ((1.0, 0.8), (0.1, 0.9), (0.01, 0.7))
+    chosen.append(Chosen("digits", "b", "b on digits: λ = 0.1 is chosen", 0.1, 0.9, over, metric_name="F1"))
+    view.update()
+    assert view.held_out.visible
+    assert view.held_out.points.data["y"] == [0.8, 0.9, 0.7]
+    assert view.held_out.rings.data["x"] == [0.1]
+    assert view.held_out.rings.data["y"] == [0.9]
+    assert view.held_out.rings.data["color"] == view.held_out.points.data["color"][:1]
+    assert "b on digits: λ = 0.1 is chosen" in text(view)

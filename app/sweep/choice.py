@@ -1,0 +1,103 @@
+"""The λ that does best on held-out data: on the test part, or in the mean over the parts of a
+cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from app.settings.arguments import number
+from app.settings.experiment import Experiment
+from app.settings.recipe import Recipe
+
+#: What can be chosen.
+CHOICES = ("lam",)
+#: What is held out where no parts are.
+TEST = "test part"
+#: Parts of a cross-validation, at most.
+MOST_FOLDS = 100
+
+
+def checked(choose: Any, folds: Any = None) -> tuple[str, int]:
+    """Return what is to be chosen ("": nothing) and by how many parts (0: by the test part). Raises
+    ValueError, one sentence."""
+    if choose not in (None, *CHOICES):
+        raise ValueError(f"choose {choose!r:.80} is not possible: choose {' or '.join(CHOICES)}")
+    folds = number("folds", folds, low=2, high=MOST_FOLDS, kind=int)
+    if folds is not None and choose is None:
+        raise ValueError(f"folds {folds} choose nothing: give choose lam as well")
+    return choose or "", folds or 0
+
+
+def by_parts(experiment: Experiment, folds: int) -> Iterator[Experiment]:
+    """Yield an experiment for each part that is held out; the experiment itself where there are none."""
+    if not folds:
+        yield experiment
+    problem = experiment.problem
+    for k in range(1, folds + 1):
+        options = {**problem.options, "cv": f"{k}/{folds}"}
+        yield replace(experiment, problem=replace(problem, options=options))
+
+
+def pooled(recipe: Recipe) -> Recipe:
+    """Return the recipe of all data of which it trains on a part."""
+    return replace(recipe, options=_shared(recipe.options), seed=0)
+
+
+def choices(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return for each data set, loss, penalty and label the λ with the best ``test_metric``, the largest of
+    those that are equally good; the mean counts where there are runs on several held-out parts, or seeds.
+
+    ``runs`` have the fields of a cell's record. A λ counts once each of its runs has a metric, and λ/λ_max
+    takes the place of λ where that was asked for: λ_max differs from part to part. ``over`` lists all λ that
+    count, the largest first, with the mean and the standard deviation of the metric.
+    """
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for run in runs:
+        data = ",".join(f"{name}={value}" for name, value in _shared(run["options"]).items())
+        key = run["dataset"], data, str(run["loss"]), run["penalty"], run["label"]
+        groups.setdefault(key, []).append(run)
+    found = (_best(group) for group in groups.values())
+    return [choice for choice in found if choice is not None]
+
+
+def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the data but which part is held out."""
+    return {name: value for name, value in options.items() if name != "cv"}
+
+
+def _best(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    first = runs[0]
+    place = "lam" if first["lam_ratio"] is None else "lam_ratio"
+    metrics: dict[float, list[float | None]] = {}
+    for run in runs:
+        metrics.setdefault(run[place], []).append(run["test_metric"])
+    over = [
+        [lam, float(np.mean(metrics[lam])), float(np.std(metrics[lam]))]
+        for lam in sorted((lam for lam in metrics if lam is not None), reverse=True)
+        if None not in metrics[lam]
+    ]
+    if not over:
+        return None
+    lam, metric, deviation = max(over, key=lambda one: one[1])
+    lams = {run["lam"] for run in runs if run[place] == lam}
+    return {
+        "type": "choice",
+        **{name: first[name] for name in ("dataset", "loss", "penalty", "label", "solver")},
+        "options": _shared(first["options"]),
+        "lam": lams.pop() if len(lams) == 1 else None,
+        "lam_ratio": lam if place == "lam_ratio" else None,
+        **{"metric_name": first["metric_name"], "metric": metric, "deviation": deviation},
+        "held_out": _held_out(runs),
+        "runs": len(metrics[lam]),
+        "over": over,
+    }
+
+
+def _held_out(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Say which data the metric is on."""
+    parts = {run["options"]["cv"].partition("/")[2] for run in runs if run["options"].get("cv")}
+    return f"{'/'.join(sorted(parts))} parts" if parts else TEST

@@ -152,7 +152,8 @@ def tune(solver: SGDL1, problem: Problem) -> float:
     offsets = problem.loss.instances().offsets
     norms = np.add.reduceat(problem.design.by_rows().squared_norms(), offsets[:-1])
     if problem.design.n_tail:
-        norms += np.diff(offsets) - 1  # the transitions of a chain count as features that are one
+        # the transitions of a chain count as features that are one
+        norms += np.diff(offsets) - 1 + 2 * (problem.design.n_tail > problem.loss.n_outputs**2)
     eta0 = 2.0 ** -np.ceil(np.log2(norms[chosen].max() or 1.0))
     factor = 2.0 if objective(2.0 * eta0) <= objective(eta0) else 0.5
     for _ in range(30):

@@ -224,8 +224,8 @@ class ElasticNet(Penalty):
 
 @dataclass(frozen=True)
 class RowPenalty(Penalty):
-    """Base of penalties with a norm of each row of W; the tail of a chain is m rows of m, one for each
-    source label.
+    """Base of penalties with a norm of each row of W; the tail of a chain is rows of m, one for each source
+    label, and two for its ends if it has them.
 
     ``w`` and ``g`` are flat, and hold whole rows.
     """

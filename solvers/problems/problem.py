@@ -283,9 +283,10 @@ class Problem(Objective):
         return None if found is None else max([found, *parts])
 
     def unpack(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return views of flat weights: W (n_features x n_outputs), and the rest (transitions, from x to)."""
+        """Return views of flat weights: W (n_features x n_outputs), and the rest: transitions, from x to,
+        and, where a chain has ends, a row of those from the begin state and one of those to the end state."""
         W, tail = self.design.split(w)
-        return W, tail.reshape(self.loss.n_outputs, -1) if tail.size else tail
+        return W, tail.reshape(-1, self.loss.n_outputs) if tail.size else tail
 
     def at(self, w: np.ndarray | None = None) -> Point:
         """Return the point at ``w`` (None: ``start`` if there is one, else zero), which owns a copy of it."""

@@ -40,4 +40,9 @@ class Names:
         j, c = divmod(k, n_outputs)
         if j < n_features:
             return f"{self.feature(j)} for {self.output(c)}" if n_outputs > 1 else self.feature(j)
+        match j - n_features - n_outputs:
+            case 0:
+                return f"begin → {self.output(c)}"
+            case 1:
+                return f"{self.output(c)} → end"
         return f"{self.output(j - n_features)} → {self.output(c)}"

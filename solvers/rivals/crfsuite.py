@@ -3,6 +3,7 @@
 CRFsuite minimizes Σ_i L_i + c₁‖w‖₁ + c₂‖w‖²: with strengths a of ‖w‖₁ and b of ½‖w‖², and s for the sum or
 the mean, our f is s times that with c₁ = a/s and c₂ = b/(2s). Its features are our weights one to one: an
 attribute with its value for each feature of a token, and all pairs of attributes and labels, and of labels.
+It has no begin and end states: where our chains have, first and last tokens have an attribute more.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def trainer_of(algorithm: str, tell: Tell) -> Any:
 
 def append(trainer: Any, task: Task) -> None:
     """Give a trainer the sequences: features and labels by their numbers, as names of eight digits."""
-    attributes = [b"%08d" % j for j in range(task.n_features)]
+    *attributes, at_begin, at_end = [b"%08d" % j for j in range(task.n_features + 2)]
     labels = [f"{c:08d}" for c in range(task.n_outputs)]
     starts, values = task.starts.tolist(), task.values
     for first, end in pairwise(task.offsets.tolist()):
@@ -145,7 +146,15 @@ def append(trainer: Any, task: Task) -> None:
         items = []
         for a, b in pairwise(start - lo for start in starts[first : end + 1]):
             items.append(dict(zip(names[a:b], weighed[a:b], strict=True)) if weighed else names[a:b])
+        if has_ends(task):
+            for item, attribute in ((items[0], at_begin), (items[-1], at_end)):
+                item.update({attribute: 1.0}) if weighed else item.append(attribute)
         trainer.append(items, [labels[c] for c in task.y[first:end].tolist()])
+
+
+def has_ends(task: Task) -> bool:
+    """Tell whether the chains have begin and end states."""
+    return task.size > (task.n_features + task.n_outputs) * task.n_outputs
 
 
 def weights(file: IO[bytes], task: Task) -> np.ndarray:
@@ -161,9 +170,10 @@ def weights(file: IO[bytes], task: Task) -> np.ndarray:
 
     features = names(head[N_ATTRIBUTES], head[ATTRIBUTES])
     labels = names(head[N_LABELS], head[LABELS])
-    w, n_state = np.zeros(task.size), task.n_features * task.n_outputs
-    W, T = w[:n_state].reshape(-1, task.n_outputs), w[n_state:].reshape(-1, task.n_outputs)
+    w, d, m = np.zeros(task.size), task.n_features, task.n_outputs
+    W = w.reshape(-1, m)
     state, pair = found[found["type"] == 0], found[found["type"] == 1]
-    W[features[state["from"]], labels[state["to"]]] = state["weight"]
-    T[labels[pair["from"]], labels[pair["to"]]] = pair["weight"]
+    rows = features[state["from"]]
+    W[np.where(rows < d, rows, rows + m), labels[state["to"]]] = state["weight"]  # ends: behind transitions
+    W[d + labels[pair["from"]], labels[pair["to"]]] = pair["weight"]
     return w

@@ -61,8 +61,8 @@ class Model(ProbeView):
         features, of = np.divmod(seen["indices"][body], outputs)
         values = seen["values"][body]
         shown = ["examples"]
-        if "tail" in seen and seen["tail"].size == outputs**2:
-            self._transitions.show(seen["tail"].reshape(outputs, outputs), labels)
+        if "tail" in seen and seen["tail"].size >= outputs**2:
+            self._transitions.show(seen["tail"].reshape(-1, outputs), labels)
             shown.insert(0, "transitions")
         if "pixels" in seen:
             self._pictures.show(seen["pixels"], trace.names.picture_shape, labels)

@@ -140,7 +140,7 @@ class Transitions:
 
     def __init__(self, name: str) -> None:
         self._images = ColumnDataSource({key: [] for key in ("image", "weight", "x", "y", "dw", "dh")})
-        self._names = CustomJSHover(args={"names": []}, code=theme.asset("cell_names.js"))
+        self._names = CustomJSHover(args={"names": [], "columns": 0}, code=theme.asset("cell_names.js"))
         self.figure = plot = theme.plot(
             name, x_label="transitions: to this label", y_label="from this label", height=260
         )
@@ -150,16 +150,18 @@ class Transitions:
             axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
 
     def show(self, weights: np.ndarray, names: list[str]) -> None:
-        """Show a square matrix of weights."""
-        if self._names.args["names"] != names:
+        """Show a matrix of weights between labels, or one with two more rows: from the begin state to each,
+        and from each to the end state."""
+        rows = [*names, *(["begin", "end"] if len(weights) > len(names) else [])]
+        if self._names.args["names"] != rows:
             upright = max(map(len, names)) <= SHORT
-            for axis, most in (
-                (self.figure.xaxis[0], len(names) if upright else BELOW),
-                (self.figure.yaxis[0], BESIDE),
+            for axis, most, told in (
+                (self.figure.xaxis[0], len(names) if upright else BELOW, names),
+                (self.figure.yaxis[0], BESIDE, rows),
             ):
-                places = [k + 0.5 for k in range(0, len(names), -(-len(names) // most))]
-                axis.formatter.args = {"texts": {place: names[int(place)] for place in places}}
+                places = [k + 0.5 for k in range(0, len(told), -(-len(told) // most))]
+                axis.formatter.args = {"texts": {place: told[int(place)] for place in places}}
                 axis.ticker = FixedTicker(ticks=places)
             self.figure.xaxis.major_label_orientation = "horizontal" if upright else "vertical"
-            self._names.args = {"names": names}
+            self._names.args = {"names": rows, "columns": len(names)}
         self._images.data = _shown(weights, 0.0, 0.0, upwards=False)

@@ -1,6 +1,9 @@
-"""Linear-chain conditional random field: rows of the scores are tokens, the tail holds the transitions.
+"""Linear-chain conditional random field: rows of the scores are tokens, the tail holds the transitions, and
+those from a begin state and to an end state, if there are such.
 
-Zhong et al. 2014, sections 4 and 6.1, appendix D.1. Forward-backward is done by the ``chain_`` files beside
+Zhong et al. 2014, sections 4 and 6.1, appendix D.1; begin and end states are those of A. Mathur,
+S. Chakrabarti: Accelerating Newton Optimization for Log-Linear Models through Feature Redundancy, ICDM 2006,
+section II-C. Forward-backward is done by the ``chain_`` files beside
 this one: for blocks of sequences, for a single one, and in log space where scores spread too far.
 """
 
@@ -13,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from ...compute.jit import kernel
-from ...declare import Trait
+from ...declare import Trait, param
 from ..scores import Scores
 from .chains.chain_log import add_log_marginals, log_partition
 from .chains.chain_packed import Block, Messages, Transitions, pack
@@ -25,7 +28,12 @@ from .loss import BoundLoss, Loss
 
 @dataclass(frozen=True)
 class ChainCRF(Loss):
-    """Σ_i log Z(x_i) - score(y_i), score(y) = Σ_t z_t(y_t) + Σ_t Λ(y_t, y_t+1); the loss in eq. (7)."""
+    """Σ_i log Z(x_i) - score(y_i), score(y) = Σ_t z_t(y_t) + Σ_t Λ(y_t, y_t+1); the loss in eq. (7).
+
+    With ``ends`` the first label of a sequence follows a begin state, and an end state follows its last one
+    (Mathur and Chakrabarti, eqs. (8) and (10)): Λ(begin, y_1) and Λ(y_T, end) are added to the score. Rows of
+    the tail are then the transitions from each label, those from the begin state, and those to the end state.
+    """
 
     id = "chain-crf"
     name = "Chain CRF"
@@ -35,6 +43,10 @@ class ChainCRF(Loss):
     traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.CONJUGATE | Trait.CHAINS
     average = False
     metric_name = "per-token accuracy"
+
+    ends: bool = param(
+        False, "weights of transitions from a begin state and to an end state", title="begin and end states"
+    )
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundChains:
         y = np.ascontiguousarray(part.y, dtype=np.int64)
@@ -61,7 +73,22 @@ class BoundChains(BoundLoss):
 
     @property
     def n_tail(self) -> int:
-        return self.n_outputs**2
+        return self.n_outputs * (self.n_outputs + 2 * self.declared.ends)
+
+    @property
+    def _end_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first and the last token of each sequence."""
+        return self.offsets[:-1], self.offsets[1:] - 1
+
+    def _between(self, scores: Scores) -> Scores:
+        """Return scores of chains without begin and end states that give each sequence of labels the same
+        score: the transitions there are scores of the first and the last token."""
+        if not self.declared.ends:
+            return scores
+        Z, tail = scores.Z.copy(), scores.tail.reshape(-1, self.n_outputs)
+        for rows, weights in zip(self._end_rows, tail[-2:], strict=True):
+            Z[rows] += weights
+        return Scores(Z, tail[:-2].reshape(-1))
 
     def _of(self, y: np.ndarray, offsets: np.ndarray) -> Self:
         """Return the loss of other sequences."""
@@ -109,6 +136,7 @@ class BoundChains(BoundLoss):
     ) -> np.ndarray:
         """Return the loss of each sequence at ``scores`` + t ``delta``; write the residual there, if one is
         given."""
+        scores, delta = self._between(scores), None if delta is None else self._between(delta)
         tail = scores.tail if delta is None else scores.tail + t * delta.tail
         transitions = Transitions(tail, self.n_outputs)
         losses = np.empty(self.n_instances)
@@ -127,7 +155,10 @@ class BoundChains(BoundLoss):
 
         self.team.each(task, range(len(self.blocks)), self.pulse)
         if residual is not None:
-            residual.tail[:] = (pairs.sum(axis=0) - self.true_pairs).reshape(-1)
+            residual.tail[: tail.size] = (pairs.sum(axis=0) - self.true_pairs).reshape(-1)
+            if self.declared.ends:
+                ends = [residual.Z[rows].sum(axis=0) for rows in self._end_rows]
+                residual.tail[tail.size :] = np.ravel(ends)
         return losses
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
@@ -161,6 +192,7 @@ class BoundChains(BoundLoss):
     def true_pair_marginals(self, scores: Scores) -> np.ndarray:
         """Return the marginals of the pairs that the labels of neighbours make, block by block; one for each
         token but the first of its sequence."""
+        scores = self._between(scores)
         transitions = Transitions(scores.tail, self.n_outputs)
         G, found = np.empty_like(scores.Z), [np.zeros(0)] * len(self.blocks)
 
@@ -185,6 +217,8 @@ class BoundChains(BoundLoss):
 
     def tail_diagonal(self, scores: Scores) -> np.ndarray:
         """Return Σ_t p_t(1 - p_t) over pair marginals p_t, one a transition."""
+        G = self.residual(scores).Z if self.declared.ends else None
+        scores = self._between(scores)
         transitions = Transitions(scores.tail, self.n_outputs)
         out = np.zeros((len(self.blocks), self.n_outputs, self.n_outputs))
 
@@ -200,7 +234,11 @@ class BoundChains(BoundLoss):
                 out[k] += p * (1.0 - p / max(len(Z) - 1, 1))
 
         self.team.each(task, range(len(self.blocks)), self.pulse)
-        return out.sum(axis=0).reshape(-1)
+        inner = out.sum(axis=0)
+        if G is None:
+            return inner.reshape(-1)
+        ends = [self.diagonal(G[rows], rows).sum(axis=0) for rows in self._end_rows]
+        return np.vstack([inner, *ends]).reshape(-1)
 
     def _wide(self, messages: Messages) -> Iterator[tuple[int, slice]]:
         """List the members of a block whose scores spread too far: their places in it, and their tokens."""
@@ -210,7 +248,7 @@ class BoundChains(BoundLoss):
 
     def predict(self, scores: Scores) -> np.ndarray:
         """Return the most likely label sequences (Viterbi)."""
-        labels = np.empty(int(self.offsets[-1]), dtype=np.int64)
+        scores, labels = self._between(scores), np.empty(int(self.offsets[-1]), dtype=np.int64)
         Λ = scores.tail.reshape(self.n_outputs, self.n_outputs)
         viterbi(scores.Z, Λ, self.offsets, labels)
         return labels

@@ -87,12 +87,27 @@ def marginals(E, tops, forth, back, alpha, beta, G):
     return log_z
 
 
+@inlined
+def ends_residual(G, G_tail):
+    """Write the residual of the transitions from the begin state and to the end state, if there are such."""
+    n, m = G.shape
+    if G_tail.size > m * m:
+        for c in range(m):
+            G_tail[m * m + c] = G[0, c]
+            G_tail[m * m + m + c] = G[n - 1, c]
+
+
 @residual_of.register(ChainTerm)
 def chain_residual(term, Z, tail, y, G, G_tail):
     n, m = Z.shape
-    transitions, pairs = tail.reshape((m, m)), G_tail.reshape((m, m))
+    pairs_end = m * m
+    transitions, pairs = tail[:pairs_end].reshape((m, m)), G_tail[:pairs_end].reshape((m, m))
+    if tail.size > pairs_end:  # begin and end states
+        for c in range(m):
+            Z[0, c] += tail[pairs_end + c]
+            Z[n - 1, c] += tail[pairs_end + m + c]
     top, low = tail[0], tail[0]
-    for k in range(tail.size):
+    for k in range(pairs_end):
         top, low = max(top, tail[k]), min(low, tail[k])
     loss = 0.0
     pairs[:] = 0.0
@@ -105,7 +120,9 @@ def chain_residual(term, Z, tail, y, G, G_tail):
             pairs[y[i - 1], y[i]] -= 1.0
     E, tops = np.empty((n, m)), np.empty(n)
     if shift_rows(Z, top - low > SAFE, E, tops):
-        return loss + log_chain(Z, transitions, G, pairs)
+        loss += log_chain(Z, transitions, G, pairs)
+        ends_residual(G, G_tail)
+        return loss
     forth, back = np.empty((m, m)), np.empty((m, m))
     for k in range(m):
         for c in range(m):
@@ -116,4 +133,5 @@ def chain_residual(term, Z, tail, y, G, G_tail):
         for k in range(m):
             for c in range(m):
                 pairs[k, c] += alpha[i - 1, k] * beta[i, c] * forth[k, c]
+    ends_residual(G, G_tail)
     return loss

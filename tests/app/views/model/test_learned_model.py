@@ -11,7 +11,7 @@ import datasets
 import solvers
 from app import views
 from app.views.model.learned_model import listed, predictions
-from app.views.model.model_figures import Pictures
+from app.views.model.model_figures import Pictures, Transitions
 from datasets.names import LazyNames, pair, with_products
 from solvers import LEARNED, Names
 from tests.app.helpers import drawn, figures, in_sight, text
@@ -60,6 +60,14 @@ def test_it_shows_what_the_data_have_to_show(id, lam, options, parts):
     view, _ = model(id, lam, **options)
     assert shown(view) == parts
     assert "right." in text(view)
+
+
+def test_begin_and_end_states_are_two_rows_behind_those_of_the_labels():
+    transitions = Transitions("transitions")
+    transitions.show(np.arange(15.0).reshape(5, 3), ["a", "b", "c"])
+    texts = [axis.formatter.args["texts"] for axis in (*transitions.figure.xaxis, *transitions.figure.yaxis)]
+    assert [list(one.values()) for one in texts] == [["a", "b", "c"], ["a", "b", "c", "begin", "end"]]
+    assert drawn(transitions.figure, "weight", "dw").data["weight"][0].shape == (5, 3)
 
 
 def test_the_picture_of_an_output_has_its_weights_and_the_pointer_names_them():

@@ -9,9 +9,9 @@ import solvers
 #: Blondel et al. 2013: 4.4.1 (cyclic blocks, 𝓛_j from h_j itself), 4.5 and equation (9), appendix A; Zhong et
 #: al. 2014: γ = 1 and M̂ = ∞ in line 1 of Algorithm 2; Tsuruoka et al. 2009: η0 α^(k/N), penalty after use;
 #: Sokolovska et al. 2010: damped steps, all blocks. Yu et al. 2010: footnotes 1 and 6, sections 2.1 and 8.
-#: Mathur and Chakrabarti 2006: sections III-D and III-E. Yuan, Ho and Lin 2012: permuted cycles, ε_in, outer
-#: and inner shrinking, σ and β, with the limit of cycles that their program liblinear has. Bertrand and
-#: Massias 2021: M = 5, all rows. Themelis, Ahookhosh and Patrinos 2019: all weights.
+#: Mathur and Chakrabarti 2006: sections II-A.5, III-D and III-E. Yuan, Ho and Lin 2012: permuted cycles,
+#: ε_in, outer and inner shrinking, σ and β, with the limit of cycles that their program liblinear has.
+#: Bertrand and Massias 2021: M = 5, all rows. Themelis, Ahookhosh and Patrinos 2019: all weights.
 PRINTED = {
     "bcd-ls": {
         "order": "cyclic",
@@ -39,6 +39,7 @@ PRINTED = {
             "beta": 0.5,
         },
     },
+    "fis": {"difference": "once"},
     "crf-bcd": {"damping": True, "shrinking": False},
     "dual-cd": {"slack": 1.0, "shrinking": True},
     "bfgs": {"line_search": "ils", "c1": 1e-3, "c2": 0.8, "scaled": False},

@@ -115,6 +115,35 @@ def test_the_tighter_bound_is_faster_and_bfgs_faster_still():
     assert iterates["bfgs"] < iterates["fis"] < iterates["iis"]
 
 
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_a_difference_vector_of_the_start_is_added_until_f_would_rise(kind):
+    problem = solvers.make_problem(MAKERS[kind](), penalty="l2", lam=0.1)
+    solver = solvers.make_solver("fis", preset="paper")
+    ways, each = ([], [])
+    for way, one in ((ways, solver), (each, solvers.make_solver("fis"))):
+        for it, _ in zip(one.iterate(problem), range(200), strict=False):
+            way.append((it.w.copy(), it.objective))
+    delta = each[1][0] - each[0][0]
+    assert len(ways) >= 2
+    for k, (w, f) in enumerate(ways):
+        np.testing.assert_allclose(w, k * delta, rtol=1e-12, atol=1e-14)
+        assert f == pytest.approx(problem.at(k * delta).objective, rel=1e-12)
+    assert np.all(np.diff([f for _, f in ways]) <= 0.0)
+    assert problem.at(len(ways) * delta).objective > ways[-1][1]
+    assert solvers.solve(problem, solver).status == "stalled"
+
+
+def test_a_difference_vector_of_the_start_spoils_the_solution_and_bfgs_is_better():
+    """Section II-A.5: the approximation may have caused the quality of FIS to suffer, and BFGS attains better
+    objective values."""
+    problem = cancer()
+    best = solvers.solve(problem, solvers.make_solver("bfgs"), tol=1e-8, max_seconds=20).result["objective"]
+    once = solvers.solve(problem, solvers.make_solver("fis", preset="paper"))
+    each = solvers.solve(problem, solvers.make_solver("fis"), max_iter=len(once) - 1)
+    assert best < each.result["objective"] < once.result["objective"]
+    assert once.result["objective"] > 1.1 * best
+
+
 def test_what_it_proves_of_its_distance_holds():
     problem = cancer()
     best = solvers.solve(problem, solvers.make_solver("lbfgs"), tol=1e-10).result["objective"]

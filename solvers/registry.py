@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from .declare import Trait, parameters, unmet_needs
 from .methods.anderson_bcd import AndersonBCD
 from .methods.bcd import BCDCST, BCDLS
-from .methods.bundle import BMRM, OCAS, LsBMRM
+from .methods.bundle import BMRM, OCAS, LevelBundle, LsBMRM
 from .methods.clustered import ClusteredBFGS, ClusteredLBFGS
 from .methods.crf_bcd import CRFBlockCoordinateDescent
 from .methods.dual_cd import DualCD
@@ -77,6 +77,7 @@ SOLVERS: dict[str, type[Solver]] = {
         BMRM,
         LsBMRM,
         OCAS,
+        LevelBundle,
         GradientDescent,
         SubGD,
         BFGS,

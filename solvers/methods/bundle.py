@@ -1,4 +1,5 @@
-"""Bundle methods for regularized risks: BMRM (Teo et al. 2010), OCAS (Franc and Sonnenburg 2008), ls-BMRM."""
+"""Bundle methods for regularized risks: BMRM (Teo et al. 2010), OCAS (Franc and Sonnenburg 2008), ls-BMRM,
+and the level method (Lemaréchal, Nemirovskii and Nesterov 1995)."""
 
 from __future__ import annotations
 
@@ -36,6 +37,14 @@ class Start(NamedTuple):
     bound: float = -math.inf
 
 
+class Standing(NamedTuple):
+    """What a step may look at: the cuts, the point of the last one, and what is proved to be below f*."""
+
+    cuts: Cuts
+    last: Point
+    bound: float
+
+
 @dataclass(frozen=True)
 class Bundle(Solver):
     """f(w) = ½λ‖w‖² + L(w) from below by cuts of L: an iterate minimizes the model and adds a cut.
@@ -66,6 +75,7 @@ class Bundle(Solver):
         if np.isfinite(least):
             cuts.add(np.zeros(problem.size), least)
         best, n, proved = yield from self.start(problem, w0, cuts)
+        next_cut = best
         cuts.add(*cut(best))
         found, phase = None, "cuts" if n else None
         while True:
@@ -77,7 +87,7 @@ class Bundle(Solver):
             yield Iterate.at(best, n, **counted, **seen)
             if gap <= ROUNDING * abs(f):
                 return Ending("converged", f"f is above the minimum of the model by {gap:.3g}")
-            found, next_cut = self.step(problem, best, w)
+            found, next_cut = self.step(problem, best, w, Standing(cuts, next_cut, f - gap))
             best, n = found.point, n + 1
             if cuts.add(*cut(next_cut)) or best.objective < f:
                 continue
@@ -91,7 +101,9 @@ class Bundle(Solver):
         yield from ()
         return Start(problem.at(w0))
 
-    def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:
+    def step(
+        self, problem: Problem, best: Point, w: np.ndarray, standing: Standing
+    ) -> tuple[Found[Point], Point]:
         """Go from the best point towards the minimum ``w`` of the model; return the outcome with the point
         that is the best then, and the point of the next cut."""
         raise TypeError(f"{type(self).__name__} does not define step")
@@ -122,9 +134,42 @@ class BMRM(Bundle):
     paper = "Teo et al. 2010; Yu et al. 2010, section 8"
     carries = ("cuts",)
 
-    def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:
+    def step(
+        self, problem: Problem, best: Point, w: np.ndarray, standing: Standing
+    ) -> tuple[Found[Point], Point]:
         point = problem.at(w)
         return unsearched(point if point.objective < best.objective else best, 1.0), point
+
+
+@dataclass(frozen=True)
+class LevelBundle(BMRM):
+    """The next point is the one nearest to the last where the model is at most at a level between the lower
+    bound and the best f, which keeps it from jumping to and fro; the next cut is there.
+
+    The model has the ridge in it, and a minimum so: no compact set is needed for a lower bound. Where
+    rounding hides the level, the next cut is at the minimum of the model, as in BMRM.
+    """
+
+    id = "level-bundle"
+    name = "Level bundle"
+    summary = "cuts at the nearest point at which the model is low enough"
+    paper = "Lemaréchal, Nemirovskii and Nesterov 1995; Yu et al. 2010, section 7.1.2"
+
+    level: float = param(
+        0.3,
+        "the level: so much of the way from the lower bound to the best f",
+        low=0.0,
+        high=0.99,
+        open_low=True,
+        title="level, share of the gap",
+    )
+
+    def step(
+        self, problem: Problem, best: Point, w: np.ndarray, standing: Standing
+    ) -> tuple[Found[Point], Point]:
+        level = standing.bound + self.level * (best.objective - standing.bound)
+        near = standing.cuts.projection(standing.last.w, level)
+        return super().step(problem, best, w if near is None else near, standing)
 
 
 @dataclass(frozen=True)
@@ -183,7 +228,9 @@ class LsBMRM(Bundle):
             cuts.add(a, b)
         return Start(point, it.iteration + 1, point.objective - it.dual_gap)
 
-    def step(self, problem: Problem, best: Point, w: np.ndarray) -> tuple[Found[Point], Point]:
+    def step(
+        self, problem: Problem, best: Point, w: np.ndarray, standing: Standing
+    ) -> tuple[Found[Point], Point]:
         line = problem.line(best, w - best.w)
         found = line.exact()
         # from the new w_b on, 1 - t is left of the way to w

@@ -16,6 +16,9 @@ EPS = float(np.finfo(float).eps)
 SAME, NEAR = 1e-14, 1e-12
 #: Share of |D| of a distance between the model and its bound that is no more than rounding.
 ROUNDING = 1e-14
+#: Values of the multiplier of a level tried, at most, and how far below the level the model may end: a share
+#: of the way to its minimum.
+MULTIPLIERS, BELOW = 60, 0.1
 #: Steps of refinement of one minimum at most, and the factor on the proximal term after one that fails.
 REFINEMENTS, HEAVIER = 10, 10.0
 
@@ -84,6 +87,7 @@ class Cuts:
         self.numbers, self.combined = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         #: How many were made, and how many were left out because they were there already.
         self.made, self.refused = 0, 0
+        self._multiplier = 1.0
         #: Linear systems solved for all minima so far, one for each change of the cuts with weight.
         self.qp_iterations = 0
 
@@ -139,6 +143,38 @@ class Cuts:
         if len(self) > self.most:
             self._drop()
         return found
+
+    def projection(self, w: np.ndarray, level: float) -> np.ndarray | None:
+        """Return the point nearest to ``w`` where the model, for B = I, is at most ``level``, which must be
+        above its minimum: the model there is at the level, or below it by a tenth of the way to the bound.
+        None where rounding hides it.
+
+        With a multiplier s of the level and weights β of the cuts it is (w - sAβ)/(1 + λs), where β maximizes
+        bᵀβ + wᵀAβ/(1 + λs) - ½s‖Aβ‖²/(1 + λs) over the simplex. The model falls with s: s is searched for.
+        """
+        q, norm, beta = self._products(w, self.A), float(w @ w), self.alpha
+        prox = 2.0 * EPS * self.Q.diagonal().max() or 1.0
+
+        def model(s: float) -> float:
+            nonlocal beta
+            shrunk = 1.0 + self.ridge * s
+            H = (s / shrunk) * (self.Q + prox * np.eye(len(self)))
+            moved, _ = simplex_step(H, self.b + q / shrunk - H @ beta, beta)
+            beta = beta if moved is None else moved
+            down = self.Q @ beta
+            squares = max(norm - 2.0 * s * (q @ beta) + s * s * (beta @ down), 0.0) / shrunk**2
+            return 0.5 * self.ridge * squares + float(((q - s * down) / shrunk + self.b).max())
+
+        near, far, s = 0.0, np.inf, self._multiplier
+        for _ in range(MULTIPLIERS):
+            above = model(s) - level
+            if 0.0 >= above >= -BELOW * (level - self.bound):
+                self._multiplier = s
+                combination = sum(beta[i] * self.A[i] for i in np.flatnonzero(beta))
+                return (w - s * combination) / (1.0 + self.ridge * s)
+            near, far = (s, far) if above > 0.0 else (near, s)
+            s = 4.0 * near if far == np.inf else np.sqrt(near * far) if near else 0.25 * far
+        return None
 
     @property
     def gap(self) -> float:

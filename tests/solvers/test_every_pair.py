@@ -30,6 +30,7 @@ NEAR = {
         "sklearn-sgd": (500, 0.05),
     },
     **{"owl-qn-star": (500, 1e-3), "bmrm": (400, 1e-4), "ls-bmrm": (150, 1e-4), "ocas": (150, 1e-4)},
+    "level-bundle": (400, 1e-4),
 }
 #: The step that FOBOS would choose on a few noisy held-out instances is far too short for its 200 passes.
 #: At w = 0 all labels tie, and no step of these two leads downwards from there.
@@ -49,6 +50,7 @@ KINKED = {
         "bmrm": 1e-5,
         "ls-bmrm": 1e-5,
         "ocas": 1e-5,
+        "level-bundle": 1e-5,
         "sgd-l1": 0.01,
         "ftrl": 0.02,
         "fobos": 0.08,

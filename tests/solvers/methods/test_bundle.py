@@ -7,11 +7,12 @@ import pytest
 import datasets
 import solvers
 from solvers.methods.bundle import cut
+from solvers.parts.cuts import Cuts
 from tests.solvers.convex import Program
 from tests.solvers.helpers import binary, chains, dense_of, multiclass, multilabel, problem_of
 
 LAM = 0.01
-IDS = ["bmrm", "ls-bmrm", "ocas"]
+IDS = ["bmrm", "ls-bmrm", "ocas", "level-bundle"]
 
 
 def hinge(data, loss="binary-hinge", lam=LAM):
@@ -41,6 +42,40 @@ def test_cuts_lie_below_the_loss_and_touch_it():
         assert a @ point.w + b == pytest.approx(point.loss, rel=1e-12)
         for other in points:
             assert a @ other.w + b <= other.loss + 1e-12
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_the_projection_is_the_nearest_point_at_which_the_model_is_at_the_level(share):
+    data, rng = binary(), np.random.default_rng(2)
+    problem, cuts = hinge(data), Cuts(LAM)
+    points = [problem.at(w) for w in rng.normal(size=(12, problem.size))]
+    for point in points:
+        cuts.add(*cut(point))
+    _, bound, _ = cuts.minimize()
+    for point in points:
+        level = bound + share * (point.objective - bound)
+        found = cuts.projection(point.w, level)
+        w = cp.Variable(problem.size)
+        model = 0.5 * LAM * cp.sum_squares(w) + cp.max(np.array(cuts.A) @ w + cuts.b)
+        at_most = cp.Problem(cp.Minimize(cp.norm(w - point.w)), [model <= level])
+        theirs = at_most.solve(solver=cp.CLARABEL)
+        w.value = found
+        assert level - 0.1 * (level - bound) * (1 + 1e-6) <= model.value <= level * (1 + 1e-9)
+        lower = cp.Problem(cp.Minimize(cp.norm(w - point.w)), [model <= model.value])
+        assert theirs * (1 - 1e-6) <= np.linalg.norm(found - point.w)
+        assert np.linalg.norm(found - point.w) == pytest.approx(lower.solve(solver=cp.CLARABEL), rel=1e-4)
+
+
+def test_levels_take_fewer_cuts_than_minima_of_the_model_where_these_jump():
+    """λ is small, and the first minima of the model are far away."""
+    data = binary(n=200, d=15, seed=1)
+    problem = hinge(data, lam=1e-4)
+    iterates = {}
+    for id in ("bmrm", "level-bundle"):
+        trace = solvers.solve(problem, solvers.make_solver(id), tol=1e-4, max_iter=2000)
+        assert trace.status == "converged"
+        iterates[id] = len(trace)
+    assert iterates["level-bundle"] < iterates["bmrm"]
 
 
 def test_ocas_and_ls_bmrm_go_through_the_same_points():

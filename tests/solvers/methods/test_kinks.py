@@ -45,6 +45,28 @@ def test_the_gap_that_is_reported_holds(id, case):
     assert min(np.diff(gaps), default=0.0) >= -1e-12
 
 
+@pytest.mark.parametrize(
+    ("data", "loss", "lam", "rounds"),
+    [
+        ("breast-cancer", "binary-hinge", 1e-3, 100),
+        ("digits", "multiclass-hinge", 1e-2, 60),
+    ],
+)
+def test_on_real_data_curvature_of_sublbfgs_beats_gd_subgd_and_inexact_lbfgs(data, loss, lam, rounds):
+    """Figures 4 and 5, in iterates. GD steps with length 1 from w = 0 and goes on by random subgradients with
+    exact searches; L-BFGS has the inexact search of footnote 1."""
+    problem = solvers.make_problem(datasets.load(data), loss=loss, penalty="l2", lam=lam)
+    racers = {id: solvers.make_solver(id) for id in ("sublbfgs", "subgd", "gd")}
+    racers["inexact"] = solvers.make_solver("lbfgs", preset="paper")
+    traces = {name: solvers.solve(problem, solver, max_iter=rounds) for name, solver in racers.items()}
+    least = {name: trace.objective.min() for name, trace in traces.items()}
+    assert min(least, key=least.get) == "sublbfgs", least
+    for name in ("gd", "inexact"):
+        assert (traces[name].step[1], traces[name].ls_kind[1]) == (1.0, "none"), name
+    assert set(traces["gd"].ls_kind[2:]) <= {"exact"}
+    assert set(traces["inexact"].ls_kind[2:]) <= {"wolfe"}
+
+
 def test_a_tolerance_ends_a_run_by_the_gap_that_its_iterates_carry():
     problem = solvers.make_problem(binary(n=200), loss="binary-hinge", penalty="l2", lam=1.0)
     trace = solvers.solve(problem, solvers.make_solver("subbfgs"), tol=0.1, max_iter=500)

@@ -28,7 +28,7 @@ from .methods.solver import Solver
 from .methods.sparsa import SpaRSA
 from .parts.rules import RULES, Rule
 from .problems.losses.binary import Logistic
-from .problems.losses.binary_hinge import BinaryHinge
+from .problems.losses.binary_hinge import BinaryHinge, SmoothedBinaryHinge
 from .problems.losses.crf import ChainCRF
 from .problems.losses.loss import Loss
 from .problems.losses.margin import MarginLoss
@@ -110,6 +110,7 @@ LOSSES: dict[str, type[Loss]] = {
         MultitaskSquaredHinge,
         MultilabelSquaredHinge,
         BinaryHinge,
+        SmoothedBinaryHinge,
         MulticlassHinge,
         MultilabelHinge,
         ChainCRF,

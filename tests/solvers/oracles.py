@@ -26,6 +26,14 @@ def logistic(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
     return np.logaddexp(0.0, -margin).sum(), (-y * expit(-margin))[:, None], np.zeros(0)
 
 
+def smoothed_binary_hinge(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
+    """The same of the hinge with a parabola of width ½, from margin ½ to 1."""
+    y = data.train.y
+    lack = 1.0 - y * Z[:, 0]
+    value = np.where(lack <= 0.5, np.maximum(lack, 0.0) ** 2, lack - 0.25)
+    return value.sum(), (-y * np.clip(2.0 * lack, 0.0, 1.0))[:, None], np.zeros(0)
+
+
 def multiclass_logistic(Z: np.ndarray, tail: np.ndarray, data: Data) -> Residual:
     """The same of the softmax loss."""
     truth = np.eye(Z.shape[1])[data.train.y]
@@ -101,6 +109,7 @@ def label_sets(data: Data, m: int) -> np.ndarray:
 
 LOSSES: dict[str, Callable[..., Residual]] = {
     "logistic": logistic,
+    "smoothed-binary-hinge": smoothed_binary_hinge,
     "multiclass-logistic": multiclass_logistic,
     "multiclass-squared-hinge": multiclass_squared_hinge,
     "multitask-squared-hinge": multitask_squared_hinge,
@@ -119,7 +128,10 @@ PENALTIES = {
     "sparse-group": (0.5, 0.0, 0.5, 0.0),
 }
 #: Outputs a feature and weights beyond X, by number of classes (one a class and none if not here).
-OUTPUTS = {"logistic": lambda m: (1, 0), "binary-hinge": lambda m: (1, 0), "chain-crf": lambda m: (m, m * m)}
+OUTPUTS = {
+    **dict.fromkeys(("logistic", "binary-hinge", "smoothed-binary-hinge"), lambda m: (1, 0)),
+    "chain-crf": lambda m: (m, m * m),
+}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,12 @@ def logistic(Z: cp.Expression, data: Data) -> cp.Expression:
     return cp.sum(cp.logistic(-cp.multiply(data.train.y.astype(float), Z[:, 0])))
 
 
+def smoothed_binary_hinge(Z: cp.Expression, data: Data) -> cp.Expression:
+    """Σ min over u >= 0 of u² + max(1 - y z - u, 0): the hinge smoothed by δ = ½."""
+    u = cp.Variable(Z.shape[0], nonneg=True)
+    return cp.sum_squares(u) + cp.sum(cp.pos(1.0 - cp.multiply(data.train.y.astype(float), Z[:, 0]) - u))
+
+
 def multiclass_logistic(Z: cp.Expression, data: Data) -> cp.Expression:
     """Σ_i log Σ_c exp(z_ic - z_iy)."""
     truth = np.eye(Z.shape[1])[data.train.y]
@@ -38,6 +44,7 @@ def multitask_squared_hinge(Z: cp.Expression, data: Data) -> cp.Expression:
 
 LOSSES: dict[str, Callable[[cp.Expression, Data], cp.Expression]] = {
     "logistic": logistic,
+    "smoothed-binary-hinge": smoothed_binary_hinge,
     "multiclass-logistic": multiclass_logistic,
     "multiclass-squared-hinge": multiclass_squared_hinge,
     "multitask-squared-hinge": multitask_squared_hinge,
@@ -62,7 +69,8 @@ def minimum(oracle: Oracle) -> np.ndarray:
 
 def polished(oracle: Oracle, w: np.ndarray, squares: float, steps: int = 20_000) -> np.ndarray:
     """Return where accelerated proximal steps lead from ``w``, until nothing is left of the violation."""
-    curvature = {"logistic": 0.25, "multiclass-logistic": 0.5, "multitask-squared-hinge": 2.0}
+    curvature = {"logistic": 0.25, "multiclass-logistic": 0.5}
+    curvature |= dict.fromkeys(("smoothed-binary-hinge", "multitask-squared-hinge"), 2.0)
     m = w.size // dense_of(oracle.data.train.X).shape[1]
     K = curvature.get(oracle.loss, 2.0 * m) * squares + oracle.lam * PENALTIES[oracle.penalty][1]
     least, v, t = 1e-13 * oracle.violation(np.zeros_like(w)), w.copy(), 1.0

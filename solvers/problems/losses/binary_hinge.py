@@ -1,4 +1,4 @@
-"""The binary hinge loss: Yu, Vishwanathan, Günter and Schraudolph 2010, section 4."""
+"""The binary hinge loss: Yu, Vishwanathan, Günter and Schraudolph 2010, section 4; and its smoothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...compute.jit import kernel
-from ...declare import Trait
+from ...declare import Trait, param
 from ..scores import Scores
 from .duals import over_rows
 from .envelope import ties
@@ -51,6 +51,48 @@ class BoundBinaryHinge(BoundMargin, MaximumLoss):
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return Σ αβ_i, where the residual is -β_i y_i."""
         return alpha * over_rows(self, residual.Z, lambda G, part: float(np.abs(G).sum()))
+
+
+@dataclass(frozen=True)
+class SmoothedBinaryHinge(MarginLoss):
+    """Σ_i max over 0 <= β <= 1 of β(1 - y_i z_i) - ½δβ²: the hinge is the maximum for δ = 0, and larger than
+    this by at most ½δ (Nesterov, Smooth minimization of non-smooth functions, 2005)."""
+
+    id = "smoothed-binary-hinge"
+    name = "Smoothed binary hinge"
+    summary = "a hinge with a parabola of width δ in place of its kink"
+    paper = "Yu et al. 2010, section 7.1.4; Nesterov 2005"
+    traits = MarginLoss.traits | Trait.LIPSCHITZ | Trait.CONJUGATE | Trait.DUAL_COORDINATES
+    dual_bound = 1.0
+
+    delta: float = param(
+        0.5,
+        "δ: width of the parabola; the hinge is more by half of it at most",
+        low=1e-6,
+        title="smoothing δ",
+    )
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0 / self.delta
+
+    def derivatives(self, margin: float) -> tuple[float, float, float]:
+        beta = min(max((1.0 - margin) / self.delta, 0.0), 1.0)
+        curvature = 1.0 / self.delta if beta > 0.0 else 0.0
+        return beta * (1.0 - margin - 0.5 * self.delta * beta), -beta, curvature
+
+    def dual(self, beta: float) -> tuple[float, float, float]:
+        return beta - 0.5 * self.delta * beta * beta, 1.0 - self.delta * beta, self.delta
+
+    def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundSmoothedHinge:
+        return BoundSmoothedHinge(self, 1, np.ascontiguousarray(part.y, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class BoundSmoothedHinge(BoundMargin):
+    """The smoothed hinge loss for labels ``y`` of -1 and +1."""
+
+    least = 0.0
 
 
 @kernel

@@ -15,7 +15,7 @@ from tests.solvers.helpers import MAKERS, binary, dense_of, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import LOSSES, minimum
 
-KINDS = {loss: "binary" if loss == "logistic" else "multiclass" for loss in LOSSES}
+KINDS = {loss: "multiclass" if "multiclass" in solvers.LOSSES[loss].kinds else "binary" for loss in LOSSES}
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])

@@ -17,7 +17,7 @@ from tests.solvers.helpers import MAKERS, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import LOSSES, minimum
 
-KINDS = {loss: "binary" if loss == "logistic" else "multiclass" for loss in LOSSES}
+KINDS = {loss: "multiclass" if "multiclass" in solvers.LOSSES[loss].kinds else "binary" for loss in LOSSES}
 PENALTIES = ["l1", "elastic-net", "l1-l2", "sparse-group"]
 SAFE = [id for id, rule in RULES.items() if rule.spheres]
 LIMITS = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -42,7 +42,7 @@ def selections(problem, rule, points):
 
 def check_proofs(loss, penalty, seed, ratio):
     """Along the way from w = 0 to the optimum of another program, on the support of the optimum alone."""
-    data = MAKERS[KINDS[loss]](n=25, d=12, seed=seed, **({} if loss == "logistic" else {"m": 3}))
+    data = MAKERS[KINDS[loss]](n=25, d=12, seed=seed, **({} if KINDS[loss] == "binary" else {"m": 3}))
     problem = problem_of(data, loss, penalty, lam_ratio=ratio)
     oracle = Oracle(data, loss, penalty, problem.lam, problem.average)
     best = minimum(oracle)

@@ -79,7 +79,7 @@ def test_an_option_that_changes_the_kind_of_labels_changes_the_losses_offered(vi
     assert page.problem.loss.value == "multiclass-logistic"
     page.problem.options.receive({"name": "n_classes", "value": "2"})
     assert page.problem.loss.value == "logistic"
-    assert list(page.problem.loss.options.values()) == ["logistic", "binary-hinge"]
+    assert list(page.problem.loss.options.values()) == ["logistic", "binary-hinge", "smoothed-binary-hinge"]
     loaded(page, wait_until)
     assert page.problem.problem.loss.id == "logistic"
     assert "two classes" in page.problem.card.object

@@ -15,7 +15,7 @@ from tests.solvers.oracles import LOSSES, Oracle
 from tests.solvers.smooth_programs import LOSSES as PROGRAMS
 from tests.solvers.smooth_programs import minimum
 
-KINDS = {loss: "binary" if loss == "logistic" else "multiclass" for loss in PROGRAMS}
+KINDS = {loss: "multiclass" if "multiclass" in solvers.LOSSES[loss].kinds else "binary" for loss in PROGRAMS}
 PENALTIES = ["l1", "elastic-net", "l1-l2", "sparse-group"]
 LIMITS = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -23,7 +23,7 @@ LIMITS = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 @functools.lru_cache(maxsize=64)
 def solved(loss, penalty, seed, ratio, average=True):
     """A small problem, its formula, and w* by another program."""
-    data = MAKERS[KINDS[loss]](n=30, d=8, seed=seed, **({} if loss == "logistic" else {"m": 3}))
+    data = MAKERS[KINDS[loss]](n=30, d=8, seed=seed, **({} if KINDS[loss] == "binary" else {"m": 3}))
     problem = problem_of(data, loss, penalty, lam_ratio=ratio, average=average)
     oracle = Oracle(data, loss, penalty, problem.lam, problem.average)
     w = minimum(oracle)

@@ -16,6 +16,8 @@ row_derivatives = compiled(score_rows.row_derivatives)
 
 PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
 ROWS = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.ROWS]
+#: Losses whose second derivative, where they are linear, is an upper bound of what it is nearby.
+LINEAR = ("smoothed-binary-hinge",)
 BOUNDED = [p for p in PAIRS if solvers.LOSSES[p[1]].traits & Trait.LIPSCHITZ]
 
 
@@ -57,7 +59,8 @@ def test_derivatives_of_a_row_are_differences_of_its_value(kind, loss):
             e = step * np.eye(m)[c]
             before, here, after = (row_loss(term, z + s * e, y) for s in (-1, 0, 1))
             assert g[c] == pytest.approx((after - before) / (2 * step), abs=1e-6)
-            assert h[c] == pytest.approx((after - 2 * here + before) / step**2, abs=1e-3)
+            if loss not in LINEAR or 0.0 < abs(g[c]) < 1.0:
+                assert h[c] == pytest.approx((after - 2 * here + before) / step**2, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_constants_bound_the_curvature_at_random_points(kind, loss, constant):
             assert top <= K_j[j] * (1 + 1e-6)
 
 
-@pytest.mark.parametrize(("kind", "loss"), [p for p in BOUNDED if "hinge" in p[1]])
+@pytest.mark.parametrize(("kind", "loss"), [p for p in BOUNDED if "squared-hinge" in p[1]])
 def test_tight_constants_are_reached_where_every_margin_is_active(kind, loss):
     """At w = 0 all hinges are active: the overall constant is near, the paper's far above."""
     _, problem = with_data(kind, loss)

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ KEYS = (
     *("choose", "folds"),
 )
 TABLES = ("loss_set", "penalty_set", "set", "limits")
+#: Tables that each make a grid of their own of what they say and what stands beside them.
+RUNS = "runs"
 #: Gives the entry of a data set by its id; ValueError where there is none.
 Describe = Callable[[str], datasets.DataSetInfo]
 LIMITS = ("tol", "gap", "f_star", "max_iter", "max_seconds", "total_seconds")
@@ -104,8 +106,11 @@ class Spec:
     @classmethod
     def of(cls, given: Mapping[str, Any], describe: Describe = datasets.describe) -> Spec:
         """Lay out the grid that values describe; ``describe(id)`` gives the entry of a data set with the
-        options that may be set. Raises ValueError, one sentence."""
-        _known("a sweep", given, (*KEYS, *TABLES))
+        options that may be set. Where ``runs`` lists tables, each is laid out with what stands beside
+        them, of which it may say otherwise. Raises ValueError, one sentence."""
+        _known("a sweep", given, (*KEYS, *TABLES, RUNS))
+        if RUNS in given:
+            return cls._of_runs(given, describe)
         for name, value in given.items():
             _check(name, value)
         for needed in ("data", "solvers"):
@@ -136,8 +141,43 @@ class Spec:
                     cells += by_parts(Experiment(problem, (entrant,), limits), folds)
                     if len(cells) > MOST_CELLS:
                         raise _too_many()
+        return cls.of_cells(str(given.get("name", "sweep")), cells, total, choose)
+
+    @classmethod
+    def of_cells(
+        cls,
+        name: str,
+        cells: Iterable[Experiment],
+        total_seconds: float | None = None,
+        choose: str = "",
+    ) -> Spec:
+        """Put cells together, each once. Raises ValueError, one sentence, where they are too many."""
         found = {cell.key: cell for cell in cells}
-        return cls(str(given.get("name", "sweep")), tuple(found.values()), total, choose)
+        if len(found) > MOST_CELLS:
+            raise _too_many()
+        return cls(name, tuple(found.values()), total_seconds, choose)
+
+    @classmethod
+    def _of_runs(cls, given: Mapping[str, Any], describe: Describe) -> Spec:
+        shared, runs = {name: value for name, value in given.items() if name != RUNS}, given[RUNS]
+        if not isinstance(runs, list | tuple) or not runs or not all(isinstance(run, dict) for run in runs):
+            raise ValueError(f"{RUNS} is no list of tables: write [[{RUNS}]] and below it what differs")
+        if len(runs) > MOST_CELLS:
+            raise _too_many()
+        specs = [cls.of(beside(shared, run), describe) for run in runs]
+        cells = itertools.chain.from_iterable(spec.cells for spec in specs)
+        return cls.of_cells(specs[0].name, cells, specs[0].total_seconds, specs[0].choose)
+
+
+def beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what one of ``runs`` is with what all share: it is told last, and tables are put together."""
+    if RUNS in run:
+        raise ValueError(f"a table of {RUNS} has {RUNS} of its own: {FLAT}")
+    both = {**shared, **run}
+    for table in TABLES:
+        if isinstance(shared.get(table), dict) and isinstance(run.get(table), dict):
+            both[table] = {**shared[table], **run[table]}
+    return both
 
 
 def _known(what: str, given: Mapping[str, Any], names: Sequence[str]) -> None:

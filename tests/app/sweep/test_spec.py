@@ -47,6 +47,27 @@ def test_hyper_parameters_make_a_grid_of_the_solvers_that_have_them():
     assert [cell.entrant.make().memory for cell in own.cells] == [3, default]
 
 
+def test_tables_of_runs_say_what_differs_from_what_stands_beside_them():
+    shared = {"solvers": ["prox-qn"], "lam": 0.1, "limits": {"tol": 1e-3, "total_seconds": 9}, "name": "some"}
+    runs = [
+        {"data": "breast-cancer"},
+        {"data": "digits", "lam": [0.2, 0.3], "limits": {"max_iter": 5}},
+        {"data": "breast-cancer"},
+    ]
+    spec = Spec.of({**shared, "runs": runs})
+    assert (spec.name, spec.total_seconds) == ("some", 9)
+    assert [(cell.problem.data, cell.problem.lam) for cell in spec.cells] == [
+        ("breast-cancer", 0.1),
+        ("digits", 0.2),
+        ("digits", 0.3),
+    ]
+    limits = [(cell.limits.tol, cell.limits.max_iter) for cell in spec.cells]
+    assert limits == [(1e-3, None), (1e-3, 5), (1e-3, 5)]
+    for wrong, said in (([], "no list of tables"), ("digits", "no list"), ([{"runs": []}], "of its own")):
+        with pytest.raises(ValueError, match=said):
+            Spec.of({**shared, "runs": wrong})
+
+
 def test_a_cell_survives_the_way_to_its_worker():
     spec = Spec.of({**SMALL, "data": {"id": "digits", "positive": "3"}, "limits": {"gap": 1e-3}})
     (cell,) = spec.cells

@@ -53,6 +53,7 @@ FLOORS = {
         ("app.stories", "app.serving", "app.views"),
         ("app.runs",),
         ("app.sweep",),
+        ("app.papers",),
         ("app.notebook",),
         ("app.page",),
         ("app.command",),

@@ -1,5 +1,5 @@
 # ruff: noqa: B008 (an option is declared as the default of its parameter)
-"""The command line: ``solverscope list``, ``run``, ``path``, ``sweep``, ``runs``, ``benchopt``, ``serve``."""
+"""The command line of ``solverscope``."""
 
 from __future__ import annotations
 
@@ -248,9 +248,7 @@ def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[st
         show(records)
 
 
-@app.command()
-def sweep(
-    spec: str = _argument("SPEC", "A .toml or .json file: data, λ, solvers, seeds, limits."),
+def _cluster(
     scheduler: str | None = _option(
         "--scheduler", "ADDRESS", "Dask's scheduler, as tcp://host:port; by default one of its own."
     ),
@@ -260,39 +258,78 @@ def sweep(
     threads_per_worker: str = _option(
         "--threads-per-worker", "N", "Runs that a worker process advances at a time.", "1"
     ),
-    out: str | None = _option("--out", "FOLDER", "Where results are kept; by default SPEC.sweep, here."),
     resume: bool = _switch(
         "--resume", "Go on: runs that have finished are kept, those that failed or were stopped rerun."
     ),
-    choose: str | None = CHOOSE,
-    folds: str | None = _option(
-        "--folds", "K", "With --choose: hold out each of K parts of the training part in turn."
-    ),
     as_json: bool = JSON,
     plugin: list[str] = PLUGIN,
-) -> int:
-    """Run a grid of data sets, λ, solvers, hyper-parameters and seeds on Dask."""
-    from ..sweep.cell_store import Store
-    from ..sweep.cluster import Place, why_no_dask
-    from ..sweep.driver import Sweep
-    from ..sweep.spec import Spec
-    from . import sweep as sweeps
+) -> None:
+    """The options that ``sweep`` and ``paper`` have in common."""
 
-    plugins.load_all(plugin)
+
+def _place(scheduler: str | None, workers: str | None, threads_per_worker: str) -> Any:
+    """Return where a sweep is to run; ValueError, one sentence, where it cannot."""
+    from ..sweep.cluster import Place, why_no_dask
+
     if reason := why_no_dask():
         raise ValueError(reason)
     if scheduler is not None and workers is not None:
         raise ValueError("give --scheduler or --workers, not both: a scheduler has workers of its own")
-    place = Place(
+    return Place(
         scheduler,
         arguments.number("--workers", workers, low=1, kind=int),
         arguments.number("--threads-per-worker", threads_per_worker, low=1, kind=int),
     )
-    path = Path(spec)
+
+
+@app.command()
+@_also(_cluster)
+def sweep(
+    spec: str = _argument("SPEC", "A .toml or .json file: data, λ, solvers, seeds, limits."),
+    choose: str | None = CHOOSE,
+    folds: str | None = _option(
+        "--folds", "K", "With --choose: hold out each of K parts of the training part in turn."
+    ),
+    out: str | None = _option("--out", "FOLDER", "Where results are kept; by default SPEC.sweep, here."),
+    **common: Any,
+) -> int:
+    """Run a grid of data sets, λ, solvers, hyper-parameters and seeds on Dask."""
+    from ..sweep.cell_store import Store
+    from ..sweep.driver import Sweep
+    from ..sweep.spec import Spec
+    from . import sweep as sweeps
+
+    as_json, plugin, resume = (common.pop(name) for name in ("as_json", "plugin", "resume"))
+    plugins.load_all(plugin)
+    place, path = _place(**common), Path(spec)
     also = {name: value for name, value in (("choose", choose), ("folds", folds)) if value is not None}
     store = Store(Path(f"{path.stem}.sweep" if out is None else out))
     made = Sweep(Spec.read(path, **also), place, store, resume=resume, files=_resolved(plugin))
     return _do(partial(sweeps.execute, made), as_json, printing.show_cells)
+
+
+@app.command()
+@_also(_cluster)
+def paper(
+    id: str | None = _argument("ID", "A paper; without one all are listed.", default=None),
+    figure: str | None = _argument(
+        "FIGURE", "A figure or table, or all; without one they are listed.", default=None
+    ),
+    budget: str | None = _option("--budget", "T", "Time for all of its runs, as 90s, 5m, 2h; by default 5m."),
+    out: str | None = _option("--out", "FOLDER", "Where page and results are kept; by default ID.paper."),
+    **common: Any,
+) -> int:
+    """Run figures and tables of a paper; write them beside the paper's, with verdicts, as one HTML page."""
+    from . import paper as papers
+
+    as_json, plugin, resume = (common.pop(name) for name in ("as_json", "plugin", "resume"))
+    plugins.load_all(plugin)
+    if id is None or figure is None:
+        papers.show(id, as_json)
+        return FINISHED
+    seconds, files = papers.budget(budget), _resolved(plugin)
+    request = papers.Request.of(id, figure, seconds, _place(**common), out, resume=resume, files=files)
+    return _do(partial(papers.execute, request), as_json, printing.show_exhibits)
 
 
 history = typer.Typer(rich_markup_mode=None)

@@ -1,0 +1,151 @@
+"""Papers as something to open: every figure and table, its runs and claims, one TOML file a paper."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from app.papers.claims import Claim
+from app.papers.measures import DERIVED, Measure
+from solvers import FIELDS
+
+#: The order in which papers are listed.
+IDS = ("yu2010", "zhong2014", "blondel2013", "mathur2006")
+#: What a picture may have along its axes, beside fields of the record.
+ALONG = ("lam", "seconds", *DERIVED)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number that the paper prints: what it is (``name``), its value there (``paper``), and how it is
+    measured: on the ``run`` on ``data`` at ``lam``, together ``of`` all λ and splits. Where it can be
+    compared, it is to be ``within`` such a part of the paper's."""
+
+    name: str
+    paper: float
+    run: str
+    measure: Measure
+    data: str = ""
+    lam: float | None = None
+    of: str = "mean"
+    within: float | None = None
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any]) -> Value:
+        own = {name: value for name, value in table.items() if name not in ("field", "to", "phase")}
+        how = {name: table[name] for name in ("field", "to", "phase") if name in table}
+        return cls(measure=Measure(**how), **own)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Pictures of the runs: ``y`` over ``x``, one for each problem; over "lam", or with ``along_lam``, a
+    point for each run, one picture for each data set, of the CPU ``seconds`` to the gap ``to`` or of what is
+    measured at the end."""
+
+    x: str
+    y: str
+    to: float | None = None
+    along_lam: bool = False
+    log_x: bool = False
+    log_y: bool = True
+
+    def __post_init__(self) -> None:
+        for name in (self.x, self.y):
+            if name not in (*ALONG, *FIELDS, "test_metric"):
+                raise ValueError(f"nothing can be drawn of {name!r}")
+
+    @property
+    def points(self) -> bool:
+        return self.along_lam or self.x == "lam"
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure or a table: what it ``shows`` in the paper, and its runs here or why there are none.
+
+    ``sweep`` is a table as :meth:`app.sweep.spec.Spec.of` takes it; ``stand_ins`` are ``runs`` of it for
+    those who have none of its data. ``here`` says how the runs depart from the paper's.
+    """
+
+    id: str
+    title: str
+    shows: str
+    why_not: str = ""
+    here: str = ""
+    sweep: Mapping[str, Any] | None = None
+    stand_ins: tuple[Mapping[str, Any], ...] = ()
+    drawings: tuple[Drawing, ...] = ()
+    values: tuple[Value, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return what the paper calls it: "Figure 6"."""
+        kind, _, number = self.id.partition("-")
+        return f"{kind.capitalize()} {number}"
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Exhibit:
+        given = dict(table)
+        return cls(
+            stand_ins=tuple(given.pop("stand_in", ())),
+            drawings=tuple(Drawing(**one) for one in given.pop("draw", ())),
+            values=tuple(Value.read(one) for one in given.pop("value", ())),
+            claims=tuple(map(Claim.of, given.pop("claim", ()))),
+            **given,
+        )
+
+    def __post_init__(self) -> None:
+        if (self.sweep is None) == (not self.why_not):
+            raise ValueError(f"{self.id} has either a sweep or a sentence why_not")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: who wrote it and when (``cite``), its title, its figures and tables in their order, and a
+    sentence for each of its data sets that is not listed here at all (``missing``)."""
+
+    id: str
+    cite: str
+    title: str
+    exhibits: Mapping[str, Exhibit]
+    missing: tuple[str, ...] = ()
+
+    def exhibit(self, id: str) -> Exhibit:
+        """Return one of its figures and tables; ValueError that names them where there is no such."""
+        if id not in self.exhibits:
+            raise ValueError(f"{self.id} has no {id!r}: choose one of {', '.join(self.exhibits)}, or all")
+        return self.exhibits[id]
+
+
+def read(path: Path) -> Paper:
+    """Read the paper in a TOML file; ValueError that names the file where it is none."""
+    try:
+        text = tomllib.loads(path.read_text(encoding="utf-8"))
+        exhibits = [Exhibit.of(table) for table in text.pop("exhibit")]
+        return Paper(
+            exhibits={exhibit.id: exhibit for exhibit in exhibits},
+            missing=tuple(text.pop("missing", ())),
+            **text,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path.name} is no paper: {error}") from error
+
+
+@cache
+def papers() -> dict[str, Paper]:
+    """Return all papers by id."""
+    folder = Path(__file__).parent
+    return {id: read(folder / f"{id}.toml") for id in IDS}
+
+
+def paper(id: str) -> Paper:
+    """Return a paper; ValueError that names them all where there is no such."""
+    if id not in IDS:
+        raise ValueError(f"there is no paper {id!r}: choose one of {', '.join(IDS)}")
+    return papers()[id]

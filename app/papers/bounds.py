@@ -1,0 +1,77 @@
+"""Figures of which some are only known within bounds, and what can be said when two of them are compared.
+
+A run that a limit ended takes at least as long as it was given: its seconds are bounded from below, and what
+it would have found in the end is not known at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A figure that is at least ``low`` and at most ``high``: the same number twice where it was measured,
+    and infinity twice where it never comes."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def exact(cls, value: float) -> Bounds:
+        return cls(value, value)
+
+    @classmethod
+    def at_least(cls, value: float) -> Bounds:
+        return cls(value, math.inf)
+
+    @property
+    def known(self) -> bool:
+        return self.low == self.high
+
+    def __str__(self) -> str:
+        if math.isinf(self.low):
+            return "never"
+        if self.known:
+            return f"{self.low:.4g}"
+        return f"over {self.low:.4g}" if math.isinf(self.high) else f"{self.low:.4g} to {self.high:.4g}"
+
+    def __mul__(self, factor: float) -> Bounds:
+        return Bounds(factor * self.low, factor * self.high)
+
+
+def _by_ends(how: Callable[[list[float]], float], values: Sequence[Bounds]) -> Bounds:
+    """Apply what grows with each of the values: its results for both ends bound it."""
+    return Bounds(float(how([v.low for v in values])), float(how([v.high for v in values])))
+
+
+def mean(values: Sequence[Bounds]) -> Bounds:
+    return _by_ends(np.mean, values)
+
+
+def total(values: Sequence[Bounds]) -> Bounds:
+    return _by_ends(sum, values)
+
+
+def median(values: Sequence[Bounds]) -> Bounds:
+    """Return the median, of an even number of values the mean of the two in the middle."""
+    return _by_ends(np.median, values)
+
+
+def smallest(values: Sequence[Bounds]) -> Bounds:
+    return _by_ends(min, values)
+
+
+def largest(values: Sequence[Bounds]) -> Bounds:
+    return _by_ends(max, values)
+
+
+def less(first: Bounds, second: Bounds) -> bool | None:
+    """Tell whether the first figure is smaller; None where the bounds leave it open."""
+    if first.high < second.low:
+        return True
+    return False if first.low >= second.high else None

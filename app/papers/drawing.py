@@ -1,0 +1,259 @@
+"""What came out of an exhibit's runs, to look at: pictures, the paper's numbers beside ours, verdicts."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from bokeh.models import ColumnDataSource
+from bokeh.plotting import figure
+
+from app import theme
+from app.papers import Drawing, Exhibit, Paper, Value
+from app.papers.bounds import Bounds
+from app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, TOGETHER, Verdict
+from app.papers.measures import TITLES, Case, Measure, Run, by_data, cases, column, first_seeds
+from app.settings import words
+from app.views.compare.report import Section, report
+from app.views.compare.summary import as_html
+from solvers import FIELDS
+
+#: Points of a curve, at most.
+MOST_POINTS = 400
+#: Gaps and other values of logarithmic axes are drawn down to this.
+LEAST = 1e-12
+#: The mark and the colour of a verdict.
+MARKS = {SEEN: ("✓", "#009E73"), NOT_SEEN: ("✗", "#D55E00"), NOT_JUDGED: ("?", theme.GREY)}
+HEADS = ("problem", "run", "ended", "f", "gap", "non-zeros", "iterations", "CPU s", "on the test part")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An exhibit with what came of its runs: all its problems, and what was left out."""
+
+    exhibit: Exhibit
+    cases: Sequence[Case]
+    notes: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, exhibit: Exhibit, runs: Sequence[Run], notes: Sequence[str] = ()) -> Outcome:
+        return cls(exhibit, cases(run for run in runs if run.record), notes)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Judge each claim, and each number of the paper that can be compared."""
+        found = [claim.judge(self.cases) for claim in self.exhibit.claims]
+        near = [value for value in self.exhibit.values if value.within is not None]
+        for value in near:
+            claim = f"{value.name}: {value.paper:g}, within {100 * value.within:g} %"
+            here = self.measured(value)
+            if here is None or not here.known:
+                found.append(Verdict(claim, NOT_JUDGED, (f"here {here or 'not measured'}",)))
+                continue
+            word = SEEN if abs(here.low - value.paper) <= value.within * abs(value.paper) else NOT_SEEN
+            found.append(Verdict(claim, word, (f"here {here}",)))
+        return found
+
+    def measured(self, value: Value) -> Bounds | None:
+        """Return what was measured here of a number of the paper."""
+        numbers = [
+            number
+            for case in self.cases
+            if value.data in ("", case.problem.data_text.partition(",seed=")[0])
+            and value.lam in (None, case.problem.lam)
+            and (number := value.measure.of(case, value.run)) is not None
+        ]
+        return TOGETHER[value.of](numbers) if numbers else None
+
+
+def page(paper: Paper, outcomes: Sequence[Outcome]) -> str:
+    """Return an HTML file that stands alone, with all that came out."""
+    sections = [Section(paper.title, f"<p>{html.escape(paper.cite)}</p>")] if len(outcomes) > 1 else []
+    for outcome in outcomes:
+        sections += exhibit_sections(outcome)
+    return report(title_of(paper, outcomes), sections)
+
+
+def title_of(paper: Paper, outcomes: Sequence[Outcome]) -> str:
+    if len(outcomes) == 1:
+        return f"{outcomes[0].exhibit.name} of {paper.cite}"
+    return f"Figures and tables of {paper.cite}"
+
+
+def exhibit_sections(outcome: Outcome) -> list[Section]:
+    """Return the parts of a page on an exhibit: what it says and shows, verdicts, pictures, numbers."""
+    exhibit = outcome.exhibit
+    said = [f"In the paper: {exhibit.shows}", exhibit.here, *outcome.notes, *_about(outcome.cases)]
+    body = "".join(f"<p>{html.escape(one)}</p>" for one in said if one)
+    sections = [Section(f"{exhibit.name}: {exhibit.title}", body + verdicts_as_html(outcome.verdicts))]
+    for drawing in exhibit.drawings:
+        sections += pictures(drawing, outcome.cases)
+    if exhibit.values:
+        rows = [
+            [value.name, f"{value.paper:g}", "–" if (here := outcome.measured(value)) is None else str(here)]
+            for value in exhibit.values
+        ]
+        sections.append(Section("The paper's numbers, and ours", as_html(("", "paper", "here"), rows)))
+    sections.append(
+        Section("Runs", as_html(HEADS, [_row(c, r) for c in outcome.cases for r in c.runs.values()]))
+    )
+    return sections
+
+
+def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:
+    """Return a list of claims, each with its verdict and the numbers behind it."""
+    items = []
+    for verdict in verdicts:
+        mark, color = MARKS[verdict.word]
+        numbers = f"{verdict.of}: " * bool(verdict.of) + "; ".join(verdict.numbers)
+        items.append(
+            f'<li><b style="color:{color}">{mark} {verdict.word}</b>: {html.escape(verdict.claim)}'
+            f"<br><small>{html.escape(numbers)}</small></li>"
+        )
+    return f'<ul class="verdicts">{"".join(items)}</ul>' if items else ""
+
+
+def _about(found: Sequence[Case]) -> list[str]:
+    """Say how well f* is known."""
+    unsure = [case.unsure for case in found]
+    if not unsure:
+        return ["Nothing has been run."]
+    known = [value for value in unsure if value is not None]
+    told = "f* is the least f that any run on the problem found"
+    if known:
+        least, most = (f"{value:.1e}" for value in (min(known), max(known)))
+        proved = least if least == most else f"{least} to {most}"
+        told += f"; it is proved to be within {proved} of the minimum"
+        told += "" if len(known) == len(unsure) else f", on {len(known)} of {len(unsure)} problems"
+    return [f"{told}."]
+
+
+def _row(case: Case, run: Run) -> list[str]:
+    record = run.record
+    gap = Measure("gap").of(case, run.label)
+    metric = record.get("test_metric")
+    return [
+        case.name,
+        run.label,
+        words.of_ending(record["status"])
+        + (f" ({record['message']})" if record["status"] == "failed" else ""),
+        theme.number(record.get("objective"), 8),
+        theme.number(None if gap is None else gap.low, 3),
+        theme.number(record.get("nnz")),
+        theme.number(record.get("iterations")),
+        theme.number(record.get("cpu_seconds"), 3),
+        theme.number(metric) + (f" ({record['metric_name']})" if metric is not None else ""),
+    ]
+
+
+# pictures
+
+
+def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
+    """Return a section with a figure for each problem, or each data set, of which there is something."""
+    labels = list(dict.fromkeys(label for case in found for label in case.runs))
+    groups = by_data(first_seeds(found)) if drawing.points else {c.name: [c] for c in first_seeds(found)}
+    sections = []
+    for name, group in groups.items():
+        if drawing.points:
+            curves = {label: _points(drawing, group, label) for label in labels}
+        else:
+            (case,) = group
+            curves = {
+                label: _curve(drawing, case, case.runs[label]) for label in labels if label in case.runs
+            }
+        curves = {label: curve for label, curve in curves.items() if len(curve[0])}
+        if curves:
+            legend = theme.runs_legend((label, *_look(labels.index(label)), "", False) for label in curves)
+            sections.append(Section(name, legend, _figure(drawing, curves, labels)))
+    return sections
+
+
+def _look(k: int) -> tuple[str, str]:
+    return theme.COLORS[k % len(theme.COLORS)], theme.dash(k)
+
+
+def _figure(
+    drawing: Drawing, curves: Mapping[str, tuple[np.ndarray, np.ndarray]], labels: Sequence[str]
+) -> figure:
+    x_title = "λ" if drawing.x == "lam" else _title(drawing.x, drawing.to)
+    axes = {"x_label": x_title, "y_label": _title(drawing.y, drawing.to), "log_y": drawing.log_y}
+    log_x = drawing.log_x or drawing.x == "lam"
+    fig = theme.plot(f"{drawing.y}-{drawing.x}", x_axis_type="log" if log_x else "linear", **axes)
+    fig.background_fill_color = fig.border_fill_color = "#ffffff"
+    for label, (x, y) in curves.items():
+        color, dash = _look(labels.index(label))
+        source = ColumnDataSource({"x": x, "y": y})
+        theme.curve(fig, source, "y", color=color, dash=dash, width=2)
+        if drawing.points:
+            fig.scatter("x", "y", source=source, color=color, size=6)
+    return fig
+
+
+def _title(name: str, to: float | None) -> str:
+    if name == "seconds":
+        return f"CPU seconds to a gap of {to:g}"
+    if name == "test_metric":
+        return "on the test part"
+    if name in FIELDS and name not in TITLES:
+        return FIELDS[name].title
+    return Measure(name).title
+
+
+def _curve(drawing: Drawing, case: Case, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Return x and y of a run's iterates, thinned."""
+    none = np.empty(0), np.empty(0)
+    if run.trace is None or not len(run.trace):
+        return none
+    if drawing.y == "test_metric":
+        if not run.trace.test_metric:
+            return none
+        iteration, seconds, y = map(np.array, zip(*run.trace.test_metric, strict=True))
+        x = iteration if drawing.x == "iteration" else seconds
+    else:
+        x, y = (column(case, run, name) for name in (drawing.x, drawing.y))
+    if drawing.y == "gap" and drawing.log_y:
+        y = np.maximum(y, LEAST)
+    return _thinned(*_drawable(drawing, x, y))
+
+
+def _points(drawing: Drawing, group: Sequence[Case], label: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a point for each problem along λ."""
+    found = []
+    for case in group:
+        values = [_point(case, label, name, drawing.to) for name in (drawing.x, drawing.y)]
+        if None not in values:
+            found.append((case.problem.lam or 0.0, *values))
+    found.sort()
+    x, y = (np.array([one[k] for one in found], dtype=float) for k in (1, 2))
+    return _drawable(drawing, x, y)
+
+
+def _point(case: Case, label: str, name: str, to: float | None) -> float | None:
+    if name == "lam":
+        lam = case.problem.lam
+        return lam if lam is not None else case.problem.lam_ratio
+    number = (Measure("cpu_seconds", to) if name == "seconds" else Measure(name)).of(case, label)
+    return number.low if number is not None and number.known and np.isfinite(number.low) else None
+
+
+def _drawable(drawing: Drawing, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    kept = np.isfinite(x) & np.isfinite(y)
+    if drawing.log_x or drawing.x == "lam":
+        kept &= x > 0.0
+    if drawing.log_y:
+        kept &= y > 0.0
+    return x[kept], y[kept]
+
+
+def _thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if len(x) <= MOST_POINTS:
+        return x, y
+    first = x[x > 0.0][0] if (x > 0.0).any() else 1.0
+    wanted = np.unique(
+        np.append(np.linspace(x[0], x[-1], MOST_POINTS // 2), np.geomspace(first, x[-1], MOST_POINTS // 2))
+    )
+    kept = np.unique(np.clip(np.searchsorted(x, wanted), 0, len(x) - 1))
+    return x[kept], y[kept]

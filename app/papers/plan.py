@@ -1,0 +1,160 @@
+"""From figures and tables to a sweep: what is at hand, and how a budget of time is shared."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import datasets
+from app.papers import Exhibit
+from app.settings.experiment import toml
+from app.sweep.spec import RUNS, Describe, Spec, beside
+
+#: Seconds that all runs of a request may take together, unless it says otherwise.
+USUAL_BUDGET = 300.0
+#: Share of a budget that is given to solvers, and seconds that are not, or half of it where it is short:
+#: they go into starting, loading and compiling.
+FOR_SOLVERS, BEFORE = 0.8, 20.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An exhibit as it can be run here: a table as :meth:`.spec.Spec.of` takes it (None: not at all), why
+    each of its data sets that is left out cannot be used, and those that stand in for all of them."""
+
+    table: Mapping[str, Any] | None
+    absent: Mapping[str, str]
+    stand_ins: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> list[str]:
+        """Return the data that its runs are on, with options."""
+        return (
+            list(dict.fromkeys(one for run in self.table[RUNS] for one in run["data"])) if self.table else []
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say all of it, a sentence each."""
+        said = [f"{id} is left out: {reason}." for id, reason in self.absent.items()]
+        if self.stand_ins:
+            said.append(f"{', '.join(self.stand_ins)} stands in for the paper's data.")
+        return tuple(said)
+
+
+def layout(exhibit: Exhibit) -> Layout:
+    """Leave out the data sets that are not at hand."""
+    if exhibit.sweep is None:
+        return Layout(None, {})
+    shared = {name: value for name, value in exhibit.sweep.items() if name not in (RUNS, "data")}
+    absent: dict[str, str] = {}
+    own = {"data": exhibit.sweep["data"]} if "data" in exhibit.sweep else {}
+    runs = list(_at_hand([{**own, **run} for run in exhibit.sweep.get(RUNS, ({},))], absent))
+    found = Layout({**shared, RUNS: runs}, absent)
+    if not runs:
+        stand_ins = list(_at_hand(exhibit.stand_ins, {}))
+        found = Layout({**shared, RUNS: stand_ins} if stand_ins else None, absent)
+        found = replace(found, stand_ins=tuple(found.data))
+    return found
+
+
+def _at_hand(runs: Sequence[Mapping[str, Any]], absent: dict[str, str]) -> Iterator[dict[str, Any]]:
+    for run in runs:
+        found = []
+        for one in _several(run["data"]):
+            reason = _why_not(one)
+            if reason is None:
+                found.append(one)
+            else:
+                absent[one.partition(",")[0]] = reason
+        if found:
+            yield {**run, "data": found}
+
+
+def _several(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _why_not(text: str) -> str | None:
+    """Say why a data set, with options as a sweep writes them, cannot be used now; None if it can."""
+    id, *pairs = re.split(r",(?=\w+=)", text)
+    options = dict(pair.split("=", 1) for pair in pairs)
+    _, reason = datasets.describe(id).available(**options)
+    return reason
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep of several exhibits within a budget: the keys of its cells by the id of their exhibit (a cell
+    may belong to several), and the notes of each."""
+
+    spec: Spec
+    cells: Mapping[str, tuple[str, ...]]
+    notes: Mapping[str, tuple[str, ...]]
+
+
+def plan(
+    name: str,
+    exhibits: Sequence[Exhibit],
+    seconds: float,
+    slots: int,
+    describe: Describe = datasets.describe,
+) -> Plan:
+    """Lay out exhibits as one sweep that takes at most so many seconds, ``slots`` runs at a time. Raises
+    ValueError, one sentence, where none of them can be run."""
+    layouts = {exhibit.id: layout(exhibit) for exhibit in exhibits}
+    tables = {id: found.table for id, found in layouts.items() if found.table is not None}
+    if not tables:
+        raise ValueError(_nothing(exhibits, layouts))
+    cells = {cell.key for table in tables.values() for cell in Spec.of(table, describe).cells}
+    share = share_of(seconds, slots, len(cells))
+    specs = {id: Spec.of(within(table, share, seconds), describe) for id, table in tables.items()}
+    spec = Spec.of_cells(name, [cell for one in specs.values() for cell in one.cells], seconds)
+    keys = {id: tuple(cell.key for cell in one.cells) for id, one in specs.items()}
+    return Plan(spec, keys, {id: found.notes for id, found in layouts.items()})
+
+
+def _nothing(exhibits: Sequence[Exhibit], layouts: Mapping[str, Layout]) -> str:
+    if len(exhibits) > 1:
+        return "none of these figures and tables can be run here"
+    (exhibit,) = exhibits
+    return f"{exhibit.name} is not run: {exhibit.why_not or ' '.join(layouts[exhibit.id].notes)}"
+
+
+def share_of(seconds: float, slots: int, n_runs: int) -> float:
+    """Return the CPU seconds that each of so many runs may take."""
+    left = max(seconds - BEFORE, 0.5 * seconds)
+    return float(f"{FOR_SOLVERS * left * slots / n_runs:.2g}")
+
+
+def within(table: Mapping[str, Any], share: float, seconds: float) -> dict[str, Any]:
+    """Return a table of a sweep whose runs take at most a share of CPU seconds each, all of them together at
+    most ``seconds``."""
+    shared = {name: value for name, value in table.items() if name != RUNS}
+    own = shared.get("limits", {})
+    limits = {**own, "max_seconds": min(own.get("max_seconds", math.inf), share), "total_seconds": seconds}
+    runs = []
+    for run in table[RUNS]:
+        if "max_seconds" in run.get("limits", {}):
+            run = beside({"limits": {}}, run)
+            run["limits"] = {**run["limits"], "max_seconds": min(run["limits"]["max_seconds"], share)}
+        runs.append(run)
+    return {**shared, "limits": limits, RUNS: runs}
+
+
+def text_of(table: Mapping[str, Any]) -> str:
+    """Write a table of a sweep as TOML, to be read and changed."""
+    plain = [f"{name} = {toml(value)}" for name, value in table.items() if not _is_table(name, value)]
+    for name, value in table.items():
+        if isinstance(value, Mapping) and _is_table(name, value):
+            plain += [f"[{name}]", *(f"{one} = {toml(its)}" for one, its in value.items())]
+    for run in table.get(RUNS, ()):
+        plain += [f"[[{RUNS}]]", *(f"{name} = {toml(value)}" for name, value in run.items())]
+    return "\n".join(plain)
+
+
+def _is_table(name: str, value: Any) -> bool:
+    return name == RUNS or (isinstance(value, Mapping) and "from" not in value)

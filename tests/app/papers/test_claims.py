@@ -1,0 +1,194 @@
+"""Verdicts on claims, from runs whose numbers are made here: each word of the vocabulary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, TESTS, Claim
+from app.papers.measures import Measure, cases
+from tests.app.papers.made import run
+
+FAST, SLOW = [9.0, 1.0, 1.0, 1.0], [9.0, 5.0, 3.0, 1.0]
+
+
+def judged(table, *runs):
+    return Claim.of({"text": "so it is", **table}).judge(cases(runs))
+
+
+def word(table, *runs):
+    return judged(table, *runs).word
+
+
+def race(**more):
+    return {"less": {"first": ["a"], "than": ["b"], "to": 0.1, **more}}
+
+
+def test_the_faster_one_is_seen_and_the_numbers_are_told():
+    verdict = judged(race(), run("a", FAST), run("b", SLOW))
+    assert (verdict.word, verdict.numbers) == (SEEN, ("a9a, λ = 0.0001: 1 / 3",))
+    assert word(race(), run("a", SLOW), run("b", FAST)) == NOT_SEEN
+    assert word(race(field="passes", by=4), run("a", FAST), run("b", SLOW)) == NOT_SEEN
+
+
+def test_the_best_of_several_is_compared_with_the_best_of_the_others():
+    table = {"less": {"first": ["a", "b"], "than": ["c", "d"], "to": 0.1}}
+    assert word(table, run("a", SLOW), run("b", FAST), run("c", SLOW)) == SEEN
+    assert word(table, run("a", SLOW), run("c", SLOW), run("d", FAST)) == NOT_SEEN
+
+
+def test_a_run_that_was_cut_before_decides_nothing_against_what_takes_longer():
+    cut = run("b", [9.0, 5.0], status="max-seconds")
+    assert word(race(), run("a", FAST), cut) == NOT_JUDGED, "b was given no more than a took"
+    assert word(race(), run("a", SLOW), cut) == NOT_JUDGED
+    assert word(race(), run("a", [9.0, 1.0]), run("b", [9.0, 5.0, 5.0], status="max-seconds")) == SEEN
+
+
+def test_a_run_that_ended_too_high_never_comes_there():
+    ended = run("b", [9.0, 5.0], status="stalled")
+    verdict = judged(race(), run("a", SLOW), ended)
+    assert (verdict.word, verdict.numbers) == (SEEN, ("a9a, λ = 0.0001: 3 / never",))
+
+
+def test_a_claim_without_its_runs_or_without_a_test_is_not_judged():
+    assert word(race(), run("a", FAST)) == NOT_JUDGED
+    assert word({}, run("a", FAST)) == NOT_JUDGED
+    unknown = {"less": {"first": ["a"], "than": ["b"], "field": "test_metric"}}
+    assert word(unknown, run("a", FAST, test_metric=0.9), run("b", SLOW, status="failed")) == NOT_JUDGED
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(1.0, NOT_SEEN), (0.5, SEEN)])
+def test_a_claim_on_most_problems_may_fail_on_some(share, verdict):
+    runs = [run(label, f, lam=lam) for lam in (1e-4, 1e-3) for label, f in (("a", FAST), ("b", SLOW))]
+    runs[0], runs[1] = run("a", SLOW), run("b", FAST)
+    found = judged(race() | {"share": share}, *runs)
+    assert found.word == verdict
+    assert found.numbers == ("a9a, λ = 0.0001: 3 / 1 (no)", "a9a, λ = 0.001: 1 / 3")
+
+
+def test_a_claim_on_some_data_or_λ_looks_at_no_other():
+    runs = [run("a", FAST, data="letter"), run("b", SLOW, data="letter")]
+    assert word(race() | {"data": ["a9a"]}, *runs) == NOT_JUDGED
+    assert word(race() | {"data": ["letter"], "lam": [1e-4]}, *runs) == SEEN
+    assert word(race() | {"lam": [1e-3]}, *runs) == NOT_JUDGED
+
+
+def test_numbers_along_λ_are_put_together_whatever_the_loss():
+    runs = [run("a", FAST[: 2 + k], lam=10.0**-k) for k in range(3)]  # 1, 2, 3 s
+    runs += [run("b", SLOW[: 3 + k % 2], lam=2.0 * 10.0**-k) for k in range(3)]  # 2, 3, 2 s
+    table = {"less": {"first": ["a"], "than": ["b"], "of": "median"}}
+    assert word(table, *runs) == NOT_SEEN
+    table["less"]["of"] = "least"
+    assert word(table, *runs) == SEEN
+
+
+def test_the_greater_one_may_be_the_better_one():
+    runs = [run("a", FAST, test_metric=0.89), run("b", FAST, test_metric=0.90)]
+    table = {"less": {"first": ["a"], "than": ["b"], "field": "test_metric", "more": True, "slack": 0.0}}
+    assert word(table, *runs) == NOT_SEEN
+    table["less"]["slack"] = -0.02
+    assert word(table, *runs) == SEEN
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(2.0, NOT_SEEN), (3.5, SEEN)])
+def test_level_runs_are_within_a_factor(factor, verdict):
+    table = {"level": {"runs": ["a", "b"], "to": 0.1, "factor": factor}}
+    assert word(table, run("a", FAST), run("b", SLOW)) == verdict
+    assert word(table, run("a", FAST)) == NOT_JUDGED
+
+
+def test_what_falls_with_λ_is_smaller_at_the_largest():
+    runs = [run("a", SLOW, lam=1e-4), run("a", [9.0, 5.0, 1.0], lam=1e-3), run("a", FAST, lam=1e-2)]
+    table = {"falls": {"runs": ["a"], "to": 0.1}}
+    assert judged(table, *runs).numbers == ("a9a, a: 3 at λ = 0.0001, 1 at 0.01",)
+    assert word(table, *runs) == SEEN
+    assert word({"falls": {"runs": ["a"], "to": 0.1, "rises": True}}, *runs) == NOT_SEEN
+    assert word(table, runs[0]) == NOT_JUDGED
+
+
+def test_a_number_lies_below_or_above_a_value():
+    runs = [run("a", [9.0, 1.0]), run("b", [9.0, 1.5])]
+    assert word({"lies": {"runs": ["a"], "field": "gap", "below": 0.1}}, *runs) == SEEN
+    assert word({"lies": {"runs": ["b"], "field": "gap", "above": 0.4}}, *runs) == SEEN
+    assert word({"lies": {"runs": ["b"], "field": "gap", "below": 0.4}}, *runs) == NOT_SEEN
+
+
+def test_an_ending_is_open_where_a_limit_came_first():
+    table = {"ends": {"runs": ["a"], "status": ["stalled"], "by": 3}}
+    assert word(table, run("a", SLOW, status="stalled")) == SEEN
+    assert word(table, run("a", FAST)) == NOT_SEEN
+    assert word(table, run("a", SLOW[:3], status="max-seconds")) == NOT_JUDGED
+    assert word(table, run("a", [*SLOW, 1.0], status="stalled")) == NOT_SEEN, "later than it is said to"
+
+
+def test_a_value_is_reached_in_time_or_never():
+    table = {"reaches": {"runs": ["a"], "at_most": 3.0, "by": 2}}
+    assert word(table, run("a", SLOW)) == SEEN
+    assert word(table, run("a", [9.0, 8.0, 7.0, 1.0])) == NOT_SEEN
+    assert word(table, run("a", [9.0, 8.0], status="max-seconds")) == NOT_JUDGED
+    never = {"reaches": {"runs": ["a"], "at_most": 0.5, "by": 3, "never": True}}
+    assert word(never, run("a", SLOW)) == SEEN
+    assert word(never, run("a", [9.0, 0.1])) == NOT_SEEN
+
+
+def test_a_peak_is_above_the_end_or_the_start():
+    rows = {"nnz_rows": [0, 50, 80, 20]}
+    table = {"peaks": {"runs": ["a"], "field": "nnz_rows", "by": 1.1}}
+    assert word(table, run("a", SLOW, columns=rows)) == SEEN
+    assert word(table, run("a", SLOW, columns={"nnz_rows": [0, 5, 8, 20]})) == NOT_SEEN
+    start = {"peaks": {"runs": ["a"], "field": "objective", "by": 1.0, "over": "start"}}
+    assert word(start, run("a", [1.0, 1.2, 0.5])) == SEEN
+    assert word(start, run("a", FAST, status="max-seconds")) == NOT_SEEN
+
+
+def test_every_word_of_the_vocabulary_is_tested_here():
+    text = Path(__file__).read_text(encoding="utf-8")
+    tested = {name for name in TESTS if f'"{name}"' in text}
+    assert tested == set(TESTS)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"less": {"first": ["a"], "than": ["b"]}, "ends": {"runs": ["a"], "status": ["stalled"]}},
+        {"quicker": {"first": ["a"]}},
+        {"less": {"first": ["a"], "than": ["b"], "field": "hope"}},
+        {"less": {"first": ["a"], "than": ["b"], "field": "nnz", "to": 0.1}},
+        {"less": {"first": ["a"], "than": ["b"], "of": "mode"}},
+        {"reaches": {"runs": ["a"]}},
+    ],
+)
+def test_what_is_no_claim_is_refused(table):
+    with pytest.raises(ValueError, match=r"."):
+        Claim.of({"text": "so it is", **table})
+
+
+# measures
+
+
+def measured(measure, *runs, label="a"):
+    (case,) = cases(runs)
+    return str(measure.of(case, label))
+
+
+def test_shares_steps_and_phases_are_made_of_the_record():
+    columns = {"nnz_rows": [0, 60, 22, 20], "nnz": [0, 90, 50, 40], "inner_iterations": [-1, 3, 0, 4]}
+    phases = {"phase": ["fine", "cluster", "coarse", "coarse"]}
+    one = run("a", SLOW, columns=columns | phases)
+    found = {name: measured(Measure(name), one) for name in ("rows", "density", "row_density", "settled")}
+    assert found == {"rows": "20", "density": "20", "row_density": "100", "settled": "2"}
+    assert measured(Measure("direction_steps"), one) == "7"
+    assert measured(Measure("direction_steps", to=3.0), one) == "3"
+    assert measured(Measure(phase="coarse"), one) == "2"
+    assert measured(Measure("nnz_rows"), one, label="b") == "None"
+
+
+def test_f_star_is_the_least_that_any_run_found_and_its_proof_is_the_best_bound():
+    a = run("a", [9.0, 2.0], columns={"dual_gap": [8.0, 0.5]})
+    b = run("b", [9.0, 1.8], columns={"dual_gap": [8.0, 1.0]})
+    (case,) = cases([a, b])
+    assert case.f_star == 1.8
+    assert case.unsure == pytest.approx((1.8 - 1.5) / 1.5)
+    (alone,) = cases([run("a", SLOW)])
+    assert alone.unsure is None

@@ -1,0 +1,118 @@
+"""The papers: every figure and table is there, every sweep can be laid out, every claim names runs."""
+
+from __future__ import annotations
+
+import pytest
+
+import datasets
+from app.papers import IDS, Value, paper, papers, read
+from app.papers.plan import BEFORE, FOR_SOLVERS, layout, plan, text_of
+from app.sweep.spec import RUNS, Spec
+
+#: What each paper has captions of.
+FIGURES = {"yu2010": 25, "zhong2014": 8, "blondel2013": 5, "mathur2006": 13}
+TABLES = {"yu2010": 3, "zhong2014": 2, "blondel2013": 2, "mathur2006": 5}
+EXHIBITS = [
+    pytest.param(one, id=f"{p.id}-{one.id}") for p in papers().values() for one in p.exhibits.values()
+]
+RUN = [param for param in EXHIBITS if param.values[0].sweep is not None]
+
+
+@pytest.fixture
+def nothing_at_hand(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOLVERSCOPE_DATA", str(tmp_path))
+    monkeypatch.setenv("SOLVERSCOPE_HOME", str(tmp_path))
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_every_figure_and_table_stands_in_the_list(id):
+    found = [exhibit for exhibit in papers()[id].exhibits if not exhibit.startswith("section-")]
+    wanted = [f"figure-{k + 1}" for k in range(FIGURES[id])] + [f"table-{k + 1}" for k in range(TABLES[id])]
+    assert sorted(found) == sorted(wanted)
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS)
+def test_what_the_paper_shows_and_why_nothing_is_run_are_sentences(exhibit):
+    for sentence in filter(None, (exhibit.shows, exhibit.why_not, exhibit.here)):
+        assert sentence.endswith("."), sentence
+
+
+@pytest.mark.parametrize("exhibit", RUN)
+def test_all_of_it_can_be_laid_out_and_claims_and_numbers_name_its_runs(exhibit):
+    runs = [*exhibit.sweep.get(RUNS, ()), *exhibit.stand_ins] or [{}]
+    cells = Spec.of({**exhibit.sweep, RUNS: runs}).cells
+    labels = {cell.entrant.label for cell in cells}
+    assert labels >= {label for claim in exhibit.claims for label in claim.labels}
+    assert labels >= {value.run for value in exhibit.values}
+    data = {cell.problem.data_text.partition(",seed=")[0] for cell in cells}
+    assert data >= {value.data for value in exhibit.values if value.data}
+    assert {cell.problem.data for cell in cells} >= {id for claim in exhibit.claims for id in claim.data}
+
+
+@pytest.mark.parametrize("exhibit", RUN)
+def test_without_any_files_it_still_runs_on_what_needs_none(exhibit, nothing_at_hand):
+    found = layout(exhibit)
+    assert found.table is not None
+    assert all(datasets.describe(one.partition(",")[0]).available()[0] for one in found.data)
+    assert all(note.endswith(".") for note in found.notes)
+    if found.stand_ins:
+        assert found.notes[-1].endswith("for the paper's data.")
+
+
+@pytest.mark.parametrize("exhibit", RUN)
+def test_what_the_page_shows_of_it_is_read_as_the_same_runs(exhibit, nothing_at_hand):
+    table = layout(exhibit).table
+    assert Spec.parse(text_of(table)).digest == Spec.of(table).digest
+
+
+def test_a_budget_is_shared_by_all_runs_and_run_limits_stay(nothing_at_hand):
+    exhibits = [papers()["yu2010"].exhibits[id] for id in ("figure-3", "figure-15", "figure-19")]
+    found = plan("some", exhibits, 100.0, 2)
+    assert found.spec.total_seconds == 100.0
+    n = len(found.spec.cells)
+    assert n == sum(len(keys) for keys in found.cells.values()) == 3 + 4 + 4
+    limits = {cell.limits.max_seconds for cell in found.spec.cells}
+    assert limits == {float(f"{FOR_SOLVERS * 2 * (100.0 - BEFORE) / n:.2g}")}
+    longer = plan("some", exhibits, 1e6, 2)
+    assert {cell.limits.max_seconds for cell in longer.spec.cells} > {1000.0}
+
+
+def test_a_run_of_two_exhibits_is_done_once():
+    exhibits = [papers()["blondel2013"].exhibits[id] for id in ("figure-5", "table-2")]
+    found = plan("both", exhibits, 600.0, 2)
+    assert found.cells["figure-5"] == found.cells["table-2"]
+    assert len(found.spec.cells) == len(found.cells["table-2"])
+
+
+def test_what_is_not_there_is_named():
+    with pytest.raises(ValueError, match="there is no paper 'zhong': choose one of yu2010, zhong2014"):
+        paper("zhong")
+    with pytest.raises(ValueError, match="yu2010 has no 'figure-99': choose one of figure-1, "):
+        paper("yu2010").exhibit("figure-99")
+    with pytest.raises(ValueError, match="Figure 1 is not run: It is a drawing of two inequalities"):
+        plan("one", [paper("yu2010").exhibit("figure-1")], 60.0, 1)
+
+
+TITLED = '[[exhibit]]\nid = "figure-1"\ntitle = "t"\nshows = "s."\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'id = "a"',
+        TITLED,
+        TITLED + 'why_not = "w."\n[exhibit.sweep]\ndata = "digits"',
+        TITLED + 'why_not = "w."\n[[exhibit.draw]]\nx = "a"\ny = "b"',
+    ],
+)
+def test_a_file_that_is_no_paper_is_named(tmp_path, text):
+    path = tmp_path / "my2030.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"my2030\.toml is no paper: "):
+        read(path)
+
+
+def test_numbers_of_the_paper_are_numbers():
+    values = [value for p in papers().values() for e in p.exhibits.values() for value in e.values]
+    assert len(values) > 100
+    assert all(isinstance(value, Value) and isinstance(value.paper, int | float) for value in values)

@@ -85,8 +85,7 @@ def title_of(paper: Paper, outcomes: Sequence[Outcome]) -> str:
 def exhibit_sections(outcome: Outcome) -> list[Section]:
     """Return the parts of a page on an exhibit: what it says and shows, verdicts, pictures, numbers."""
     exhibit = outcome.exhibit
-    said = [f"In the paper: {exhibit.shows}", exhibit.here, *outcome.notes, *_about(outcome.cases)]
-    body = "".join(f"<p>{html.escape(one)}</p>" for one in said if one)
+    body = exhibit_as_html(exhibit, [*outcome.notes, *_about(outcome.cases)])
     sections = [Section(f"{exhibit.name}: {exhibit.title}", body + verdicts_as_html(outcome.verdicts))]
     for drawing in exhibit.drawings:
         sections += pictures(drawing, outcome.cases)
@@ -100,6 +99,12 @@ def exhibit_sections(outcome: Outcome) -> list[Section]:
         Section("Runs", as_html(HEADS, [_row(c, r) for c in outcome.cases for r in c.runs.values()]))
     )
     return sections
+
+
+def exhibit_as_html(exhibit: Exhibit, more: Sequence[str]) -> str:
+    """Return what the paper shows, how the runs here depart from it, and ``more``, a paragraph each."""
+    said = [f"In the paper: {exhibit.shows}", exhibit.here, *more]
+    return "".join(f"<p>{html.escape(one)}</p>" for one in said if one)
 
 
 def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:

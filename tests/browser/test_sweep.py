@@ -190,3 +190,20 @@ def test_a_server_that_is_told_to_end_ends_its_sweep_first(own_server):
     one = own_server()
     one.run(LONG)
     one.said("1 running")
+
+
+def test_a_figure_of_a_paper_is_chosen_run_and_judged(sweep, axe):
+    one = sweep()
+    tab, page = one.tab, one.tab.page
+    tab.choose("From a paper", "Yu, Vishwanathan, Günter and Schraudolph 2010")
+    tab.choose("Figure or table", "Figure 24: Steepest subgradient descent and subBFGS on (113)")
+    one.said("In the paper: subGD oscillates")
+    tab.button("Run the sweep").click()
+    one.said("Figure 24: what its runs say")
+    one.said("2 finished")
+    tab.wait_until(lambda: one.drawn("sweep-heat-map") == [2, 2], "the heat map")
+    assert page.locator(".verdicts li").count() == 2
+    assert wrong(tab, axe, ".tabs", ".view") == []
+    page.mouse.click(*page.evaluate(MIDDLE, [1, 0]))
+    tab.wait_until(lambda: tab.states() == ["finished"], "the run that was clicked on")
+    assert tab.rows()[0].startswith("subbfgs · toy-hull")

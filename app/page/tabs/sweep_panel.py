@@ -16,6 +16,7 @@ import datasets
 from app import plugins, theme
 from app.menu import Menu
 from app.page.session import Session
+from app.page.tabs.paper_chooser import PaperChooser
 from app.runs.past import LAST_STYLE
 from app.runs.shown import Guest
 from app.serving.access import HERE, Rights
@@ -89,6 +90,7 @@ class SweepPanel:
         self._session, self._wanted, self._known, self._rights = session, wanted, known, rights
         self.sweep: Sweep | None = None
         self._thread: threading.Thread | None = None
+        self._ran = ""
         self._error, self._clicked, self._kept, self._ticks, self._styles = "", "", 0, 0, FIRST_STYLE
         session.others.append(self.stop)
         small = {"size": "small", "margin": (4, 4)}
@@ -120,7 +122,9 @@ class SweepPanel:
             button.on_click(lambda event, act=act: (act(), self.update()))
         buttons = pn.FlexBox(self.button, self.hold, self.end, self.fill, align_items="center", margin=0)
         beside = pn.Column(buttons, self.place, margin=0, **narrow)
-        line = pn.FlexBox(self.text, beside, margin=0)
+        self.papers = PaperChooser(self._take, self._slots)
+        form = pn.FlexBox(self.text, beside, margin=0)
+        line = pn.Column(self.papers.above, form, margin=0, sizing_mode="stretch_width")
         if rights.no_sweeps:
             line = theme.html(f'<p class="note">{html.escape(theme.capital(rights.no_sweeps))}.</p>')
         self.said = theme.html(margin=(0, 10), visible=False)
@@ -128,6 +132,7 @@ class SweepPanel:
             outcomes=self.outcomes, on_open=self.open, choices=self.choices, cursor=session.cursor
         )
         self.view.put_above(line, self.said)
+        self.view.put_below(self.papers.below)
         self.take_over()
         self.update()
 
@@ -154,7 +159,7 @@ class SweepPanel:
         except (ValueError, OSError) as error:
             self._error = theme.capital(str(error))
             return
-        self.sweep = sweep
+        self.sweep, self._ran = sweep, text
         self._kept = sum(not watched.alive for watched in sweep.cells.values())
         self._thread = threading.Thread(target=self._work, args=(sweep,), name="sweep", daemon=True)
         self._thread.start()
@@ -200,7 +205,15 @@ class SweepPanel:
                 f"{chosen} is not among the places for sweeps ({named}): name it by --scheduler when the "
                 "server is started"
             )
-        return Place(workers=max(1, self._session.share.pool.slots - 1))  # one core is left to the page
+        return Place(workers=self._slots)
+
+    @property
+    def _slots(self) -> int:
+        """Return the processes of a sweep on this machine: one core is left to the page."""
+        return max(1, self._session.share.pool.slots - 1)
+
+    def _take(self, text: str) -> None:
+        self.text.value = text
 
     # in the thread of the sweep
 
@@ -242,6 +255,8 @@ class SweepPanel:
         self.said.param.update(object=text, visible=bool(text))
         if not alive or self._ticks % EVERY == 0:
             self.view.update()
+            if self.sweep is not None:
+                self.papers.judge(self._ran, self.sweep.cells.values())
         self._ticks += 1
 
     def _sentence(self, alive: bool) -> str:

@@ -135,6 +135,10 @@ class View(Viewer):
         """Put something of the page's above the panes."""
         self._head.extend(pieces)
 
+    def put_below(self, *pieces: pn.viewable.Viewable) -> None:
+        """Put something of the page's below the panes."""
+        self._root.append(theme.column(*pieces, kind="head"))
+
     def build(self) -> None:
         """Make the panes, once, in ``self._body``."""
         raise TypeError(f"{type(self).__name__} does not define build")

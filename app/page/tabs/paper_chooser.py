@@ -1,0 +1,91 @@
+"""The gallery of papers in the tab "Sweep": a figure or table fills the form, its verdicts stand below."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Sequence
+
+import panel as pn
+
+from app import theme
+from app.menu import Menu
+from app.papers import Exhibit, papers
+from app.papers.drawing import Outcome, exhibit_as_html, verdicts_as_html
+from app.papers.measures import Run
+from app.papers.plan import USUAL_BUDGET, layout, share_of, text_of, within
+from app.sweep.spec import Spec
+from app.sweep.watched import Watched
+
+#: Shown in the menus where nothing is chosen.
+NO_PAPER, NO_EXHIBIT = "none", "choose one"
+
+
+class PaperChooser:
+    """Menus of a paper and of its figures and tables. ``fill(text)`` takes what is to be run for the one that
+    is chosen, within five minutes of ``slots`` processes. ``above`` stands above the form, ``below`` below
+    what is drawn."""
+
+    def __init__(self, fill: Callable[[str], None], slots: int) -> None:
+        self._fill, self._slots = fill, slots
+        self.exhibit: Exhibit | None = None
+        self.text = ""
+        self._judged: tuple[object, ...] = ()
+        small = {"size": "small", "margin": (8, 4, 4, 4), "sizing_mode": "stretch_width"}
+        names = {NO_PAPER: ""} | {one.cite: id for id, one in papers().items()}
+        self.paper = Menu(label="From a paper", options=names, value="", max_width=330, **small)
+        self.choice = Menu(
+            label="Figure or table", options={NO_EXHIBIT: ""}, value="", max_width=430, **small
+        )
+        self.choice.visible = False
+        self.paper.param.watch(lambda event: self._list(), "value")
+        self.choice.param.watch(lambda event: self._choose(), "value")
+        self._about = theme.html(margin=(0, 10), visible=False)
+        self._verdicts = theme.html(margin=(8, 10), visible=False)
+        self.above = pn.Column(
+            pn.FlexBox(self.paper, self.choice, margin=0), self._about, margin=0, sizing_mode="stretch_width"
+        )
+        self.below = self._verdicts
+
+    def _list(self) -> None:
+        """Offer the figures and tables of the paper that is chosen."""
+        paper = papers().get(self.paper.value)
+        found = {NO_EXHIBIT: ""}
+        if paper is not None:
+            found |= {_line(one): id for id, one in paper.exhibits.items()}
+        self.choice.param.update(options=found, value="", visible=paper is not None)
+
+    def _choose(self) -> None:
+        """Say what the paper shows, and write what is to be run for it."""
+        paper = papers().get(self.paper.value)
+        exhibit = None if paper is None else paper.exhibits.get(self.choice.value)
+        self._about.visible = exhibit is not None
+        if exhibit is None:
+            return
+        found = layout(exhibit)
+        self._about.object = exhibit_as_html(exhibit, [exhibit.why_not, *found.notes])
+        if found.table is not None:
+            n = len(Spec.of(found.table).cells)
+            share = share_of(USUAL_BUDGET, self._slots, n)
+            self.exhibit, self.text = exhibit, text_of(within(found.table, share, USUAL_BUDGET))
+            self._fill(self.text)
+
+    def judge(self, text: str, runs: Iterable[Watched]) -> None:
+        """Show the verdicts on the exhibit whose runs these are: those of ``text``, as it was filled in."""
+        if self.exhibit is None or text != self.text:
+            self._verdicts.visible = False
+            return
+        ended = [watched for watched in runs if watched.record]
+        state = (self.exhibit.id, text, len(ended))
+        if state != self._judged and ended:
+            self._judged = state
+            self._verdicts.object = self._said(self.exhibit, ended)
+        self._verdicts.visible = bool(ended)
+
+    @staticmethod
+    def _said(exhibit: Exhibit, ended: Sequence[Watched]) -> str:
+        outcome = Outcome.of(exhibit, [Run.of(watched) for watched in ended])
+        return f"<h3>{html.escape(exhibit.name)}: what its runs say</h3>{verdicts_as_html(outcome.verdicts)}"
+
+
+def _line(exhibit: Exhibit) -> str:
+    return f"{exhibit.name}: {exhibit.title}" + (" (not run)" if exhibit.why_not else "")

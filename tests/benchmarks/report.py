@@ -138,8 +138,3 @@ def text(cell: Any) -> str:
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return str(cell)
     return f"{cell:,}".replace(",", " ") if isinstance(cell, int) else f"{cell:.4g}"
-
-
-def finite(value: float) -> float | None:
-    """The number, or None, which is shown as a dash, where it is infinite or unknown."""
-    return value if np.isfinite(value) else None

@@ -144,7 +144,7 @@ def test_the_unit_step_from_a_kink_may_rise_and_the_run_goes_on():
 
 @pytest.mark.slow
 def test_on_leukemia_lbfgs_breaks_at_a_kink_and_sublbfgs_goes_on():
-    """Figure 4, left; tests/benchmarks/test_yu.py does it for more λ."""
+    """Figure 4, left; `solverscope paper yu2010 figure-4` does it for more λ."""
     problem = solvers.make_problem(datasets.load("leukemia"), loss="binary-hinge", penalty="l2", lam=1e-4)
     broken = solvers.solve(problem, solvers.make_solver("lbfgs", line_search="exact"), max_iter=50)
     assert broken.status == "stalled"

@@ -34,10 +34,12 @@ class Bounds:
         return self.low == self.high
 
     def __str__(self) -> str:
-        if math.isinf(self.low):
+        if self.low == math.inf:
             return "never"
         if self.known:
             return f"{self.low:.4g}"
+        if math.isinf(self.low):
+            return f"at most {self.high:.4g}"
         return f"over {self.low:.4g}" if math.isinf(self.high) else f"{self.low:.4g} to {self.high:.4g}"
 
     def __mul__(self, factor: float) -> Bounds:

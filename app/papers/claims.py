@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from app.papers import bounds
 from app.papers.bounds import Bounds, less
-from app.papers.measures import Case, Measure, by_data, column
+from app.papers.measures import Case, Measure, Run, by_data, column
 from app.settings.recipe import text_of
+from solvers import Trace
 
 SEEN, NOT_SEEN, NOT_JUDGED = "seen", "not seen", "not judged"
 #: How numbers at several λ, or of several splits, become one.
@@ -48,16 +49,37 @@ class Test(Protocol):
         """Yield what each problem that has the runs says."""
 
 
-def _measure(test: Less | Level | Falls | Lies) -> Measure:
-    return Measure(test.field, test.to, test.phase)
+def _traced(cases: Sequence[Case], labels: Sequence[str]) -> Iterator[tuple[str, Case, Run, Trace]]:
+    """Yield the runs of these labels that have iterates, each with its name and its problem."""
+    for case in cases:
+        for label in labels:
+            run = case.runs.get(label)
+            if run is not None and run.trace is not None and len(run.trace):
+                yield f"{case.name}, {label}", case, run, run.trace
 
 
-def _known(measure: Measure, case: Case, labels: Sequence[str]) -> list[Bounds]:
-    return [value for label in labels if (value := measure.of(case, label)) is not None]
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """A test of a number of runs, as :class:`.measures.Measure` takes it."""
+
+    field: str = "cpu_seconds"
+    to: float | None = None
+    phase: str = ""
+
+    def __post_init__(self) -> None:
+        self.measure  # noqa: B018 (it raises ValueError where there is no such number)
+
+    @property
+    def measure(self) -> Measure:
+        return Measure(self.field, self.to, self.phase)
+
+    def known(self, case: Case, labels: Sequence[str]) -> list[Bounds]:
+        """Return the numbers of these runs, as far as they are known."""
+        return [value for label in labels if (value := self.measure.of(case, label)) is not None]
 
 
-@dataclass(frozen=True)
-class Less:
+@dataclass(frozen=True, kw_only=True)
+class Less(Numbers):
     """The least number of the runs ``first``, times ``by``, is below the least of ``than``, on each problem;
     with ``of`` on each data set, of numbers put together over its problems. ``slack`` is added to ``than``.
     With ``more`` it is the greatest number of ``first``, times ``by``, that is above the greatest of
@@ -65,116 +87,92 @@ class Less:
 
     first: tuple[str, ...]
     than: tuple[str, ...]
-    field: str = "cpu_seconds"
-    to: float | None = None
-    phase: str = ""
     by: float = 1.0
     slack: float = 0.0
     of: str = ""
     more: bool = False
 
     def __post_init__(self) -> None:
-        _measure(self)
+        super().__post_init__()
         if self.of and self.of not in TOGETHER:
             raise ValueError(f"of = {self.of!r} is not possible: choose one of {', '.join(TOGETHER)}")
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
-        groups = by_data(cases) if self.of else {case.name: [case] for case in cases}
-        best = bounds.largest if self.more else bounds.smallest
-        for name, group in groups.items():
-            sides = [self._side(group, labels) for labels in (self.first, self.than)]
-            if not all(sides):
+        groups = by_data(cases).items() if self.of else [(case.name, [case]) for case in cases]
+        for name, group in groups:
+            first, than = (self._best(group, labels) for labels in (self.first, self.than))
+            if first is None or than is None:
                 continue
-            first, than = (best(list(side.values())) for side in sides)
-            shown = Bounds(than.low + self.slack, than.high + self.slack)
-            holds = less(shown, first * self.by) if self.more else less(first * self.by, shown)
-            numbers = " / ".join(str(side) for side in (first, than))
-            yield Finding(holds, f"{name}: {numbers}")
+            shown, scaled = Bounds(than.low + self.slack, than.high + self.slack), first * self.by
+            holds = less(shown, scaled) if self.more else less(scaled, shown)
+            neither = math.isinf(first.low) and math.isinf(than.low)
+            yield Finding(None if neither else holds, f"{name}: {first} / {than}")
 
-    def _side(self, group: Sequence[Case], labels: Sequence[str]) -> dict[str, Bounds]:
-        measure, found = _measure(self), dict[str, Bounds]()
+    def _best(self, group: Sequence[Case], labels: Sequence[str]) -> Bounds | None:
+        found = []
         for label in labels:
-            values = [value for case in group for value in _known(measure, case, [label])]
-            if values:
-                found[label] = TOGETHER[self.of](values) if self.of else values[0]
-        return found
+            if values := [value for case in group for value in self.known(case, [label])]:
+                found.append(TOGETHER[self.of](values) if self.of else values[0])
+        best = bounds.largest if self.more else bounds.smallest
+        return best(found) if found else None
 
 
-@dataclass(frozen=True)
-class Level:
+@dataclass(frozen=True, kw_only=True)
+class Level(Numbers):
     """The largest number of the runs is at most ``factor`` times the smallest."""
 
     runs: tuple[str, ...]
     factor: float
-    field: str = "cpu_seconds"
-    to: float | None = None
-    phase: str = ""
-
-    def __post_init__(self) -> None:
-        _measure(self)
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
         for case in cases:
-            values = _known(_measure(self), case, self.runs)
+            values = self.known(case, self.runs)
             if len(values) < 2:
                 continue
             low, high = bounds.smallest(values), bounds.largest(values)
-            within = less(high, low * self.factor)
-            yield Finding(within, f"{case.name}: {low} to {high}")
+            holds = None if math.isinf(low.low) else less(high, low * self.factor)
+            yield Finding(holds, f"{case.name}: {low} to {high}")
 
 
-@dataclass(frozen=True)
-class Falls:
+@dataclass(frozen=True, kw_only=True)
+class Falls(Numbers):
     """The number of each run at the largest λ is below that at the smallest; with ``rises`` above it."""
 
     runs: tuple[str, ...]
-    field: str = "cpu_seconds"
-    to: float | None = None
-    phase: str = ""
     rises: bool = False
-
-    def __post_init__(self) -> None:
-        _measure(self)
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
         for name, group in by_data(cases).items():
             for label in self.runs:
-                along = [(c.problem.lam, v) for c in group for v in _known(_measure(self), c, [label])]
-                along = sorted((lam, value) for lam, value in along if lam is not None) if along else []
-                if len({lam for lam, _ in along}) < 2:
+                along = {c.problem.lam: v for c in group if c.problem.lam for v in self.known(c, [label])}
+                if len(along) < 2:
                     continue
-                (low, first), (high, last) = along[0], along[-1]
+                low, high = min(along), max(along)
+                first, last = along[low], along[high]
                 holds = less(first, last) if self.rises else less(last, first)
-                yield Finding(
-                    holds, f"{name}, {label}: {first} at λ = {text_of(low)}, {last} at {text_of(high)}"
-                )
+                said = f"{first} at λ = {text_of(low)}, {last} at {text_of(high)}"
+                yield Finding(holds, f"{name}, {label}: {said}")
 
 
-@dataclass(frozen=True)
-class Lies:
+@dataclass(frozen=True, kw_only=True)
+class Lies(Numbers):
     """The number of each run is below a value, or above one."""
 
     runs: tuple[str, ...]
-    field: str = "cpu_seconds"
-    to: float | None = None
-    phase: str = ""
     below: float = math.inf
     above: float = -math.inf
-
-    def __post_init__(self) -> None:
-        _measure(self)
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
         low, high = Bounds.exact(self.above), Bounds.exact(self.below)
         for case in cases:
             for label in self.runs:
-                for value in _known(_measure(self), case, [label]):
+                for value in self.known(case, [label]):
                     sides = (less(value, high), less(low, value))
                     holds = False if False in sides else None if None in sides else True
                     yield Finding(holds, f"{case.name}, {label}: {value}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ends:
     """Each of the runs ends with one of these statuses, by so many iterations."""
 
@@ -183,58 +181,40 @@ class Ends:
     by: float = math.inf
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
-        for case in cases:
-            for label in self.runs:
-                run = case.runs.get(label)
-                if run is None or run.record.get("iterations") is None:
-                    continue
-                word, n = run.record["status"], run.record["iterations"]
-                # what is cut before its time might have ended so
-                open = not run.over and word not in self.status and n < self.by
-                holds = None if open else word in self.status and n <= self.by
-                yield Finding(holds, f"{case.name}, {label}: {word} at iterate {n}")
+        for name, _, run, trace in _traced(cases, self.runs):
+            word, n = run.record["status"], int(trace.iteration[-1])
+            # what is cut before its time might have ended so
+            cut = not run.over and word not in self.status and n < self.by
+            holds = None if cut else word in self.status and n <= self.by
+            yield Finding(holds, f"{name}: {word} at iterate {n}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reaches:
-    """The ``field`` of each run comes to ``at_most`` (or ``at_least``) by so many iterations; or it ``never``
-    does."""
+    """The ``field`` of each run comes to ``at_most`` by so many iterations; or it ``never`` does."""
 
     runs: tuple[str, ...]
+    at_most: float
     field: str = "objective"
-    at_most: float | None = None
-    at_least: float | None = None
-    by: int | None = None
+    by: float = math.inf
     never: bool = False
 
-    def __post_init__(self) -> None:
-        if (self.at_most is None) == (self.at_least is None):
-            raise ValueError("reaches takes one of at_most and at_least")
-
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
-        for case in cases:
-            for label in self.runs:
-                run = case.runs.get(label)
-                if run is None or run.trace is None or not len(run.trace):
-                    continue
-                values, iteration = column(case, run, self.field), run.trace.iteration
-                there = values <= self.at_most if self.at_least is None else values >= self.at_least
-                there &= iteration <= (self.by if self.by is not None else np.inf)
-                if there.any():
-                    at = int(np.flatnonzero(there)[0])
-                    yield Finding(
-                        not self.never, f"{case.name}, {label}: {values[at]:.4g} at iterate {iteration[at]}"
-                    )
-                    continue
-                late = run.over or (self.by is not None and iteration[-1] >= self.by)
-                best = np.nanmin(values) if self.at_least is None else np.nanmax(values)
-                yield Finding(self.never if late else None, f"{case.name}, {label}: {best:.4g} at best")
+        for name, case, run, trace in _traced(cases, self.runs):
+            values = column(case, run, self.field)
+            there = np.flatnonzero((values <= self.at_most) & (trace.iteration <= self.by))
+            if there.size:
+                said = f"{values[there[0]]:.4g} at iterate {trace.iteration[there[0]]}"
+                yield Finding(not self.never, f"{name}: {said}")
+                continue
+            late = run.over or trace.iteration[-1] >= self.by
+            yield Finding(self.never if late else None, f"{name}: {np.nanmin(values):.4g} at best")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Peaks:
-    """The ``field`` of each run goes up, to ``by`` times what it is at the end or, ``over = "start"``, at the
-    start."""
+    """The ``field`` of each run goes up, to more than ``by`` times what it is at the end or, ``over =
+    "start"``, at the start."""
 
     runs: tuple[str, ...]
     field: str = "nnz_rows"
@@ -242,34 +222,19 @@ class Peaks:
     over: str = "end"
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
-        for case in cases:
-            for label in self.runs:
-                run = case.runs.get(label)
-                if run is None or run.trace is None or not len(run.trace):
-                    continue
-                values = column(case, run, self.field)
-                top = int(np.nanargmax(values))
-                end = values[0 if self.over == "start" else -1]
-                # what is to come may still be lower, never less of a peak over the start
-                holds = bool(values[top] > self.by * end) or (
-                    False if run.over or self.over == "start" else None
-                )
-                up = f"{values[top]:.4g} (iterate {run.trace.iteration[top]})"
-                said = f"{values[0]:.4g} → {up} → {values[-1]:.4g}"
-                yield Finding(holds, f"{case.name}, {label}: {said}")
+        for name, case, run, trace in _traced(cases, self.runs):
+            values = column(case, run, self.field)
+            top = int(np.nanargmax(values))
+            peak = bool(values[top] > self.by * values[0 if self.over == "start" else -1])
+            up = f"{values[top]:.4g} (iterate {trace.iteration[top]})"
+            said = f"{name}: {values[0]:.4g} → {up} → {values[-1]:.4g}"
+            yield Finding(peak or (False if run.over else None), said)
 
 
 #: The vocabulary.
 TESTS: dict[str, type[Any]] = {
-    **{
-        "less": Less,
-        "level": Level,
-        "falls": Falls,
-        "lies": Lies,
-        "ends": Ends,
-        "reaches": Reaches,
-        "peaks": Peaks,
-    },
+    **{"less": Less, "level": Level, "falls": Falls, "lies": Lies},
+    **{"ends": Ends, "reaches": Reaches, "peaks": Peaks},
 }
 
 
@@ -283,7 +248,7 @@ class Claim:
     test: Test | None = None
     share: float = 1.0
     data: tuple[str, ...] = ()
-    lam: tuple[float, ...] = field(default=())
+    lam: tuple[float, ...] = ()
 
     WORDS: ClassVar = ("text", "share", "data", "lam")
 
@@ -327,7 +292,7 @@ class Claim:
 
     @property
     def _measured(self) -> str:
-        return _measure(self.test).title if isinstance(self.test, Less | Level | Falls | Lies) else ""
+        return self.test.measure.title if isinstance(self.test, Numbers) else ""
 
 
 def _tuple(value: Any) -> Any:

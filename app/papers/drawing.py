@@ -159,9 +159,10 @@ def _row(case: Case, run: Run) -> list[str]:
 def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
     """Return a section with a figure for each problem, or each data set, of which there is something."""
     labels = list(dict.fromkeys(label for case in found for label in case.runs))
-    groups = by_data(first_seeds(found)) if drawing.points else {c.name: [c] for c in first_seeds(found)}
+    first = first_seeds(found)
+    groups = by_data(first).items() if drawing.points else [(case.name, [case]) for case in first]
     sections = []
-    for name, group in groups.items():
+    for name, group in groups:
         if drawing.points:
             curves = {label: _points(drawing, group, label) for label in labels}
         else:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 OVER = ("converged", "stalled", "unbounded")
 #: What says how much work a run has done: the least it takes, where it was cut.
 CLOCKS = ("cpu_seconds", "wall_seconds", "passes", "iterations", "direction_steps")
+#: What a run that was cut would have made smaller, and how small at least.
+FALLING = {"objective": -math.inf, "gap": 0.0}
 #: Numbers that are made of others, and what they are called.
 DERIVED = {
     "gap": "(f − f*)/|f*|",
@@ -58,6 +60,12 @@ class Run:
     def over(self) -> bool:
         """Tell whether it ended by itself, so that more time would change nothing."""
         return self.record.get("status") in OVER
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether it did all that it was to do: a number of iterations is part of an experiment, a limit
+        of seconds is not."""
+        return self.over or self.record.get("status") == "max-iter"
 
 
 @dataclass(frozen=True)
@@ -177,15 +185,18 @@ class Measure:
                 value = None if run.trace is None else float(_steps(run.trace).sum())
             case name:
                 value = problem.get(name) if name in SIZES else record.get(name)
-        if value is None or isinstance(value, str):
-            return None
-        cut = self.field in CLOCKS and not run.over
-        return Bounds.at_least(float(value)) if cut else Bounds.exact(float(value))
+        if value is None:
+            return _not_begun(run) if self.field in CLOCKS else None
+        if not run.whole and self.field in CLOCKS:
+            return Bounds.at_least(float(value))
+        if not run.whole and self.field in FALLING:  # what it had, it would have made smaller
+            return Bounds(FALLING[self.field], float(value))
+        return Bounds.exact(float(value))
 
     def _settled(self, case: Case, run: Run) -> Bounds | None:
         ends = [one.record for one in case.runs.values() if one.record.get("objective") is not None]
         if run.trace is None or not len(run.trace) or not ends:
-            return None
+            return _not_begun(run)
         rows = min(ends, key=lambda record: record["objective"])["nnz_rows"]
         off = np.flatnonzero(np.abs(run.trace.nnz_rows - rows) > 0.1 * rows)
         if off.size and off[-1] == len(run.trace) - 1:
@@ -195,7 +206,7 @@ class Measure:
     def _on_the_way(self, case: Case, run: Run) -> Bounds | None:
         trace = run.trace
         if trace is None or not len(trace):
-            return None
+            return _not_begun(run)
         if self.field == "direction_steps":
             clock = np.cumsum(_steps(trace))
         else:
@@ -204,7 +215,7 @@ class Measure:
             inside = np.array([phase == self.phase for phase in trace.phase])
             clock = np.cumsum(np.where(inside, np.diff(clock, prepend=0.0), 0.0))
         if self.to is None:
-            return Bounds.exact(float(clock[-1])) if run.over else Bounds.at_least(float(clock[-1]))
+            return Bounds.exact(float(clock[-1])) if run.whole else Bounds.at_least(float(clock[-1]))
         there = np.flatnonzero(relative_gap(trace.objective, case.f_star) <= self.to)
         if there.size:
             return Bounds.exact(float(clock[there[0]]))
@@ -222,6 +233,11 @@ TITLES = {
     **{"n_samples": "instances", "n_features": "features", "n_outputs": "classes", "n_params": "weights"},
     **{"test_metric": "on the test part", "train_metric": "on the training part", "dual_gap": "proved bound"},
 }
+
+
+def _not_begun(run: Run) -> Bounds | None:
+    """Return what is known of a run without iterates: that it had no time; None where it failed."""
+    return Bounds.at_least(0.0) if run.record["status"] == "stopped" else None
 
 
 def _share(part: float | None, whole: float | None) -> float | None:

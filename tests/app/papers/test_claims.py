@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,28 @@ def test_a_run_that_ended_too_high_never_comes_there():
     ended = run("b", [9.0, 5.0], status="stalled")
     verdict = judged(race(), run("a", SLOW), ended)
     assert (verdict.word, verdict.numbers) == (SEEN, ("a9a, λ = 0.0001: 3 / never",))
+
+
+def test_where_nobody_comes_to_the_gap_nobody_is_first():
+    above = [run("a", [9.0, 5.0], status="stalled"), run("b", [9.0, 5.0], status="stalled")]
+    low = run("c", [9.0, 1.0])
+    assert word(race(), *above, low) == NOT_JUDGED
+    assert word({"level": {"runs": ["a", "b"], "to": 0.1, "factor": 2}}, *above, low) == NOT_JUDGED
+
+
+def test_a_run_that_had_no_time_to_begin_may_have_been_the_first():
+    waiting = replace(run("c", [9.0]), trace=None, record={"status": "stopped"})
+    table = {"less": {"first": ["a"], "than": ["b", "c"], "to": 0.1}}
+    assert word(table, run("a", FAST), run("b", SLOW)) == SEEN
+    assert word(table, run("a", FAST), run("b", SLOW), waiting) == NOT_JUDGED
+
+
+def test_two_problems_that_differ_in_the_loss_are_judged_each():
+    hinge, other = (
+        [replace(one, problem=replace(one.problem, loss=loss)) for one in (run("a", FAST), run("b", f))]
+        for loss, f in (("hinge", SLOW), ("logistic", FAST))
+    )
+    assert len(judged(race(), *hinge, *other).numbers) == 2
 
 
 def test_a_claim_without_its_runs_or_without_a_test_is_not_judged():
@@ -112,6 +135,8 @@ def test_a_number_lies_below_or_above_a_value():
     assert word({"lies": {"runs": ["a"], "field": "gap", "below": 0.1}}, *runs) == SEEN
     assert word({"lies": {"runs": ["b"], "field": "gap", "above": 0.4}}, *runs) == SEEN
     assert word({"lies": {"runs": ["b"], "field": "gap", "below": 0.4}}, *runs) == NOT_SEEN
+    cut = [runs[0], run("b", [9.0, 1.5], status="max-seconds")]
+    assert word({"lies": {"runs": ["b"], "field": "gap", "below": 0.4}}, *cut) == NOT_JUDGED
 
 
 def test_an_ending_is_open_where_a_limit_came_first():
@@ -139,7 +164,8 @@ def test_a_peak_is_above_the_end_or_the_start():
     assert word(table, run("a", SLOW, columns={"nnz_rows": [0, 5, 8, 20]})) == NOT_SEEN
     start = {"peaks": {"runs": ["a"], "field": "objective", "by": 1.0, "over": "start"}}
     assert word(start, run("a", [1.0, 1.2, 0.5])) == SEEN
-    assert word(start, run("a", FAST, status="max-seconds")) == NOT_SEEN
+    assert word(start, run("a", FAST)) == NOT_SEEN
+    assert word(start, run("a", FAST, status="max-seconds")) == NOT_JUDGED
 
 
 def test_every_word_of_the_vocabulary_is_tested_here():
@@ -156,7 +182,6 @@ def test_every_word_of_the_vocabulary_is_tested_here():
         {"less": {"first": ["a"], "than": ["b"], "field": "hope"}},
         {"less": {"first": ["a"], "than": ["b"], "field": "nnz", "to": 0.1}},
         {"less": {"first": ["a"], "than": ["b"], "of": "mode"}},
-        {"reaches": {"runs": ["a"]}},
     ],
 )
 def test_what_is_no_claim_is_refused(table):
@@ -182,6 +207,21 @@ def test_shares_steps_and_phases_are_made_of_the_record():
     assert measured(Measure("direction_steps", to=3.0), one) == "3"
     assert measured(Measure(phase="coarse"), one) == "2"
     assert measured(Measure("nnz_rows"), one, label="b") == "None"
+
+
+@pytest.mark.parametrize(
+    ("status", "all_of_it", "to_the_gap"),
+    [
+        ("converged", "3", "never"),
+        ("max-iter", "3", "over 3"),
+        ("max-seconds", "over 3", "over 3"),
+        ("stopped", "over 3", "over 3"),
+    ],
+)
+def test_an_iteration_limit_is_part_of_an_experiment_and_a_time_limit_is_not(status, all_of_it, to_the_gap):
+    runs = [run("a", [9.0, 5.0, 4.0, 3.0], status=status), run("b", [1.0])]
+    assert measured(Measure(), *runs) == all_of_it
+    assert measured(Measure(to=0.1), *runs) == to_the_gap
 
 
 def test_f_star_is_the_least_that_any_run_found_and_its_proof_is_the_best_bound():

@@ -30,6 +30,8 @@ import numpy as np
 PLACE = "/loop"
 #: Seconds to wait for a page to answer, and for it to look at the last iterate.
 PATIENCE = 10.0
+#: Share of the loop's CPU time that may go into copying and sending its weights, and seconds that may anyhow.
+SHARE, ANYHOW = 0.005, 0.02
 #: What a WebSocket adds to a key before it hashes it (RFC 6455, section 1.3), and its kinds of messages.
 MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 TEXT, BINARY = 1, 2
@@ -51,10 +53,11 @@ class Told(NamedTuple):
     objective: float | None
     w: np.ndarray
 
-    def bytes(self) -> bytes:
-        """Return how it is sent: a line of JSON, then the weights as little-endian doubles."""
-        record = json.dumps({name: value for name, value in self._asdict().items() if name != "w"})
-        return record.encode() + b"\n" + self.w.astype("<f8", copy=False).tobytes()
+    @property
+    def head(self) -> bytes:
+        """Return the line of JSON that is sent before the weights, which are little-endian doubles."""
+        record = {name: value for name, value in self._asdict().items() if name != "w"}
+        return json.dumps(record).encode() + b"\n"
 
     @classmethod
     def parse(cls, message: bytes, size: int) -> Told:
@@ -113,8 +116,10 @@ class WatchedLoop:
     """A loop that a page shows beside its own runs, on the problem that is chosen there.
 
     A thread sends what the loop tells. The page looks at up to twenty iterates a second: the first one, the
-    last one, and in between whichever is newest once it is ready for one. The others are dropped. Pausing the
-    run in the page holds what is shown there, and not the loop.
+    last one, and in between whichever is newest once it is ready for one. The others are dropped. Weights are
+    copied and sent within 0.5 % of the loop's CPU time: where that takes more, since they are many or the
+    loop is fast, fewer iterates are looked at, and the last of them may be one shortly before the loop's
+    last. Pausing the run in the page holds what is shown there, and not the loop.
 
     Attributes
     ----------
@@ -146,6 +151,8 @@ class WatchedLoop:
         self._over = self._stopped = self._warned = False
         self._wrong = self._lost = ""
         self._n = -1
+        #: CPU seconds that went into weights, in the loop's thread and in the one that sends.
+        self._copying = self._sending = 0.0
         for work in (self._send, self._listen):
             threading.Thread(target=work, name="solverscope run", daemon=True).start()
         atexit.register(self.close)
@@ -155,13 +162,13 @@ class WatchedLoop:
         """Tell an iterate; return False once the run has been stopped in the page.
 
         The run's clock is that of the calling thread, from the first iterate on; what this takes is off it.
-        Without the page the loop
-        goes on unwatched, which is said once by a warning.
+        Without the page the loop goes on unwatched, which is said once by a warning.
 
         Parameters
         ----------
         w : array
-            The weights, in any shape of as many numbers: anything with ``__array__``. They are copied.
+            The weights, in any shape of as many numbers: anything with ``__array__``. They are copied, if
+            they are looked at.
         objective : float, optional
             f as the loop knows it, which is only compared with the page's.
 
@@ -174,25 +181,33 @@ class WatchedLoop:
         self._n += 1
         if self._n == 0:
             self._cpu, self._wall = cpu, wall
-        if not self._over:
-            w = np.asarray(w, dtype=np.float64).reshape(-1).copy()  # not every __array__ heeds `copy`
-            if w.size != self.size:
-                raise ValueError(f"w has {w.size} entries: the page's problem has {self.size} weights")
-            if not np.isfinite(w).all():
-                raise ValueError(NOT_FINITE.format(self._n))
-            if objective is not None and not math.isfinite(objective := float(objective)):
-                raise ValueError(f"objective={objective}: the page takes finite numbers only")
-            seconds = max(cpu - self._cpu, 0.0), max(wall - self._wall, 0.0)
-            with self._turn:
-                if self._waiting and self._waiting[-1].iteration > 0:
-                    self._waiting.pop()
-                self._waiting.append(Told(self._n, *seconds, objective, w))
-                if self._wanted:
-                    self._turn.notify_all()
+        seconds = max(cpu - self._cpu, 0.0), max(wall - self._wall, 0.0)
+        looked_at = not self._over and self._copying + self._sending <= SHARE * seconds[0] + ANYHOW
+        if looked_at:
+            self._take(Told(self._n, *seconds, objective, w))
         self._say_what_is_wrong()
-        self._cpu += time.thread_time() - cpu
+        took = time.thread_time() - cpu
+        self._copying += took if looked_at else 0.0
+        self._cpu += took
         self._wall += time.perf_counter() - wall
         return not self._stopped
+
+    def _take(self, told: Told) -> None:
+        """Keep an iterate for the thread that sends, in place of the one that waits; the first one stays."""
+        w = np.asarray(told.w, dtype="<f8").reshape(-1).copy()  # not every __array__ heeds `copy`
+        if w.size != self.size:
+            raise ValueError(f"w has {w.size} entries: the page's problem has {self.size} weights")
+        if not np.isfinite(w).all():
+            raise ValueError(NOT_FINITE.format(told.iteration))
+        objective = None if told.objective is None else float(told.objective)
+        if objective is not None and not math.isfinite(objective):
+            raise ValueError(f"objective={objective}: the page takes finite numbers only")
+        with self._turn:
+            if self._waiting and self._waiting[-1].iteration > 0:
+                self._waiting.pop()
+            self._waiting.append(told._replace(objective=objective, w=w))
+            if self._wanted:
+                self._turn.notify_all()
 
     def close(self, error: str = "") -> None:
         """End the run, as the end of the program does: the page gets the last iterate first. With an
@@ -238,9 +253,11 @@ class WatchedLoop:
                     return
                 told, self._wanted = self._waiting.pop(0), False
             try:
-                self._socket.sendall(frame(BINARY, told.bytes()))
+                self._socket.sendall(frame(BINARY, told.head, told.w))
+                self._socket.sendall(told.w)
             except OSError:  # whoever listens hears why
                 return
+            self._sending = time.thread_time()
 
     def _listen(self) -> None:
         said: dict[str, Any] = {}
@@ -322,11 +339,15 @@ def opened(label: str, host: str, port: int, path: str, token: str) -> tuple[soc
     raise ConnectionError(f"there is no page of Solverscope at {host}:{port}{path} that takes a loop")
 
 
-def frame(kind: int, content: bytes) -> bytes:
-    """Return a message as a client sends it (RFC 6455, section 5.2): masked by a random key."""
-    n, key = len(content), os.urandom(4)
+def frame(kind: int, content: bytes, more: np.ndarray | None = None) -> bytes:
+    """Return a message as a client sends it (RFC 6455, section 5.2): masked by a random key. ``more``, eight
+    bytes a number, is the rest of its content: it is masked in place, to be sent after what is returned."""
+    n, key = len(content) + (0 if more is None else more.nbytes), os.urandom(4)
     length = (
         bytes([0x80 | n]) if n < 126 else b"\xfe" + n.to_bytes(2) if n < 1 << 16 else b"\xff" + n.to_bytes(8)
     )
-    words = np.frombuffer(content + bytes(-n % 4), np.uint32) ^ np.frombuffer(key, np.uint32)
-    return bytes([0x80 | kind]) + length + key + words.tobytes()[:n]
+    keys = np.resize(np.frombuffer(key, np.uint8), len(content) + 8)
+    if more is not None:
+        more.view(np.uint64)[:] ^= keys[len(content) :].view(np.uint64)
+    masked = np.frombuffer(content, np.uint8) ^ keys[: len(content)]
+    return bytes([0x80 | kind]) + length + key + masked.tobytes()

@@ -21,8 +21,9 @@ from .trace import Trace, plain
 
 #: What stands in the place of the solver's id.
 OWN_LOOP = "own-loop"
-#: Share of the loop's time that may go into computing objectives and violations at its weights.
-SHARE = 0.005
+#: Share of the loop's time that may go into computing objectives and violations at its weights, and into
+#: copies of these; and seconds that may go into copies anyhow.
+SHARE, ANYHOW = 0.005, 0.02
 #: Relative difference of objectives beyond which the loop and the problem do not mean the same.
 APART = 1e-6
 
@@ -46,7 +47,8 @@ class OwnLoop:
     With a problem the objective, the violation and the non-zeros are the problem's at the weights, so that
     the loop stands beside solvers on the same problem. They are computed in between, off the clock, for as
     many iterates as fit into 0.5 % of the loop's time, and for the first and the last one; there is a row
-    for these. Without a problem there is a row for each iterate, with the objective it tells.
+    for these. (Where copies of the weights would take more than another 0.5 %, it is one shortly before the
+    last.) Without a problem there is a row for each iterate, with the objective it tells.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ class OwnLoop:
         about = {} if problem is None else problem.describe()
         self.trace = Trace(RunInfo(label=label, solver=OWN_LOOP, problem=about))
         self._problem, self._watch = problem, watch
-        self._allowance = Allowance(SHARE)
+        self._allowance, self._copying = Allowance(SHARE), 0.0
         self._n, self._apart = -1, 0.0
         self._last: tuple[np.ndarray, dict[str, Any]] | None = None
         if problem is not None:
@@ -106,7 +108,8 @@ class OwnLoop:
         Parameters
         ----------
         w : array, optional
-            The weights, flat as in ``problem.unpack``: anything with ``__array__``. They are copied.
+            The weights, flat as in ``problem.unpack``: anything with ``__array__``. They are copied, if they
+            are looked at.
         objective : float, optional
             f as the loop knows it. With a problem it is only compared: where they differ by more than 1e-6,
             relatively, the trace's message says so at the end.
@@ -123,27 +126,33 @@ class OwnLoop:
         if not fields.keys() <= FIELDS.keys():
             unknown = min(fields.keys() - FIELDS.keys())
             raise ValueError(f"the record has no field {unknown!r}: it has {', '.join(FIELDS)}")
+        if w is None and objective is None:
+            raise ValueError("an iterate tells nothing: give its weights w, or its objective")
         self._n += 1
-        clocks = {"cpu_seconds": cpu - self._cpu, "wall_seconds": wall - self._wall}
-        row = {"iteration": self._n, **clocks, **fields}
+        spent = cpu - self._cpu
+        row = {"iteration": self._n, "cpu_seconds": spent, "wall_seconds": wall - self._wall, **fields}
         if objective is not None:
             row["objective"] = number("objective", objective)
-        if w is not None:
-            w = np.asarray(w, dtype=np.float64).reshape(-1).copy()  # not every __array__ heeds `copy`
-        elif objective is None:
-            raise ValueError("an iterate tells nothing: give its weights w, or its objective")
+        kept = None
+        if w is not None and self._copying <= SHARE * spent + ANYHOW:
+            kept = self._copied(w)
+            self._copying += time.thread_time() - cpu
         if self._problem is None or w is None:
-            self._append(row if w is None else row | {"nnz": int(np.count_nonzero(w))}, w)
-        elif w.size != self._problem.size:
-            raise ValueError(f"w has {w.size} entries: this problem has {self._problem.size} weights")
-        else:
-            self._last = w, row
-            if self._n == 0 or self._allowance.allows(clocks["cpu_seconds"]):
+            self._append(row if kept is None else row | {"nnz": int(np.count_nonzero(kept))}, kept)
+        elif kept is not None:
+            self._last = kept, row
+            if self._n == 0 or self._allowance.allows(spent):
                 with self._allowance.booked():
                     self._look()
         # what was done here is off the clock
         self._cpu += time.thread_time() - cpu
         self._wall += time.perf_counter() - wall
+
+    def _copied(self, w: Any) -> np.ndarray:
+        w = np.asarray(w, dtype=np.float64).reshape(-1).copy()  # not every __array__ heeds `copy`
+        if self._problem is not None and w.size != self._problem.size:
+            raise ValueError(f"w has {w.size} entries: this problem has {self._problem.size} weights")
+        return w
 
     def _look(self) -> None:
         """Append the row of the last iterate, with what the problem says of it."""

@@ -47,7 +47,7 @@ def test_watching_takes_less_than_2_percent_of_the_loop(data, options, capsys):
     assert len(run.trace) > 10
 
 
-@pytest.mark.parametrize("size", [30, 10_000, 100_000])
+@pytest.mark.parametrize("size", [30, 10_000, 100_000, 1_000_000])
 def test_streaming_into_a_page_takes_less_than_2_percent_of_the_loop(size, capsys):
     """Of all threads of the process, the one that sends included."""
     command = [sys.executable, "-m", "tests.benchmarks.loop_host", str(size)]

@@ -7,6 +7,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -150,6 +151,24 @@ def test_while_the_page_is_busy_the_newest_iterate_waits_and_the_others_are_drop
         wait_until(lambda: len(host.told) == 2)
     assert [told.iteration for told in host.told] == [0, 5]
     assert host.told[1].w.tolist() == [1.0] * SIZE
+
+
+def test_weights_are_copied_within_a_small_share_of_the_loops_time(connect, host, monkeypatch):
+    """By a clock that the loop and the copies move: ten seconds of the loop, a tenth for each copy."""
+    now, copies, loop = 0.0, 0, threading.current_thread()
+    monkeypatch.setattr(time, "thread_time", lambda: now if threading.current_thread() is loop else 0.0)
+
+    class Slow:
+        def __array__(self, dtype=None, copy=None):
+            nonlocal now, copies
+            now, copies = now + 0.1, copies + 1
+            return np.zeros(SIZE)
+
+    with connect() as run:
+        for _ in range(1000):
+            run.iterate(w=Slow())
+            now += 0.01
+    assert 1 <= copies <= 1 + (watch.SHARE * 10.0 + watch.ANYHOW) / 0.1
 
 
 def test_anything_that_makes_an_array_is_told_as_plain_numbers(connect, host, wait_until):
@@ -351,7 +370,7 @@ def test_a_good_message_is_read():
     told = Told.parse(message(np.array([1.0, -2.0, 0.5]).astype("<f8").tobytes(), objective=3), SIZE)
     assert told.w.tolist() == [1.0, -2.0, 0.5]
     assert told.objective == 3
-    assert Told.parse(told.bytes(), SIZE)[:4] == told[:4]
+    assert Told.parse(told.head + told.w.tobytes(), SIZE)[:4] == told[:4]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import datasets
 import solvers
-from solvers.runs.own_loop import SHARE
+from solvers.runs.own_loop import ANYHOW, SHARE
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,27 @@ def test_what_is_computed_at_its_weights_takes_a_small_share_of_its_time(problem
     assert 0.001 * (looked - 2) <= SHARE * 10_000 * 0.0001 + 1e-9
     assert looked == len(run.trace) >= 5
     assert run.trace.last["cpu_seconds"] == pytest.approx(9999 * 0.0001)
+
+
+@pytest.mark.parametrize("of", [None, "the problem"])
+def test_weights_are_copied_within_a_small_share_of_its_time(problem, monkeypatch, of):
+    """By a clock that the loop and the copies move: ten seconds of the loop, a tenth for each copy."""
+    now, copies = 0.0, 0
+    monkeypatch.setattr(time, "thread_time", lambda: now)
+
+    class Slow:
+        def __array__(self, dtype=None, copy=None):
+            nonlocal now, copies
+            now, copies = now + 0.1, copies + 1
+            return np.zeros(problem.size)
+
+    with solvers.OwnLoop("mine", problem if of else None) as run:
+        for _ in range(1000):
+            run.iterate(w=Slow(), objective=problem.at().objective)
+            now += 0.01
+    assert 1 <= copies <= 1 + (SHARE * 10.0 + ANYHOW) / 0.1
+    assert len(run.trace) == (copies if of else 1000)
+    assert run.trace.last["cpu_seconds"] <= 10.0
 
 
 def test_without_a_problem_each_iterate_has_the_objective_that_it_tells():

@@ -23,6 +23,10 @@ from tests.app.page.test_session import Browser
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn;owl-qn", "tol": "1e-6"}
 
 
+def sent(told: Told) -> bytes:
+    return told.head + told.w.tobytes()
+
+
 @dataclass(eq=False)
 class Wire:
     """A connection whose loop is the test."""
@@ -49,7 +53,7 @@ class Wire:
         self.left = self.left or said
 
     def tell(self, w: np.ndarray, objective: float | None = None) -> None:
-        self.hears(Told(self.n, 0.25 * self.n, 0.5 * self.n, objective, w).bytes())
+        self.hears(sent(Told(self.n, 0.25 * self.n, 0.5 * self.n, objective, w)))
         self.n += 1
 
 
@@ -189,8 +193,8 @@ def test_what_is_told_out_of_turn_is_refused(visit, enter, tell):
     wire = enter(page)
     tell(wire, np.zeros(wire.size))
     for message, said in (
-        (Told(0, 0.0, 0.0, None, np.zeros(wire.size)).bytes(), "in order"),
-        (Told(1, -0.0, 0.0, None, np.zeros(wire.size + 1)).bytes(), "entries"),
+        (sent(Told(0, 0.0, 0.0, None, np.zeros(wire.size))), "in order"),
+        (sent(Told(1, -0.0, 0.0, None, np.zeros(wire.size + 1))), "entries"),
         ('{"end": 1}', "a text says"),
         ('{"end": "", "run": "x"}', "a text says"),
         ("[" * 100_000, "a text says"),

@@ -437,6 +437,7 @@ class Page:
     # running
 
     _running: Experiment | None = None
+    racing: Mapping[str, str] = MappingProxyType({})
     #: A press of Run or Step (``step``) that came before the data, and the problem that it was for.
     _pressed: tuple[bool, Recipe] | None = None
 
@@ -491,10 +492,9 @@ class Page:
             )
 
         try:
-            racing = setting if self.repeat == 1 else setting.repeated(self.repeat)[0]
+            racing, self.racing = setting.repeated(self.repeat) if self.repeat > 1 else setting.once
             styles = [style + ROUND * k for k in range(self.repeat) for style in self.solvers.run_styles]
-            makers = list(map(maker, racing.entrants, styles))
-            self.session.launch(makers, styles=styles, step=step)
+            self.session.launch([*map(maker, racing.entrants, styles)], styles=styles, step=step)
         except PoolFull as error:
             self.notify(str(error))
         self._changed()

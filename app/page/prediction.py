@@ -12,7 +12,7 @@ from app import theme
 from app.page.stage import Stage
 from app.settings.recipe import make_run
 from app.stories.ask import Ask, Truth
-from solvers import FIELDS, LINE
+from solvers import FIELDS, LINE, Trace
 from solvers.probes.study import Study
 
 #: Intervals of a picture of φ.
@@ -69,7 +69,10 @@ class Prediction:
         if not self.started:
             self._draw()
         elif not self.skipped:
-            runs = {run.label: run.trace for run in self._stage.session.runs if run.trace and not run.ghost}
+            runs: dict[str, list[Trace]] = {}
+            for run in self._stage.session.runs:
+                if run.trace and run.label in self._stage.racing and not (run.ghost or run.stays):
+                    runs.setdefault(self._stage.racing[run.label], []).append(run.trace)
             self.truth = self.ask.truth(runs, self._stage.story.labels)
             if self.truth is not None:
                 self.said = verdict(self.ask, self.answer, self.truth)
@@ -126,11 +129,12 @@ def verdict(ask: Ask, answer: str | float | None, truth: Truth) -> str:
         return "No run came as far as the question asks."
     name = FIELDS[ask.value].title
     was = " and ".join(truth.right) or worded(ask, truth.value)
+    of = f" (median of {truth.of} runs)." if truth.of > 1 else "."
     counts = ask.kind == "choice" and not ask.against
     digits = 6 if ask.value == "objective" else 4  # objectives of runs that end alike differ late
     shown = {label: theme.cell(FIELDS[ask.value], value, digits) for label, value in truth.values.items()}
     figures = ", ".join(f"{label} {text}" for label, text in shown.items()) if counts or ask.against else ""
-    told = f"It was {was}." if answer is None else f"You said {worded(ask, answer)}; it was {was}."
+    told = f"It was {was}{of}" if answer is None else f"You said {worded(ask, answer)}; it was {was}{of}"
     if answer is not None and answer in truth.right:
-        told = f"You said {worded(ask, answer)}, and so it was."
+        told = f"You said {worded(ask, answer)}, and so it was{of}"
     return f"{told} {theme.capital(name)}: {figures}." if figures else told

@@ -25,6 +25,8 @@ class Stage(Protocol):
     #: what the next Run would run, and what was run last
     setting: Experiment
     running: Experiment | None
+    #: the solver's label by that of each run that was started last: runs that repeat each other share one
+    racing: Mapping[str, str]
     #: whether data are on their way
     loading: bool
     #: why nothing can be started now, in a sentence

@@ -148,6 +148,11 @@ class Experiment:
         entrants = tuple(Entrant.of(label, solver) for label, solver in made)
         return cls(Recipe(**recipe), entrants, limits, origin, turns.parse(lam_at))
 
+    @property
+    def once(self) -> tuple[Self, dict[str, str]]:
+        """Return what :meth:`repeated` does, for runs that keep the labels of their solvers."""
+        return self, {entrant.label: entrant.label for entrant in self.entrants}
+
     def repeated(self, n: int) -> tuple[Self, dict[str, str]]:
         """Return the experiment with n runs of each solver, in rounds so that all share good and bad moments
         of the machine, and the label of the solver by that of the run. A solver that makes random choices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,11 +21,13 @@ CUT = ("stopped", "failed")
 class Truth:
     """What runs have answered: the choices that are ``right`` (several where runs are level), the number that
     tells (``value``, None if no run got there), and ``values`` by run, None for one that did not get there.
+    Each is the median ``of`` so many runs.
     """
 
     right: tuple[str, ...]
     value: float | None
     values: Mapping[str, float | None]
+    of: int = 1
 
 
 @dataclass(frozen=True)
@@ -88,28 +90,32 @@ class Ask:
             return None
         return float(given) if self.low <= given <= self.high else None
 
-    def truth(self, runs: Mapping[str, Trace], labels: tuple[str, ...]) -> Truth | None:
-        """Return what the runs answer, by label; None as long as they do not, or never will.
+    def truth(self, runs: Mapping[str, Sequence[Trace]], labels: tuple[str, ...]) -> Truth | None:
+        """Return what the runs answer, by label; None as long as they do not, or never will. Of several runs
+        with one label the median counts.
 
         ``labels`` are those of the race, which all have to be there where one of them is the answer.
         """
         needed = tuple(dict.fromkeys(filter(None, (self.run, self.against)))) or labels
-        if any(label not in runs for label in needed):
+        if not all(runs.get(label) for label in needed):
             return None
-        values = {label: self._of(runs[label]) for label in needed}
+        found = {label: [self._of(trace) for trace in runs[label]] for label in needed}
+        ended = {label: all(map(over, runs[label])) for label in needed}
+        if any(None in found[label] and not ended[label] for label in needed):
+            return None
+        values = {label: _median(each) for label, each in found.items()}
         there = {label: value for label, value in values.items() if value is not None}
-        if any(label not in there and not over(runs[label]) for label in needed):
-            return None
+        n = max(map(len, found.values()))
         if not self.run:
-            if not all(over(runs[label]) for label in needed):
+            if not all(ended.values()):
                 return None  # a run that is there already may still be beaten by one that takes its time
             most = (min if self.best == "least" else max)(there.values(), default=None)
-            return Truth(tuple(label for label, value in there.items() if value == most), most, values)
+            return Truth(tuple(label for label, value in there.items() if value == most), most, values, n)
         if len(there) < len(needed):
-            return Truth((), None, values)
+            return Truth((), None, values, n)
         number = there[self.run] / there[self.against] if self.against else there[self.run]
         right = (self.choices[bisect_right(self.bounds, number)],) if self.choices else ()
-        return Truth(right, number, values)
+        return Truth(right, number, values, n)
 
     def _of(self, trace: Trace) -> float | None:
         """Return the quantity of a run, as far as it is; None if it is not there."""
@@ -130,6 +136,13 @@ class Ask:
             met &= [self._condition.holds(now, then) for now, then in zip(seen, before, strict=False)]
         found = np.flatnonzero(met)
         return None if not found.size else known(self.value, rows[self.value][found[0]])
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    """Return the middle one, the lower of two; None where those that are None, larger than all others, have
+    it."""
+    known, middle = sorted(value for value in values if value is not None), (len(values) - 1) // 2
+    return known[middle] if middle < len(known) else None
 
 
 def over(trace: Trace) -> bool:

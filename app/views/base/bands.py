@@ -103,17 +103,22 @@ def band(
 
 
 class Bands:
-    """The medians and bands of a plot, each in the colour and dash of the first run of its family."""
+    """The medians and bands of a plot, each in the colour and dash of the first run of its family. Of the
+    column ``thin``, if there is one, the median alone is drawn, as a thin line."""
 
-    def __init__(self, plot: figure) -> None:
-        self._plot = plot
+    def __init__(self, plot: figure, thin: Sequence[str] = ()) -> None:
+        self._plot, self._thin = plot, thin
         self._names: dict[int, str] = {}
-        self._curves = Curves(("x", "y", "low", "high"), self._glyphs, self._called)
+        self._curves = Curves(("x", "y", "low", "high", *thin), self._glyphs, self._called)
 
     def _glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         area = VArea(x="x", y1="low", y2="high", fill_color=color, fill_alpha=0.18)
-        line = theme.curve(self._plot, source, "y", color=color, dash=dash, width=2.5)
-        return [theme.draw(self._plot, area, source, level="underlay"), line]
+        looks = [("y", 2.5, 1.0), *((column, 1, 0.7) for column in self._thin)]
+        lines = [
+            theme.curve(self._plot, source, column, color=color, dash=dash, width=width, alpha=alpha)
+            for column, width, alpha in looks
+        ]
+        return [theme.draw(self._plot, area, source, level="underlay"), *lines]
 
     def _called(self, trace: Trace) -> str:
         return self._names[id(trace)]
@@ -139,10 +144,20 @@ class Bands:
             family = first[id(trace)]
             going = [not one.result for one in family]
             key = (*((one.since(None)[1], shown(one)) for one in family), *going)
-            feed.replace(partial(_band, family, going, columns, **logarithmic), key)
+            feed.replace(partial(self._band, family, going, columns, **logarithmic), key)
 
-
-def _band(
-    family: Sequence[Trace], going: Sequence[bool], columns: Callable[[Trace], Columns], **logarithmic: bool
-) -> dict[str, np.ndarray]:
-    return band([*map(columns, family)], going, **logarithmic)
+    def _band(
+        self,
+        family: Sequence[Trace],
+        going: Sequence[bool],
+        columns: Callable[[Trace], Columns],
+        **logarithmic: bool,
+    ) -> dict[str, np.ndarray]:
+        curves = [*map(columns, family)]
+        drawn = band(curves, going, **logarithmic)
+        for name in self._thin:
+            other = band([{**curve, "y": curve[name]} for curve in curves], going, **logarithmic)
+            drawn[name] = np.full(len(drawn["x"]), np.nan)
+            if len(other["x"]):
+                drawn[name] = np.interp(drawn["x"], other["x"], other["y"], left=np.nan, right=np.nan)
+        return drawn

@@ -70,6 +70,8 @@ class RunPlot(View):
     #: The parameters that say what the axes show: with a change of one they get another label and scale, and
     #: the curves other columns.
     axes: ClassVar[tuple[str, ...]] = ("x", "scale", "x_scale")
+    #: Fields that the menu offers for the horizontal axis.
+    against: ClassVar[Sequence[str]] = tuple(AXES)
 
     def __init__(self, *shown: Any, beside: RunPlot | None = None, **params: Any) -> None:
         self._beside = beside
@@ -143,7 +145,7 @@ class RunPlot(View):
 
     def axis_menu(self) -> pn.viewable.Viewable:
         """Return the choice of the horizontal axis."""
-        return menu("Against", self.param.x, {label: field for field, (label, _) in AXES.items()})
+        return menu("Against", self.param.x, {AXES[field][0]: field for field in self.against})
 
     def scale_menu(self) -> pn.viewable.Viewable:
         """Return the choice of the scales of both axes."""
@@ -206,7 +208,7 @@ class RunPlot(View):
         if self._medians is None and not repeated:
             return []
         if self._medians is None:
-            self._medians = Bands(self.figure)
+            self._medians = Bands(self.figure, self.thin[:1])
         axes = {"log_x": self.x_scale == "log", "log_y": self.logarithmic}
 
         def columns(trace: Trace) -> dict[str, np.ndarray]:

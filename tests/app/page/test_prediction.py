@@ -70,6 +70,15 @@ def test_runs_with_other_settings_do_not_answer(kink, wait_until):
     assert kink.story_card.ask["answer"] == "exact"
 
 
+def test_runs_that_repeat_each_other_answer_by_their_median(visit, wait_until):
+    page = visit(story="kink", speed="full", repeat="2")
+    tell(page, "exact")
+    ended(page, wait_until)
+    assert page.story_card.ask["said"].startswith(
+        "You said exact, and so it was (median of 2 runs). Objective: "
+    )
+
+
 def test_a_question_is_not_asked_of_another_problem(kink, wait_until):
     tell(kink, "exact")
     kink.take(replace(kink.setting, problem=Recipe.of("breast-cancer")), {})

@@ -107,7 +107,7 @@ class Told:
     def truth(self) -> Truth:
         """Return what the runs answer to what the story asks before them."""
         labels = tuple(self.labels)
-        return self.story.ask.truth({label: self[label] for label in labels}, labels)
+        return self.story.ask.truth({label: [self[label]] for label in labels}, labels)
 
     def step(self, number: int) -> tuple[Trace, int]:
         """Return the run that a step of the guide talks about, and the row that its cursor is put on; steps

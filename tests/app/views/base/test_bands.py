@@ -13,13 +13,20 @@ from solvers import Trace
 
 
 def run(
-    label: str, objectives: list[float], *, pace: float = 1.0, result: bool = True, **more: object
+    label: str,
+    objectives: list[float],
+    *,
+    pace: float = 1.0,
+    result: bool = True,
+    working: int = -1,
+    **more: object,
 ) -> Trace:
     about = {"problem": {"dataset": "d", "key": "k", "lam": 1.0}, "solver": "s", **more}
     trace = Trace({"label": label, **about})
     for k, f in enumerate(objectives):
         seconds = {"cpu_seconds": pace * k, "wall_seconds": pace * k}
-        trace.append({"iteration": k, "objective": f, "nnz": 10 - k, **seconds})
+        counts = {"nnz": 10 - k, "working_set": working + k if working > 0 else -1}
+        trace.append({"iteration": k, "objective": f, **counts, **seconds})
     trace.finish("converged")
     trace.result = {"status": "converged"} if result else {}
     return trace
@@ -98,6 +105,14 @@ def test_a_plot_draws_one_line_with_a_band_in_place_of_all_runs(view):
         r.name for r in plot.figure.renderers if isinstance(r.glyph, Line) and len(r.data_source.data["x"])
     }
     assert names == {"lone", "mine (3)"}
+
+
+def test_a_thin_line_is_that_of_the_median_too():
+    traces = [run(f"mine ({k})", [4.0, 2.0, 1.5], working=4 + k) for k in (1, 2, 3)]
+    plot = Sparsity(traces, x="iteration", scale="linear")
+    lines = [r for r in plot.figure.renderers if isinstance(r.glyph, Line) and r.glyph.y == "working_set"]
+    (thin,) = [line for line in lines if len(line.data_source.data["x"])]
+    assert thin.data_source.data["working_set"].tolist() == [6.0, 7.0, 8.0]
 
 
 def test_a_band_is_not_computed_again_for_nothing(monkeypatch):

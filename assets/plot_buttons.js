@@ -1,5 +1,5 @@
 // Two buttons in the corner below the axes of every figure that has a name: "?", which the page's own card answers, and
-// one that opens the figure in a window of its own. The page tells by data-follow what the window is to follow.
+// one that opens the figure in a window of its own, where that can follow it. The page tells by data-follow whom.
 {
   const STYLE = `position: absolute; bottom: 0; z-index: 2; width: 1.35em; height: 1.35em; padding: 0; border: 0;
     border-radius: 50%; font: inherit; line-height: 1; cursor: pointer; color: inherit; opacity: 0.75;
@@ -20,6 +20,9 @@
     if (!view.model.name || view.shadow_el.querySelector(".help")) { return } // it is called again when laid out anew
     const explain = (button) => dispatchEvent(new CustomEvent("explain-plot", {detail: {figure: view.model.id, button}}))
     add(view, "help", "0", "?", "What does this plot show?", explain).setAttribute("aria-haspopup", "dialog")
+    for (let up = view; up; up = up.parent) {
+      if (up.model.css_classes?.includes("unfollowed")) { return } // no runs of the page: nothing that a window could follow
+    }
     add(view, "alone", "1.75em", "\u2197", "Open this plot in a window of its own", () => {
       const query = new URLSearchParams({view: view.model.name, follow: document.documentElement.dataset.follow ?? ""})
       open(`${location.pathname}?${query}`, "_blank", "popup,width=1000,height=700")

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 Later = Callable[[Callable[[Callable[[], None]], Any], Callable[[Any], None]], None]
 
 
+#: The class of views without runs of the page: their plots have no button for a window (``plot_buttons.js``).
+UNFOLLOWED = "unfollowed"
+
+
 def at_once(work: Callable[[Callable[[], None]], Any], then: Callable[[Any], None]) -> None:
     """Do ``work`` and ``then`` here and now."""
     then(work(lambda: None))
@@ -57,6 +61,8 @@ class View(Viewer):
     hint: ClassVar[str] = "Press Run to see something here."
     probes: ClassVar[tuple[Probe, ...]] = ()
     carried: ClassVar[tuple[str, ...]] = ()
+    #: Whether what is drawn are the page's runs: only then a window of its own can follow it.
+    followed: ClassVar[bool] = True
     help: ClassVar[Mapping[str, Help]] = FIGURES
 
     #: Views that this one is made of; they have the same runs, and are hidden with it.
@@ -92,7 +98,7 @@ class View(Viewer):
         self._body.visible = False
         self._head = theme.column(kind="head")
         stage = theme.column(self._hint, self._body, *([self._note.pane] if self._note else []), kind="stage")
-        self._root = theme.column(self._head, stage, kind="view")
+        self._root = theme.column(self._head, stage, kind="view" if self.followed else f"view {UNFOLLOWED}")
         self._root.visible = self.visible
         self.build()
         self.traces = self._traces  # build has made the parts: give them the traces too

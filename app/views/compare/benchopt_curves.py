@@ -9,7 +9,7 @@ from app import theme
 from app.menu import Menu
 from app.views.base import looks
 from app.views.base.bands import families
-from app.views.convergence.convergence import Convergence
+from app.views.convergence.convergence import MEASURES, OF_WEIGHTS, Convergence
 from solvers import Trace
 
 #: Each dash in a line of text.
@@ -23,6 +23,9 @@ class BenchoptCurves(Convergence):
     id = "benchopt"
     title = "Curves of benchopt"
     hint = "Open the results of a benchmark, a file that ends in .parquet."
+    # of what a file tells
+    measures = tuple(name for name in MEASURES if name not in OF_WEIGHTS)
+    against = ("wall_seconds", "iteration")
 
     def __init__(self, traces: Sequence[Trace] = (), **params: object) -> None:
         self._problems: dict[str, list[Trace]] = {}

@@ -46,6 +46,7 @@ class PastRuns(View):
     id = "runs"
     title = "Runs"
     hint = "Past runs are listed here after the first one."
+    followed = False
 
     def __init__(
         self,

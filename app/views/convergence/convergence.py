@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import ClassVar
 from weakref import ref
 
 import numpy as np
@@ -50,9 +52,11 @@ class Convergence(RunPlot):
     measure: str = param.Selector(default="relative", objects=list(MEASURES), doc="what is drawn")
 
     axes = (*RunPlot.axes, "measure")
+    #: What the menu offers.
+    measures: ClassVar[Sequence[str]] = tuple(MEASURES)
 
     def controls(self) -> list[pn.viewable.Viewable]:
-        names = {name: key for key, (name, _) in MEASURES.items()}
+        names = {MEASURES[key][0]: key for key in self.measures}
         return [
             menu("Show", self.param.measure, names),
             self.scale_menu(),

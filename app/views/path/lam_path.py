@@ -46,6 +46,7 @@ class Path(View):
     id = "path"
     title = "λ path"
     hint = "Trace the path to see how sparsity, accuracy and weights change with λ here."
+    followed = False
 
     def build(self) -> None:
         #: Plots that are still to come from ``later``.

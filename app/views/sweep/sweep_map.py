@@ -48,6 +48,7 @@ class Sweep(View):
     id = "sweep"
     title = "Sweep"
     hint = "Run a sweep to see how solvers compare over λ and data sets here."
+    followed = False
 
     def __init__(
         self,

@@ -51,6 +51,7 @@ from .rivals.liblinear import Liblinear
 from .rivals.scikit import ScikitLBFGS, ScikitLinearSVC, ScikitNewtonCholesky, ScikitSAGA, ScikitSGD
 from .rivals.scipy_minimize import SciPyLBFGSB, SciPyNewtonCG, SciPyTrustConstr
 from .rivals.skglm import Skglm
+from .rivals.wapiti import Wapiti
 from .runs.branch import Origin
 from .runs.trace import Trace
 
@@ -99,6 +100,7 @@ SOLVERS: dict[str, type[Solver]] = {
         Skglm,
         Celer,
         CRFsuite,
+        Wapiti,
     )
 }
 LOSSES: dict[str, type[Loss]] = {

@@ -57,7 +57,7 @@ def _files(folder: Path, spec: Spec) -> dict[str, str]:
     data = _by_name(recipes, lambda recipe: (recipe.data, recipe.options), lambda r: named(r.data))
     entrants = {cell.entrant.label: cell.entrant for cell in spec.cells}
     for entrant in entrants.values():
-        if getattr(solvers.SOLVERS[entrant.id], "watched", None) == ANEW:
+        if solvers.SOLVERS[entrant.id].watched == ANEW:
             raise ValueError(
                 f"solver {entrant.id} runs anew for every point, and benchopt would add up the seconds of "
                 "all of them: leave it out"

@@ -38,6 +38,8 @@ class Solver(Declared):
         How many vectors over all weights the solver holds at a time.
     modules : tuple of str
         Modules of other packages that it cannot do without, the first in the package that it is refused for.
+    watched : str
+        How another program is watched, one of :mod:`solvers.rivals.watched`; empty for solvers of our own.
     takes_start : bool
         Whether it can start from given weights.
     counts_passes : bool
@@ -54,6 +56,7 @@ class Solver(Declared):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     dense_vectors: ClassVar[int] = 6
     modules: ClassVar[tuple[str, ...]] = ()
+    watched: ClassVar[str] = ""
     takes_start: ClassVar[bool] = True
     counts_passes: ClassVar[bool] = True
 

@@ -40,9 +40,12 @@ class Teller:
         self._cpu, self._wall = time.process_time(), time.perf_counter()
         self._spent: dict[str, float] | None = None
 
-    def end(self) -> None:
-        spent = {"cpu": time.process_time() - self._cpu, "wall": time.perf_counter() - self._wall}
-        self._spent = self._spent or spent
+    def end(self, cpu: float | None = None) -> None:
+        cpu = time.process_time() - self._cpu if cpu is None else cpu
+        self._spent = self._spent or {"cpu": cpu, "wall": time.perf_counter() - self._wall}
+
+    def started(self, pid: int) -> None:
+        write(self._answers, {"started": pid})
 
     def __call__(self, n: int, w: np.ndarray) -> None:
         self.end()
@@ -64,6 +67,7 @@ def listen(orders: Frames) -> None:
 
 def solve(order: dict[str, Any], arrays: dict[str, np.ndarray], answers: IO[bytes], orders: Frames) -> None:
     """Advance one program to its end, or until it is left."""
+    os.environ.update(order["environment"])
     try:
         cls = getattr(importlib.import_module(order["module"]), order["name"])
         solver, task = cls(**order["params"]), Task(**order["numbers"], **arrays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
@@ -35,8 +36,11 @@ class Tell(Protocol):
     def begin(self) -> None:
         """Forget the seconds since the last iterate: they went into what is made once."""
 
-    def end(self) -> None:
-        """Stop the clocks until the iterate is told."""
+    def end(self, cpu: float | None = None) -> None:
+        """Stop the clocks until the iterate is told; ``cpu`` are seconds of another process that works."""
+
+    def started(self, pid: int) -> None:
+        """Tell of such a process: it is to stand still, and to end, with this one."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +149,14 @@ class Foreign(Solver):
     ----------
     program : str
         What the program is called in a sentence.
-    watched : str
-        How it is watched: one of those in :mod:`.watched`.
     passes_each : float
         Passes over X in an iteration; nan where nobody counts them.
+    variables : tuple of str
+        Variables of the environment that it looks at, as they are when a run begins.
     """
 
     program: ClassVar[str]
-    watched: ClassVar[str]
+    variables: ClassVar[tuple[str, ...]] = ()
     passes_each: ClassVar[float] = NAN
     knows = Knows(violation=False, dual_gap=False)
     dense_vectors = 8
@@ -167,6 +171,7 @@ class Foreign(Solver):
         arrays = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
         numbers = {name: value for name, value in given.items() if name not in arrays}
         order = {"module": cls.__module__, "name": cls.__qualname__, "params": asdict(self)}
+        order["environment"] = {name: os.environ.get(name, "") for name in self.variables}
         return {**order, "numbers": numbers}, arrays
 
     def load(self, task: Task) -> None:

@@ -89,7 +89,8 @@ class Process:
             stderr=subprocess.DEVNULL,
             env=environment,
         )
-        self._seen = psutil.Process(self._popen.pid)
+        #: The process, and the one in which its program works, if that is another.
+        self._seen = [psutil.Process(self._popen.pid)]
         self._frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
         self.free = True  # it waits for a program
         self.stood = 0.0  # seconds in which it stood still
@@ -126,18 +127,23 @@ class Process:
                 continue
             if frame is None:
                 raise Lost(f"its process {_ended(self._popen.wait())}")
-            return frame
+            if "started" not in frame[0]:
+                return frame
+            with suppress(psutil.Error):
+                self._seen[1:] = [psutil.Process(frame[0]["started"])]
 
     @contextmanager
     def _standing_still(self) -> Iterator[None]:
         began = time.perf_counter()
-        with suppress(psutil.Error):
-            self._seen.suspend()
+        for process in self._seen:
+            with suppress(psutil.Error):
+                process.suspend()
         try:
             yield
         finally:
-            with suppress(psutil.Error):
-                self._seen.resume()
+            for process in self._seen:
+                with suppress(psutil.Error):
+                    process.resume()
             self.stood += time.perf_counter() - began
 
     def leave(self) -> None:
@@ -149,6 +155,9 @@ class Process:
 
     def kill(self) -> None:
         """End the process, whatever it does."""
+        for process in self._seen[1:]:
+            with suppress(psutil.Error):
+                process.kill()
         self._popen.kill()
         self._popen.wait()
         with suppress(OSError):

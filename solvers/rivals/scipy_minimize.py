@@ -36,6 +36,7 @@ class SciPyMinimize(Solver):
 
     method: ClassVar[str]
     needs = Trait.SMOOTH | Trait.NO_KINKS
+    watched = CALLBACK
 
     @property
     def options(self) -> dict[str, Any]:

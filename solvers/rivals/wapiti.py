@@ -1,0 +1,166 @@
+"""Wapiti's training algorithms for linear chains, by the program that the environment names.
+
+Wapiti minimizes Σ_i L_i + ρ₁‖w‖₁ + ½ρ₂‖w‖²: with strengths a of ‖w‖₁ and b of ½‖w‖², and s for the sum or
+the mean, our f is s times that with ρ₁ = a/s and ρ₂ = b/s. Its features are our weights one to one: an
+observation is there or not, so that X must be a matrix of ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import psutil
+
+from ..declare import Trait, param
+from ..problems.problem import Problem
+from .foreign import Foreign, Task, Tell
+from .watched import ANEW, growing
+
+#: The variable that names the program: what is called wapiti on a PATH is often another one.
+WHERE = "SOLVERSCOPE_WAPITI"
+#: What it says on standard error before and after its work, and of each iteration.
+BEGINS, ENDS = "* Train the model", "* Save the model"
+ITERATION = re.compile(r"\s*\[\s*(\d+)\] obj=(\S+)")
+#: The observation that makes a feature of each pair of labels; all others begin with u.
+PAIRS = "b"
+
+
+@dataclass(frozen=True)
+class Wapiti(Foreign):
+    """L-BFGS, which is OWL-QN where there is ‖w‖₁, and blockwise coordinate descent. It shows no weights on
+    the way, and starts from zero. Its L-BFGS ends by itself where the length of the gradient is 1e-5 of that
+    of w."""
+
+    id = "wapiti"
+    name = "Wapiti"
+    summary = "Wapiti's algorithms for chain CRFs, run anew with more and more iterations"
+    paper = "Lavergne, Cappé and Yvon 2010"
+    program = "Wapiti"
+    variables = (WHERE,)
+    needs = Trait.CHAINS | Trait.SEPARABLE
+    watched = ANEW
+    takes_start = False
+    dense_vectors = 24
+
+    algorithm: str = param(
+        "l-bfgs", "Wapiti's name of it", choices=("l-bfgs", "bcd"), title="training algorithm"
+    )
+    memory: int = param(5, "pairs (s, y) kept by l-bfgs, histsz", low=1, high=1000, title="pairs m")
+
+    @classmethod
+    def why_not_here(cls) -> str | None:
+        if shutil.which(os.environ.get(WHERE, "")) is None:
+            return f"needs the program Wapiti: name its file in {WHERE}"
+        return None
+
+    def refuses(self, problem: Problem) -> str | None:
+        if too_large := super().refuses(problem):
+            return too_large
+        if not problem.design.binary:
+            return f"{self.id} takes features that are there or not: take data whose X has ones alone"
+        if np.unique(problem.loss.y).size < problem.loss.n_outputs:
+            return f"{self.id} leaves labels without a token out: take data that have some of each label"
+        return None
+
+    def load(self, task: Task) -> None:
+        """Import nothing; Wapiti takes features by name, not X."""
+
+    def advance(self, task: Task, tell: Tell) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            data, first, model = (Path(folder) / name for name in ("data", "first", "model"))
+            with data.open("w") as file:
+                file.writelines(lines(task, task.offsets))
+            with first.open("w") as file:  # it would look for errors in all sequences after each iteration
+                file.writelines(lines(task, task.offsets[:2]))
+            settings = [*self.settings(task), "--devel", str(first)]
+            for n in growing():
+                train = ["train", *settings, "--maxiter", str(n), str(data), str(model)]
+                iterations, _ = trained(train, tell)
+                with model.open() as file:
+                    tell(n, weights(file, task))
+                if iterations < n:
+                    return "its own tolerance is met"
+        raise AssertionError
+
+    def settings(self, task: Task) -> list[str]:
+        """Return what stands on its command line beside the number of iterations; nothing but that and its
+        own tolerance of the gradient ends it."""
+        rho1, rho2 = task.l1 / task.scale, task.ridge / task.scale
+        given = {"algo": self.algorithm, "rho1": rho1, "rho2": rho2, "histsz": self.memory, "stopeps": 0.0}
+        return [word for name, value in given.items() for word in (f"--{name}", str(value))]
+
+
+def lines(task: Task, offsets: np.ndarray) -> Iterator[str]:
+    """Yield the sequences between these offsets: a line a token, with its features and its label."""
+    features, starts = task.features.tolist(), task.starts.tolist()
+    for first, end in pairwise(offsets.tolist()):
+        for t in range(first, end):
+            seen = "".join(f"u{j} " for j in features[starts[t] : starts[t + 1]])
+            yield f"{seen}{PAIRS} {task.y[t]}\n"
+        yield "\n"
+
+
+def trained(arguments: Sequence[str], tell: Tell) -> tuple[int, float]:
+    """Run it, with the clocks set to its work alone; return its last iteration and the objective there, which
+    it prints with two digits after the point, or not at all (nan)."""
+    program = [os.environ[WHERE], *arguments]
+    iterations, objective, began, spent, said = 0, float("nan"), 0.0, 0.0, ""
+    with subprocess.Popen(
+        program, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        tell.started(process.pid)
+        for line in process.stderr:
+            if line.startswith(BEGINS):
+                began = cpu_of(process.pid)
+                tell.begin()
+            with suppress(OSError, psutil.Error):  # it may have ended meanwhile
+                spent = cpu_of(process.pid) - began
+            if line.startswith(ENDS):
+                tell.end(spent)
+            elif found := ITERATION.match(line):
+                iterations, objective = int(found[1]), float(found[2].replace("NA", "nan"))
+            said = line.strip() or said
+    if process.returncode:
+        raise RuntimeError(f"ended with status {process.returncode}: {said}")
+    return iterations, objective
+
+
+def cpu_of(pid: int) -> float:
+    """Return the CPU seconds of another process."""
+    if sys.platform == "linux":
+        return time.clock_gettime(~pid << 3 | 2)  # psutil knows hundredths alone
+    spent = psutil.Process(pid).cpu_times()
+    return spent.user + spent.system
+
+
+def weights(file: TextIO, task: Task) -> np.ndarray:
+    """Return the weights in a model's file in our order: it has all digits of those that are not zero."""
+
+    def names() -> list[str]:
+        head = next(line for line in file if line.startswith("#qrk#"))
+        return [file.readline().partition(":")[2].rstrip(",\n") for _ in range(int(head[5:]))]
+
+    labels, places, n = np.array(names(), dtype=int), [], task.n_outputs
+    for name in names():
+        if name == PAIRS:
+            places.append((task.n_features * n + labels[:, None] * n + labels).ravel())
+        else:
+            places.append(int(name[1:]) * n + labels)
+    place, w = np.concatenate(places), np.zeros(task.size)
+    for line in file:
+        number, _, value = line.partition("=")
+        w[place[int(number)]] = float.fromhex(value)
+    return w

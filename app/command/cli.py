@@ -171,6 +171,22 @@ def run(
 
 
 @app.command()
+def race(
+    names: list[str] = _argument("[NAME]...", "By default all whose data are at hand.", default=[]),
+    max_seconds: str = _option("--max-seconds", "S", "CPU seconds of each run at most.", "60"),
+    as_json: bool = JSON,
+    out: str | None = _option("--out", "FILE.html", "Write the plots as a page, too."),
+) -> int:
+    """Race ours against all other programs that are installed: ocr, conll, mnist, a9a, breast-cancer."""
+    from . import race as races
+
+    if out is not None and not out.endswith(".html"):
+        raise ValueError(f"--out {out} is not possible: name a file that ends in .html")
+    page = None if out is None else Path(out)
+    return _do(partial(races.execute, names, max_seconds, page), as_json, races.show)
+
+
+@app.command()
 @_also(_experiment)
 def path(
     dataset: str = _argument(*DATASET),

@@ -15,12 +15,13 @@ from .streams import put
 WIDTH = 160
 
 
-def _print(
+def show_table(
     headings: Sequence[str],
     rows: Sequence[Sequence[str]],
     numbers: Sequence[str] = (),
     title: str | None = None,
 ) -> None:
+    """Print a table of texts, with columns of ``numbers`` to the right."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -48,7 +49,7 @@ def show_entries(kind: str, entries: Sequence[dict[str, Any]]) -> None:
         available = "yes" if entry["available"] else f"no: {entry['reason']}"
         texts = [entry[name] for name in ("id", "name", "summary", *size, "paper")]
         rows.append((*texts, options, available))
-    _print(headings, rows)
+    show_table(headings, rows)
 
 
 def show_runs(entries: Sequence[dict[str, Any]]) -> None:
@@ -204,7 +205,7 @@ def _show(fields: Sequence[str], rows: Sequence[dict[str, Any]], title: str | No
     headings = [COLUMNS[field][0].format(**rows[0]).strip() for field in shown]
     cells = [[_cell(row.get(field), COLUMNS[field][1]) for field in shown] for row in rows]
     numbers = [heading for heading, field in zip(headings, shown, strict=True) if COLUMNS[field][1]]
-    _print(headings, cells, numbers, title=title)
+    show_table(headings, cells, numbers, title=title)
 
 
 def _cell(value: Any, form: str) -> str:

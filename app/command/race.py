@@ -1,0 +1,153 @@
+"""``solverscope race``: our solvers against all other programs that are installed, as tables and as plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+import solvers
+from solvers.runs.atomic_files import replacing
+
+from .. import theme
+from ..settings import words
+from ..settings.experiment import Experiment
+from ..views import Convergence
+from ..views.base import looks
+from ..views.compare.report import Section, report
+from ..views.compare.summary import as_html, seconds_to
+from . import headless
+from .exit_status import FINISHED, INTERRUPTED
+from .headless import Emit
+from .printing import show_table
+from .progress_bar import Progress
+
+#: Relative gaps to which the seconds are told.
+GAPS = (1e-2, 1e-4)
+HEADS = ("solver", "watched by", *(f"CPU s to {gap:g}" for gap in GAPS), "end")
+
+
+@dataclass(frozen=True)
+class Race:
+    """A problem, and our solvers that race on it; the first of them is to reach all gaps."""
+
+    data: str
+    loss: str
+    penalty: str
+    lam: float
+    ours: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+    @property
+    def theirs(self) -> list[str]:
+        """Return the programs here that take its loss and penalty."""
+        fitting = solvers.compatible(self.loss, self.penalty)
+        here = [id for id in fitting if solvers.SOLVERS[id].why_not_here() is None]
+        return [id for id in here if solvers.SOLVERS[id].watched]
+
+
+#: The problems of README's table, and a small one that further programs solve.
+RACES = {
+    "ocr": Race("ocr", "chain-crf", "l1", 100.0, ("prox-qn", "owl-qn")),
+    "conll": Race("conll2000", "chain-crf", "l1", 1.0, ("prox-qn",)),
+    "mnist": Race("mnist", "multiclass-squared-hinge", "l1-l2", 1e-3, ("bcd-ls",), ("split=none",)),
+    "a9a": Race("a9a", "binary-hinge", "l2", 1e-4, ("dual-cd", "ls-bmrm")),
+    "breast-cancer": Race("breast-cancer", "logistic", "l1", 1e-3, ("newton-cd", "prox-qn")),
+}
+
+
+def execute(names: Sequence[str], max_seconds: str, out: Path | None, emit: Emit, progress: Progress) -> int:
+    """Run races, one after another. Beside their records a ``race`` for each run goes to ``emit``, with its
+    seconds to each gap; the plots go to ``out``, also where it is interrupted. Raises ValueError for names
+    that there are not."""
+    for name in names:
+        if name not in RACES:
+            raise ValueError(f"there is no race {name!r}: choose one of {', '.join(RACES)}")
+    status, raced = FINISHED, {}
+    for name in names or RACES:
+        one = RACES[name]
+        available, reason = datasets.DATASETS[one.data].available()
+        if not (names or available):
+            progress.say(f"{name} is left out: {reason}")
+            continue
+        experiment = Experiment.from_arguments(
+            one.data,
+            [*one.ours, *one.theirs],
+            **{"loss": one.loss, "penalty": one.penalty, "lam": str(one.lam), "option": list(one.options)},
+            **{"gap": str(min(GAPS)), "f_star": "auto", "max_seconds": max_seconds},
+        )
+        records: list[dict[str, Any]] = []
+        ended = headless.execute(experiment, _both(emit, records.append), progress)
+        raced[name] = traces_of(records)
+        for trace in raced[name]:
+            emit(_line(name, trace))
+        status = max(status, ended)
+        if ended == INTERRUPTED:
+            break
+    drawn = {name: traces for name, traces in raced.items() if traces}
+    if out is not None and drawn:
+        with replacing(out, encoding="utf-8") as written:
+            written.write(page(drawn))
+        progress.say(f"plots: {out}")
+    return status
+
+
+def _both(emit: Emit, keep: Emit) -> Emit:
+    def take(record: dict[str, Any]) -> None:
+        emit(record)
+        keep(record)
+
+    return take
+
+
+def traces_of(records: Sequence[dict[str, Any]]) -> list[solvers.Trace]:
+    """Return the runs whose records these are."""
+    of: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        of.setdefault(record["type"], []).append(record)
+    if "result" not in of:  # it was interrupted before
+        return []
+    about = {"problem": of["problem"][0], "f_star": of["reference"][0]["f_star"]}
+    made = []
+    for result in of["result"]:
+        rows = [row for row in of["iterate"] if row["label"] == result["label"]]
+        given = {"label": result["label"], "solver": result["solver"], "status": result["status"]}
+        made.append(solvers.Trace.from_records(rows, **given, **about))
+        made[-1].result = result
+    return made
+
+
+def _line(name: str, trace: solvers.Trace) -> dict[str, Any]:
+    about = {"type": "race", "race": name, "label": trace.info.label, "status": trace.status}
+    about["watched"] = solvers.SOLVERS[trace.info.solver].watched or None
+    return about | {f"seconds_to_{gap:g}": seconds_to(trace, gap) for gap in GAPS}
+
+
+def _cells(line: Mapping[str, Any]) -> list[str]:
+    times = (line[f"seconds_to_{gap:g}"] for gap in GAPS)
+    shown = ["–" if one is None else f"{one:.3g}" for one in times]
+    return [line["label"], line["watched"] or "ours", *shown, line["status"]]
+
+
+def page(raced: Mapping[str, Sequence[solvers.Trace]]) -> str:
+    """Return an HTML file with the plot of each race over CPU seconds, and its table."""
+    sections = []
+    for name, traces in raced.items():
+        plot = Convergence(traces, x="cpu_seconds", x_scale="log")
+        runs = enumerate(traces)
+        legend = theme.runs_legend((t.info.label, *looks.style(t, place), "", False) for place, t in runs)
+        table = as_html(HEADS, [_cells(_line(name, trace)) for trace in traces])
+        sections.append(Section(words.of_problem(traces[0].info.problem), legend + table, plot.figure))
+    return report("Our solvers against theirs", sections)
+
+
+def show(records: Sequence[dict[str, Any]]) -> None:
+    """Print a table for each race."""
+    races: dict[str, list[list[str]]] = {}
+    for record in records:
+        if record["type"] == "race":
+            races.setdefault(record["race"], []).append(_cells(record))
+    for name, lines in races.items():
+        show_table(HEADS, lines, HEADS[2:-1], title=name)

@@ -1,0 +1,52 @@
+"""``solverscope race``: a table and a page of all that race, and a sentence for what is not possible."""
+
+from __future__ import annotations
+
+import re
+
+from app.command import race
+from app.command.race import RACES
+from tests.solvers.helpers import HERE, HOUSE
+
+
+def test_ours_and_all_others_here_race_are_printed_and_drawn(command, tmp_path):
+    page = tmp_path / "race.html"
+    answer = command("race", "breast-cancer", "--max-seconds", "5", "--out", str(page))
+    assert answer.status == 0, answer.err
+    one = RACES["breast-cancer"]
+    racing = [*one.ours, *one.theirs]
+    assert "sklearn-saga" in racing
+    assert set(one.theirs) <= set(HERE) - set(HOUSE)
+    for id in racing:
+        (line,) = [line for line in answer.out.splitlines() if line.startswith(f"{id} ")]
+        assert ("ours" in line) == (id in HOUSE)
+    ours = next(line.split() for line in answer.out.splitlines() if line.startswith(one.ours[0]))
+    assert 0.0 < float(ours[2]) <= float(ours[3]) < 5.0
+    written = page.read_text(encoding="utf-8")
+    assert all(f"<td>{id}</td>" in written for id in racing)
+    assert "https://" not in re.sub(r"<script>.*?</script>", "", written, flags=re.DOTALL)
+
+
+def test_seconds_to_a_gap_are_those_of_the_first_iterate_within_it():
+    about = {"label": "mine", "solver": "prox-qn"}
+    rows = [
+        {"type": "iterate", "iteration": k, "objective": f, "cpu_seconds": 0.5 * k, **about}
+        for k, f in enumerate((3.0, 2.01, 2.0001, 2.0))
+    ]
+    problem = {"type": "problem", "key": "k", "lam": 1.0}
+    result = {"type": "result", "status": "converged", **about}
+    (trace,) = race.traces_of([problem, {"type": "reference", "f_star": 2.0}, *rows, result])
+    assert [race.seconds_to(trace, gap) for gap in race.GAPS] == [0.5, 1.0]
+
+
+def test_what_is_not_possible_is_one_sentence(command, tmp_path):
+    for given, said in (
+        (
+            ["breast-cancr"],
+            "there is no race 'breast-cancr': choose one of ocr, conll, mnist, a9a, breast-cancer",
+        ),
+        (["breast-cancer", "--out", str(tmp_path / "race.png")], "name a file that ends in .html"),
+    ):
+        answer = command("race", *given)
+        assert (answer.status, len(answer.err.strip().splitlines())) == (2, 1)
+        assert said in answer.err

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import json
 import os
@@ -20,6 +19,22 @@ from .. import plugins
 from ..settings import arguments
 from . import printing, signals, streams
 from .exit_status import BAD_INPUT, FINISHED, INTERRUPTED, NOT_WRITTEN
+from .options import (
+    AVERAGE,
+    CHOOSE,
+    DATASET,
+    JSON,
+    OUT,
+    PLUGIN,
+    SOLVER,
+    also,
+    argument,
+    cluster,
+    experiment,
+    option,
+    options,
+    switch,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,65 +47,9 @@ app = typer.Typer(
 )
 
 
-def _option(flag: str, metavar: str, help: str, default: str | None = None) -> Any:
-    return typer.Option(default, flag, metavar=metavar, help=help)
-
-
-def _options(flag: str, metavar: str, help: str) -> Any:
-    """Declare an option that may be repeated."""
-    return typer.Option([], flag, metavar=metavar, help=help)
-
-
-def _switch(flag: str, help: str) -> Any:
-    return typer.Option(False, flag, help=help)
-
-
-def _argument(metavar: str, help: str | None = None, *, default: Any = ...) -> Any:
-    return typer.Argument(default, metavar=metavar, help=help)
-
-
-PLUGIN = _options("--plugin", "FILE", "Python file that registers your own solver, loss or data.")
-JSON = _switch("--json", "JSON lines on standard output, and nothing else there.")
-SOLVER = "--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several."
-DATASET = "DATASET", "See `solverscope list datasets`."
-AVERAGE = typer.Option(
-    None, "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
-)
-OUT = _option("--out", "FILE", "Write all to FILE.jsonl, .csv or .npz.")
-CHOOSE = _option("--choose", "lam", "Name the λ with the best metric on held-out data.")
-
-
-def _experiment(
-    average: bool | None = AVERAGE,
-    set_: list[str] = _options("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it."),
-    loss_set: list[str] = _options("--loss-set", "name=value", "Parameter of the loss."),
-    penalty_set: list[str] = _options("--penalty-set", "name=value", "Parameter of the penalty."),
-    option: list[str] = _options("--option", "name=value", "Option of the data set."),
-    tol: str | None = _option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0."),
-    gap: str | None = _option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS."),
-    max_iter: str | None = _option("--max-iter", "N", "Stop after N iterations."),
-    max_seconds: str | None = _option("--max-seconds", "S", "Stop after S CPU seconds of the solver."),
-    seed: str | None = _option("--seed", "N", "Seed of splits, generators and random orders; by default 0."),
-    threads: str = _option("--threads", "N", "Threads that share the rows of X.", "1"),
-) -> None:
-    """The options that ``run`` and ``path`` have in common."""
-
-
-def _also(options: Callable[..., None]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Let a command take the options that another function declares, as its further arguments."""
-
-    def add(command: Callable[..., int]) -> Callable[..., int]:
-        own, more = (inspect.signature(one, eval_str=True) for one in (command, options))
-        *named, _ = own.parameters.values()
-        command.__signature__ = own.replace(parameters=[*named, *more.parameters.values()])
-        return command
-
-    return add
-
-
 @app.command("list")
 def list_(
-    kind: str = _argument("{datasets,losses,penalties,solvers,stories}"),
+    kind: str = argument("{datasets,losses,penalties,solvers,stories}"),
     as_json: bool = JSON,
     plugin: list[str] = PLUGIN,
 ) -> int:
@@ -107,34 +66,34 @@ def list_(
 
 
 @app.command()
-@_also(_experiment)
+@also(experiment)
 def run(
-    dataset: str | None = _argument(*DATASET, default=None),
-    solver: list[str] = _options(*SOLVER),
-    loss: str | None = _option("--loss", "ID", "Loss; by default the data set's."),
-    penalty: str | None = _option("--penalty", "ID", "Penalty; by default the data set's."),
-    lam: str | None = _option("--lam", "X", "λ."),
-    lam_ratio: str | None = _option("--lam-ratio", "R", "λ as a share of λ_max, where all is zero."),
-    lam_at: list[str] = _options(
+    dataset: str | None = argument(*DATASET, default=None),
+    solver: list[str] = options(*SOLVER),
+    loss: str | None = option("--loss", "ID", "Loss; by default the data set's."),
+    penalty: str | None = option("--penalty", "ID", "Penalty; by default the data set's."),
+    lam: str | None = option("--lam", "X", "λ."),
+    lam_ratio: str | None = option("--lam-ratio", "R", "λ as a share of λ_max, where all is zero."),
+    lam_at: list[str] = options(
         "--lam-at", "ITERATION=X", "λ from this iterate on, as changed on the page during a run."
     ),
-    f_star: str | None = _option("--f-star", "X|auto", "f*, or solve for it once and remember it."),
-    break_: list[str] = _options(
+    f_star: str | None = option("--f-star", "X|auto", "f*, or solve for it once and remember it."),
+    break_: list[str] = options(
         "--break", "EXPR", "End a run at the first iterate where this holds, as nnz > 100."
     ),
-    from_: str | None = _option(
+    from_: str | None = option(
         "--from",
         "FILE[#LABEL]@ITERATION",
         "Go on from an iterate of a run that --out wrote, with its problem and, where nothing else is "
         "given, its solver and hyper-parameters.",
     ),
-    shards: str | None = _option(
+    shards: str | None = option(
         "--shards", "K", "Split the rows over K workers of a Dask cluster, which run each solver."
     ),
-    scheduler: str | None = _option(
+    scheduler: str | None = option(
         "--scheduler", "ADDRESS", "Dask scheduler of --shards; by default one on this machine."
     ),
-    repeat: str | None = _option(
+    repeat: str | None = option(
         "--repeat", "N", "Run each solver N times, random ones with the next seeds; prints medians."
     ),
     as_json: bool = JSON,
@@ -172,10 +131,10 @@ def run(
 
 @app.command()
 def race(
-    names: list[str] = _argument("[NAME]...", "By default all whose data are at hand.", default=[]),
-    max_seconds: str = _option("--max-seconds", "S", "CPU seconds of each run at most.", "60"),
+    names: list[str] = argument("[NAME]...", "By default all whose data are at hand.", default=[]),
+    max_seconds: str = option("--max-seconds", "S", "CPU seconds of each run at most.", "60"),
     as_json: bool = JSON,
-    out: str | None = _option("--out", "FILE.html", "Write the plots as a page, too."),
+    out: str | None = option("--out", "FILE.html", "Write the plots as a page, too."),
 ) -> int:
     """Race ours against all other programs that are installed: ocr, conll, mnist, a9a, breast-cancer."""
     from . import race as races
@@ -187,21 +146,21 @@ def race(
 
 
 @app.command()
-@_also(_experiment)
+@also(experiment)
 def path(
-    dataset: str = _argument(*DATASET),
-    solver: list[str] = _option(*SOLVER, default=...),
-    loss: list[str] = _options("--loss", "ID", "Loss; by default the data set's. Repeat it for several."),
-    penalty: list[str] = _options(
+    dataset: str = argument(*DATASET),
+    solver: list[str] = option(*SOLVER, default=...),
+    loss: list[str] = options("--loss", "ID", "Loss; by default the data set's. Repeat it for several."),
+    penalty: list[str] = options(
         "--penalty", "ID", "Penalty; by default the data set's. Repeat it for several."
     ),
-    lams: str | None = _option("--lams", "X,X,...", "The values of λ, in this order."),
-    lam_from: str | None = _option("--lam-from", "X", "First λ, with --lam-to."),
-    lam_to: str | None = _option("--lam-to", "X", "Last λ, with --lam-from."),
-    ratio_from: str | None = _option("--ratio-from", "R", "First λ as a share of λ_max; by default 1."),
-    ratio_to: str | None = _option("--ratio-to", "R", "Last λ as a share of λ_max; by default 0.01."),
-    n_lams: str | None = _option("--n-lams", "N", "Log-spaced values of λ; by default 10."),
-    f_star: str | None = _option("--f-star", "auto", "Solve for f* at every λ and remember it."),
+    lams: str | None = option("--lams", "X,X,...", "The values of λ, in this order."),
+    lam_from: str | None = option("--lam-from", "X", "First λ, with --lam-to."),
+    lam_to: str | None = option("--lam-to", "X", "Last λ, with --lam-from."),
+    ratio_from: str | None = option("--ratio-from", "R", "First λ as a share of λ_max; by default 1."),
+    ratio_to: str | None = option("--ratio-to", "R", "Last λ as a share of λ_max; by default 0.01."),
+    n_lams: str | None = option("--n-lams", "N", "Log-spaced values of λ; by default 10."),
+    f_star: str | None = option("--f-star", "auto", "Solve for f* at every λ and remember it."),
     as_json: bool = JSON,
     iterates: bool = typer.Option(
         True, "--iterates/--no-iterates", help="Whether records of iterates are wanted."
@@ -264,25 +223,6 @@ def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[st
         show(records)
 
 
-def _cluster(
-    scheduler: str | None = _option(
-        "--scheduler", "ADDRESS", "Dask's scheduler, as tcp://host:port; by default one of its own."
-    ),
-    workers: str | None = _option(
-        "--workers", "N", "Worker processes on this machine; by default one a core."
-    ),
-    threads_per_worker: str = _option(
-        "--threads-per-worker", "N", "Runs that a worker process advances at a time.", "1"
-    ),
-    resume: bool = _switch(
-        "--resume", "Go on: runs that have finished are kept, those that failed or were stopped rerun."
-    ),
-    as_json: bool = JSON,
-    plugin: list[str] = PLUGIN,
-) -> None:
-    """The options that ``sweep`` and ``paper`` have in common."""
-
-
 def _place(scheduler: str | None, workers: str | None, threads_per_worker: str) -> Any:
     """Return where a sweep is to run; ValueError, one sentence, where it cannot."""
     from ..sweep.cluster import Place, why_no_dask
@@ -299,14 +239,14 @@ def _place(scheduler: str | None, workers: str | None, threads_per_worker: str) 
 
 
 @app.command()
-@_also(_cluster)
+@also(cluster)
 def sweep(
-    spec: str = _argument("SPEC", "A .toml or .json file: data, λ, solvers, seeds, limits."),
+    spec: str = argument("SPEC", "A .toml or .json file: data, λ, solvers, seeds, limits."),
     choose: str | None = CHOOSE,
-    folds: str | None = _option(
+    folds: str | None = option(
         "--folds", "K", "With --choose: hold out each of K parts of the training part in turn."
     ),
-    out: str | None = _option("--out", "FOLDER", "Where results are kept; by default SPEC.sweep, here."),
+    out: str | None = option("--out", "FOLDER", "Where results are kept; by default SPEC.sweep, here."),
     **common: Any,
 ) -> int:
     """Run a grid of data sets, λ, solvers, hyper-parameters and seeds on Dask."""
@@ -325,14 +265,14 @@ def sweep(
 
 
 @app.command()
-@_also(_cluster)
+@also(cluster)
 def paper(
-    id: str | None = _argument("ID", "A paper; without one all are listed.", default=None),
-    figure: str | None = _argument(
+    id: str | None = argument("ID", "A paper; without one all are listed.", default=None),
+    figure: str | None = argument(
         "FIGURE", "A figure or table, or all; without one they are listed.", default=None
     ),
-    budget: str | None = _option("--budget", "T", "Time for all of its runs, as 90s, 5m, 2h; by default 5m."),
-    out: str | None = _option("--out", "FOLDER", "Where page and results are kept; by default ID.paper."),
+    budget: str | None = option("--budget", "T", "Time for all of its runs, as 90s, 5m, 2h; by default 5m."),
+    out: str | None = option("--out", "FOLDER", "Where page and results are kept; by default ID.paper."),
     **common: Any,
 ) -> int:
     """Run figures and tables of a paper; write them beside the paper's, with verdicts, as one HTML page."""
@@ -367,7 +307,7 @@ def runs(context: typer.Context, as_json: bool = JSON) -> None:
 
 @history.command("import")
 def import_(
-    file: list[str] = _argument("FILE...", "What `run --out` wrote."),
+    file: list[str] = argument("FILE...", "What `run --out` wrote."),
 ) -> int:
     """Put runs of .jsonl or .npz files among those that are kept: a page can then show them."""
     from . import runs
@@ -379,8 +319,8 @@ def import_(
 
 @history.command()
 def export(
-    run: str = _argument("ID", "See `solverscope runs`."),
-    format: str | None = _option("--format", "jsonl|csv", "What is printed; by default jsonl."),
+    run: str = argument("ID", "See `solverscope runs`."),
+    format: str | None = option("--format", "jsonl|csv", "What is printed; by default jsonl."),
     out: str | None = OUT,
 ) -> int:
     """Print the records of a run, or write them to a file."""
@@ -405,19 +345,19 @@ app.add_typer(benchmarks, name="benchopt")
 
 @benchmarks.command("export")
 def export_benchmark(
-    folder: str = _argument("DIR", "A new folder."),
-    dataset: list[str] = _argument("DATASET[,name=value,...]...", "See `solverscope list datasets`."),
-    solver: list[str] = _option(*SOLVER, default=...),
-    loss: list[str] = _options("--loss", "ID", "Loss; by default the data set's. Repeat it for several."),
-    penalty: list[str] = _options(
+    folder: str = argument("DIR", "A new folder."),
+    dataset: list[str] = argument("DATASET[,name=value,...]...", "See `solverscope list datasets`."),
+    solver: list[str] = option(*SOLVER, default=...),
+    loss: list[str] = options("--loss", "ID", "Loss; by default the data set's. Repeat it for several."),
+    penalty: list[str] = options(
         "--penalty", "ID", "Penalty; by default the data set's. Repeat it for several."
     ),
-    lam: list[str] = _options("--lam", "X", "λ; by default the data set's. Repeat it for several."),
-    lam_ratio: list[str] = _options("--lam-ratio", "R", "λ as a share of λ_max. Repeat it for several."),
+    lam: list[str] = options("--lam", "X", "λ; by default the data set's. Repeat it for several."),
+    lam_ratio: list[str] = options("--lam-ratio", "R", "λ as a share of λ_max. Repeat it for several."),
     average: bool | None = AVERAGE,
-    loss_set: list[str] = _options("--loss-set", "name=value", "Parameter of the loss."),
-    penalty_set: list[str] = _options("--penalty-set", "name=value", "Parameter of the penalty."),
-    seed: list[str] = _options("--seed", "N", "Seed of splits and generators. Repeat it for several."),
+    loss_set: list[str] = options("--loss-set", "name=value", "Parameter of the loss."),
+    penalty_set: list[str] = options("--penalty-set", "name=value", "Parameter of the penalty."),
+    seed: list[str] = options("--seed", "N", "Seed of splits and generators. Repeat it for several."),
     plugin: list[str] = PLUGIN,
 ) -> int:
     """Write a benchmark folder for `benchopt run`, whose files take all from this installation."""
@@ -442,22 +382,22 @@ def export_benchmark(
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def serve(
     context: typer.Context,
-    memory: str | None = _option(
+    memory: str | None = option(
         "--memory", "SIZE", "Memory to use, such as 8G; by default half, at most 8G."
     ),
-    data: list[str] = _options(
+    data: list[str] = options(
         "--data",
         "FILE",
         "Data of your own for the page's menu, also FORMAT:FILE as of `run`; repeat it for several.",
     ),
-    host: list[str] = _options(
+    host: list[str] = options(
         "--host", "NAME", "A name the server answers to besides localhost and 127.0.0.1."
     ),
-    scheduler: list[str] = _options(
+    scheduler: list[str] = options(
         "--scheduler", "ADDRESS", "A Dask scheduler for sweeps of the page, as tcp://host:port."
     ),
     plugin: list[str] = PLUGIN,
-    public: bool = _switch("--public", "Admit everybody, at all addresses of this machine."),
+    public: bool = switch("--public", "Admit everybody, at all addresses of this machine."),
 ) -> int:
     """Serve the page to this machine: `panel serve app`, with further options passed on."""
     from ..serving import serve_options as serving
@@ -517,7 +457,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _legible(arguments: Sequence[str]) -> list[str]:
     """Check and return the arguments; ValueError for one with a control character, which no name, number or
     path needs."""
-    for argument in arguments:
-        if any(unicodedata.category(letter) == "Cc" for letter in argument):
-            raise ValueError(f"the argument {argument!r} holds a control character: leave that out")
+    for word in arguments:
+        if any(unicodedata.category(letter) == "Cc" for letter in word):
+            raise ValueError(f"the word {word!r} holds a control character: leave that out")
     return list(arguments)

@@ -176,7 +176,7 @@ def show_papers(records: Sequence[dict[str, Any]]) -> None:
     """Print a list of papers, or of the figures and tables of one: a column a field."""
     fields = [name for name in records[0] if name not in ("type", "shows")]
     rows = [[str(record[name]) for name in fields] for record in records]
-    _print(fields, rows, [name for name in fields if isinstance(records[0][name], int)])
+    show_table(fields, rows, [name for name in fields if isinstance(records[0][name], int)])
 
 
 def show_exhibits(records: Sequence[dict[str, Any]]) -> None:
@@ -185,14 +185,14 @@ def show_exhibits(records: Sequence[dict[str, Any]]) -> None:
     values = [record for record in records if record["type"] == "value"]
     if values:
         rows = [[r["exhibit"], r["name"], f"{r['in_paper']:g}", _cell(r["here"], ".6g")] for r in values]
-        _print(("exhibit", "number", "paper", "here"), rows, ("paper", "here"))
+        show_table(("exhibit", "number", "paper", "here"), rows, ("paper", "here"))
     rows = [
         [r["exhibit"], r["verdict"], r["claim"], "; ".join(r["numbers"])]
         for r in records
         if r["type"] == "claim"
     ]
     if rows:
-        _print(("exhibit", "verdict", "claim", "numbers"), rows)
+        show_table(("exhibit", "verdict", "claim", "numbers"), rows)
 
 
 def _data(record: dict[str, Any]) -> str:

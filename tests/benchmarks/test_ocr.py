@@ -9,6 +9,7 @@ ten minutes; SOLVERSCOPE_WITHOUT_CRFSUITE=1 leaves it out.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 
 import numpy as np
@@ -93,10 +94,10 @@ def test_optima_stand_beside_the_papers_table_1() -> None:
     needs_data()
     report = Report("OCR: optima beside Table 1 of Zhong et al. 2014")
     rows = []
-    for lam, (nnz, accuracy) in TABLE_1.items():
+    for (lam, (nnz, accuracy)), bias in itertools.product(TABLE_1.items(), (1, 0)):
         found = []
         for seed in range(5):
-            data = datasets.load("ocr", seed=seed)
+            data = datasets.load("ocr", seed=seed, bias=bias)
             problem = solvers.make_problem(data, lam=lam)
             solver = solvers.make_solver("prox-qn", memory=20)
             trace = solvers.solve(problem, solver, tol=1e-6 if seed == 0 else 1e-4, max_seconds=300)
@@ -104,23 +105,25 @@ def test_optima_stand_beside_the_papers_table_1() -> None:
             assert result["status"] == "converged"
             decoded = accuracy_by_marginals(problem, data, trace.w)
             found.append([result["nnz"], result["test_metric"], decoded, result["objective"]])
-        if lam == 100.0:
+        if lam == 100.0 and bias:
             assert abs(found[0][3] - F_STAR) <= 1e-3
-        assert abs(found[0][0] - nnz) <= 0.1 * nnz
+        assert abs(found[0][0] - nnz) <= (0.1 if bias else 0.04) * nnz
         nnzs, viterbi, decoded, _ = np.array(found).T
         ranges = [f"{v.min():.3f} - {v.max():.3f}" for v in (viterbi, decoded)]
         spread = f"{nnzs.min():.0f} - {nnzs.max():.0f}"
-        rows.append([lam, found[0][3], found[0][0], spread, nnz, found[0][1], *ranges, accuracy])
-    columns = ["λ", "f*", "non-zeros", "5 splits", "paper", "accuracy", "5 splits", "by marginals", "paper"]
+        own = ["yes" if bias else "no", found[0][3], found[0][0], spread]
+        rows.append([lam, *own, nnz, found[0][1], *ranges, accuracy])
+    columns = ["λ", "bias", "f*", "non-zeros", "5 splits", "paper"]
+    columns += ["accuracy", "5 splits", "by marginals", "paper"]
     report.table("Optimum, and per-character accuracy on the 661 test words", columns, rows)
     report.note(
         "Accuracy is by Viterbi for the split of seed 0 and over the splits of seeds 0 to 4, then over those "
         "splits by the most likely label of each letter alone. The paper's split is random, not published. "
         "Its accuracies at λ = 50 and 100 lie within the splits' range; that at λ = 500 lies in the range of "
-        "decoding letter by letter, not by Viterbi. Its non-zeros differ by 3 to 7 per cent, more than the "
-        "splits do among themselves: at λ = 50 and 100 they are what our iterates have between gaps of 3e-4 "
-        "and 3e-5, so its solver may have stopped there; at λ = 500 they are fewer than at our optimum, for "
-        "which we have no explanation."
+        "decoding letter by letter, not by Viterbi. Its non-zeros are those of a model without the constant "
+        "feature, which it names but may not have used: within 3 per cent of these at each λ. With it the "
+        "optima have fewer at λ = 50 and 100 and more at λ = 500, by 3 to 7 per cent, and more than the "
+        "splits differ among themselves."
     )
     report.write("ocr-table-1.html")
 

@@ -204,6 +204,7 @@ def test_a_figure_of_a_paper_is_chosen_run_and_judged(sweep, axe):
     tab.wait_until(lambda: one.drawn("sweep-heat-map") == [2, 2], "the heat map")
     assert page.locator(".verdicts li").count() == 2
     assert wrong(tab, axe, ".tabs", ".view") == []
-    page.mouse.click(*page.evaluate(MIDDLE, [1, 0]))
-    tab.wait_until(lambda: tab.states() == ["finished"], "the run that was clicked on")
+    one.cell("subbfgs", "toy-hull").focus()
+    page.keyboard.press("Enter")
+    tab.wait_until(lambda: tab.states() == ["finished"], "the run that was opened")
     assert tab.rows()[0].startswith("subbfgs · toy-hull")

@@ -58,8 +58,9 @@ def test_all_that_runs_on_functions_and_stand_ins_shares_a_budget(command, monke
     assert done.status == 0, done.err
     kept = [json.loads(line) for line in Path("here/all.sweep/cells.jsonl").read_text().splitlines()]
     assert {record["dataset"] for record in kept} == {"digit-strings", "digits-tree"}
-    judged = [record for record in done.of_type("claim") if record["verdict"] != "not judged"]
-    assert {record["exhibit"] for record in judged} >= {"figure-1", "figure-2", "table-2", "figure-8"}
+    claims = done.of_type("claim")
+    assert {record["exhibit"] for record in claims} > {"figure-1", "figure-2", "table-2", "figure-8"}
+    assert any(record["verdict"] != "not judged" for record in claims)
     assert Path("here/all.html").stat().st_size > 0
 
 

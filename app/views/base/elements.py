@@ -29,7 +29,7 @@ NUMERIC = (bm.DataRange1d, bm.Range1d)
 #: Elements that have no end on an axis.
 UNBOUNDED = (hv.VLines, hv.HLines, hv.VSpans, hv.HSpans, hv.VLine, hv.HLine)
 #: Properties of which each row has a whole array.
-WHOLE = ("xs", "ys")
+WHOLE = ("xs", "ys", "image")
 
 #: The values of a property of a glyph in each row.
 Get = Callable[[str], np.ndarray]
@@ -41,6 +41,12 @@ class NotDrawn(ValueError):
 
 def _box(x0: np.ndarray, y0: np.ndarray, x1: np.ndarray, y1: np.ndarray) -> hv.Rectangles:
     return hv.Rectangles((x0, y0, x1, y1))
+
+
+def _image(get: Get) -> hv.Image:
+    """Return the picture of the only row: HoloViews has the topmost line first."""
+    x, y, dw, dh = (float(get(name)[0]) for name in ("x", "y", "dw", "dh"))
+    return hv.Image(np.flipud(get("image")[0]), bounds=(x, y, x + dw, y + dh))
 
 
 #: The element of each glyph.
@@ -64,6 +70,7 @@ ELEMENTS: Mapping[type[bm.Glyph], Callable[[Get], hv.Element]] = {
         get("x") + get("width") / 2,
         get("y") + get("height") / 2,
     ),
+    bm.Image: _image,
     bm.Patch: lambda get: hv.Polygons([(get("x"), get("y"))]),
     bm.Text: lambda get: hv.Labels((get("x"), get("y"), get("text"))),
 }
@@ -110,7 +117,8 @@ def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict
                 **getattr(axis[0].formatter, "args", {}).get("texts", {}),
                 **axis[0].major_label_overrides,
             }
-            found[f"{name}ticks"] = [(at, str(texts.get(at, ""))) for at in axis[0].ticker.ticks]
+            ticks = [(at, str(texts.get(at, ""))) for at in axis[0].ticker.ticks]
+            found[f"{name}ticks"] = ticks or bm.FixedTicker(ticks=[])  # HoloViews fails on an empty list
         if isinstance(ends, bm.Range1d):
             found[f"{name}lim"] = tuple(sorted((ends.start, ends.end)))
             found[f"invert_{name}axis"] = bool(ends.start > ends.end)
@@ -158,7 +166,7 @@ def _elements(drawn: bm.Renderer) -> Iterator[hv.Element]:
     whole = _Rows(glyph, columns, range(n))
     alike: dict[object, list[int]] = {}
     for k, look in enumerate(zip(*map(whole, whole.varying), strict=True) if whole.varying else [()] * n):
-        alike.setdefault(look, []).append(k)
+        alike.setdefault(k if isinstance(glyph, bm.Image) else look, []).append(k)
     for members in alike.values():
         rows = _Rows(glyph, columns, members)
         yield _styled(ELEMENTS[type(glyph)](rows), drawn, rows)
@@ -197,6 +205,15 @@ class _Rows:
         return value.value if isinstance(value, Value) else value
 
 
+def _shades(mapper: bm.ColorMapper) -> dict[str, Any]:
+    """Return how numbers become colours, as options; NotDrawn where HoloViews knows no such way."""
+    if not isinstance(mapper, bm.LinearColorMapper) or None in (mapper.low, mapper.high):
+        raise NotDrawn(type(mapper).__name__)
+    beyond = {"NaN": mapper.nan_color, "min": mapper.low_color, "max": mapper.high_color}
+    colors = {name: color for name, color in beyond.items() if color is not None}
+    return {"cmap": list(mapper.palette), "clim": (mapper.low, mapper.high), "clipping_colors": colors}
+
+
 def _styled(element: hv.Element, drawn: bm.Renderer, rows: _Rows) -> hv.Element:
     """Give an element the looks and the name of what it is made of."""
     known = hv.Store.registry["bokeh"][type(element)].style_opts
@@ -206,4 +223,6 @@ def _styled(element: hv.Element, drawn: bm.Renderer, rows: _Rows) -> hv.Element:
     glyph = getattr(drawn, "glyph", drawn)
     if isinstance(glyph, bm.Step):
         looks["interpolation"] = STEPS[glyph.mode]
+    if isinstance(glyph, bm.Image):
+        looks |= _shades(glyph.color_mapper)
     return element.relabel(drawn.name or "").opts(**looks, backend="bokeh")

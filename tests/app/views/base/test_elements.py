@@ -11,14 +11,8 @@ from bokeh.plotting import figure
 from app import views
 from app.views.base.elements import NotDrawn, overlay
 
-#: Views with pictures made of pixels, with names on an axis, or with nothing but texts.
-REFUSED = [
-    views.TABS[id]
-    for id in (
-        *("shrinking", "bundle", "rows", "model"),
-        *("summary", "race", "sweep", "runs", "events", "algorithm"),
-    )
-]
+#: Views with a label at a place of the screen, with names on an axis, or with nothing but texts.
+REFUSED = [views.TABS[id] for id in ("shrinking", "summary", "race", "sweep", "runs", "events", "algorithm")]
 DRAWN = [view for view in (*views.ABOVE_TABS, *views.TABS.values()) if view not in REFUSED]
 
 
@@ -58,7 +52,7 @@ def test_looks_and_axes_are_those_of_the_figure(drawable):
 
 @pytest.mark.quick("convergence", "steps", "trajectories")
 @pytest.mark.parametrize("view", DRAWN, ids=lambda view: view.id)
-def test_a_view_of_curves_points_and_bars_is_drawn_whole(view, drawable):
+def test_a_view_of_curves_points_bars_and_pictures_is_drawn_whole(view, drawable):
     shown = view(drawable(view))
     drawn = shown.to_holoviews()
     assert len(drawn.traverse(lambda found: found, [hv.Overlay])) == len([*shown.shown_figures()])
@@ -66,7 +60,7 @@ def test_a_view_of_curves_points_and_bars_is_drawn_whole(view, drawable):
 
 
 @pytest.mark.parametrize("view", REFUSED, ids=lambda view: view.id)
-def test_a_view_of_pictures_or_texts_says_in_a_sentence_why_not(view, drawable):
+def test_a_view_of_names_or_texts_says_in_a_sentence_why_not(view, drawable):
     shown = view(drawable(view))
     with pytest.raises(ValueError, match=f"^the view {view.id} (stays with Bokeh|has no plots|has nothing)"):
         shown.to_holoviews()
@@ -90,6 +84,31 @@ def test_each_glyph_is_drawn_by_the_same_one():
     assert box.array().tolist() == [[0.5, 2, 1.5, 4]]
     assert label.dimension_values(2).tolist() == ["here"]
     assert hv.render(overlay(fig), backend="bokeh") is not None
+
+
+def test_a_picture_is_the_same_one_in_the_same_colours():
+    fig = figure()
+    shades = bm.LinearColorMapper(palette=["red", "blue", "black"], low=0.0, high=3.0, nan_color="white")
+    pixels = np.array([[0.0, 1.0], [2.0, np.nan]])
+    source = {
+        "image": [pixels, pixels + 1.0],
+        "x": [1.0, 4.0],
+        "y": [5.0] * 2,
+        "dw": [2.0] * 2,
+        "dh": [4.0] * 2,
+    }
+    fig.image("image", "x", "y", "dw", "dh", source=source, color_mapper=shades)
+    first, second = overlay(fig)
+    assert first.bounds.lbrt() == (1.0, 5.0, 3.0, 9.0)
+    assert second.bounds.lbrt() == (4.0, 5.0, 6.0, 9.0)
+    rendered = hv.render(overlay(fig), backend="bokeh")
+    drawn, _ = (r for r in rendered.renderers if isinstance(r.glyph, bm.Image))
+    np.testing.assert_array_equal(drawn.data_source.data["image"][0], pixels)
+    mapper = drawn.glyph.color_mapper
+    assert (mapper.low, mapper.high, list(mapper.palette)) == (0.0, 3.0, ["red", "blue", "black"])
+    fig.renderers[0].glyph.color_mapper = bm.LogColorMapper(palette=["red"], low=1.0, high=2.0)
+    with pytest.raises(NotDrawn, match="LogColorMapper"):
+        overlay(fig)
 
 
 def test_rows_of_several_looks_are_an_element_each():

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import numpy as np
+import psutil
 import pytest
 from sklearn.metrics import hinge_loss, log_loss
 
 import datasets
 import solvers
-from solvers.rivals.foreign import Task
+from solvers.rivals import process
+from solvers.rivals.foreign import Task, signs
 from solvers.rivals.watched import ANEW, CALLBACK, RESTART, growing
-from tests.solvers.helpers import HOUSE, binary, chains, dense_of, multiclass
+from tests.solvers.helpers import ELSEWHERE, HOUSE, binary, chains, dense_of, multiclass
 
 RIVALS = [id for id in solvers.SOLVERS if id not in HOUSE and id != "relay"]
 #: How near each comes to our optimum within 20 CPU seconds, (f - f*)/f*: SciPy's and scikit-learn's own
@@ -28,16 +31,18 @@ PROBLEMS = {
     "skglm": ("logistic", "l1"),
     "celer": ("logistic", "l1"),
     "crfsuite": ("chain-crf", "l2"),
+    "wapiti": ("chain-crf", "l2"),
 }
 DATA = {
     "breast-cancer": lambda: datasets.load("breast-cancer"),
     "digits": lambda: datasets.load("digits", positive="8"),
     "random": lambda: binary(n=200, d=30),
+    "classes": lambda: multiclass(),
 }
 SEQUENCES = {
     "digit-strings": lambda: datasets.load("digit-strings", n_samples=40),
     "synthetic-chain": lambda: datasets.load("synthetic-chain", n_samples=60, n_features=40, n_labels=4),
-    "chains": lambda: chains(n=80, storage="sparse"),
+    "chains": lambda: chains(n=80),
 }
 
 
@@ -60,7 +65,9 @@ def cases():
     for id in RIVALS:
         missing = solvers.SOLVERS[id].why_not_here()
         marks = [pytest.mark.skip(reason=f"{id} {missing}")] if missing else []
-        for data in SEQUENCES if PROBLEMS.get(id, [""])[0] == "chain-crf" else DATA:
+        if id == "skglm":  # compiles for a quarter of a minute
+            marks.append(pytest.mark.slow)
+        for data in SEQUENCES if PROBLEMS.get(id, [""])[0] == "chain-crf" else [*DATA][:3]:
             yield pytest.param(id, data, marks=marks)
 
 
@@ -77,11 +84,71 @@ def test_its_optimum_is_ours(id, data):
     assert len(set(trace.phase)) == 1
 
 
+#: Solvers by number, and their other losses: what PROBLEMS leaves out.
+VARIANTS = [
+    *(("liblinear", {"type": type}, "logistic", "l2") for type in ("0", "7")),
+    *(("liblinear", {"type": type}, "multitask-squared-hinge", "l2") for type in ("2", "1")),
+    ("liblinear", {"type": "5"}, "multitask-squared-hinge", "l1"),
+    ("sklearn-linear-svc", {}, "multitask-squared-hinge", "l2"),
+    ("sklearn-sgd", {}, "logistic", "elastic-net"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("id", "params", "loss", "penalty"), VARIANTS)
+def test_the_optimum_of_its_other_solvers_is_ours(id, params, loss, penalty):
+    if missing := solvers.SOLVERS[id].why_not_here():
+        pytest.skip(f"{id} {missing}")
+    where = "classes" if loss == "multitask-squared-hinge" else "random", loss, penalty
+    problem, least = problem_of(*where), best(*where)
+    trace = solvers.solve(problem, solvers.make_solver(id, **params), tol=1e-9, max_seconds=20)
+    assert -1e-9 * least <= trace.result["objective"] - least <= NEAR.get(id, USUAL) * least
+
+
+class Gate:
+    """Does something once a run has its second iterate."""
+
+    def __init__(self, act):
+        self.act = act
+
+    def pulse(self):
+        pass
+
+    def step(self, run, iterate):
+        if len(run.trace) == 2:
+            self.act(run)
+
+
+def kill_the_process(run):
+    """End what works for a run, and nobody else's."""
+    idle = {one.pid for one in process.idle}
+    for child in psutil.Process().children():
+        if "solvers.rivals.child" in child.cmdline() and child.pid not in idle:
+            child.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", sorted(ELSEWHERE))
+@pytest.mark.parametrize("end", ["stopped", "failed"])
+def test_a_run_is_stopped_and_fails_alone_where_its_process_is_killed(id, end):
+    if missing := solvers.SOLVERS[id].why_not_here():
+        pytest.skip(f"{id} {missing}")
+    data = "synthetic-chain" if PROBLEMS.get(id, [""])[0] == "chain-crf" else "digits"
+    problem = problem_of(data, *PROBLEMS.get(id, ("logistic", "l2")))
+    run = solvers.Run(problem, solvers.make_solver(id), stopping=solvers.Stopping(max_iter=1000))
+    run.gate = Gate(solvers.Run.interrupt if end == "stopped" else kill_the_process)
+    trace = run.execute()
+    assert trace.status == end
+    assert len(trace) == 2
+    assert trace.objective[-1] < trace.objective[0]
+    assert end == "stopped" or "its process was ended by signal SIGKILL" in trace.message
+
+
 def test_the_summary_says_how_each_is_watched():
     said = {CALLBACK: "by its callback", RESTART: "by warm restarts", ANEW: "run anew with"}
     for id in RIVALS:
         cls = solvers.SOLVERS[id]
-        assert said[getattr(cls, "watched", CALLBACK)] in cls.summary, id
+        assert said[cls.watched] in cls.summary, id
 
 
 def test_runs_anew_get_half_as_long_again():
@@ -116,6 +183,23 @@ def test_a_program_is_given_x_as_it_is(storage):
     data = multiclass(storage=storage, density=0.2)
     X = Task.of(solvers.make_problem(data, penalty="l2", lam=0.1), None, 0.0).X
     np.testing.assert_array_equal(dense_of(X), dense_of(data.train.X))
+
+
+@pytest.mark.parametrize(("number", "loss"), [("6", "logistic"), ("5", "multitask-squared-hinge")])
+def test_liblinear_prints_our_objective(capfd, number, loss):
+    """It prints six digits after the point: 1e-10 of an objective above 5000."""
+    linear = pytest.importorskip("liblinear.liblinearutil", reason="liblinear is not installed")
+    data = binary(n=4000, d=10) if loss == "logistic" else multiclass(n=4000)
+    problem = solvers.make_problem(data, loss=loss, penalty="l1", lam=0.1, average=False)
+    task, columns = Task.of(problem, None, 0.0), []
+    for y in signs(task):
+        model = linear.train(y.astype(float), task.X, f"-s {number} -c {task.C!r} -e 1e-3")
+        columns.append(np.ctypeslib.as_array(model.w, (task.n_features,)) * model.get_labels()[0])
+    printed = [float(text) for text in re.findall(r"Objective value = (\S+)", capfd.readouterr().out)]
+    assert len(printed) == len(columns)
+    assert min(printed) > 5000
+    f = problem.at(np.array(columns).T.ravel()).objective
+    assert task.strength * sum(printed) == pytest.approx(f, rel=1e-10)
 
 
 @pytest.mark.slow
@@ -160,3 +244,6 @@ def test_a_missing_package_is_one_sentence_everywhere(monkeypatch, command):
     assert answer.status == 2
     assert f"celer {sentence}" in answer.err
     assert len(answer.err.strip().splitlines()) == 1
+    for id in ("liblinear", "skglm", "crfsuite"):
+        monkeypatch.setattr(solvers.SOLVERS[id], "modules", ("no_such_package.part",))
+        assert solvers.SOLVERS[id].why_not_here() == sentence

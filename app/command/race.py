@@ -139,7 +139,9 @@ def page(raced: Mapping[str, Sequence[solvers.Trace]]) -> str:
         runs = enumerate(traces)
         legend = theme.runs_legend((t.info.label, *looks.style(t, place), "", False) for place, t in runs)
         table = as_html(HEADS, [_cells(_line(name, trace)) for trace in traces])
-        sections.append(Section(words.of_problem(traces[0].info.problem), legend + table, plot.figure))
+        about = traces[0].info.problem
+        heading = f"{words.of_problem(about)} λ = {about['lam']:g}."
+        sections.append(Section(heading, legend + table, plot.figure))
     return report("Our solvers against theirs", sections)
 
 

@@ -70,10 +70,16 @@ class Outcome:
 
 def page(paper: Paper, outcomes: Sequence[Outcome]) -> str:
     """Return an HTML file that stands alone, with all that came out."""
-    sections = [Section(paper.title, f"<p>{html.escape(paper.cite)}</p>")] if len(outcomes) > 1 else []
-    for outcome in outcomes:
-        sections += exhibit_sections(outcome)
+    sections = [section for outcome in outcomes for section in exhibit_sections(outcome)]
+    if len(outcomes) > 1:
+        sections = [Section(paper.title), *sections, Section("Not run", _not_run(paper))]
     return report(title_of(paper, outcomes), sections)
+
+
+def _not_run(paper: Paper) -> str:
+    """Say of what there are no runs, and why."""
+    said = [f"{one.name}, {one.title}: {one.why_not}" for one in paper.exhibits.values() if one.why_not]
+    return "".join(f"<p>{html.escape(one)}</p>" for one in [*said, *paper.missing])
 
 
 def title_of(paper: Paper, outcomes: Sequence[Outcome]) -> str:

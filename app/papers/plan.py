@@ -32,9 +32,8 @@ class Layout:
     @property
     def data(self) -> list[str]:
         """Return the data that its runs are on, with options."""
-        return (
-            list(dict.fromkeys(one for run in self.table[RUNS] for one in run["data"])) if self.table else []
-        )
+        runs = self.table[RUNS] if self.table is not None else ()
+        return list(dict.fromkeys(one for run in runs for one in run["data"]))
 
     @property
     def notes(self) -> tuple[str, ...]:

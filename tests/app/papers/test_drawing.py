@@ -85,4 +85,7 @@ def test_the_page_stands_alone_and_says_what_came_out():
         assert said in text
     assert "a<b" not in text.partition("docs_json")[0].partition("<body>")[2]
     assert "<script src" not in text
+    other = Exhibit("figure-2", "A drawing", "It stands.", why_not="It is a drawing.")
+    both = page(Paper("my2030", "My 2030", "A paper", {one.id: one, other.id: other}), [outcome, outcome])
+    assert "Figure 2, A drawing: It is a drawing." in both
     assert '<link rel="stylesheet' not in text

@@ -24,10 +24,17 @@ class SolverCurves(View):
     """
 
     def __init__(
-        self, name: str, *, missing: str, steps: bool = False, thin: bool = False, **axes: Any
+        self,
+        name: str,
+        *,
+        missing: str,
+        steps: bool = False,
+        thin: bool = False,
+        ringed: bool = False,
+        **axes: Any,
     ) -> None:
         self.id, self.hint, self._axes = name, missing, axes
-        self._steps, self._thin = steps, thin
+        self._steps, self._thin, self._ringed = steps, thin, ringed
         self._curves: Curves = {}
         self._marked: Curves = {}
         super().__init__(part=True)
@@ -38,19 +45,20 @@ class SolverCurves(View):
         self.points = ColumnDataSource({name: [] for name in ("x", "y", "color", "label")})
         looks = {"line_color": "color", "line_dash": "dash", "line_width": 1 if self._thin else 2}
         self.figure.multi_line("xs", "ys", source=self._lines, **looks)
-        self.rings = ColumnDataSource({name: [] for name in ("x", "y", "color")})
-        self.figure.scatter("x", "y", source=self.rings, line_color="color", fill_color=None, size=14)
         drawn = self.figure.scatter("x", "y", source=self.points, color="color", size=7 if self._thin else 5)
         x, y = self._axes["x_label"].partition(",")[0], self._axes["y_label"]
         printf = {"tooltips": [("run", "@label"), (x, "@x{%.4g}"), (y, "@y{%.4g}")]}
         printf["formatters"] = {"@x": "printf", "@y": "printf"}
         self.figure.add_tools(HoverTool(renderers=[drawn], limit=1, **printf))
+        self.rings = ColumnDataSource({name: [] for name in ("x", "y", "color")})
+        if self._ringed:
+            self.figure.scatter("x", "y", source=self.rings, line_color="color", fill_color=None, size=14)
         self._pane = theme.pane()
         self._body.append(self._pane)
 
     def put(self, curves: Curves, marked: Curves | None = None) -> None:
         """Show these curves, in the colours of their places; those without a known value stay out. Points
-        that are ``marked`` have a ring."""
+        that are ``marked`` have a ring, in a figure that is ``ringed``."""
         self._curves = {name: _known(*curve) for name, curve in curves.items()}
         self._marked = marked or {}
         self.update()

@@ -101,6 +101,7 @@ class Sweep(View):
             x_label=LAM,
             y_label="on held-out data",
             x_axis_type="log",
+            ringed=True,
         )
         self.held_out.figure.x_range.flipped = True
         self.held_out.visible = False

@@ -54,7 +54,7 @@ def test_tol_ends_the_run_by_its_proved_gap(command):
         (("--penalty", "l2", "--gap", "0.1"), "no solver here finds f* of this problem: give f* as a number"),
         (
             ("--penalty", "l2", "--solver", "prox-qn"),
-            "solver prox-qn needs a smooth loss, unlike hinge with penalty l2: choose one of bmrm, relay,",
+            "solver prox-qn needs a smooth loss, unlike hinge with penalty l2: choose one of bmrm,",
         ),
     ],
 )

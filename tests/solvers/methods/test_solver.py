@@ -96,7 +96,7 @@ def test_an_aim_is_taken_over_where_none_was_chosen():
 
 @pytest.mark.parametrize("id", solvers.SOLVERS)
 def test_a_problem_that_does_not_fit_into_memory_is_refused_beforehand(id, monkeypatch):
-    problem, solver = solvers.make_problem(binary(), lam=0.1), solvers.make_solver(id)
+    problem, solver = solvers.make_problem(binary(storage="binary"), lam=0.1), solvers.make_solver(id)
     assert solver.refuses(problem) is None
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=100))
     sentence = solver.refuses(problem)

@@ -247,3 +247,11 @@ def test_a_missing_package_is_one_sentence_everywhere(monkeypatch, command):
     for id in ("liblinear", "skglm", "crfsuite"):
         monkeypatch.setattr(solvers.SOLVERS[id], "modules", ("no_such_package.part",))
         assert solvers.SOLVERS[id].why_not_here() == sentence
+
+
+def test_newton_cg_stalls_where_the_hessian_is_zero():
+    """At w = 0 the smoothed hinge is a straight line: SciPy takes no step, and says it is done."""
+    problem = solvers.make_problem(binary(), loss="smoothed-binary-hinge", penalty="none")
+    trace = solvers.solve(problem, solvers.make_solver("scipy-newton-cg"), tol=1e-8)
+    assert trace.status == "stalled"
+    assert trace.result["violation"] == pytest.approx(trace.violation[0])

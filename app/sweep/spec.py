@@ -162,11 +162,20 @@ class Spec:
         shared, runs = {name: value for name, value in given.items() if name != RUNS}, given[RUNS]
         if not isinstance(runs, list | tuple) or not runs or not all(isinstance(run, dict) for run in runs):
             raise ValueError(f"{RUNS} is no list of tables: write [[{RUNS}]] and below it what differs")
-        if len(runs) > MOST_CELLS:
-            raise _too_many()
-        specs = [cls.of(beside(shared, run), describe) for run in runs]
-        cells = itertools.chain.from_iterable(spec.cells for spec in specs)
-        return cls.of_cells(specs[0].name, cells, specs[0].total_seconds, specs[0].choose)
+        cells: list[Experiment] = []
+        of_all = set()
+        for run in runs:
+            spec = cls.of(beside(shared, run), describe)
+            cells += spec.cells
+            of_all.add((spec.name, spec.total_seconds, spec.choose))
+            if len(cells) > MOST_CELLS:
+                raise _too_many()
+        if len(of_all) > 1:
+            raise ValueError(
+                f"name, choose and total_seconds are those of all {RUNS}: write them above these"
+            )
+        ((name, total, choose),) = of_all
+        return cls.of_cells(name, cells, total, choose)
 
 
 def beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:

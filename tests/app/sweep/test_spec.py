@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+import datasets
 from app.settings.experiment import Experiment
 from app.sweep.spec import Spec
 
@@ -63,9 +64,23 @@ def test_tables_of_runs_say_what_differs_from_what_stands_beside_them():
     ]
     limits = [(cell.limits.tol, cell.limits.max_iter) for cell in spec.cells]
     assert limits == [(1e-3, None), (1e-3, 5), (1e-3, 5)]
-    for wrong, said in (([], "no list of tables"), ("digits", "no list"), ([{"runs": []}], "of its own")):
+    own = [{"data": "digits"}, {"data": "digits", "choose": "lam"}]
+    late = [{"data": "digits"}, {"data": "digits", "limits": {"total_seconds": 1}}]
+    for wrong, said in (
+        *(([], "no list of tables"), ("digits", "no list"), ([{"runs": []}], "of its own")),
+        *((own, "choose and total_seconds are"), (late, "write them above")),
+    ):
         with pytest.raises(ValueError, match=said):
             Spec.of({**shared, "runs": wrong})
+
+
+def test_no_more_tables_are_laid_out_than_cells_are_allowed(monkeypatch):
+    monkeypatch.setattr("app.sweep.spec.MOST_CELLS", 5)
+    asked = []
+    runs = [{"data": "digits", "lam": [0.1, 0.2, 0.3], "seeds": k} for k in range(9)]
+    with pytest.raises(ValueError, match="more than 5 runs"):
+        Spec.of({"solvers": "prox-qn", "runs": runs}, lambda id: (asked.append(id), datasets.describe(id))[1])
+    assert len(asked) == 2
 
 
 def test_a_cell_survives_the_way_to_its_worker():

@@ -492,7 +492,7 @@ class Page:
             )
 
         try:
-            racing, self.racing = setting.repeated(self.repeat) if self.repeat > 1 else setting.once
+            racing, self.racing = setting.repeated(self.repeat)
             styles = [style + ROUND * k for k in range(self.repeat) for style in self.solvers.run_styles]
             self.session.launch([*map(maker, racing.entrants, styles)], styles=styles, step=step)
         except PoolFull as error:

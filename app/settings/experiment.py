@@ -148,21 +148,16 @@ class Experiment:
         entrants = tuple(Entrant.of(label, solver) for label, solver in made)
         return cls(Recipe(**recipe), entrants, limits, origin, turns.parse(lam_at))
 
-    @property
-    def once(self) -> tuple[Self, dict[str, str]]:
-        """Return what :meth:`repeated` does, for runs that keep the labels of their solvers."""
-        return self, {entrant.label: entrant.label for entrant in self.entrants}
-
     def repeated(self, n: int) -> tuple[Self, dict[str, str]]:
         """Return the experiment with n runs of each solver, in rounds so that all share good and bad moments
-        of the machine, and the label of the solver by that of the run. A solver that makes random choices
-        has the next seed in each round."""
+        of the machine, and the label of the solver by that of the run, which is the same for one run. A
+        solver that makes random choices has the next seed in each round."""
         runs, labels = [], {}
         for k in range(n):
             for entrant in self.entrants:
                 solver = entrant.make()
                 again = {"seed": solver.seed + k} if solver.random else {}
-                label = f"{entrant.label} ({k + 1})"
+                label = f"{entrant.label} ({k + 1})" if n > 1 else entrant.label
                 runs.append(replace(entrant, label=label, params={**entrant.params, **again}))
                 labels[label] = entrant.label
         return replace(self, entrants=tuple(runs)), labels

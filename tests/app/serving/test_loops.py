@@ -417,9 +417,10 @@ def test_what_the_page_refuses_is_raised_in_the_loop(connect, host, wait_until):
 
     def raised() -> bool:
         try:
-            return not run.iterate(w=np.zeros(SIZE))
+            run.iterate(w=np.zeros(SIZE))
         except ValueError as error:
             return str(error) == "iterations are told in order"
+        return False
 
     wait_until(raised)
 

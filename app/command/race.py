@@ -112,7 +112,7 @@ def traces_of(records: Sequence[dict[str, Any]]) -> list[solvers.Trace]:
     about = {"problem": of["problem"][0], "f_star": of["reference"][0]["f_star"]}
     made = []
     for result in of["result"]:
-        rows = [row for row in of["iterate"] if row["label"] == result["label"]]
+        rows = [row for row in of.get("iterate", ()) if row["label"] == result["label"]]
         given = {"label": result["label"], "solver": result["solver"], "status": result["status"]}
         made.append(solvers.Trace.from_records(rows, **given, **about))
         made[-1].result = result

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import datasets
+import solvers
 from app.command import race
 from app.command.race import RACES
 from tests.solvers.helpers import HERE, HOUSE
@@ -37,6 +39,15 @@ def test_seconds_to_a_gap_are_those_of_the_first_iterate_within_it():
     result = {"type": "result", "status": "converged", **about}
     (trace,) = race.traces_of([problem, {"type": "reference", "f_star": 2.0}, *rows, result])
     assert [race.seconds_to(trace, gap) for gap in race.GAPS] == [0.5, 1.0]
+
+
+def test_a_race_in_which_all_failed_is_drawn_with_how_they_ended():
+    result = {"type": "result", "status": "failed", "label": "mine", "solver": "prox-qn"}
+    problem = solvers.make_problem(datasets.load("breast-cancer"), lam=0.1).describe()
+    given = [{"type": "problem", **problem}, {"type": "reference", "f_star": 2.0}, result]
+    traces = race.traces_of(given)
+    assert [len(trace) for trace in traces] == [0]
+    assert "<td>failed</td>" in race.page({"digits": traces})
 
 
 def test_what_is_not_possible_is_one_sentence(command, tmp_path):

@@ -118,7 +118,10 @@ def by_hand(address, door) -> Generator[socket.socket, None, None]:
         yield opened
 
 
-def test_a_loop_is_told_its_problem_and_tells_its_first_and_its_last_iterate(connect, host, wait_until):
+def test_a_loop_is_told_its_problem_and_tells_its_first_and_its_last_iterate(
+    connect, host, wait_until, monkeypatch
+):
+    monkeypatch.setattr(watch, "ANYHOW", 60.0)  # a loop that is slow enough for its weights to be sent
     with connect() as run:
         assert (run.size, run.problem["lam"], host.wires[0].label) == (SIZE, 0.5, "mine")
         for k in range(1000):

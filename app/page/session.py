@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import panel as pn
 
@@ -85,6 +86,8 @@ class Session:
         #: wants done here, since a page is changed by nobody but itself.
         self.asked: list[Callable[[], object]] = []
         self.token = ""
+        #: Other windows of this page, each with a session of its own.
+        self.steered_by: WeakSet[Session] = WeakSet()
         self.closed = False
         self._failures: set[tuple[type, type, str]] = set()
         #: Called where all that is computed for this visitor has to end, the pool's work aside.
@@ -158,14 +161,17 @@ class Session:
     def resume(self) -> None:
         for run in self.racing:
             run.worker.resume()
+        self.hurry()
 
     def step(self) -> None:
         for run in self.racing:
             run.worker.step_once()
+        self.hurry()
 
     def stop(self) -> None:
         for run in self.alive:
             run.worker.stop()
+        self.hurry()
 
     def clear(self) -> None:
         """Stop and forget all runs."""
@@ -251,6 +257,7 @@ class Session:
         while work goes on that the visitor cannot do anything without."""
         worker = self.share.start(work, "page task")
         self._tasks.append((worker, then))
+        self.hurry()
         if awaited:
             self._awaited.add(worker)
             self._set_period(EAGER)
@@ -339,7 +346,7 @@ class Session:
             self.on_return()
         if self.pulse.behind:
             return
-        began = time.perf_counter()
+        began, at_rest = time.perf_counter(), self.at_rest  # what has just ended is drawn by this tick
         with batch():
             self.tick()
             if self.alive:
@@ -347,7 +354,19 @@ class Session:
         self.pages.note(self, 1000.0 * (time.perf_counter() - began))
         self._awaited = {worker for worker in self._awaited if not worker.done.is_set()}
         starting = any(run.alive and not (run.trace and len(run.trace)) for run in self.runs)
-        self._set_period(self.pages.period(self._timer.period, eager=starting or bool(self._awaited)))
+        eager = starting or bool(self._awaited)
+        self._set_period(self.pages.period(self._timer.period, eager=eager, at_rest=at_rest))
+
+    @property
+    def at_rest(self) -> bool:
+        """Tell whether a tick has nothing to show: no thread works, no other window may ask for anything."""
+        still = all(worker.at_rest for worker in list(self.share.workers))
+        return still and not (self.asked or any(not window.closed for window in self.steered_by))
+
+    def hurry(self) -> None:
+        """Tick soon: something has been set to work."""
+        if self._timer is not None:
+            self._set_period(min(self._timer.period, PERIOD))
 
     def _halt(self) -> None:
         for stop in self.others:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-#: Milliseconds between ticks: as a rule (some come late, and five a second are wanted), at most (and while
-#: the page is closed), and while a run that has just been started shows nothing.
+#: Milliseconds between ticks: as a rule (some come late, and five a second are wanted), where nothing is at
+#: work, at most (and while the page is closed), and while a run that has just been started shows nothing.
 PERIOD = 160
+AT_REST = 500
 SLOWEST = 1000
 EAGER = 50
 #: Share of the thread's time that ticks may take before they come less often; the rest is for clicks and
@@ -31,9 +32,9 @@ class Rhythm:
         """Forget a session, which ticks no more."""
         self._spent.pop(session, None)
 
-    def period(self, now: int, *, eager: bool = False) -> int:
+    def period(self, now: int, *, eager: bool = False, at_rest: bool = False) -> int:
         """Return the milliseconds until the next tick of a session that has waited ``now``."""
-        spent, wanted = sum(self._spent.values()), EAGER if eager else PERIOD
+        spent, wanted = sum(self._spent.values()), EAGER if eager else AT_REST if at_rest else PERIOD
         while wanted < SLOWEST and spent > SHARE * wanted * (1.0 if wanted >= now else 0.5):
             wanted = min(2 * wanted, SLOWEST)
         return wanted

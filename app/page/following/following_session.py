@@ -42,11 +42,18 @@ class FollowingSession(Session):
         self.steers, self._follows = steers, follows
         if follows:
             self._hidden = leader._hidden
+        if steers:
+            leader.steered_by.add(self)
         #: Whether there is nothing to follow any more: what is seen stays.
         self.over = False
         self._seen: tuple[object, ...] = ()
         self._go_along()
         self.cursor.param.watch(self._moved, ["run", "iteration", "follow"])
+
+    @property
+    def at_rest(self) -> bool:
+        """Tell whether there is nothing to follow: what the leader does shows at the next tick."""
+        return self.over
 
     def tick(self) -> None:
         """Go where the leader's cursor is, and draw."""

@@ -133,6 +133,7 @@ class PathPanel:
                 task = partial(tracing.follow, count=self.count.value, ratio=self.ratio.value)
                 self.workers.append(self._session.share.start(task, f"path {chosen.label}"))
                 self._tracings.append(tracing)
+            self._session.hurry()
         except PoolFull as error:
             self._error = str(error)
 

@@ -11,9 +11,10 @@ import pytest
 from bokeh.document import Document
 from bokeh.model import Model
 
+from app.page.following.following_session import FollowingSession
 from app.page.session import GRACE, Session
 from app.runs.pool import PoolFull, RunPool
-from app.serving.rhythm import EAGER, PERIOD, SLOWEST, Rhythm
+from app.serving.rhythm import AT_REST, EAGER, PERIOD, SLOWEST, Rhythm
 from app.views import View
 from tests.app.helpers import curves, note
 
@@ -192,6 +193,8 @@ def test_a_run_that_shows_nothing_yet_is_looked_at_more_often(visit, wait_until)
 
 def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeypatch):
     session = Session(RunPool(1), Rhythm())
+    working = threading.Event()
+    session.share.start(lambda worker: working.wait(60))
     spent, clock = [0.01], [0.0]
     monkeypatch.setattr(session, "tick", lambda: clock.__setitem__(0, clock[0] + spent[0]))
     monkeypatch.setattr("app.page.session.time.perf_counter", lambda: clock[0])
@@ -209,6 +212,40 @@ def test_ticks_that_take_long_come_less_often_until_they_are_quick_again(monkeyp
     assert tick(0.06, 20) == 2 * PERIOD, "it does not go to and fro"
     assert tick(2.0, 20) == SLOWEST
     assert tick(0.01, 20) == PERIOD
+    working.set()
+
+
+def test_ticks_come_less_often_while_nothing_is_at_work(visit, wait_until):
+    page = visit(**SLOW)
+    page.session.pages = Rhythm()
+    page.session.pages.note = lambda session, milliseconds: None  # no tick is long, however busy the machine
+    browser = Browser(page.session)
+    assert browser.period == AT_REST, "before the first run"
+    page.controls.go()
+    wait_until(lambda: (browser.tick(), all(len(trace) for trace in page.session.traces))[1])
+    browser.tick()
+    assert browser.period == PERIOD
+    page.session.pause()
+    browser.tick()
+    wait_until(lambda: page.session.at_rest)
+    browser.tick()
+    assert browser.period == AT_REST, "while all runs are paused"
+    for act in (page.session.step, page.session.resume, page.session.stop):
+        page.session.pause()
+        wait_until(lambda: page.session.at_rest)
+        browser.tick()
+        assert browser.period == AT_REST
+        act()
+        assert browser.period == PERIOD, act.__name__
+    wait_until(lambda: not page.session.alive)
+    browser.tick()
+    assert browser.period == AT_REST
+    window = FollowingSession(page.session)
+    browser.tick()
+    assert browser.period == PERIOD, "another window may ask for something"
+    window.close()
+    browser.tick()
+    assert browser.period == AT_REST
 
 
 class Slow(View):
@@ -412,4 +449,4 @@ def test_ticks_come_often_while_the_visitor_waits_for_work(session, wait_until):
     release.set()
     wait_until(lambda: not session.share.workers)
     browser.tick()
-    assert browser.period == PERIOD
+    assert browser.period == AT_REST

@@ -38,7 +38,7 @@ function ask(send) {
     const across = (x) => WIDE * (x - told.low) / (told.high - told.low)
     const down = (y) => 4 + (HIGH - 8) * (1 - (y - least) / span)
     const svg = shape("svg", {viewBox: `0 0 ${WIDE} ${HIGH}`, class: "phi", role: "img",
-      "aria-label": `φ(t), the objective along the search, for steps t from ${told.low} to ${told.high}`})
+      "aria-label": `φ(t), the objective along the search, for steps t ${told.range}`})
     const mark = shape("line", {y1: 0, y2: HIGH, class: "mark"})
     const points = t.map((x, k) => `${across(x).toFixed(1)},${down(phi[k]).toFixed(1)}`).join(" ")
     svg.append(shape("polyline", {points, class: "curve"}), mark)
@@ -66,7 +66,7 @@ function ask(send) {
     input.addEventListener("change", () => {
       if (input.value !== "" && input.checkValidity()) { send({action: "answer", value: +input.value}) }
     })
-    return [element("label", {class: "wide"}, `from ${told.low} to ${told.high}`, input, told.unit)]
+    return [element("label", {class: "wide"}, told.range, input, told.unit)]
   }
 
   return {root, show: (told) => {

@@ -88,6 +88,7 @@ class Prediction:
         told = {"text": ask.text, "kind": ask.kind, "choices": list(ask.offers(self._stage.story.labels))}
         told |= {"open": self.open, "answer": self.answer, "said": self.said}
         told |= {"low": ask.low, "high": ask.high, "unit": ask.unit, "picture": self.picture}
+        told["range"] = f"from {theme.number(ask.low)} to {theme.number(ask.high)}"
         told["given"] = "" if self.answer is None else worded(ask, self.answer)
         return told | {"why": ask.why if self.said else "", "search": ask.search > 0}
 

@@ -33,10 +33,8 @@ class Poll:
             return {}
         truth = self._prediction.truth
         said = "" if truth is None or not told["said"] else verdict(ask, None, truth)
-        shown = {
-            name: told[name] for name in ("text", "kind", "choices", "open", "low", "high", "unit", "why")
-        }
-        return shown | {"said": said}
+        shown = ("text", "kind", "choices", "open", "low", "high", "range", "unit", "why")
+        return {name: told[name] for name in shown} | {"said": said}
 
     @property
     def counts(self) -> list[list[Any]]:

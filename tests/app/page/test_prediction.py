@@ -55,6 +55,11 @@ def test_who_was_right_is_told_so_and_who_did_not_answer_is_told_what_it_was(kin
     assert kink.story_card.ask["said"].startswith("It was exact.")
 
 
+def test_a_number_is_asked_for_within_a_range_that_can_be_read(visit):
+    asked = visit(story="shrinking").story_card.ask
+    assert (asked["kind"], asked["range"]) == ("number", "from 0 to 20\u202f910")
+
+
 def test_who_skips_is_not_asked_again_and_run_waits_for_nobody(kink, wait_until):
     kink.story_card.receive({"action": "skip"})
     assert kink.story_card.ask == {}

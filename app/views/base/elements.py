@@ -1,13 +1,14 @@
-"""Plots of a view as HoloViews' elements: from the glyphs and sources of its Bokeh figures.
+"""Plots and tables of a view as HoloViews' elements: from the glyphs and sources of its Bokeh figures.
 
 A figure draws glyphs, each from a source. Most kinds of glyphs have an element of HoloViews that draws the
 same one: given the same columns and looks it is the same picture. What has none is refused, so that no plot
-lacks a part without a word.
+lacks a part without a word. Names on an axis stand at the numbers where Bokeh puts them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import bokeh.models as bm
@@ -17,6 +18,8 @@ import numpy as np
 from bokeh.core.property.vectorization import Field, Value
 from bokeh.plotting import figure
 
+from app.views.base.exports import ShownTable
+
 #: The order in which Bokeh draws its levels.
 LEVELS = ("image", "underlay", "glyph", "guide", "annotation", "overlay")
 #: How HoloViews calls the modes of steps.
@@ -25,6 +28,8 @@ STEPS = {"before": "steps-pre", "center": "steps-mid", "after": "steps-post"}
 LOOKS = ("line_", "fill_", "text_", "marker", "size", "angle")
 #: Axes that carry numbers.
 NUMERIC = (bm.DataRange1d, bm.Range1d)
+#: Places that may be names, and the axis that these are on.
+NAMED = {"x": 0, "x0": 0, "x1": 0, "left": 0, "right": 0, "y": 1, "y0": 1, "y1": 1, "top": 1, "bottom": 1}
 
 #: Elements that have no end on an axis.
 UNBOUNDED = (hv.VLines, hv.HLines, hv.VSpans, hv.HSpans, hv.VLine, hv.HLine)
@@ -81,27 +86,47 @@ def _around(get: Get, at: str, width: str, low: str, high: str) -> tuple[np.ndar
     return get(at) - half, get(low), get(at) + half, get(high)
 
 
-def drawing(name: str, figures: Sequence[figure]) -> hv.Overlay | hv.Layout:
-    """Return what the figures of the view with this name draw; ValueError, one sentence, where HoloViews
-    cannot draw the same."""
+def drawing(
+    name: str, figures: Sequence[figure], tables: Sequence[ShownTable] = ()
+) -> hv.Overlay | hv.Table | hv.Layout:
+    """Return what the figures and tables of the view with this name show; ValueError, one sentence, where
+    HoloViews cannot draw the same."""
     try:
-        plots = [overlay(fig) for fig in figures]
+        parts = [overlay(fig) for fig in figures]
     except NotDrawn as error:
         raise ValueError(f"the view {name} stays with Bokeh: HoloViews draws no {error} as it does") from None
-    if not plots:
-        raise ValueError(f"the view {name} has no plots: HoloViews has nothing to draw of it")
-    return plots[0] if len(plots) == 1 else hv.Layout(plots).cols(1)
+    parts += [hv.Table([*map(tuple, one.rows)], list(one.heads), [], label=one.title) for one in tables]
+    if not parts:
+        raise ValueError(f"the view {name} has neither plots nor tables: HoloViews has nothing to draw of it")
+    return parts[0] if len(parts) == 1 else hv.Layout(parts).cols(1)
 
 
 def overlay(fig: figure) -> hv.Overlay:
     """Return what a figure draws now, with its axes; NotDrawn if there is no element for a part of it."""
-    if not all(isinstance(ends, NUMERIC) for ends in (fig.x_range, fig.y_range)):
-        raise NotDrawn("axis of names")
+    names = [_names(ends) for ends in (fig.x_range, fig.y_range)]
     drawn = [one for one in (*fig.renderers, *fig.center) if one.visible and not isinstance(one, bm.Grid)]
-    drawn.sort(key=lambda one: LEVELS.index(one.level))
-    made = {one: list(_elements(one)) for one in drawn}
+    labels = [one for one in drawn if isinstance(one, bm.Label)]
+    drawn = sorted((one for one in drawn if one not in labels), key=lambda one: LEVELS.index(one.level))
+    made = {one: list(_elements(one, names)) for one in drawn}
     elements = [element for found in made.values() for element in found]
-    return hv.Overlay(elements or [hv.Curve([])]).opts(**_axes(fig, made), backend="bokeh")
+    options = _axes(fig, made) | ({"hooks": [partial(_label, labels)]} if labels else {})
+    return hv.Overlay(elements or [hv.Curve([])]).opts(**options, backend="bokeh")
+
+
+def _names(ends: bm.Range) -> dict[str, float]:
+    """Return where Bokeh puts the names of an axis; none on an axis of numbers."""
+    if isinstance(ends, NUMERIC):
+        return {}
+    if not all(isinstance(name, str) for name in ends.factors):
+        raise NotDrawn("axis of grouped names")
+    return {name: k + 0.5 for k, name in enumerate(ends.factors)}
+
+
+def _label(labels: Sequence[bm.Label], plot: Any, element: hv.Element) -> None:
+    """Add labels to what HoloViews has drawn: it has no element for a place of the screen."""
+    if not any(isinstance(one, bm.Label) for one in plot.state.center):
+        for label in labels:
+            plot.state.add_layout(label.clone())
 
 
 def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict[str, Any]:
@@ -119,7 +144,11 @@ def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict
             }
             ticks = [(at, str(texts.get(at, ""))) for at in axis[0].ticker.ticks]
             found[f"{name}ticks"] = ticks or bm.FixedTicker(ticks=[])  # HoloViews fails on an empty list
-        if isinstance(ends, bm.Range1d):
+        if isinstance(ends, bm.FactorRange):
+            named = [(at, text) for text, at in _names(ends).items()]
+            found[f"{name}ticks"] = named or bm.FixedTicker(ticks=[])
+            found[f"{name}lim"] = (0.0, float(max(len(named), 1)))
+        elif isinstance(ends, bm.Range1d):
             found[f"{name}lim"] = tuple(sorted((ends.start, ends.end)))
             found[f"invert_{name}axis"] = bool(ends.start > ends.end)
         elif isinstance(ends, bm.DataRange1d):
@@ -148,12 +177,12 @@ def _covered(
     return low, high
 
 
-def _elements(drawn: bm.Renderer) -> Iterator[hv.Element]:
+def _elements(drawn: bm.Renderer, names: Sequence[Mapping[str, float]]) -> Iterator[hv.Element]:
     """Yield the elements of something that is drawn, one for each look; none where it is empty."""
     if isinstance(drawn, bm.Span):
         if drawn.location is not None:
             line = hv.VLine if drawn.dimension == "height" else hv.HLine
-            yield _styled(line(float(drawn.location)), drawn, _Rows(drawn, {}, range(1)))
+            yield _styled(line(float(drawn.location)), drawn, _Rows(drawn, {}, range(1), names))
         return
     glyph = getattr(drawn, "glyph", drawn)
     source = getattr(drawn, "data_source", getattr(drawn, "source", None))
@@ -163,21 +192,28 @@ def _elements(drawn: bm.Renderer) -> Iterator[hv.Element]:
         return
     if type(glyph) not in ELEMENTS:
         raise NotDrawn(type(glyph).__name__)
-    whole = _Rows(glyph, columns, range(n))
+    whole = _Rows(glyph, columns, range(n), names)
     alike: dict[object, list[int]] = {}
     for k, look in enumerate(zip(*map(whole, whole.varying), strict=True) if whole.varying else [()] * n):
         alike.setdefault(k if isinstance(glyph, bm.Image) else look, []).append(k)
     for members in alike.values():
-        rows = _Rows(glyph, columns, members)
+        rows = _Rows(glyph, columns, members, names)
         yield _styled(ELEMENTS[type(glyph)](rows), drawn, rows)
 
 
 class _Rows:
-    """Some rows of a glyph: called with a property's name, its value in each of them."""
+    """Some rows of a glyph: called with a property's name, its value in each of them. ``names`` are those on
+    each axis, with their places."""
 
-    def __init__(self, glyph: bm.Model, columns: Mapping[str, Any], rows: Sequence[int]) -> None:
+    def __init__(
+        self,
+        glyph: bm.Model,
+        columns: Mapping[str, Any],
+        rows: Sequence[int],
+        names: Sequence[Mapping[str, float]],
+    ) -> None:
         self._values = glyph.properties_with_values(include_defaults=True)
-        self._columns, self._rows = columns, rows
+        self._columns, self._rows, self._names = columns, rows, names
 
     def __call__(self, name: str) -> np.ndarray:
         value = self._values[name]
@@ -185,7 +221,8 @@ class _Rows:
             return np.full(len(self._rows), value.value if isinstance(value, Value) else value)
         column = self._columns[value.field]
         found = np.empty(len(self._rows), dtype=object)  # entries may be arrays themselves
-        found[:] = [column[k] for k in self._rows]
+        places = self._names[NAMED[name]] if name in NAMED else {}
+        found[:] = [places[column[k]] if places else column[k] for k in self._rows]
         return found if name in WHOLE else np.array(found.tolist())
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import param
 
@@ -16,6 +16,16 @@ from solvers.runs.records import for_spreadsheet
 #: A value of a table: a text, a number, or None where it is not known.
 Value = str | float | int | None
 Rows = Sequence[Sequence[Value]]
+
+
+class ShownTable(NamedTuple):
+    """A table that a view shows; ``note`` stands below it, or in its place where it has no lines."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Rows
+    note: str = ""
+
 
 #: What LaTeX reads otherwise than it is written.
 LATEX = {

@@ -17,8 +17,10 @@ from app import theme
 from app.serving.batch import batch
 from app.views.base.cursor import Cursor
 from app.views.base.drawn import Drawn
+from app.views.base.exports import ShownTable
 from app.views.base.help import FIGURES, Help
 from app.views.base.shown_iterate import Place, ShownIterate
+from app.views.base.sorted_table import SortedTable
 from solvers import Probe, Problem, Solver, Trace
 
 if TYPE_CHECKING:
@@ -188,22 +190,27 @@ class View(Viewer):
             found |= {drawn.id: (by, drawn) for by, drawn in part.shown_figures()}
         yield from found.values()
 
-    def to_holoviews(self) -> hv.Overlay | hv.Layout:
-        """Return the plots as HoloViews draws them, at this moment: one, or a layout of several.
+    def tables(self) -> list[ShownTable]:
+        """Return the tables that are shown: every :class:`SortedTable`; a subclass adds its own."""
+        found = self._root.select(SortedTable)
+        return [ShownTable(self.title, table.heads, table.rows) for table in found if table.rows]
+
+    def to_holoviews(self) -> hv.Overlay | hv.Table | hv.Layout:
+        """Return plots and tables as HoloViews draws them, at this moment: one, or a layout of several.
 
         >>> hv.DynamicMap(lambda data: view.to_holoviews(), streams=[hv.streams.Pipe()])  # live, if slowly
 
         Raises
         ------
         ValueError
-            If there is none, or HoloViews has no element for a part of one: one sentence.
+            If there are none, or HoloViews has no element for a part of one: one sentence.
         """
         from app.views.base.elements import drawing  # HoloViews takes long to import
 
         self.update()
         if self._empty:
             raise ValueError(f"the view {self.id} has nothing to draw: {self.hint}")
-        return drawing(self.id, [fig for _, fig in self.shown_figures()])
+        return drawing(self.id, [fig for _, fig in self.shown_figures()], self.tables())
 
     def explain(self, name: str) -> Help | None:
         """Say what the figure with a name shows; None where the view does not tell."""

@@ -12,9 +12,14 @@ from app.component import Component
 from app.serving.batch import batch
 from app.settings import words
 from app.settings.own_file_names import named
+from app.views.base.exports import ShownTable
 from app.views.base.view import View
 from app.views.compare.summary import as_html
 from solvers import Trace
+
+#: Texts of a line that a table has, and their headings.
+LISTED = {"title": "run", "data": "data", "lam": "λ", "iterations": "iterations"}
+LISTED |= {"objective": "objective", "state": "state"}
 
 
 class RunList(Component):
@@ -71,6 +76,10 @@ class PastRuns(View):
         if self._given:
             started = [trace for trace in self.traces if len(trace)]
             self.list.entries = [_line_of(k, trace) for k, trace in enumerate(started)]
+
+    def tables(self) -> list[ShownTable]:
+        rows = [[entry[name] for name in LISTED] for entry in self.list.entries]
+        return [ShownTable(self.title, list(LISTED.values()), rows)]
 
     def say(self, entries: Sequence[dict[str, Any]], chosen: Sequence[int], notice: str, undo: bool) -> None:
         """Show this list, and this above it."""

@@ -11,6 +11,7 @@ import numpy as np
 import param
 
 from app import theme
+from app.views.base.exports import ShownTable
 from app.views.base.feed import Records
 from app.views.base.plot import X_AXES, menu
 from app.views.base.view import View
@@ -52,8 +53,11 @@ class Race(View):
         self.param.watch(lambda event: self.update(), "cost")
 
     def draw(self) -> None:
+        self._tables.object = "".join(map(_written, self.tables()))
+
+    def tables(self) -> list[ShownTable]:
         racers = self._racers()
-        self._tables.object = self._standing(racers) + self._finish(racers) if racers else ""
+        return [self._standing(racers), self._finish(racers)] if racers else []
 
     def _racers(self) -> list[Racer]:
         """Return the runs that race: those on the problem of the run under the cursor."""
@@ -61,7 +65,7 @@ class Race(View):
         first = next((racer for racer in racers if racer.trace is self.chosen), next(iter(racers), None))
         return [r for r in racers if r is first or r.here.key == first.here.key is not None]
 
-    def _standing(self, racers: Sequence[Racer]) -> str:
+    def _standing(self, racers: Sequence[Racer]) -> ShownTable:
         horizon = self._horizon(racers)
         reached = [racer.at(self.cost, horizon) for racer in racers]
         self._tell_drawn(racers, reached, horizon)
@@ -80,10 +84,9 @@ class Race(View):
             rows.append([said_place, racer.label, said, gap, behind, theme.number(iteration)])
         field = FIELDS[self.cost]
         amount = theme.number(int(horizon) if field.type is int else horizon, 3)
-        head = html.escape(f"Who is ahead at equal cost: {field.label} {amount} {field.unit}".rstrip())
+        title = f"Who is ahead at equal cost: {field.label} {amount} {field.unit}".rstrip()
         heads = ("place", "run", "objective", "gap", "behind the leader by", "at its iteration")
-        note = f"<p>{TIED}</p>" if tied > 1 else ""
-        return f"<h3>{head}</h3>{as_html(heads, rows)}{note}"
+        return ShownTable(title, heads, rows, TIED if tied > 1 else "")
 
     def _horizon(self, racers: Sequence[Racer]) -> float:
         """Return the cost at which runs are compared: that at the cursor, as far as all have come that are
@@ -109,18 +112,24 @@ class Race(View):
         chosen = next((racer for racer in racers if racer.trace is self.chosen), None)
         return chosen and max(float(chosen.spent(self.cost)[self.cursor.row(chosen.rows)]), 0.0)
 
-    def _finish(self, racers: Sequence[Racer]) -> str:
+    def _finish(self, racers: Sequence[Racer]) -> ShownTable:
         """Tell the order in which runs came to the gaps."""
+        title, heads = "Order of finish", ("relative gap", "order of finish, by CPU seconds")
         if racers[0].here.f_star is None:
-            return "<p>The order of finish appears once f* is known.</p>"
+            return ShownTable(title, heads, (), "The order of finish appears once f* is known.")
         rows = []
         for gap in GAPS:
             known = ((seconds_to(racer.trace, gap), racer.label) for racer in racers)
             came = sorted((seconds, label) for seconds, label in known if seconds is not None)
             said = [f"{k}. {label} ({theme.seconds(seconds)})" for k, (seconds, label) in enumerate(came, 1)]
             rows.append([theme.number(gap), ", ".join(said) or "nobody yet"])
-        heads = ("relative gap", "order of finish, by CPU seconds")
-        return f"<h3>Order of finish</h3>{as_html(heads, rows)}"
+        return ShownTable(title, heads, rows)
+
+
+def _written(table: ShownTable) -> str:
+    """Write a table as HTML."""
+    body = f"<h3>{html.escape(table.title)}</h3>{as_html(table.heads, table.rows)}" if table.rows else ""
+    return body + (f"<p>{html.escape(table.note)}</p>" if table.note else "")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import panel as pn
 
 from app import theme
+from app.views.base.exports import ShownTable
 from app.views.base.view import View
 from solvers import FIELDS, SOLVERS, Pseudocode, Step, pseudocode
 from solvers.runs.breakpoints import known
@@ -42,6 +43,18 @@ class Algorithm(View):
         solver = SOLVERS.get(self.chosen.info.solver)
         return None if solver is None else pseudocode(solver)
 
+    def tables(self) -> list[ShownTable]:
+        rows, _, _ = self.chosen.since(None)
+        if (row := self.cursor.row(rows)) is None:
+            return []
+        here, before = _told(rows, row)
+        title = f"{self.chosen.info.label} at iterate {theme.number(int(rows['iteration'][row]))}"
+        lines = [
+            (step.text, step.filled(here, written) if step.matches(here, before) else "")
+            for step in self._algorithm.steps
+        ]
+        return [ShownTable(title, ("step", "here"), lines)]
+
     def draw(self) -> None:
         if not self.has_content():
             return
@@ -50,13 +63,18 @@ class Algorithm(View):
         if row is None or not self._drawn.changed("text", self.chosen, int(rows["iteration"][row])):
             return
         self.drew(int(rows["iteration"][row]))
-        here, before = values(rows, row), values(rows, row - 1) if row else {}
+        here, before = _told(rows, row)
         algorithm = self._algorithm
         steps = "".join(line(step, here, before) for step in algorithm.steps)
         label, source = html.escape(self.chosen.info.label), html.escape(algorithm.source)
         head = f"<h2>{label} <small>{source}</small></h2>"
         at = f"highlighted: the steps of iterate {theme.number(int(rows['iteration'][row]))}"
         self._text.object = f'{head}<p class="note">{at}</p><ol class="steps">{steps}</ol>'
+
+
+def _told(rows: Mapping[str, np.ndarray], row: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of a recorded iterate, and of the one before; none before the first."""
+    return values(rows, row), values(rows, row - 1) if row else {}
 
 
 def values(rows: Mapping[str, np.ndarray], row: int) -> dict[str, Any]:

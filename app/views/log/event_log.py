@@ -11,6 +11,7 @@ import param
 from app import theme
 from app.component import Component
 from app.serving.batch import batch
+from app.views.base.exports import ShownTable
 from app.views.base.run_events import run_events
 from app.views.base.view import View
 
@@ -83,6 +84,10 @@ class EventLog(View):
             return
         of = f", the newest {MOST} of {theme.number(len(self._found))}" if len(self._found) > MOST else ""
         self._title.object = f"<h2>Events of {html.escape(self.chosen.info.label)}{of}</h2>"
+
+    def tables(self) -> list[ShownTable]:
+        heads = ("iteration", "kind", "event")
+        return [ShownTable(f"Events of {self.chosen.info.label}", heads, self._found)]
 
     def _pick(self, iteration: int) -> None:
         if self.chosen is not None:

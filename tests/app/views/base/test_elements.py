@@ -1,4 +1,4 @@
-"""HoloViews draws of a view what its Bokeh figures draw, or the view says why not."""
+"""HoloViews draws of a view what its Bokeh figures and its tables show, or the view says why not."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from bokeh.plotting import figure
 from app import views
 from app.views.base.elements import NotDrawn, overlay
 
-#: Views with a label at a place of the screen, with names on an axis, or with nothing but texts.
-REFUSED = [views.TABS[id] for id in ("shrinking", "summary", "race", "sweep", "runs", "events", "algorithm")]
-DRAWN = [view for view in (*views.ABOVE_TABS, *views.TABS.values()) if view not in REFUSED]
+#: A sweep has outcomes, not runs: see its own test.
+DRAWN = [view for view in (*views.ABOVE_TABS, *views.TABS.values()) if view is not views.Sweep]
 
 
 def curves_of(drawn):
@@ -50,20 +49,59 @@ def test_looks_and_axes_are_those_of_the_figure(drawable):
     assert rendered.y_range.start < np.nanmin(y) < np.nanmax(y) < rendered.y_range.end
 
 
-@pytest.mark.quick("convergence", "steps", "trajectories")
+@pytest.mark.quick("convergence", "steps", "trajectories", "race")
 @pytest.mark.parametrize("view", DRAWN, ids=lambda view: view.id)
-def test_a_view_of_curves_points_bars_and_pictures_is_drawn_whole(view, drawable):
+def test_every_view_is_drawn_whole(view, drawable):
     shown = view(drawable(view))
     drawn = shown.to_holoviews()
-    assert len(drawn.traverse(lambda found: found, [hv.Overlay])) == len([*shown.shown_figures()])
+    plots, tables = (drawn.traverse(lambda found: found, [kind]) for kind in (hv.Overlay, hv.Table))
+    assert len(plots) == len([*shown.shown_figures()])
+    assert len(tables) == len(shown.tables())
+    assert plots or tables
     assert hv.render(drawn, backend="bokeh") is not None
 
 
-@pytest.mark.parametrize("view", REFUSED, ids=lambda view: view.id)
-def test_a_view_of_names_or_texts_says_in_a_sentence_why_not(view, drawable):
-    shown = view(drawable(view))
-    with pytest.raises(ValueError, match=f"^the view {view.id} (stays with Bokeh|has no plots|has nothing)"):
-        shown.to_holoviews()
+def test_a_view_without_runs_says_in_a_sentence_why_not():
+    with pytest.raises(ValueError, match=r"^the view race has nothing to draw: Run several solvers"):
+        views.Race([]).to_holoviews()
+
+
+def test_tables_have_the_lines_of_the_view(traces):
+    summary = views.TABS["summary"](traces).to_holoviews()
+    assert [column.name for column in summary.kdims][:2] == ["run", "status"]
+    assert list(summary.dimension_values("run")) == [trace.info.label for trace in traces]
+    events = views.TABS["events"](traces).to_holoviews()
+    assert events.label == f"Events of {traces[0].info.label}"
+    assert set(events.dimension_values("iteration")) <= set(traces[0].iteration.tolist())
+    algorithm = views.TABS["algorithm"](traces).to_holoviews()
+    assert any(algorithm.dimension_values("here")), "the numbers of the iterate"
+    runs = views.TABS["runs"](traces).to_holoviews()
+    assert list(runs.dimension_values("run")) == [trace.info.label for trace in traces]
+
+
+def test_names_on_an_axis_stand_where_bokeh_puts_them():
+    fig = figure(x_range=["low", "high"], y_range=["a", "b", "c"])
+    source = {"x": ["high", "low"], "y": ["c", "a"], "said": ["first", "second"]}
+    fig.rect("x", "y", 1.0, 0.5, source=source)
+    fig.text("x", "y", "said", source=source)
+    box, said = overlay(fig)
+    assert box.array().tolist() == [[1.0, 2.25, 2.0, 2.75], [0.0, 0.25, 1.0, 0.75]]
+    assert list(zip(*(said.dimension_values(k) for k in range(3)), strict=True)) == [
+        (1.5, 2.5, "first"),
+        (0.5, 0.5, "second"),
+    ]
+    rendered = hv.render(overlay(fig), backend="bokeh")
+    assert (rendered.y_range.start, rendered.y_range.end) == (0.0, 3.0)
+    assert rendered.yaxis[0].major_label_overrides == {0.5: "a", 1.5: "b", 2.5: "c"}
+
+
+def test_a_label_at_a_place_of_the_screen_comes_along():
+    fig = figure()
+    fig.line([0, 1], [0, 1])
+    fig.add_layout(bm.Label(x=8, y=0.5, x_units="screen", text="the others"))
+    rendered = hv.render(overlay(fig), backend="bokeh")
+    (label,) = (one for one in rendered.center if isinstance(one, bm.Label))
+    assert (label.x, label.x_units, label.text) == (8, "screen", "the others")
 
 
 def test_each_glyph_is_drawn_by_the_same_one():
@@ -130,7 +168,6 @@ def test_what_has_no_element_is_refused_and_what_is_empty_is_not():
         overlay(fig)
     drawn.visible = False
     assert overlay(fig) is not None
-    names = figure(x_range=["a", "b"])
-    names.vbar(["a"], 0.5, [1])
-    with pytest.raises(NotDrawn, match="axis of names"):
-        overlay(names)
+    grouped = figure(x_range=bm.FactorRange(("a", "1"), ("a", "2")))
+    with pytest.raises(NotDrawn, match="axis of grouped names"):
+        overlay(grouped)

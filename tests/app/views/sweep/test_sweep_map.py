@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import holoviews as hv
 import numpy as np
 import pytest
 from bokeh.models import Rect
@@ -32,6 +33,13 @@ def outcome(label, lam, seconds, **more):
 @pytest.fixture
 def outcomes():
     return [outcome(label, lam, seconds) for (label, lam), seconds in SECONDS.items()]
+
+
+def test_holoviews_draws_the_whole_sweep(outcomes):
+    view = Sweep(outcomes=lambda gap: outcomes)
+    drawn = view.to_holoviews()
+    assert len(drawn) == len([*view.shown_figures()])
+    assert hv.render(drawn, backend="bokeh") is not None
 
 
 def test_profiles_are_those_of_dolan_and_more(outcomes):

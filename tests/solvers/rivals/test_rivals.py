@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 
 import numpy as np
 import psutil
@@ -16,6 +17,7 @@ from solvers.rivals import process
 from solvers.rivals.foreign import Task, signs
 from solvers.rivals.watched import ANEW, CALLBACK, RESTART, growing
 from tests.solvers.helpers import ELSEWHERE, HOUSE, binary, chains, dense_of, multiclass
+from tests.waiting import PATIENCE, wait_until
 
 RIVALS = [id for id in solvers.SOLVERS if id not in HOUSE and id != "relay"]
 #: How near each comes to our optimum within 20 CPU seconds, (f - f*)/f*: SciPy's and scikit-learn's own
@@ -142,6 +144,31 @@ def test_a_run_is_stopped_and_fails_alone_where_its_process_is_killed(id, end):
     assert len(trace) == 2
     assert trace.objective[-1] < trace.objective[0]
     assert end == "stopped" or "its process was ended by signal SIGKILL" in trace.message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", RIVALS)
+def test_a_paused_run_stands_still_and_goes_on_as_if_nothing_had_been(id):
+    if missing := solvers.SOLVERS[id].why_not_here():
+        pytest.skip(f"{id} {missing}")
+    data = "chains" if PROBLEMS.get(id, [""])[0] == "chain-crf" else "random"
+    problem = problem_of(data, *PROBLEMS.get(id, ("logistic", "l2")))
+    stopping = solvers.Stopping(max_iter=6)
+    through = solvers.Run(problem, solvers.make_solver(id), stopping=stopping).execute()
+    paused, go = threading.Event(), threading.Event()
+    run = solvers.Run(problem, solvers.make_solver(id), stopping=stopping)
+    run.gate = Gate(lambda run: (paused.set(), go.wait(PATIENCE)))
+    thread = threading.Thread(target=run.execute)
+    thread.start()
+    assert paused.wait(PATIENCE)
+    resting = psutil.STATUS_SLEEPING, psutil.STATUS_STOPPED
+    programs = psutil.Process().children(recursive=True)
+    wait_until(lambda: all(program.status() in resting for program in programs))
+    assert len(run.trace) == 2
+    go.set()
+    thread.join(PATIENCE)
+    assert len(through) > 2, "it is paused on the way"
+    assert run.trace.objective.tolist() == through.objective.tolist()
 
 
 def test_the_summary_says_how_each_is_watched():

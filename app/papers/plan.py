@@ -11,13 +11,13 @@ from typing import Any
 import datasets
 from app.papers import Exhibit
 from app.settings.experiment import toml
+from app.sweep.driver import FOR_SOLVERS
 from app.sweep.spec import RUNS, Describe, Spec, beside
 
 #: Seconds that all runs of a request may take together, unless it says otherwise.
 USUAL_BUDGET = 300.0
-#: Share of a budget that is given to solvers, and seconds that are not, or half of it where it is short:
-#: they go into starting, loading and compiling.
-FOR_SOLVERS, BEFORE = 0.8, 20.0
+#: Seconds of a budget that go into starting and compiling, or half of it where it is short.
+BEFORE = 20.0
 
 
 @dataclass(frozen=True)

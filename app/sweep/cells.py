@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from distributed import get_worker
 
@@ -25,11 +26,29 @@ from solvers.runs.trace import plain
 _shelf = Shelf(lambda: budget.kept)
 
 
+class Turn(NamedTuple):
+    """The turn of a cell in a sweep that has so much time: when that is over, by the clock of the system, and
+    the share of what is left when the turn comes."""
+
+    due: float
+    share: float
+
+    def limit(self, seconds: float | None) -> float:
+        """Return the CPU seconds that a run may take which has a limit of its own, or none."""
+        left = self.share * max(self.due - time.time(), 0.0)
+        return left if seconds is None else min(seconds, left)
+
+
 def run(
-    key: str, cell: Experiment, sweep: str, f_star: Mapping[str, Any] | None, files: Sequence[str]
+    key: str,
+    cell: Experiment,
+    sweep: str,
+    f_star: Mapping[str, Any] | None,
+    files: Sequence[str],
+    turn: Turn | None = None,
 ) -> dict[str, Any]:
     """Run a cell, known by its key, as a Dask task; ``f_star`` is what :func:`find_reference` has found,
-    ``files`` are plug-ins, which its solver may need.
+    ``files`` are plug-ins, which its solver may need, and ``turn`` is its turn where the sweep has a limit.
 
     Returns plain values: the trace's ``rows`` packed, what stands ``about`` it as JSON, its ``result``, test
     ``metrics``, ``status`` and ``message``. Whatever goes wrong with the cell is a result too.
@@ -39,7 +58,7 @@ def run(
         trace = solvers.Trace(solvers.RunInfo(entrant.label, entrant.id, entrant.params))
         try:
             plugins.load_all(files)
-            trace = _execute(cell, courier, f_star)
+            trace = _execute(cell, courier, f_star, turn)
         except solvers.Interrupted:
             trace.finish("stopped", "stopped before its first iterate")
         except MemoryError:
@@ -60,13 +79,17 @@ def run(
     }
 
 
-def _execute(cell: Experiment, courier: Courier, f_star: Mapping[str, Any] | None) -> solvers.Trace:
+def _execute(
+    cell: Experiment, courier: Courier, f_star: Mapping[str, Any] | None, turn: Turn | None
+) -> solvers.Trace:
     problem = problem_of(cell.problem)
     courier.pulse()
     if f_star is not None and "error" in f_star:
         raise ValueError(f_star["error"])
     cell.check(problem)
     (run,) = cell.runs(problem, courier, lambda: f_star)
+    if turn is not None:
+        run.stopping = replace(run.stopping, max_seconds=turn.limit(run.stopping.max_seconds))
     courier.follow(run.trace)
     return run.execute()
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PERIOD = 0.1
 #: Seconds that cells at work have to end once Stop was said; then they are given up.
 GRACE = 5.0
+#: Share of the time of a sweep that is given to solvers: the rest goes into loading and compiling.
+FOR_SOLVERS = 0.8
 #: Seconds between two looks at which workers there are.
 ROLL_CALL = 2.0
 #: Seconds without an answer after which a scheduler is called silent.
@@ -135,8 +137,9 @@ class Sweep:
         wanted = Variable(name, client=client)
         wanted.set(told)
         client.subscribe_topic(name, lambda event: self._inbox.put(("said", event[1], None)))
-        futures = self._submit(client, name)
-        due = math.inf if self.spec.total_seconds is None else time.monotonic() + self.spec.total_seconds
+        total = self.spec.total_seconds
+        futures = self._submit(client, name, total)
+        due = math.inf if total is None else time.monotonic() + total
         try:
             while self._open:
                 now = time.monotonic()
@@ -169,12 +172,14 @@ class Sweep:
                 client.unsubscribe_topic(name)
                 wanted.delete()
 
-    def _submit(self, client: Client, name: str) -> dict[str, Future]:
-        """Hand all open cells to Dask; those with a gap wait for the f* of their problem."""
+    def _submit(self, client: Client, name: str, seconds: float | None) -> dict[str, Future]:
+        """Hand all open cells to Dask; those with a gap wait for the f* of their problem. Each may take its
+        part of the seconds that are left of all when its turn comes, so that every cell has one."""
         from app.sweep import cells
 
         futures, references = dict[str, Any](), dict[Any, Any]()
-        for watched in self._open:
+        slots, turn = sum(client.nthreads().values()) or 1, None
+        for left, watched in zip(range(len(self._open), 0, -1), self._open, strict=True):
             key, cell, f_star = watched.cell.key, watched.cell, None
             if cell.limits.f_star is not None:
                 f_star = references.get(cell.problem.key)
@@ -182,9 +187,10 @@ class Sweep:
                     f_star = references[cell.problem.key] = client.submit(
                         cells.find_reference, key, cell, name, self._files, key=f"{name}-f*-{key}"
                     )
-            future = client.submit(
-                cells.run, key, cell, name, f_star, self._files, key=f"{name}-{key}", pure=False
-            )
+            if seconds is not None:
+                turn = cells.Turn(time.time() + seconds, FOR_SOLVERS * min(slots / left, 1.0))
+            given = key, cell, name, f_star, self._files, turn
+            future = client.submit(cells.run, *given, key=f"{name}-{key}", pure=False)
             futures[key] = future
             future.add_done_callback(partial(self._done, key))
         return futures

@@ -7,15 +7,18 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import Counter
+from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 from distributed import Client
 
 import solvers
-from app.sweep import cluster
+from app.sweep import cells, cluster
 from app.sweep.cell_store import Store
 from app.sweep.cluster import NoCluster, Place
 from app.sweep.driver import SchedulerGone, Sweep
@@ -90,6 +93,46 @@ def test_a_limit_of_all_ends_a_sweep(start, slow):
     sweep = start(spec, [slow]).join()
     assert sweep.message == "the 1 s of the whole sweep are used up"
     assert {watched.state for watched in sweep.cells.values()} == {"stopped"}
+
+
+class Asked:
+    """A client of a cluster of two threads that runs nothing."""
+
+    def __init__(self):
+        self.turns = []
+
+    def nthreads(self):
+        return {"a worker": 1, "another": 1}
+
+    def submit(self, work, *given, **options):
+        self.turns.append(given[-1])
+        return Future()
+
+
+def test_a_limit_of_all_is_shared_by_what_is_left_when_the_turn_comes(monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    grid = {"data": "breast-cancer", "lam": [0.1, 0.01, 0.001], "solvers": ["prox-qn"]}
+    sweep, asked = Sweep(Spec.of(grid), Place("tcp://127.0.0.1:1")), Asked()
+    sweep._submit(asked, "name", 90.0)
+    first, second, last = asked.turns
+    assert [turn.due for turn in asked.turns] == [1090.0] * 3
+    assert first.limit(None) == pytest.approx(0.8 * 90.0 * 2 / 3)
+    assert first.limit(5.0) == 5.0, "its own limit is shorter"
+    monkeypatch.setattr(time, "time", lambda: 1060.0)
+    assert second.limit(600.0) == last.limit(600.0) == pytest.approx(0.8 * 30.0)
+    monkeypatch.setattr(time, "time", lambda: 1100.0)
+    assert last.limit(None) == 0.0
+    sweep._submit(asked, "name", None)
+    assert asked.turns[3:] == [None] * 3
+
+
+def test_a_cell_stops_at_the_share_of_its_turn():
+    cell = Spec.of({"data": "breast-cancer", "lam": 1e-3, "solvers": ["sgd-l1"], "limits": {"tol": 0}}).cells[
+        0
+    ]
+    courier = SimpleNamespace(pulse=lambda: None, step=lambda run, iterate: None, follow=lambda trace: None)
+    trace = cells._execute(cell, courier, None, cells.Turn(time.time() + 1e-3, 1.0))
+    assert trace.status == "max-seconds"
 
 
 def test_a_cell_that_fails_is_recorded_and_the_others_go_on(start, slow):

@@ -11,9 +11,10 @@ from ..declare import Trait, as_printed, param, random_seed
 from ..problems.certificates.certificate import Dual
 from ..problems.certificates.optimality import Knows
 from ..problems.losses.margin import dual_values
+from ..problems.losses.multilabel_hinge import BoundMultilabelMax
 from ..problems.problem import Problem
 from ..problems.scores import Scores
-from .dual_kernels import BinaryDual, binary_pass, multiclass_pass, shuffle
+from .dual_kernels import BinaryDual, binary_pass, multiclass_pass, multilabel_pass, shuffle
 from .iterate import Ending, Iterate
 from .solver import Solver
 from .usual import cooling_param, cooling_start_param
@@ -36,7 +37,9 @@ class DualCD(Solver):
     W = (s/λ) Σ_i x_i (e_{y_i} - p_i)ᵀ, p_i in the simplex and Δ_ir the cost of the wrong label r: the
     subproblem of sample i is a projection onto the simplex (Keerthi et al., section 3). With two labels one
     number is left of p_i, β_i in [0, 1], w = (s/λ) Σ_i β_i y_i x_i, and the step is a clipped Newton step
-    (Hsieh et al., Algorithm 1). Samples are taken in a new random order in each pass.
+    (Hsieh et al., Algorithm 1). Of several labels a sample, p_i is what lies on each label of the pairs that
+    the multilabel hinge compares, as much on the labels as on the others, and the subproblem is a projection
+    onto two simplices of one size σ ≤ 1. Samples are taken in a new random order in each pass.
 
     With ``shrinking`` a variable at its bound is left out when its gradient points outwards by more than the
     share ``slack`` of the largest violation of the pass before. (1 in Hsieh et al., section 3.2; less leaves
@@ -77,6 +80,8 @@ class DualCD(Solver):
     def refuses(self, problem: Problem) -> str | None:
         if getattr(problem.loss.declared, "rescale", "margin") != "margin":
             return f"{self.id} knows the dual of rescale=margin alone: choose that, or another solver"
+        if isinstance(problem.loss, BoundMultilabelMax) and problem.loss.margins.shape[1] > 1:
+            return f"{self.id} knows the dual of pairs with one label_loss for all: give a number"
         return super().refuses(problem)
 
     def hint(self, problem: Problem) -> str | None:
@@ -91,7 +96,7 @@ class DualCD(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = np.random.default_rng(self.seed).integers(1, 2**63, 1, dtype=np.uint64)
-        dual = _Binary(problem, w0) if problem.loss.n_outputs == 1 else _Multiclass(problem, w0)
+        dual = _dual_of(problem, w0)
         shrink = self.slack if self.shrinking else np.inf
         target, epoch, n, missed = self.cooling_start, 0, 0, None
         yield _seen(dual, 0, dual.keep, epoch=0, events=("epoch-start",))
@@ -241,15 +246,30 @@ class _Binary(_Dual):
         return float(dual_values(self.data.term, self.beta).sum())
 
 
-class _Multiclass(_Dual):
+class _OverLabels(_Dual):
+    """A row of dual variables a sample, one for each label. A subclass gives the ``kernel`` of its pass, and
+    the ``data`` of the problem that this takes after the rows."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.variables = self.P = np.zeros((problem.design.n_rows, problem.loss.n_outputs))
+        super().__init__(problem)
+        self.squares = self.rows.squared_norms()
+
+    def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
+        W, _ = self.problem.design.split(self.w)
+        given = self.rows, *self.data, self.squares, self.P, W, order, self.keep, self.ratio, bounds[1]
+        return 0.0, *self.kernel(*given)
+
+
+class _Multiclass(_OverLabels):
     """One p_ir a sample and label."""
 
+    kernel = staticmethod(multiclass_pass)
+
     def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
-        self.y, self.costs = problem.loss.labels, problem.loss.label_costs
-        self.variables = self.P = np.zeros((self.y.size, problem.loss.n_outputs))
         super().__init__(problem)
-        self.squares, each = self.rows.squared_norms(), np.arange(self.y.size)
-        worst = self.y
+        self.data = self.y, self.costs = problem.loss.labels, problem.loss.label_costs
+        worst, each = self.y, np.arange(self.y.size)
         if w0 is not None:
             worst = np.argmax(problem.at(w0).scores.Z + self.costs[self.y], axis=1)
         self.P[each, worst] = 1.0
@@ -259,12 +279,6 @@ class _Multiclass(_Dual):
     def active(self, samples: np.ndarray) -> np.ndarray:
         return self.keep[samples].sum(axis=1) > 1
 
-    def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
-        W, _ = self.problem.design.split(self.w)
-        data = self.rows, self.y, self.costs, self.squares
-        most, touched = multiclass_pass(*data, self.P, W, order, self.keep, self.ratio, bounds[1])
-        return 0.0, most, touched
-
     def residual(self) -> np.ndarray:
         G = self.P.copy()
         G[np.arange(self.y.size), self.y] -= 1.0
@@ -272,3 +286,37 @@ class _Multiclass(_Dual):
 
     def value(self) -> float:
         return float(np.sum(self.P * self.costs[self.y]))
+
+
+class _Multilabel(_OverLabels):
+    """What lies on each label of the pairs of another label and one of the sample's, with a uniform Δ."""
+
+    kernel = staticmethod(multilabel_pass)
+
+    def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
+        super().__init__(problem)
+        self.Y, delta = problem.loss.y, float(problem.loss.margins[0, 0, 0])
+        self.data = self.Y, delta
+        if w0 is not None:
+            self.P[:] = np.abs(problem.loss.residual(problem.at(w0).scores).Z)
+            self.refresh()
+            # where pairs tie one of them says little of w0, and D may be less than at 0
+            if problem.scale * self.value() < 0.5 * problem.penalty.ridge * (self.w @ self.w):
+                self.P[:], self.w[:] = 0.0, 0.0
+
+    def active(self, samples: np.ndarray) -> np.ndarray:
+        kept, own = self.keep[samples], self.Y[samples] > 0
+        return (kept & own).any(axis=1) & (kept & ~own).any(axis=1)
+
+    def residual(self) -> np.ndarray:
+        return np.where(self.Y > 0, -self.P, self.P)
+
+    def value(self) -> float:
+        return self.data[1] * float(np.sum(self.P * (self.Y == 0)))
+
+
+def _dual_of(problem: Problem, w0: np.ndarray | None) -> _Dual:
+    if problem.loss.n_outputs == 1:
+        return _Binary(problem, w0)
+    kind = _Multilabel if isinstance(problem.loss, BoundMultilabelMax) else _Multiclass
+    return kind(problem, w0)

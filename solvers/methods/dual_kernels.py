@@ -10,6 +10,9 @@ from ..compute.jit import kernel
 from ..problems.losses.margin import dual as dual_of
 from ..problems.products.by_columns import gathered, scatter
 
+#: A sum of dual variables above this is 1, but for rounding.
+FULL = 1.0 - 1e-12
+
 
 class BinaryDual(NamedTuple):
     """The term of a loss of margins, labels -1 and +1, Newton steps per unit of the gradient, which are
@@ -135,6 +138,125 @@ def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, slack):
                     row[labels[k]] -= x * (step[k] - p[k])
             touched += hi - lo
     return largest, touched
+
+
+@kernel
+def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, slack):
+    """Go once over the samples of ``order``; return the largest violation and the entries of X touched.
+
+    ``P`` (n, m) holds, of the pairs of another label q and a label r of sample i, how much of them lies on q,
+    and on r: both sum to σ_i ≤ 1, and W = ``scale`` Σ_i x_i (Σ_r P_ir e_r - Σ_q P_iq e_q)ᵀ. The gradient of
+    the dual by a pair is its height Δ + x_iᵀ(W_q - W_r): at the optimum the pairs in use are the highest, and
+    σ_i is 1 where these are above 0, and 0 where they are below. A label out of use whose highest pair is
+    below all those in use by more than ``slack`` is left out: ``keep[i, c]`` is set to False.
+    """
+    starts, features, values = rows
+    m = W.shape[1]
+    z, labels, p, step = np.empty(m), np.empty(m, np.int64), np.empty(m), np.empty(m)
+    ordered = np.empty((2, m))
+    largest, touched = 0.0, 0
+    for visit in range(order.size):
+        i = order[visit]
+        lo, hi = starts[i], starts[i + 1]
+        # the others first, then the labels: z is -score there, so that both want the highest
+        count, others = 0, 0
+        for side in range(2):
+            for c in range(m):
+                if keep[i, c] and Y[i, c] == side:
+                    labels[count], p[count], z[count] = c, P[i, c], 0.0
+                    count += 1
+            if side == 0:
+                others = count
+        if others == 0 or others == count:
+            continue
+        for e in range(lo, hi):
+            x = values[e] if values.size else 1.0
+            row = W[features[e]]
+            for k in range(count):
+                z[k] += x * row[labels[k]]
+        for k in range(others, count):
+            z[k] = -z[k]
+        touched += hi - lo
+        top, bottom = np.full(2, -np.inf), np.full(2, np.inf)
+        used = 0.0
+        for k in range(count):
+            side = 0 if k < others else 1
+            top[side] = max(top[side], z[k])
+            if p[k] > 0.0:
+                bottom[side] = min(bottom[side], z[k])
+                used += p[k] if side == 0 else 0.0
+        height = delta + (top[0] + top[1])
+        least = delta + (bottom[0] + bottom[1]) if used > 0.0 else np.inf
+        if used < FULL:
+            least = min(least, 0.0)
+        for k in range(count):
+            best = delta + (z[k] + top[1 if k < others else 0])
+            if p[k] == 0.0 and best < least - slack:
+                keep[i, labels[k]] = False
+        violation = max(height, 0.0) - least
+        largest = max(largest, violation)
+        if violation <= 0.0:
+            continue
+        project_pairs(p, z, others, count, top, height, scale * squares[i], ordered, step)
+        moved = False
+        for k in range(count):
+            if step[k] != p[k]:
+                moved = True
+                P[i, labels[k]] = step[k]
+        if moved:
+            for e in range(lo, hi):
+                x = scale * (values[e] if values.size else 1.0)
+                row = W[features[e]]
+                for k in range(count):
+                    change = x * (step[k] - p[k])
+                    row[labels[k]] -= change if k < others else -change
+            touched += hi - lo
+    return largest, touched
+
+
+@kernel
+def project_pairs(p, z, others, count, top, height, curvature, ordered, out):
+    """Write the q >= 0 to ``out`` that maximize zᵀq + σΔ - ½ curvature ‖q - p‖², where the first ``others``
+    entries sum to σ, the rest too, and σ ≤ 1. ``top`` has the largest z of either side, ``height`` is Δ plus
+    both: only differences of z are divided, as in :func:`project`.
+
+    For a given σ both sides are projections onto a simplex of that size, max(v - θ, 0) and max(u - φ, 0) with
+    v and u at p + z/curvature; σ is right where θ + φ = -Δ/curvature, or is 1 where they are still above
+    that there. Both fall with σ, each linear between the σ at which its next entry becomes positive.
+    """
+    if curvature == 0.0:  # no features: the highest pair, if it is above 0
+        wanted = 1.0 if height > 0.0 else 0.0
+        for side in range(2):
+            given = False
+            for k in range(0 if side == 0 else others, others if side == 0 else count):
+                out[k] = wanted if z[k] == top[side] and not given else 0.0
+                given = given or z[k] == top[side]
+        return
+    for k in range(count):
+        out[k] = p[k] + (z[k] - top[0 if k < others else 1]) / curvature
+    ordered[0, :others] = np.sort(out[:others])[::-1]
+    ordered[1, : count - others] = np.sort(out[others:count])[::-1]
+    goal = -height / curvature
+    level = ordered[0, 0], ordered[1, 0]
+    if level[0] + level[1] > goal:
+        # positive entries of either side, and their sums
+        n0, n1, sum0, sum1 = 1, 1, ordered[0, 0], ordered[1, 0]
+        while True:
+            next0 = sum0 - n0 * ordered[0, n0] if n0 < others else np.inf
+            next1 = sum1 - n1 * ordered[1, n1] if n1 < count - others else np.inf
+            right = (sum0 / n0 + sum1 / n1 - goal) / (1.0 / n0 + 1.0 / n1)
+            size = min(right, 1.0)
+            if size <= min(next0, next1):
+                break
+            if next0 <= next1:
+                sum0 += ordered[0, n0]
+                n0 += 1
+            else:
+                sum1 += ordered[1, n1]
+                n1 += 1
+        level = (sum0 - size) / n0, (sum1 - size) / n1
+    for k in range(count):
+        out[k] = max(out[k] - level[0 if k < others else 1], 0.0)
 
 
 @kernel

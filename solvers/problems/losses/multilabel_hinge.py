@@ -34,7 +34,7 @@ class MultilabelHinge(Loss):
     summary = "the worst pair of a label of a sample and another one"
     paper = "Yu et al. 2010, eq. (55)"
     kinds = ("multilabel",)
-    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE
+    traits = Trait.SLOPES | Trait.SAMPLES | Trait.CONJUGATE | Trait.DUAL_COORDINATES
     average = True
     metric_name = "pairs ranked right"
 

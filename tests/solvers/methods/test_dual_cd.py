@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import solvers
-from solvers.methods.dual_kernels import project, shuffle
+from solvers.methods.dual_kernels import project, project_pairs, shuffle
 from solvers.probes.subsets import known_members
 from tests.solvers.convex import Program
-from tests.solvers.helpers import Data, Part, binary, dense_of, multiclass
+from tests.solvers.helpers import Data, Part, binary, dense_of, multiclass, multilabel
 
 LAM = 0.01
 
@@ -203,6 +203,84 @@ def test_costs_are_by_true_label_first():
     y = data.train.y
     loss = (Z + delta.T[y] - Z[np.arange(y.size), y][:, None]).max(axis=1).mean()
     assert trace.result["objective"] == pytest.approx(loss + 0.5 * LAM * trace.w @ trace.w, rel=1e-12)
+
+
+def pairs_used(z, others, p, delta, curvature):
+    """What :func:`project_pairs` writes."""
+    out, top = np.empty(z.size), np.array([z[:others].max(), z[others:].max()])
+    project_pairs(p, z, others, z.size, top, delta + top.sum(), curvature, np.empty((2, z.size)), out)
+    return out
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.integers(0, 2**31),
+    st.floats(0.01, 100.0),
+    st.floats(-4.0, 4.0),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_the_subproblem_of_pairs_meets_its_conditions(n_others, n_own, seed, curvature, shift, used):
+    """Of what lies on either side the entries in use have the highest gradient, θ and φ; θ + φ + Δ is 0, at
+    least 0 where σ = 1, and at most 0 where σ = 0."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=n_others + n_own) + shift
+    p = used * np.append(rng.dirichlet(np.ones(n_others)), rng.dirichlet(np.ones(n_own)))
+    q = pairs_used(z, n_others, p, 1.0, curvature)
+    gradient = z - curvature * (q - p)
+    sides = [(q[:n_others], gradient[:n_others]), (q[n_others:], gradient[n_others:])]
+    sizes = [values.sum() for values, _ in sides]
+    assert q.min() >= 0.0
+    assert sizes[0] == pytest.approx(sizes[1], abs=1e-12)
+    assert sizes[0] <= 1.0 + 1e-12
+    near = 1e-9 * (1.0 + curvature)
+    for values, slopes in sides:
+        if sizes[0] > 1e-9:
+            lowest = slopes[values > 1e-9].min()
+            assert slopes.max() <= lowest + near
+    height = 1.0 + sum(slopes.max() for _, slopes in sides)
+    assert height >= -near or sizes[0] < 1e-9
+    assert height <= near or sizes[0] > 1.0 - 1e-9
+
+
+def test_the_subproblem_of_pairs_is_solved_where_the_curvature_is_next_to_nothing_or_huge():
+    z, p = np.array([0.3, 0.3 - 1e-12, -2.0, 0.1, -1.0]), np.array([0.2, 0.1, 0.1, 0.3, 0.1])
+    for curvature in (0.0, 1e-300, 1e-20):
+        np.testing.assert_array_equal(pairs_used(z, 3, p, 1.0, curvature), [1.0, 0.0, 0.0, 1.0, 0.0])
+        np.testing.assert_array_equal(pairs_used(z - 5.0, 3, p, 1.0, curvature), np.zeros(5))
+    np.testing.assert_allclose(pairs_used(z, 3, p, 1.0, 1e20), p, atol=1e-15)
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("lam", [1.0, 0.01])
+def test_pairs_of_several_labels_a_sample_have_a_dual(storage, lam):
+    """Samples with no label, or all of them, are among them; another program finds the same minimum."""
+    data = multilabel(n=150, m=5, storage=storage, seed=3)
+    problem = solvers.make_problem(data, loss="multilabel-hinge", penalty="l2", lam=lam)
+    trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-10, max_seconds=20.0)
+    least = Program(data, "multilabel-hinge", "l2", lam, True).least()
+    assert trace.status == "converged"
+    assert trace.result["objective"] == pytest.approx(least, rel=1e-8)
+    bound = trace.objective - trace.dual_gap
+    assert np.diff(bound).min() >= -1e-14
+    assert bound.max() <= least * (1.0 + 1e-8)
+    assert trace.working_set.min() < trace.working_set.max() == 150 * 5
+    bundle = solvers.solve(problem, solvers.make_solver("ls-bmrm"), tol=1e-9, max_seconds=20.0)
+    assert bundle.result["objective"] == pytest.approx(trace.result["objective"], rel=1e-8)
+    again = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-10, w0=trace.w)
+    assert (again.objective - again.dual_gap)[0] >= -1e-15, "no worse than from 0"
+    assert again.result["objective"] == pytest.approx(least, rel=1e-8)
+
+
+def test_pairs_with_several_label_losses_are_refused_in_a_sentence():
+    params = {"label_loss": "0,1,2;1,0,1;2,1,0"}
+    given = {"loss": "multilabel-hinge", "penalty": "l2", "lam": LAM}
+    problem = solvers.make_problem(multilabel(m=3), **given, loss_params=params)
+    assert "one label_loss for all: give a number" in solvers.make_solver("dual-cd").refuses(problem)
+    doubled = solvers.make_problem(multilabel(m=3), **given, loss_params={"label_loss": 2})
+    trace = solvers.solve(doubled, solvers.make_solver("dual-cd"), tol=1e-9, max_seconds=20.0)
+    assert trace.status == "converged"
 
 
 def test_slack_rescaling_is_refused_in_a_sentence():

@@ -96,6 +96,8 @@ class Store:
         """Keep what came out of a cell. Raises NotWritten."""
         if trace is not None and len(trace):
             save([trace], self.trace_path(cell))
+            with replacing(self._metrics_path(cell), encoding="utf-8") as file:
+                json.dump(trace.test_metric, file)
         try:
             with self.ledger.open("ab") as file:
                 file.write((json.dumps(record) + "\n").encode())
@@ -117,8 +119,23 @@ class Store:
 
     def trace(self, cell: Experiment) -> Trace | None:
         """Return the trace of a cell that has ended; None if it had no iterate. Raises ValueError."""
-        path = self.trace_path(cell)
-        return read(path)[0] if path.is_file() else None
+        path, measured = self.trace_path(cell), self._metrics_path(cell)
+        if not path.is_file():
+            return None
+        (trace,) = read(path)
+        if measured.is_file():  # older results have none
+            try:
+                found = [
+                    (int(k), float(cpu), float(value)) for k, cpu, value in json.loads(measured.read_text())
+                ]
+            except (TypeError, ValueError, RecursionError):
+                raise ValueError(f"{measured} is no list of test metrics: delete it") from None
+            trace.test_metric = found
+        return trace
+
+    def _metrics_path(self, cell: Experiment) -> Path:
+        """Return where the test metrics that were measured on the way are kept."""
+        return self.folder / f"{cell.key}.metrics.json"
 
     def _unwritten(self, error: OSError) -> NotWritten:
         reason, advice = why_not_written(error)

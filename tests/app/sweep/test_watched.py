@@ -87,7 +87,7 @@ def test_store_keeps_what_ended_and_knows_what_to_run_again(tmp_path):
     assert store.open(resume=False) == {}
     done, failed = (Watched(cell) for cell in SPEC.cells[:2])
     done.take(said("a", 0, 3))
-    done.end(outcome("a", 5))
+    done.end(outcome("a", 5) | {"metrics": [[0, 0.0, 0.5], [4, 0.4, 0.75]]})
     failed.fail("it cannot be made")
     for watched in (done, failed):
         store.put(watched.cell, watched.trace, watched.record)
@@ -101,7 +101,14 @@ def test_store_keeps_what_ended_and_knows_what_to_run_again(tmp_path):
     assert again.records()[failed.cell.key]["message"] == "it cannot be made"
     assert store.ledger.read_bytes().endswith(b"\n"), "the next line stands by itself"
     np.testing.assert_array_equal(again.trace(done.cell).objective, done.trace.objective)
+    assert again.trace(done.cell).test_metric == [(0, 0.0, 0.5), (4, 0.4, 0.75)]
     assert again.trace(failed.cell) is None
+    (measured,) = again.folder.glob("*.metrics.json")
+    measured.write_text("[[1]]")
+    with pytest.raises(ValueError, match=r"metrics.json is no list of test metrics: delete it"):
+        again.trace(done.cell)
+    measured.unlink()
+    assert again.trace(done.cell).test_metric == [], "as those were kept before"
 
 
 @pytest.mark.parametrize(

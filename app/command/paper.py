@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +124,7 @@ def execute(request: Request, emit: Emit, progress: Progress) -> int:
         if not watched.alive:
             watched.trace = store.trace(watched.cell)
     status = sweeps.execute(sweep, emit, progress)
-    outcomes = list(_outcomes(request, planned.cells, planned.notes, sweep.cells))
+    outcomes = list(_outcomes(request, planned.cells, planned.notes, sweep.cells, progress))
     _write(request, outcomes, emit, progress)
     return status
 
@@ -134,13 +134,23 @@ def _outcomes(
     keys: Mapping[str, Sequence[str]],
     notes: Mapping[str, Sequence[str]],
     cells: Mapping[str, Any],
+    progress: Progress,
 ) -> Iterator[Outcome]:
+    from app.papers import groups
     from app.papers.drawing import Outcome
     from app.papers.measures import Run
 
+    seen: dict[tuple[str, groups.Watch], groups.Groups] = {}
     for exhibit in request.exhibits:
         if exhibit.id in keys:
             runs = [Run.of(cells[key]) for key in keys[exhibit.id]]
+            if (watch := exhibit.weights) is not None:
+                for k, key in enumerate(keys[exhibit.id]):
+                    trace = runs[k].trace
+                    if (key, watch) not in seen and trace is not None and len(trace):
+                        progress.say(f"{exhibit.name}: {runs[k].label} runs once more, for its weights")
+                        seen[key, watch] = groups.of_run(cells[key].cell, watch, len(trace) - 1)
+                    runs[k] = replace(runs[k], groups=seen.get((key, watch)))
             yield Outcome.of(exhibit, runs, notes[exhibit.id])
 
 

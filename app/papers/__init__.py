@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.papers.claims import Claim
+from app.papers.groups import Watch
 from app.papers.measures import DERIVED, Measure
 from solvers import FIELDS
 
@@ -69,7 +70,8 @@ class Exhibit:
     """A figure or a table: what it ``shows`` in the paper, and its runs here or why there are none.
 
     ``sweep`` is a table as :meth:`app.sweep.spec.Spec.of` takes it; ``stand_ins`` are ``runs`` of it for
-    those who have none of its data. ``here`` says how the runs depart from the paper's.
+    those who have none of its data. ``here`` says how the runs depart from the paper's. ``weights`` says what
+    of their weights is looked at, if anything is.
     """
 
     id: str
@@ -82,6 +84,7 @@ class Exhibit:
     drawings: tuple[Drawing, ...] = ()
     values: tuple[Value, ...] = ()
     claims: tuple[Claim, ...] = ()
+    weights: Watch | None = None
 
     @property
     def name(self) -> str:
@@ -92,6 +95,9 @@ class Exhibit:
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Exhibit:
         given = dict(table)
+        if "weights" in given:
+            watched = given["weights"]
+            given["weights"] = Watch(**{**watched, "at": tuple(watched["at"])})
         return cls(
             stand_ins=tuple(given.pop("stand_in", ())),
             drawings=tuple(Drawing(**one) for one in given.pop("draw", ())),

@@ -11,10 +11,12 @@ import numpy as np
 
 from app.papers import bounds
 from app.papers.bounds import Bounds, less
-from app.papers.measures import Case, Measure, Run, by_data, column
+from app.papers.measures import OF_GROUPS, Case, Measure, Run, by_data, column
 from app.settings.recipe import text_of
 from solvers import Trace
 
+#: What is said where a claim is about weights.
+NO_WEIGHTS = "no weights were looked at, which `solverscope paper` does"
 SEEN, NOT_SEEN, NOT_JUDGED = "seen", "not seen", "not judged"
 #: How numbers at several λ, or of several splits, become one.
 TOGETHER = {
@@ -83,7 +85,7 @@ class Less(Numbers):
     """The least number of the runs ``first``, times ``by``, is below the least of ``than``, on each problem;
     with ``of`` on each data set, of numbers put together over its problems. ``slack`` is added to ``than``.
     With ``more`` it is the greatest number of ``first``, times ``by``, that is above the greatest of
-    ``than`` and ``slack``."""
+    ``than`` and ``slack``; ``across`` compares runs on all problems together."""
 
     first: tuple[str, ...]
     than: tuple[str, ...]
@@ -91,6 +93,7 @@ class Less(Numbers):
     slack: float = 0.0
     of: str = ""
     more: bool = False
+    across: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,6 +102,8 @@ class Less(Numbers):
 
     def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
         groups = by_data(cases).items() if self.of else [(case.name, [case]) for case in cases]
+        if self.across:
+            groups = [(", ".join(case.name for case in cases), cases)]
         for name, group in groups:
             first, than = (self._best(group, labels) for labels in (self.first, self.than))
             if first is None or than is None:
@@ -285,7 +290,8 @@ class Claim:
             for finding in found
         )
         if not judged:
-            none = ("no run that it speaks of has come to an end",)
+            looked_at = isinstance(self.test, Numbers) and self.test.field in OF_GROUPS
+            none = (NO_WEIGHTS if looked_at else "no run that it speaks of has come to an end",)
             return Verdict(self.text, NOT_JUDGED, numbers or none, self._measured if numbers else "")
         holds = sum(judged) >= self.share * len(judged)
         return Verdict(self.text, SEEN if holds else NOT_SEEN, numbers, self._measured)

@@ -26,6 +26,7 @@ MOST_POINTS = 400
 LEAST = 1e-12
 #: The mark and the colour of a verdict.
 MARKS = {SEEN: ("✓", "#009E73"), NOT_SEEN: ("✗", "#D55E00"), NOT_JUDGED: ("?", theme.GREY)}
+CLUSTERS = ("iterate", "clusters", "variance inside", "inside later", "weights that crossed over by then")
 HEADS = ("problem", "run", "ended", "f", "gap", "non-zeros", "iterations", "CPU s", "on the test part")
 
 
@@ -95,6 +96,7 @@ def exhibit_sections(outcome: Outcome) -> list[Section]:
     sections = [Section(f"{exhibit.name}: {exhibit.title}", body + verdicts_as_html(outcome.verdicts))]
     for drawing in exhibit.drawings:
         sections += pictures(drawing, outcome.cases)
+    sections += groups_of_weights(outcome.cases)
     if exhibit.values:
         rows = [
             [value.name, f"{value.paper:g}", "–" if (here := outcome.measured(value)) is None else str(here)]
@@ -180,6 +182,33 @@ def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
         if curves:
             legend = theme.runs_legend((label, *_look(labels.index(label)), "", False) for label in curves)
             sections.append(Section(name, legend, _figure(drawing, curves, labels)))
+    return sections
+
+
+def groups_of_weights(found: Sequence[Case]) -> list[Section]:
+    """Return a section for each run whose weights were looked at: their lines, and their clusters."""
+    sections = []
+    for case in found:
+        for label, run in case.runs.items():
+            if run.groups is None:
+                continue
+            fig = theme.plot("weights", x_label="iteration", y_label="β")
+            fig.background_fill_color = fig.border_fill_color = "#ffffff"
+            steps = list(range(len(run.groups.W)))
+            for k, members in enumerate(run.groups.lines()):
+                ys = [run.groups.W[:, j] for j in members]
+                fig.multi_line([steps] * len(ys), ys, color=theme.COLORS[k % len(theme.COLORS)])
+            rows = [
+                [
+                    str(row.t),
+                    str(row.clusters),
+                    *(theme.number(x, 3) for x in (row.inside, row.later, row.crossed)),
+                ]
+                for row in run.groups.rows
+            ]
+            shown = sum(map(len, run.groups.lines()))
+            body = f"<p>The {shown} largest weights, coloured by their last value.</p>"
+            sections.append(Section(f"{case.name}, {label}: weights", body + as_html(CLUSTERS, rows), fig))
     return sections
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from app.papers.bounds import Bounds
+from app.papers.groups import Groups
 from app.settings.recipe import Recipe, text_of
 from solvers import FIELDS, Trace, relative_gap
 from solvers.compute.lazy import lazy
@@ -32,6 +33,13 @@ DERIVED = {
     "direction_steps": "direction-finding steps k",
     "settled": "CPU seconds until the non-zero rows are those at f*, up to a tenth",
 }
+#: Numbers of the clusters of weights.
+OF_GROUPS = {
+    "inside": "share of the variance inside clusters of weights, at most",
+    "stays": "share of the variance inside clusters some iterates later, at most",
+    "crossed": "mean share of weights that cross over to another cluster",
+}
+DERIVED |= OF_GROUPS
 #: What a measure may read of a run, and of its problem.
 SIZES = ("n_samples", "n_features", "n_outputs", "n_params")
 MEASURED = (
@@ -45,12 +53,14 @@ COLUMNS = {"iterations": "iteration"}
 
 @dataclass(frozen=True)
 class Run:
-    """A run of an exhibit: its label, what it solved, its record and its trace, where there is one."""
+    """A run of an exhibit: its label, what it solved, its record, its trace, where there is one, and the
+    groups of its weights, where these were looked at."""
 
     label: str
     problem: Recipe
     record: Mapping[str, Any]
     trace: Trace | None = None
+    groups: Groups | None = None
 
     @classmethod
     def of(cls, watched: Watched) -> Run:
@@ -179,6 +189,8 @@ class Measure:
                 value = _share(
                     record.get("nnz"), (record.get("nnz_rows") or 0) * (problem.get("n_outputs") or 0)
                 )
+            case name if name in OF_GROUPS:
+                value = None if run.groups is None else getattr(run.groups, name)
             case "settled":
                 return self._settled(case, run)
             case "direction_steps":

@@ -1,0 +1,113 @@
+"""How weights move in groups: Mathur and Chakrabarti 2006, Figures 2, 3, 10 and 11.
+
+A sweep keeps no weights: a run whose weights are looked at is made once more, iterate by iterate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from solvers.parts.clusters import crossed, kmeans, spreads
+
+if TYPE_CHECKING:
+    from app.settings.experiment import Experiment
+    from solvers import Problem
+
+#: Weights that a picture has lines of, the largest at the end, and the groups that are coloured alike.
+LINES, SHADES = 60, 6
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What of the weights is looked at: clusters of some ``size`` weights by k-means on (β, Δβ), at the
+    iterates ``at`` and so many ``later``. Of a chain CRF the weights of the label ``output`` alone, and of
+    more than ``most`` the largest at the end."""
+
+    size: int
+    at: tuple[int, ...]
+    later: int = 20
+    output: str = ""
+    most: int = 500
+
+
+@dataclass(frozen=True)
+class Row:
+    """The clusters at iterate ``t``: how many, the share of the variance of β that is ``inside`` them then,
+    and ``later``, and the share of the weights that have ``crossed`` over to another one by then."""
+
+    t: int
+    clusters: int
+    inside: float
+    later: float
+    crossed: float
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Weights over the iterates, shape (iterates, weights), and their clusters at some of these."""
+
+    W: np.ndarray
+    rows: tuple[Row, ...]
+
+    @property
+    def inside(self) -> float | None:
+        """Return the largest share of the variance inside clusters."""
+        return max((row.inside for row in self.rows), default=None)
+
+    @property
+    def stays(self) -> float | None:
+        """Return the same of clusters some iterates later."""
+        return max((row.later for row in self.rows), default=None)
+
+    @property
+    def crossed(self) -> float | None:
+        """Return the mean share of weights that cross over."""
+        return float(np.mean([row.crossed for row in self.rows])) if self.rows else None
+
+    def lines(self) -> Iterator[np.ndarray]:
+        """Yield the columns of groups of the largest weights, by their values at the end."""
+        largest = np.argsort(-np.abs(self.W[-1]))[:LINES]
+        yield from np.array_split(largest[np.argsort(self.W[-1][largest])], SHADES)
+
+
+def groups(W: np.ndarray, watch: Watch) -> Groups:
+    """Find the clusters of weights W, a row an iterate."""
+
+    def clusters(t: int) -> np.ndarray:
+        return kmeans(np.stack([W[t], W[t] - W[t - 1]], axis=1), -(-W.shape[1] // watch.size))
+
+    rows = []
+    for t in (t for t in watch.at if 0 < t < len(W)):
+        later, labels = min(t + watch.later, len(W) - 1), clusters(t)
+        left = [
+            within / ((within + between) or 1.0)
+            for within, between in (spreads(W[k], labels) for k in (t, later))
+        ]
+        rows.append(Row(t, int(labels.max()) + 1, *left, float(crossed(labels, clusters(later)).mean())))
+    return Groups(W, tuple(rows))
+
+
+def of_run(cell: Experiment, watch: Watch, iterations: int) -> Groups:
+    """Make the run of a cell once more, as far as it came, and look at its weights."""
+    from app.sweep.cells import problem_of
+
+    problem = problem_of(cell.problem)
+    kept = _kept(problem, watch.output)
+    iterates = islice(cell.entrant.make().iterate(problem), iterations + 1)
+    W = np.array([it.w[kept].astype(np.float32) for it in iterates])
+    if W.shape[1] > watch.most:
+        W = W[:, np.argsort(-np.abs(W[-1]))[: watch.most]]
+    return groups(W, watch)
+
+
+def _kept(problem: Problem, output: str) -> np.ndarray | slice:
+    """Return the places of the weights of one label, or of all where it has no such label."""
+    if output not in (names := list(problem.names.outputs)):
+        return slice(None)
+    emissions, _ = problem.unpack(np.arange(problem.size))
+    return emissions[:, names.index(output)]

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import datasets
@@ -111,7 +112,9 @@ def plan(
     cells = {cell.key for table in tables.values() for cell in Spec.of(table, describe).cells}
     share = share_of(seconds, slots, len(cells))
     specs = {id: Spec.of(within(table, share, seconds), describe) for id, table in tables.items()}
-    spec = Spec.of_cells(name, [cell for one in specs.values() for cell in one.cells], seconds)
+    # in turn, so that each exhibit has runs where time is up before all are done
+    turns = zip_longest(*(one.cells for one in specs.values()))
+    spec = Spec.of_cells(name, [cell for turn in turns for cell in turn if cell is not None], seconds)
     keys = {id: tuple(cell.key for cell in one.cells) for id, one in specs.items()}
     return Plan(spec, keys, {id: found.notes for id, found in layouts.items()})
 

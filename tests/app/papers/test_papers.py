@@ -84,6 +84,15 @@ def test_a_run_of_two_exhibits_is_done_once():
     assert len(found.spec.cells) == len(found.cells["table-2"])
 
 
+def test_exhibits_take_turns():
+    exhibits = [papers()["zhong2014"].exhibits[id] for id in ("figure-1", "table-1", "figure-8")]
+    found = plan("some", exhibits, 600.0, 2)
+    order = [cell.key for cell in found.spec.cells]
+    assert order[:3] == [found.cells[exhibit.id][0] for exhibit in exhibits]
+    third = [found.cells[exhibit.id][2] for exhibit in exhibits]
+    assert max(map(order.index, third)) < order.index(found.cells["figure-1"][5])
+
+
 def test_what_is_not_there_is_named():
     with pytest.raises(ValueError, match="there is no paper 'zhong': choose one of yu2010, zhong2014"):
         paper("zhong")

@@ -58,7 +58,7 @@ def run(
         trace = solvers.Trace(solvers.RunInfo(entrant.label, entrant.id, entrant.params))
         try:
             plugins.load_all(files)
-            trace = _execute(cell, courier, f_star, turn)
+            trace = execute(cell, courier, f_star, turn)
         except solvers.Interrupted:
             trace.finish("stopped", "stopped before its first iterate")
         except MemoryError:
@@ -79,9 +79,10 @@ def run(
     }
 
 
-def _execute(
+def execute(
     cell: Experiment, courier: Courier, f_star: Mapping[str, Any] | None, turn: Turn | None
 ) -> solvers.Trace:
+    """Run a cell within its turn, told to a courier, and return its trace; ValueError is one sentence."""
     problem = problem_of(cell.problem)
     courier.pulse()
     if f_star is not None and "error" in f_star:

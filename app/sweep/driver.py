@@ -138,7 +138,7 @@ class Sweep:
         wanted.set(told)
         client.subscribe_topic(name, lambda event: self._inbox.put(("said", event[1], None)))
         total = self.spec.total_seconds
-        futures = self._submit(client, name, total)
+        futures = self.submit(client, name, total)
         due = math.inf if total is None else time.monotonic() + total
         try:
             while self._open:
@@ -172,7 +172,7 @@ class Sweep:
                 client.unsubscribe_topic(name)
                 wanted.delete()
 
-    def _submit(self, client: Client, name: str, seconds: float | None) -> dict[str, Future]:
+    def submit(self, client: Client, name: str, seconds: float | None) -> dict[str, Future]:
         """Hand all open cells to Dask; those with a gap wait for the f* of their problem. Each may take its
         part of the seconds that are left of all when its turn comes, so that every cell has one."""
         from app.sweep import cells

@@ -113,7 +113,7 @@ def test_a_limit_of_all_is_shared_by_what_is_left_when_the_turn_comes(monkeypatc
     monkeypatch.setattr(time, "time", lambda: 1000.0)
     grid = {"data": "breast-cancer", "lam": [0.1, 0.01, 0.001], "solvers": ["prox-qn"]}
     sweep, asked = Sweep(Spec.of(grid), Place("tcp://127.0.0.1:1")), Asked()
-    sweep._submit(asked, "name", 90.0)
+    sweep.submit(asked, "name", 90.0)
     first, second, last = asked.turns
     assert [turn.due for turn in asked.turns] == [1090.0] * 3
     assert first.limit(None) == pytest.approx(0.8 * 90.0 * 2 / 3)
@@ -122,7 +122,7 @@ def test_a_limit_of_all_is_shared_by_what_is_left_when_the_turn_comes(monkeypatc
     assert second.limit(600.0) == last.limit(600.0) == pytest.approx(0.8 * 30.0)
     monkeypatch.setattr(time, "time", lambda: 1100.0)
     assert last.limit(None) == 0.0
-    sweep._submit(asked, "name", None)
+    sweep.submit(asked, "name", None)
     assert asked.turns[3:] == [None] * 3
 
 
@@ -131,7 +131,7 @@ def test_a_cell_stops_at_the_share_of_its_turn():
         0
     ]
     courier = SimpleNamespace(pulse=lambda: None, step=lambda run, iterate: None, follow=lambda trace: None)
-    trace = cells._execute(cell, courier, None, cells.Turn(time.time() + 1e-3, 1.0))
+    trace = cells.execute(cell, courier, None, cells.Turn(time.time() + 1e-3, 1.0))
     assert trace.status == "max-seconds"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..methods.iterate import FIELDS
 from ..methods.solver import Solver
 from ..probes.probe import Probe
 from ..problems.metrics.multilabel import micro_f1, ranking_loss
@@ -162,12 +163,15 @@ def measured(run: Run) -> dict[str, Any]:
 
     ``loss``, ``penalty``, ``lam``, ``lam_max``; ``gap``: (f - f*)/|f*| unless f is below f*, or where that is
     not known the most it can be, proved by duality; for test instances with sets of labels
-    ``test_ranking_loss`` and ``test_micro_f1`` (see :mod:`.metrics.multilabel`).
+    ``test_ranking_loss`` and ``test_micro_f1`` (see :mod:`.metrics.multilabel`); ``members_start``,
+    ``members_half`` and ``members_end``: the size of the working set at the start, when half of the CPU time
+    was over, and at the end.
     """
     problem, trace = run.problem, run.trace
     about = problem.describe()
     found = {name: about[name] for name in ("loss", "penalty", "lam", "lam_max")}
     found |= {"gap": None, "test_ranking_loss": None, "test_micro_f1": None}
+    found |= _members(trace)
     if trace.status in ("stopped", "failed") or trace.w is None:
         return found
     found["gap"] = _gap(run)
@@ -177,6 +181,17 @@ def measured(run: Run) -> dict[str, Any]:
             found["test_ranking_loss"] = ranking_loss(scores.Z, Y)
             found["test_micro_f1"] = micro_f1(scores.Z, Y)
     return plain(found)
+
+
+def _members(trace: Trace) -> dict[str, Any]:
+    members, seconds = trace.working_set, trace.cpu_seconds
+    half = int(np.searchsorted(seconds, 0.5 * seconds[-1], "right")) - 1 if len(trace) else 0
+    times = {"members_start": 0, "members_half": half, "members_end": -1}
+    known = FIELDS["working_set"].is_known
+    return {
+        name: int(members[place]) if len(trace) and known(members[place]) else None
+        for name, place in times.items()
+    }
 
 
 def _gap(run: Run) -> float | None:

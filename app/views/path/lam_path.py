@@ -14,7 +14,7 @@ from app.settings import words
 from app.views.base import looks
 from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View
-from app.views.path.solutions import Solutions, lam_of
+from app.views.path.solutions import MEMBERS, Solutions, lam_of
 from solvers import Trace
 
 #: Columns of the table: heading, field of the result, significant digits.
@@ -30,11 +30,12 @@ COLUMNS = (
 )
 
 #: What is drawn, by the names of saved pictures; made in :mod:`.path_plots`.
-PLOTS = ("path-accuracy", "path-weights", "path-nnz", "path-seconds")
+PLOTS = ("path-accuracy", "path-weights", "path-nnz", "path-seconds", "path-members")
 
 
 class Path(View):
-    """Results against λ: how good against how sparse, weights of one solver, non-zeros, CPU time, a table.
+    """Results against λ: how good against how sparse, weights of one solver, non-zeros, CPU time, working
+    sets where a rule keeps some, a table.
 
     Draws the runs that have ended, those of one solver on one objective as a path:
 
@@ -52,12 +53,18 @@ class Path(View):
         #: Plots that are still to come from ``later``.
         self.drawing: set[str] = set()
         self._which = Menu(label="Weights of", width=150, size="small", margin=(8, 4, 4, 4), visible=False)
-        self._which.param.watch(lambda event: self.update(), "value")
+        self._when = Menu(
+            label="Working set", options=MEMBERS, value="members_half", width=200, visible=False
+        )
+        self._when.param.update(size="small", margin=(8, 4, 4, 4))
+        for menu in (self._which, self._when):
+            menu.param.watch(lambda event: self.update(), "value")
         self.panes = {name: theme.pane() for name in PLOTS}
         self.table = SortedTable()
-        self.controls = pn.FlexBox(self._which, align_items="center", margin=0)
+        self.controls = pn.FlexBox(self._which, self._when, align_items="center", margin=0)
         self._head.append(self.controls)
-        self._body.extend([theme.column(*self.panes.values(), kind="plots tall"), self.table])
+        self._plots = theme.column(*self.panes.values(), kind="plots tall")
+        self._body.extend([self._plots, self.table])
 
     def ended(self) -> list[Trace]:
         """Return the runs that can be drawn."""
@@ -76,11 +83,17 @@ class Path(View):
             value = self._which.value if self._which.value in labels else labels[0]
             self._which.param.update(options=labels, value=value, visible=len(labels) > 1)
         traced = paths[labels.index(self._which.value)]
-        mark = traced.label, [trace for path in paths for trace in path.traces]
-        for name in PLOTS:
+        chooses = any(path.chooses for path in paths)
+        self._when.visible = self.panes["path-members"].visible = chooses
+        theme.mark(self._plots, "five", chooses)
+        when = self._when.value
+        mark = traced.label, when, [trace for path in paths for trace in path.traces]
+        for name in PLOTS if chooses else PLOTS[:-1]:
             if name not in self.drawing and not self._drawn.shows(name, *mark):
                 self.drawing.add(name)
-                self.later(partial(_plot, name, paths, traced), partial(self._show, name, mark))
+                self.later(
+                    partial(_plot, name, paths, traced, self._when.value), partial(self._show, name, mark)
+                )
 
     def _show(self, name: str, mark: tuple[object, ...], plot: figure | None) -> None:
         """Show a plot, and draw what has come in meanwhile; what failed counts as drawn."""
@@ -128,7 +141,9 @@ def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> l
     ]
 
 
-def _plot(name: str, paths: Sequence[Solutions], traced: Solutions, pulse: Callable[[], None]) -> figure:
+def _plot(
+    name: str, paths: Sequence[Solutions], traced: Solutions, members: str, pulse: Callable[[], None]
+) -> figure:
     from app.views.path.path_plots import plot
 
-    return plot(name, paths, traced)
+    return plot(name, paths, traced, members)

@@ -15,7 +15,7 @@ from bokeh.plotting import figure
 from app import theme
 from app.compat import holoviews_validation
 from app.views.base.feed import positive
-from app.views.path.solutions import Solutions
+from app.views.path.solutions import MEMBERS, Solutions
 
 #: Features whose weights are drawn: those with the largest.
 TRACED = 60
@@ -33,14 +33,14 @@ _lock = threading.Lock()
 holoviews_validation.apply()
 
 
-def plot(name: str, paths: Sequence[Solutions], traced: Solutions) -> figure:
-    """Draw one of the plots of :data:`.lam_path.PLOTS`; ``traced`` is the path whose weights are
-    drawn."""
+def plot(name: str, paths: Sequence[Solutions], traced: Solutions, members: str = "members_half") -> figure:
+    """Draw one of the plots of :data:`.lam_path.PLOTS`; ``traced`` is the path whose weights are drawn,
+    ``members`` the field of the sizes of the working sets that are."""
     with _lock:
-        return _rendered(_MAKERS[name](paths, traced), name, traced.picture_shape)
+        return _rendered(_MAKERS[name](paths, traced, members), name, traced.picture_shape)
 
 
-def _accuracy(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
+def _accuracy(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Overlay:
     """Draw how good the solutions are against how sparse."""
     tested = any(np.isfinite(path.column("test_metric")).any() for path in paths)
     part = "test" if tested else "train"
@@ -57,12 +57,12 @@ def _against_sparsity(path: Solutions, metric: str) -> tuple[np.ndarray, np.ndar
     return some * path.row_share(), some * path.column(metric)
 
 
-def _non_zeros(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
+def _non_zeros(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Overlay:
     points = [(path.lams, path.column("nnz")) for path in paths]
     return _curves(paths, LAM, "non-zero weights", points).opts(backend="bokeh", **_falling(paths))
 
 
-def _seconds(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
+def _seconds(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Overlay:
     points = [(path.lams, positive(path.column("cpu_seconds"))) for path in paths]
     limits = _around(np.concatenate([seconds for _, seconds in points]))
     return _curves(paths, LAM, "CPU time (s)", points).opts(
@@ -70,7 +70,21 @@ def _seconds(paths: Sequence[Solutions], traced: Solutions) -> hv.Overlay:
     )
 
 
-def _weights(paths: Sequence[Solutions], traced: Solutions) -> hv.Contours:
+def _members(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Overlay:
+    """Draw the sizes of working sets, and faintly what they come to: the non-zeros."""
+    points = [(path.lams, positive(path.column(members))) for path in paths]
+    least = [(path.lams, positive(path.column("nnz"))) for path in paths]
+    goals = [
+        hv.Curve(xy, "x", "y").opts(backend="bokeh", color=path.color, line_dash="dotted", line_width=1)
+        for path, xy in zip(paths, least, strict=True)
+    ]
+    limits = _around(np.concatenate([sizes for _, sizes in points + least]))
+    when = next(words for words, field in MEMBERS.items() if field == members)
+    drawn = _curves(paths, LAM, f"working set  ·  {when}", points, goals)
+    return drawn.opts(backend="bokeh", **_falling(paths), logy=True, ylim=limits)
+
+
+def _weights(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Contours:
     """Draw a line for each of the features with the largest weights."""
     names, lams, sizes = traced.rows(TRACED)
     lines = [{"x": lams, "y": values, "feature": name} for name, values in zip(names, sizes.T, strict=True)]
@@ -86,13 +100,18 @@ _MAKERS = {
     "path-weights": _weights,
     "path-nnz": _non_zeros,
     "path-seconds": _seconds,
+    "path-members": _members,
 }
 
 
 def _curves(
-    paths: Sequence[Solutions], x: str, y: str, points: Sequence[tuple[np.ndarray, np.ndarray]]
+    paths: Sequence[Solutions],
+    x: str,
+    y: str,
+    points: Sequence[tuple[np.ndarray, np.ndarray]],
+    goals: Sequence[hv.Curve] = (),
 ) -> hv.Overlay:
-    """Draw a line and a point a λ for each path, in the path's colour and dash."""
+    """Draw a line and a point a λ for each path, in the path's colour and dash; and ``goals`` besides."""
     tips = {"run": "@{label}", x: "@{x}", "λ": "@{lam}", y: "@{y}", "gap at most": "@{gap}"}
     tips.pop(LAM, None)
     parts: list[hv.Element] = []
@@ -102,7 +121,7 @@ def _curves(
         parts.append(hv.Curve((xs, ys), "x", "y").opts(backend="bokeh", **look))
         dots = hv.Scatter({"x": xs, "y": ys, **more}, "x", ["y", *more])
         parts.append(dots.opts(backend="bokeh", color=path.color, size=7, **_hover(tips)))
-    return hv.Overlay(parts).opts(backend="bokeh", **_frame(x, y))
+    return hv.Overlay([*parts, *goals]).opts(backend="bokeh", **_frame(x, y))
 
 
 def _around(values: np.ndarray) -> tuple[float, float]:

@@ -8,6 +8,13 @@ import numpy as np
 
 from solvers import Trace
 
+#: When the working set is looked at, with the field of the results that has its size.
+MEMBERS = {
+    "at the start": "members_start",
+    "after half of the time": "members_half",
+    "at the end": "members_end",
+}
+
 
 @dataclass(frozen=True)
 class Solutions:
@@ -30,6 +37,13 @@ class Solutions:
         """Return the non-zero rows of W in per cent."""
         sizes = [trace.info.problem["n_features"] for trace in self.traces]
         return 100.0 * self.column("nnz_rows") / np.array(sizes)
+
+    @property
+    def chooses(self) -> bool:
+        """Tell whether a rule kept some weights out of the working set at some λ."""
+        sizes = [trace.info.problem.get("n_params") for trace in self.traces]
+        members = [self.column(field) for field in MEMBERS.values()]
+        return bool((np.array(members) < np.array(sizes, dtype=float)).any())
 
     @property
     def signed(self) -> bool:

@@ -189,6 +189,22 @@ def test_sets_of_labels_are_judged_on_the_test_part(sets):
     assert last.result["test_micro_f1"] > 0.5
 
 
+def test_of_working_sets_the_size_at_the_start_at_half_time_and_at_the_end_is_told():
+    problem = solvers.make_problem(binary(d=200), penalty="l1")
+    members = {}
+    for rule in ("none", "strong", "gap-safe"):
+        *_, trace = solve_path(problem, solvers.make_solver("newton-cd", rule=rule))
+        told = [trace.result[f"members_{when}"] for when in ("start", "half", "end")]
+        assert [told[0], told[2]] == [trace.working_set[0], trace.working_set[-1]]
+        half = trace.cpu_seconds <= 0.5 * trace.cpu_seconds[-1]
+        assert told[1] == trace.working_set[half][-1]
+        members[rule] = told
+    assert members["none"] == [200] * 3
+    assert members["strong"][0] < 200, "it knows the solution at the last λ"
+    assert members["gap-safe"][0] >= members["gap-safe"][2] >= trace.result["nnz"]
+    assert members["gap-safe"][2] < 200
+
+
 def test_one_label_an_instance_is_no_set(problem):
     data = multiclass()
     data = replace(data, test=data.train)

@@ -220,9 +220,10 @@ class Arriving:
             self.arrive()
 
     def arrive(self):
-        about = {"dataset": "a.csv", "loss": "logistic", "penalty": "l1", "lam": 0.5 ** len(self.found)}
+        about = {"dataset": "a.csv", "loss": "logistic", "penalty": "l1", "n_params": 2}
+        about["lam"] = 0.5 ** len(self.found)
         trace = Trace({"label": self.label, "problem": about})
-        trace.result = {"cpu_seconds": 0.01, "metric_name": "accuracy"}
+        trace.result = {"cpu_seconds": 0.01, "metric_name": "accuracy", "members_start": 1}
         trace.finish("converged")
         self.found.append(trace)
 
@@ -239,7 +240,7 @@ def test_all_plots_end_at_the_final_data_in_whatever_order_solutions_and_drawing
         solvers_at_work.append(Arriving(*about))
         return solvers_at_work[-1]
 
-    def counted(name, paths, traced, pulse):
+    def counted(name, paths, *chosen):
         return figure(name=f"{[len(path.traces) for path in paths]}")
 
     monkeypatch.setattr(path_panel, "Tracing", arriving)
@@ -276,7 +277,7 @@ def test_all_plots_end_at_the_final_data_in_whatever_order_solutions_and_drawing
     for _ in range(20):
         draw()
         session.tick()
-    assert [pane.object.name for pane in tab.view.panes.values()] == ["[10, 10, 10]"] * 4
+    assert [pane.object.name for pane in tab.view.panes.values()] == ["[10, 10, 10]"] * 5
 
 
 @pytest.mark.slow

@@ -23,12 +23,20 @@ from solvers import Names, Trace
 
 def solution(lam, nnz, *, label="a", loss="multiclass-logistic", outputs=2, w=None, **result):
     """A finished run as a path has them."""
-    about = {"loss": loss, "penalty": "l1-l2", "lam": lam, "n_features": 4, "n_outputs": outputs}
+    about = {
+        "loss": loss,
+        "penalty": "l1-l2",
+        "lam": lam,
+        "n_features": 4,
+        "n_outputs": outputs,
+        "n_params": 8,
+    }
     trace = Trace({"label": label, "problem": about})
     trace.w = w
     trace.result = {
         **{"objective": 1.0 + lam, "gap": 1e-5, "nnz": nnz, "nnz_rows": nnz // 2, "metric_name": "accuracy"},
         **{"train_metric": 0.9, "test_metric": 0.8 - lam, "test_micro_f1": None, "cpu_seconds": 0.1},
+        **{"members_start": 8, "members_half": 7, "members_end": max(nnz, 1)},
         **result,
     }
     trace.finish("converged")
@@ -102,12 +110,12 @@ def test_solutions_whose_weights_were_not_kept_are_left_out_of_their_plot_alone(
     assert len(found.rows(10)[1]) == 2
     path[0].w = path[2].w = None
     assert found.rows(10)[0] == []
-    assert len(figures(found)) == 4
+    assert len(figures(found)) == 5
 
 
 def test_the_plots_show_what_the_results_say(path):
     (found,) = grouped(path)
-    accuracy, rows, nnz, seconds = figures(found)
+    accuracy, rows, nnz, seconds, members = figures(found)
     (line,) = curves(accuracy, "Line")
     np.testing.assert_allclose(line["x"], [np.nan, 50, 75])  # where all is zero the metric says nothing
     np.testing.assert_allclose(line["y"], [np.nan, 0.77, 0.79])
@@ -118,9 +126,12 @@ def test_the_plots_show_what_the_results_say(path):
     np.testing.assert_allclose(line["y"], [0, 4, 6])
     (dots,) = curves(seconds, "Scatter")
     np.testing.assert_allclose(dots["gap"], 1e-5)
-    for one in (rows, nnz, seconds):
+    sizes, non_zeros = curves(members, "Line")
+    np.testing.assert_allclose(sizes["y"], 7)
+    np.testing.assert_allclose(non_zeros["y"], [np.nan, 4, 6])
+    for one in (rows, nnz, seconds, members):
         assert one.x_range.start > one.x_range.end, "λ falls to the right"
-    saved = [one.toolbar.tools[-1].filename for one in (accuracy, rows, nnz, seconds)]
+    saved = [one.toolbar.tools[-1].filename for one in (accuracy, rows, nnz, seconds, members)]
     assert tuple(saved) == PLOTS
 
 
@@ -218,6 +229,24 @@ def test_the_weights_of_each_path_can_be_looked_at(path):
     assert which.options == ["a", "b"]
     which.value = "b"
     assert view.panes["path-weights"].object.yaxis[0].axis_label.endswith("b")
+
+
+def test_working_sets_are_drawn_where_a_rule_keeps_some_at_the_moment_of_the_menu(path):
+    view = Path(path)
+    (when,) = (menu for menu in pn.panel(view).select(Menu) if menu.label == "Working set")
+    assert when.visible
+    sizes = {}
+    for words, field in when.options.items():
+        when.value = field
+        drawn = view.panes["path-members"].object
+        assert drawn.yaxis[0].axis_label.endswith(words)
+        sizes[field] = list(curves(drawn, "Line")[0]["y"])
+    assert sizes == {"members_start": [8, 8, 8], "members_half": [7, 7, 7], "members_end": [1, 4, 6]}
+    for trace in path:
+        trace.result |= dict.fromkeys(sizes, 8)
+    view = Path(path)
+    assert view.panes["path-members"].object is None
+    assert not view.panes["path-members"].visible
 
 
 def test_a_path_just_traced_is_drawn_as_in_a_notebook():

@@ -15,7 +15,7 @@ from ..problems.problem import Problem
 from .bcd import CHUNK, REFRESH
 from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
 from .usual import tol_param
-from .working_sets import Look, WorkingSetSolver, rule_param
+from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,11 @@ class AndersonBCD(WorkingSetSolver):
         return _Passes(self, problem)
 
 
-class _Passes:
+class _Passes(Steps):
     """Passes over the rows of the working set, and the points after them."""
 
     def __init__(self, solver: AndersonBCD, problem: Problem) -> None:
+        super().__init__()
         self.solver, self.problem, design = solver, problem, problem.design
         columns = design.starts, design.edges, design.rows, design.values
         self.data = ColumnData(problem.loss.term, problem.loss.labels, *columns)
@@ -62,7 +63,7 @@ class _Passes:
         self.strengths = Strengths(problem.scale, problem.penalty.ridge, *problem.penalty.row_norms)
         self.count = 0
 
-    def step(self, point: Point, look: Look) -> tuple[Found[Point], dict[str, object]]:
+    def step(self, point: Point, look: Look) -> Found[Point]:
         """Make M passes, and try the extrapolated point."""
         members, m, M = look.members, self.problem.design.n_outputs, self.solver.memory
         features = np.arange(len(members) // m) if members.full else members.coordinates[::m] // m
@@ -71,16 +72,16 @@ class _Passes:
             self._pass(point, features)
             points.append(members.take(point.w).copy())
         point = self._settled(point, look)
-        known: dict[str, object] = {"inner_iterations": M}
+        self.known = {"inner_iterations": M}
         if np.array_equal(points[0], points[-1]):
-            return Found(point, 0.0, None, 0), known
+            return Found(point, 0.0, None, 0)
         combined = extrapolated(np.array(points)) if self.solver.extrapolate else None
         if combined is not None:
             line = self.problem.line(point, combined - points[-1], members)
             if line(1.0) < point.objective:
                 point = line.move(1.0)
-                known["events"] = ("extrapolated",)
-        return unsearched(point), known
+                self.known["events"] = ("extrapolated",)
+        return unsearched(point)
 
     def _pass(self, point: Point, features: np.ndarray) -> None:
         """Take a proximal step in each row of these features, in turn; weights and scores move in place."""

@@ -12,7 +12,7 @@ from ..problems.point import Point
 from ..problems.problem import Problem
 from .newton_kernels import promised, sweep, sweep_rows
 from .usual import beta_param, sigma_param, tol_param
-from .working_sets import Look, WorkingSetSolver, rule_param
+from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
 #: Entries of X times outputs that one kernel call reads: some 20 ms.
 CHUNK = 4_000_000
@@ -73,10 +73,11 @@ class NewtonCD(WorkingSetSolver):
         return _Model(self, problem)
 
 
-class _Model:
+class _Model(Steps):
     """gᵀd + ½dᵀ∇²F d + kinks(w + d) on the working set, for coordinate descent."""
 
     def __init__(self, solver: NewtonCD, problem: Problem) -> None:
+        super().__init__()
         self.solver, self.problem = solver, problem
         design = problem.design
         self.columns = design.starts, design.edges, design.rows, design.values
@@ -85,15 +86,16 @@ class _Model:
         #: ε_in, and the sum of violations at the first iterate
         self.eps, self.first = 1.0, 0.0
 
-    def step(self, point: Point, look: Look) -> tuple[Found[Point], dict[str, object]]:
+    def step(self, point: Point, look: Look) -> Found[Point]:
         """Solve the model for d, and search along it."""
         d, shape, solver = self.solve(point, look), (-1, self.width), self.solver
         rows = (v.reshape(shape) for v in (self.w, self.g, d))
-        decrease, known = promised(*rows, *self.problem.penalty.row_norms), {"inner_iterations": self.sweeps}
+        decrease = promised(*rows, *self.problem.penalty.row_norms)
+        self.known = {"inner_iterations": self.sweeps}
         if not decrease < -NO_DECREASE * abs(point.objective):
-            return Found(point, 0.0, None, 0), known
+            return Found(point, 0.0, None, 0)
         line = self.problem.line(point, d, look.members)
-        return line.armijo(decrease, beta=solver.beta, sigma=solver.sigma), known
+        return line.armijo(decrease, beta=solver.beta, sigma=solver.sigma)
 
     def solve(self, point: Point, look: Look) -> np.ndarray:
         """Return d, an entry a member."""

@@ -16,7 +16,7 @@ from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
 from ..problems.scores import Scores
 from .usual import beta_param, tol_param
-from .working_sets import Look, WorkingSetSolver, rule_param
+from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
 #: Decrease, in units of |f|, below which a direction counts as none.
 NO_DECREASE = 1e-22
@@ -84,16 +84,17 @@ class SemismoothNewton(WorkingSetSolver):
         return Newton(self, problem)
 
 
-class Newton:
+class Newton(Steps):
     """Steps on a working set; γ and the first violation are kept between them."""
 
     def __init__(self, solver: SemismoothNewton, problem: Problem) -> None:
+        super().__init__()
         self.solver, self.problem = solver, problem
         self.l1 = problem.penalty.row_norms[0]
         self.gamma, self.first, self.inner = 0.0, 0.0, 0
         self.damping = solver.damping
 
-    def step(self, point: Point, look: Look) -> tuple[Found[Point], dict[str, object]]:
+    def step(self, point: Point, look: Look) -> Found[Point]:
         """Take p, and from there on the way to the Newton point as much as lowers f."""
         members, problem = look.members, self.problem
         w, g, f = members.take(point.w).copy(), look.gradient, point.objective
@@ -104,7 +105,7 @@ class Newton:
             p = soft_threshold(y, self.gamma * self.l1)
             squares = float((w - p) @ (w - p)) / self.gamma
             if not squares > NO_DECREASE * abs(f):
-                return Found(point, 0.0, None, 0), {}
+                return Found(point, 0.0, None, 0)
             ahead = problem.line(point, p - w, members)
             falls = float(g @ (p - w)) + 0.5 * squares + self.l1 * float(np.abs(p).sum() - np.abs(w).sum())
             bound = falls - self.solver.sigma * squares  # φ_γ(w) - f(w) - σ/γ ‖w - p‖²
@@ -112,15 +113,16 @@ class Newton:
                 break
             self.gamma *= 0.5
         else:
-            return Found(point, 0.0, None, 0), {}
+            return Found(point, 0.0, None, 0)
         v = self._newton_point(point, look, w, y, p)
-        known: dict[str, object] = {"inner_iterations": self.inner}
+        self.known = {"inner_iterations": self.inner}
         point = ahead.move(1.0)
         found = self._search(point, v - p, members, f, bound)
         self.damping = max(self.damping * (0.25 if found.t == 1.0 else 4.0), self.solver.damping)
         if found.point is None:
-            return unsearched(point), known | {"events": ("proximal-step",), "ls_trials": found.trials}
-        return found, known
+            self.known |= {"events": ("proximal-step",), "ls_trials": found.trials}
+            return unsearched(point)
+        return found
 
     def _search(
         self, point: Point, e: np.ndarray, members: WorkingSet, f: float, bound: float

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compute.lazy import lazy
 from ..declare import param
 from ..parts.linesearch import Found
 from ..parts.rules import RULES, Rule, RuleNames, Seen, ShrinkTest, Sphere, room_of, rooms, weigh
-from ..problems.certificates.sphere import DualPoint, dual_point, gap_and_radius, why_no_sphere
+from ..problems.certificates.sphere import Bends, DualPoint, dual_point, gap_and_radius, why_no_sphere
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
@@ -56,12 +57,25 @@ class Look:
         return NAN if self.sphere is None else self.sphere.gap
 
 
-class Steps(Protocol):
-    """What a solver does with a working set: the state that it keeps between steps."""
+class Steps:
+    """Base of what a solver does with a working set, and of what it keeps between steps.
 
-    def step(self, point: Point, look: Look) -> tuple[Found[Point], dict[str, Any]]:
+    Attributes
+    ----------
+    known : dict
+        What the record should say of the last step, by the fields of :class:`.iterate.Iterate`.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[str, Any] = {}
+
+    def step(self, point: Point, look: Look) -> Found[Point]:
         """Step from a point on the members of the working set; return where that led (its t is 0 where
-        nothing decreases f) and what else the record should say."""
+        nothing decreases f)."""
+        raise TypeError(f"{type(self).__name__} does not define step")
+
+    def meet(self, look: Look) -> None:
+        """Take in what there is at the point where the last step led, once the working set is settled."""
 
 
 class WorkingSetSolver(Solver):
@@ -83,28 +97,37 @@ class WorkingSetSolver(Solver):
         raise TypeError(f"{type(self).__name__} does not define begin")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        point, steps = problem.at(w0), self.begin(problem)
         selection = Selection(RULES[self.rule](), problem, self.tol, rows=problem.design.n_outputs > 1)
-        found, known, n, stuck = None, {}, 0, False
-        while True:
-            look = selection.look(point, stuck=stuck)
-            violation = look.largest if look.whole and selection.complete else NAN
-            done = look.whole and look.largest <= selection.aim
-            if done and not selection.complete:
-                violation = point.violation()
-                done = violation <= selection.aim
-            if not stuck:
-                yield selection.iterate(point, n, look, found, violation=violation, **known)
-            if done:
-                return Ending("converged", f"violation {violation:.3g} is at most {selection.aim:.3g}")
-            if not selection.rule.returns and not look.whole and (stuck or look.largest <= selection.aim):
-                return selection.look_once(point, look.largest)
-            found, known = steps.step(point, look)
-            stuck = found.t == 0.0
-            if stuck and look.whole:  # the set was chosen among all blocks just now
-                return Ending("stalled", "no direction decreases the objective beyond rounding")
-            if not stuck:
-                point, n = found.point, n + 1
+        return (yield from stepped(problem.at(w0), selection, self.begin(problem)))
+
+
+def stepped(
+    point: Point, selection: Selection, steps: Steps, n: int = 0, *, shown: bool = False
+) -> Generator[Iterate, None, Ending]:
+    """Yield the iterates of steps on the working set that a rule selects, from iterate n at ``point`` on;
+    that is left out where it was ``shown`` before."""
+    found, fresh, stuck = None, not shown, False
+    while True:
+        look = selection.look(point, stuck=stuck)
+        violation = look.largest if look.whole and selection.complete else NAN
+        done = look.whole and look.largest <= selection.aim
+        if done and not selection.complete:
+            violation = point.violation()
+            done = violation <= selection.aim
+        if fresh:
+            steps.meet(look)
+            yield selection.iterate(point, n, look, found, violation=violation, **steps.known)
+        if done:
+            return Ending("converged", f"violation {violation:.3g} is at most {selection.aim:.3g}")
+        if not selection.rule.returns and not look.whole and (stuck or look.largest <= selection.aim):
+            return selection.look_once(point, look.largest)
+        found = steps.step(point, look)
+        stuck = found.t == 0.0
+        if stuck and look.whole:  # the set was chosen among all blocks just now
+            return Ending("stalled", "no direction decreases the objective beyond rounding")
+        if not stuck:
+            point, n = found.point, n + 1
+        fresh = not stuck
 
 
 class _Outcome(NamedTuple):
@@ -126,8 +149,11 @@ class Selection:
     looks in seconds, but for gradients of the working set, which a step needs whatever the rule.
     """
 
-    def __init__(self, rule: Rule, problem: Problem, tol: float, *, rows: bool = False) -> None:
-        """``rows`` tells that the solver handles whole rows of weights, whatever the penalty."""
+    def __init__(
+        self, rule: Rule, problem: Problem, tol: float, *, rows: bool = False, epoch: int = 0
+    ) -> None:
+        """``rows`` tells that the solver handles whole rows of weights, whatever the penalty; ``epoch`` is
+        the number of the first epoch."""
         self.rule, self.problem = rule, problem
         penalty, design = problem.penalty, problem.design
         self.strengths = penalty.row_norms
@@ -137,7 +163,7 @@ class Selection:
         self.inside = np.zeros(self.n_blocks, dtype=np.bool_)
         self.members = design.working_set()
         self.aim, self.target, self.before = problem.aim(tol), 0.0, np.inf
-        self.epoch, self.events = 0, ("epoch-start",)
+        self.epoch, self.events = epoch, ("epoch-start",)
         self.cost, self._gradients = 0.0, 0.0
         #: the working set when the last epoch ended, as a mask of blocks
         self._left_by: np.ndarray | None = None
@@ -314,7 +340,7 @@ class Selection:
             )
             if self._dual is None or dual.value > self._dual.value:
                 self._dual = dual
-            gap, radius = gap_and_radius(point, self._dual, self._curvature())
+            gap, radius = gap_and_radius(point, self._dual, self._bends.largest)
             return Sphere(
                 self._rooms(self._dual.gradient), self.problem.scale * lengths * radius, radius, gap
             )
@@ -326,16 +352,18 @@ class Selection:
         rooms(self._blocks(g), *self.strengths, out)
         return out
 
-    def _curvature(self) -> float:
-        return float(self.problem.loss.curvature(True).max(initial=0.0))
+    @lazy
+    def _bends(self) -> Bends:
+        return Bends.of(self.problem)
 
     def _lengths(self, blocks: np.ndarray) -> np.ndarray:
-        """Return the length of the column of X of each block; transitions have ones in each row."""
+        """Return the length of the column of each block, see :class:`.sphere.Bends`."""
         design = self.problem.design
         features = blocks * self.width // design.n_outputs
-        lengths = np.full(blocks.size, np.sqrt(design.n_rows))
         body = features < design.n_features
-        lengths[body] = design.column_lengths()[features[body]]
+        lengths = np.empty(blocks.size)
+        lengths[body] = self._bends.columns[features[body]]
+        lengths[~body] = self._bends.tail[blocks[~body] - design.n_features * design.n_outputs]
         return lengths
 
     def _settle(self, looked: np.ndarray, keep: np.ndarray) -> WorkingSet:

@@ -3,6 +3,11 @@
 The residual G* at the optimum is where Fenchel's dual, D(G) = -s L*(G) - (λR)*(-s AᵀG), is largest. Where the
 gradient of L is κ-Lipschitz, D is s/κ-strongly concave: ½ s/κ ‖G - G*‖² <= D(G*) - D(G) <= f(w) - D(G) for
 any w and any feasible G. So G* is within r = √(2 κ gap/s) of G, and s x_jᵀG* within s‖x_j‖ r of s x_jᵀG.
+
+Rows whose curvature κ_t is smaller than κ say more: ½ s Σ_t ‖G_t - G*_t‖²/κ_t is below the gap as well, so
+(Σ_t κ_t/κ x_tj²)^½ may stand in place of ‖x_j‖. For chains G has, besides the marginals of labels, those of
+each pair of neighbours, and transitions are features of the pairs: D(G) is then the entropy of the chain with
+these marginals (:meth:`.crf.BoundChains.dual_value`).
 """
 
 from __future__ import annotations
@@ -21,11 +26,32 @@ def why_no_sphere(problem: Problem) -> str | None:
     """Return why no ball around the optimum of the dual is known, as the end of a sentence that begins with
     the rule; None if there is one."""
     loss, penalty = problem.loss, problem.penalty
-    if Trait.CONJUGATE not in loss.traits or Trait.LIPSCHITZ not in loss.traits:
+    if Trait.CONJUGATE not in loss.traits or not loss.traits & (Trait.LIPSCHITZ | Trait.CHAINS):
         return f"needs a loss with a Lipschitz gradient and a known conjugate, and {loss.id} has none"
     if penalty.smooth:
         return f"needs a penalty that sets weights to zero, and {penalty.id} does not"
     return None
+
+
+@dataclass(frozen=True)
+class Bends:
+    """How much the loss bends: κ, the ``largest`` curvature κ_t of a row, and (Σ_t κ_t/κ x_tj²)^½ of each
+    column of X and of each weight of the ``tail``."""
+
+    largest: float
+    columns: np.ndarray
+    tail: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem) -> Bends:
+        """Return how much the loss of a problem bends that has a sphere."""
+        bounds, design = problem.loss.bends(), problem.design
+        largest = float(bounds.Z.max(initial=0.0))
+        if np.all(largest == bounds.Z):
+            columns = design.column_lengths()
+        else:
+            columns = np.sqrt(design.squared_sums(bounds.Z / largest)[:, 0])
+        return cls(largest, columns, np.sqrt(bounds.tail / (largest or 1.0)))
 
 
 @dataclass(frozen=True)

@@ -240,6 +240,19 @@ class BoundChains(BoundLoss):
         ends = [self.diagonal(G[rows], rows).sum(axis=0) for rows in self._end_rows]
         return np.vstack([inner, *ends]).reshape(-1)
 
+    def bends(self) -> Scores:
+        """Return T - ½ for each token of a sequence of T, where scores of pairs of neighbours may change too.
+
+        The Hessian is the covariance of the indicators of T labels and of T - 1 pairs. Along D its values
+        for two sequences of labels differ by ‖D‖ (2T + 2(T - 1))^½ at most, and a variance is at most a
+        quarter of the square of the range.
+        """
+        lengths = np.diff(self.offsets)
+        κ = lengths - 0.5
+        inner = np.full(self.n_outputs**2, κ @ (lengths - 1))
+        ends = np.full(2 * self.n_outputs * self.declared.ends, κ.sum())
+        return Scores(np.repeat(κ, lengths)[:, None], np.concatenate([inner, ends]))
+
     def _wide(self, messages: Messages) -> Iterator[tuple[int, slice]]:
         """List the members of a block whose scores spread too far: their places in it, and their tokens."""
         for place in messages.wide:

@@ -268,6 +268,12 @@ class BoundLoss:
         ``tight``, else the paper's; with ``Trait.LIPSCHITZ``."""
         raise TypeError(f"{type(self).__name__} does not define curvature")
 
+    def bends(self) -> Scores:
+        """Return a curvature κ_t of each row, (n_rows, 1), with ‹D, ∇²L D› <= Σ_t κ_t‖D_t‖² for any change
+        D of the scores, and Σ κ_t over the places where each entry of the tail is added; with
+        ``Trait.LIPSCHITZ`` or ``Trait.CHAINS``."""
+        return Scores(self.curvature(True)[:, None], np.zeros(0))
+
     def block_curvature(self, sums: Callable[[np.ndarray], np.ndarray], tight: bool) -> np.ndarray:
         """Return upper bounds of the largest eigenvalue of the Hessian by the weights of each feature j;
         ``sums(C)`` gives Σ_i x_ij² C_ik for any C (rows, k)."""

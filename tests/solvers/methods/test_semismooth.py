@@ -92,7 +92,7 @@ def steps(problem, count):
     for _ in range(count):
         look = selection.look(point)
         w, g = point.w.copy(), look.gradient.copy()
-        point = newton.step(point, look)[0].point
+        point = newton.step(point, look).point
         found.append((newton.gamma, w, g, point.w.copy()))
     return found
 

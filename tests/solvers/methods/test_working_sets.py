@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 import solvers
 from solvers.methods.newton_cd import NewtonCD
-from solvers.methods.working_sets import Selection, why_not_rule
+from solvers.methods.working_sets import Selection, Steps, why_not_rule
 from solvers.parts.linesearch import Found
 from solvers.parts.rules import RULES
 from tests.solvers.helpers import MAKERS, problem_of
 from tests.solvers.oracles import Oracle
+from tests.solvers.problems.certificates.test_sphere import solved_chains
 from tests.solvers.smooth_programs import LOSSES, minimum
 
 KINDS = {loss: "multiclass" if "multiclass" in solvers.LOSSES[loss].kinds else "binary" for loss in LOSSES}
@@ -62,6 +63,20 @@ def check_proofs(loss, penalty, seed, ratio):
 def test_no_block_of_the_optimum_is_proved_to_be_zero_and_at_the_optimum_the_others_are(loss, penalty):
     proved, zero = check_proofs(loss, penalty, 0, 0.3)
     assert proved == zero > 0
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("penalty", ["l1", "elastic-net"])
+def test_no_weight_of_the_optimum_of_chains_is_proved_to_be_zero(penalty, ends):
+    problem, found = solved_chains(penalty, 0, 0.3, ends)
+    points = [share * found.w for share in (0.0, 0.5, 0.9, 0.99, 1.0 - 1e-4, 1.0 - 1e-6, 1.0)]
+    for rule in SAFE:
+        for selection in selections(problem, rule, points):
+            assert not found.w[selection.proved].any()
+        transitions = selection.proved[selection.proved >= problem.design.n_features * 3]
+        assert transitions.size
+        if penalty == "l1":
+            assert selection.proved.size == np.count_nonzero(found.w == 0.0)
 
 
 @pytest.mark.slow
@@ -168,16 +183,17 @@ def test_a_rule_without_a_ball_is_refused_in_a_sentence():
         solvers.make_solver("newton-cd", rule="zhang")
 
 
-class Failing:
+class Failing(Steps):
     """The steps of another, but for one on a part of the blocks."""
 
     def __init__(self, steps):
+        super().__init__()
         self.steps, self.failed = steps, 0
 
     def step(self, point, look):
         if not look.whole and not self.failed:
             self.failed += 1
-            return Found(point, 0.0, None, 0), {}
+            return Found(point, 0.0, None, 0)
         return self.steps.step(point, look)
 
 

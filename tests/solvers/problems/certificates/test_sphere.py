@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import solvers
 from solvers.declare import Trait
-from solvers.problems.certificates.sphere import dual_point, gap_and_radius, why_no_sphere
+from solvers.problems.certificates.sphere import Bends, dual_point, gap_and_radius, why_no_sphere
 from tests.solvers.helpers import MAKERS, dense_of, problem_of
 from tests.solvers.oracles import LOSSES, Oracle
 from tests.solvers.smooth_programs import LOSSES as PROGRAMS
@@ -32,10 +32,12 @@ def solved(loss, penalty, seed, ratio, average=True):
 
 
 def ball(problem, point):
-    lengths = np.repeat(problem.design.column_lengths(), problem.design.n_outputs)
+    """The dual point, its gap and radius, and how far the gradient of each weight may move."""
+    bends = Bends.of(problem)
+    lengths = np.concatenate([np.repeat(bends.columns, problem.design.n_outputs), bends.tail])
     dual = dual_point(point, None, point.gradient(), lengths)
-    kappa = float(problem.loss.curvature(True).max())
-    return dual, *gap_and_radius(point, dual, kappa), kappa
+    gap, radius = gap_and_radius(point, dual, bends.largest)
+    return dual, gap, radius, problem.scale * lengths * radius
 
 
 def check(loss, penalty, seed, ratio, where, noise):
@@ -44,14 +46,13 @@ def check(loss, penalty, seed, ratio, where, noise):
     rng = np.random.default_rng(seed + 1)
     w = where * best + noise * np.abs(best).max() * rng.normal(size=best.size) * (rng.random(best.size) < 0.5)
     point = problem.at(w)
-    dual, gap, radius, _ = ball(problem, point)
+    dual, gap, _, reach = ball(problem, point)
     assert gap >= oracle.objective(w) - oracle.objective(best) - 1e-11 * oracle.objective(best)
     m = problem.design.n_outputs
     X, data = dense_of(oracle.data.train.X), oracle.data
     G = LOSSES[loss](X @ best.reshape(-1, m), np.zeros(0), data)[1] / X.shape[0]
     moved = np.linalg.norm(dual.gradient.reshape(-1, m) - X.T @ G, axis=1)
-    reach = problem.scale * problem.design.column_lengths() * radius
-    assert np.all(moved <= reach * (1.0 + 1e-6) + 1e-10 * np.abs(X.T @ G).max())
+    assert np.all(moved <= reach[::m] * (1.0 + 1e-6) + 1e-10 * np.abs(X.T @ G).max())
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -115,8 +116,74 @@ def test_curvature_bounds_what_the_loss_bends(loss):
     assert 0.1 * kappa <= largest <= kappa * (1.0 + 1e-6)
 
 
+@functools.lru_cache(maxsize=16)
+def solved_chains(penalty, seed, ratio, ends):
+    """A small problem of chains with its optimum; where NumPy's formula has no end states, by that too."""
+    data = MAKERS["sequences"](n=8, d=6, m=3, seed=seed)
+    given = {"loss": "chain-crf", "penalty": penalty, "loss_params": {"ends": ends}}
+    problem = solvers.make_problem(data, lam_ratio=ratio, **given)
+    found = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-12, max_iter=5_000)
+    assert problem.at(found.w).violation() <= 1e-10 * problem.violation_at_zero()
+    if not ends:
+        oracle = Oracle(data, "chain-crf", penalty, problem.lam, problem.average)
+        assert oracle.violation(found.w) <= 1e-9 * oracle.violation(np.zeros_like(found.w))
+    return problem, found
+
+
+def check_chains(penalty, seed, ratio, ends, where, noise):
+    """The same for features and transitions of chains."""
+    problem, found = solved_chains(penalty, seed, ratio, ends)
+    rng, best = np.random.default_rng(seed + 1), found.w
+    w = where * best + noise * np.abs(best).max() * rng.normal(size=best.size) * (rng.random(best.size) < 0.5)
+    point, at_best = problem.at(w), problem.at(best)
+    dual, gap, _, reach = ball(problem, point)
+    assert gap >= point.objective - at_best.objective - 1e-11 * at_best.objective
+    ridge = problem.penalty.ridge
+    moved = np.abs(dual.gradient - (at_best.gradient() - ridge * best))
+    assert np.all(moved <= reach * (1.0 + 1e-6) + 1e-9 * np.abs(at_best.gradient()).max())
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("penalty", ["l1", "elastic-net"])
+@pytest.mark.parametrize(("where", "noise"), [(0.0, 0.0), (1.0, 0.0), (0.9, 0.01), (1.0, 1.0)])
+def test_gradients_of_chains_at_the_optimum_are_within_reach(penalty, ends, where, noise):
+    check_chains(penalty, 0, 0.2, ends, where, noise)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("penalty", ["l1", "elastic-net"])
+@settings(max_examples=25, **LIMITS)
+@given(
+    seed=st.integers(0, 20),
+    ratio=st.sampled_from([0.02, 0.1, 0.3, 0.7, 0.99]),
+    where=st.floats(0.0, 1.5),
+    noise=st.sampled_from([0.0, 1e-6, 1e-3, 0.1, 1.0]),
+)
+def test_gradients_of_chains_at_any_optimum_are_within_reach(penalty, ends, seed, ratio, where, noise):
+    check_chains(penalty, seed, ratio, ends, where, noise)
+
+
+def test_chains_bend_no_more_than_is_said_and_where_all_labels_are_the_same_just_as_much():
+    """Second differences of NumPy's formula; of two labels that stay the same the variance is (2T - 1)²."""
+    data = MAKERS["sequences"](n=6, d=4, m=2)
+    bends, rng = problem_of(data, "chain-crf", "l1").loss.bends(), np.random.default_rng(2)
+    shape = data.train.y.size, 2
+
+    def share(Z, tail, D, d):
+        """The second difference along (D, d), in units of the bound."""
+        f = [LOSSES["chain-crf"](Z + t * D, tail + t * d, data)[0] for t in (-1e-3, 0.0, 1e-3)]
+        return (f[0] - 2.0 * f[1] + f[2]) / 1e-6 / (np.sum(bends.Z * D * D) + bends.tail @ (d * d))
+
+    anywhere = [share(*(rng.normal(size=size) for size in (shape, 4, shape, 4))) for _ in range(50)]
+    assert 0.0 < max(anywhere) < 1.0
+    alike = np.array([20.0, -20.0, -20.0, 20.0])
+    swap = np.tile([1.0, -1.0], (shape[0], 1)), np.array([1.0, 0.0, 0.0, -1.0])
+    assert share(np.zeros(shape), alike, *swap) == pytest.approx(1.0, abs=1e-3)
+
+
 def test_what_has_no_ball_says_why():
-    assert "chain-crf has none" in why_no_sphere(problem_of("sequences"))
+    assert "multiclass-hinge has none" in why_no_sphere(problem_of("multiclass", "multiclass-hinge"))
     assert "l2 does not" in why_no_sphere(problem_of("binary", penalty="l2"))
     for loss, cls in solvers.LOSSES.items():
         if cls.traits & Trait.LIPSCHITZ and cls.traits & Trait.CONJUGATE:

@@ -11,9 +11,7 @@ import numpy as np
 from ..declare import Trait, as_printed, param, random_seed
 from ..parts.epochs import Cooling
 from ..parts.linesearch import Found
-from ..parts.memory import PairMemory
-from ..parts.rules import ShrinkTest
-from ..problems.penalties import soft_threshold
+from ..parts.rules import RULES, ShrinkTest
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
@@ -21,19 +19,12 @@ from ..problems.shards.sharded import ShardedDesign
 from .baton import ITERATIONS, Baton, growing_shares
 from .ftrl import FTRL
 from .iterate import NAN, Ending, Iterate
-from .prox_qn_kernels import promised, shrink, sweep
+from .prox_qn_kernels import shrink
+from .prox_qn_model import Model
 from .solver import Solver
 from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
+from .working_sets import Look, Selection, Steps, rule_param, stepped, why_not_rule
 
-#: Decrease, in units of |f|, below which a direction counts as none.
-NO_DECREASE = 1e-22
-#: Coordinates one kernel call visits in a sweep.
-SWEEP_CHUNK = 100_000
-#: What an iteration does for each score besides the inner problem, in updates of one number of d̂.
-SCORE_WORK = 8
-#: Ratio of curvatures beyond which D is that of the Hessian where ``diagonal`` is auto; how many weights are
-#: looked at; and the least curvature, in units of the mean.
-SPREAD, SAMPLE, FLOOR = 100.0, 100_000, 1e-6
 #: Weights and sequences from which on a pass of FTRL-Proximal comes first.
 START_SIZE, START_INSTANCES = 10_000, 2_000
 #: Number of weights above which the first iteration is not done on all of them.
@@ -70,6 +61,9 @@ class ProxQN(Solver):
 
     With ``look_back=False`` lines 15 and 16 are left out, to see what they are for. The run then ends at the
     optimum of the problem on the weights that are left, and says how far that is from the optimum of all.
+
+    Another ``rule`` than the paper's chooses the working set in place of lines 3 to 16. Pairs are then kept
+    as long as no weight comes back.
     """
 
     id = "prox-qn"
@@ -90,6 +84,7 @@ class ProxQN(Solver):
     shrinking: bool = param(
         True, "confine iterations to a working set that shrinks within an epoch", title="shrinking"
     )
+    rule: str = rule_param("zhong")
     look_back: bool = param(
         True,
         "take all weights back where an epoch ends; without, a weight that has left never comes back",
@@ -151,6 +146,13 @@ class ProxQN(Solver):
     seed: int = random_seed("seed of the random order")
 
     def refuses(self, problem: Problem) -> str | None:
+        if self.rule != "zhong":
+            if not (self.shrinking and self.look_back):
+                return "rule=none and no-return do what shrinking and look_back do: leave these out"
+            if RULES[self.rule].every:
+                return f"rule={self.rule} would clear the pairs before each step: choose another rule"
+            if reason := why_not_rule(self.rule, problem):
+                return reason
         if self.start == "sgd" and Trait.SAMPLES not in problem.loss.traits:
             return "start=sgd needs a loss whose instances can be taken one at a time: choose start=none"
         if self.start == "samples" and isinstance(problem.design, ShardedDesign):
@@ -186,9 +188,12 @@ class ProxQN(Solver):
                 if iterate.iteration < last:
                     yield iterate
                     shown = iterate.iteration
+        n, fresh, after = baton.iteration, baton.iteration > shown, ahead[-1][0] if ahead else None
+        if self.rule != "zhong":
+            selection = Selection(RULES[self.rule](), problem, self.tol, epoch=baton.epochs)
+            steps = _Steps(self, problem)
+            return (yield from stepped(problem.at(baton.w), selection, steps, n, shown=not fresh))
         # line 10 on a part of the weights ends an epoch, line 11 on all of them ends the run
-        n, fresh = baton.iteration, baton.iteration > shown
-        after = ahead[-1][0] if ahead else None
         state, found = _State(self, problem, baton.w, after=after, epochs=baton.epochs), None  # line 1
         while True:
             test = state.shrink()  # lines 3 to 9
@@ -231,20 +236,15 @@ class _State:
         self.solver, self.problem, self.after, self.epochs = solver, problem, after, epochs
         self.lam, self.N = problem.penalty.l1, problem.loss.n_instances
         self.cooling = Cooling(solver.cooling_start, solver.cooling, solver.tol, problem.violation_at_zero())
-        self.aim = problem.aim(solver.tol)
-        self.inner, self.sweeps = _InnerProblem(solver, problem), 0
-        self.metric = Metric(solver.diagonal, problem)
-        self.memory = PairMemory(None if solver.memory == "full" else solver.memory)
-        self.curvature: float | None = None
+        self.aim, self.model = problem.aim(solver.tol), Model(solver, problem)
         self.point = problem.at(w0)
         self.A, self.g = problem.design.working_set(), self.point.gradient()
         problem.pulse()
-        self.gamma, self.M_hat = solver.gamma0, self._first_threshold(after is not None)
+        self.M_hat = self._first_threshold(after is not None)
         self.exhausted = False
         #: the working set with which the last epoch ended
         self.dropped_from: WorkingSet | None = None
-        #: what happened since the last iterate
-        self.events: tuple[str, ...] = ("epoch-start",)
+        self.model.events += ("epoch-start",)
 
     def _first_threshold(self, ahead: bool) -> float:
         """Return M̂ before the first iteration: ∞ as in line 1, or the violation at w0."""
@@ -260,8 +260,7 @@ class _State:
         self.problem.pulse()
         if self.solver.shrinking and not keep.all():
             self.A, self.g = tested.restrict(keep), g[keep]
-            self.memory.restrict(keep)
-            self.metric.restrict(keep)
+            self.model.restrict(keep)
         self.M_hat = M
         returned = _returned(self.point, self.dropped_from)
         return ShrinkTest(tested, g, self.lam, self.lam - slack, M, self.cooling.target, returned)
@@ -276,9 +275,8 @@ class _State:
         self.dropped_from, self.exhausted = self.A, False
         self.A, self.g = self.problem.design.working_set(), self.point.gradient()
         self.cooling.end_epoch(self.point.violation())
-        self.memory.clear()
-        self.metric.clear()
-        self.events += ("epoch-start", "memory-cleared")
+        self.model.events += ("epoch-start",)
+        self.model.clear()
 
     def is_solved(self, test: ShrinkTest) -> bool:
         """Tell whether the problem on a part of the weights is solved, to the tolerance or to rounding."""
@@ -296,149 +294,67 @@ class _State:
         return Ending("stalled", f"{told} {violation:.3g}, and {self.aim:.3g} was asked for")
 
     def search(self) -> Found[Point]:
-        """Search along the solution d of the inner problem (lines 19 to 33); where no step decreases f, clear
-        the pairs and search once more."""
-        self.metric.measure(self.point, self.A)
-        if self.gamma == 0.0:
-            self.gamma = self._first_curvature()
-        w = self.A.take(self.point.w)
-        found = self._search_along(self._direction(w), w)
-        if found.t == 0.0 and len(self.memory):
-            self.memory.clear()
-            self.events += ("memory-cleared",)
-            found = self._search_along(self._direction(w), w)
-        return found
-
-    def _direction(self, w: np.ndarray) -> np.ndarray:
-        """Solve the inner problem on A at ``w``, the weights there, for d (lines 19 to 28)."""
-        r = self.metric.root
-        d, self.sweeps = self.inner.solve(r * w, self.g / r, self.lam / r, self.memory, self.gamma)
-        return np.where(d == -r * w, -w, d / r)
-
-    def _search_along(self, d: np.ndarray, w: np.ndarray) -> Found[Point]:
-        """Backtrack along d until Armijo's rule holds (lines 29 to 33), unless d promises no more than
-        rounding."""
-        decrease = promised(w, self.g, d, self.lam)
-        if not decrease < -NO_DECREASE * abs(self.point.objective):
-            return Found(self.point, 0.0, None, 0)
-        line = self.problem.line(self.point, d, self.A)
-        return line.armijo(decrease, beta=self.solver.beta, sigma=self.solver.sigma)
+        """Search along the solution d of the inner problem on A (lines 19 to 33)."""
+        return self.model.search(self.point, self.A, self.g)
 
     def update(self, found: Found[Point]) -> None:
-        """Move to the new point: g on A there, the pair (s, y) and γ (lines 34 to 39). Q and Q̂ are made from
-        the pairs, when the next direction needs them."""
+        """Move to the new point: g on A there, the pair (s, y) and γ (lines 34 to 39)."""
         self.point = found.point
         g = self.point.gradient(self.A)
-        s, y = found.t * found.search.d, g - self.g
-        self.curvature = self.memory.push(self.metric.root * s, y / self.metric.root)
+        self.model.learn(found.t * found.search.d, g - self.g)
         self.g = g
-        if self.curvature is None:
-            self.events += ("curvature-skipped",)
-        elif self.solver.memory != "full" or len(self.memory) == 1:
-            self.gamma = self.memory.scaling(self.solver.gamma)
 
     def give_up(self) -> None:
         """End the epoch: no step decreases f on this working set."""
         self.exhausted = True
-        self.events += ("stalled-on-working-set",)
+        self.model.events += ("stalled-on-working-set",)
 
     def iterate(self, n: int, test: ShrinkTest, found: Found[Point] | None) -> Iterate:
         """Describe iterate n, to which the step ``found`` led, and the shrinking ``test`` made there."""
         live = {"gradient": self.g, "shrinking": test if self.solver.shrinking else None}
-        known = {
-            "epoch": self.epochs + self.cooling.epoch,
-            "returned": test.returned.size,
-            "events": self.events,
-        }
+        known = {"epoch": self.epochs + self.cooling.epoch, "returned": test.returned.size}
         known["violation"] = test.largest if test.whole else NAN
-        if found is None:
-            known["phase"] = self.after
-        if found is not None:
-            known["phase"] = "shrink" if self.solver.shrinking else None
-            known |= {"gamma": self.gamma, "inner_iterations": self.sweeps}
-            known["curvature"] = NAN if self.curvature is None else self.curvature
-        self.events = ()
-        return Iterate.at(self.point, n, active=self.A, found=found, memory=self.memory, live=live, **known)
-
-    def _first_curvature(self) -> float:
-        """Measure γ as pᵀ∇²F p / pᵀDp along p = S(w - D⁻¹g, λD⁻¹) - w, the direction that B = D gives."""
-        w, D = self.A.take(self.point.w), self.metric.root**2
-        p = soft_threshold(w - self.g / D, self.lam / D) - w
-        length = float(p @ (D * p))
-        curvature = self.problem.line(self.point, p, self.A).curvature() if length else 0.0
-        return curvature / length if curvature > 0.0 else 1.0
+        known["phase"] = self.after if found is None else "shrink" if self.solver.shrinking else None
+        known |= self.model.record(stepped=found is not None)
+        return Iterate.at(self.point, n, active=self.A, found=found, live=live, **known)
 
 
-class Metric:
-    """D of B₀ = γD on the working set, by ``root`` = D^½: made where an epoch begins, and kept in it."""
-
-    def __init__(self, choice: str, problem: Problem) -> None:
-        known = Trait.DIAGONAL_HESSIAN in problem.loss.traits
-        self.choice = choice if known else "off"
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget D, so that it is measured where the next epoch begins."""
-        self.root: np.ndarray | None = None
-
-    def restrict(self, mask: np.ndarray) -> None:
-        """Keep only the members where ``mask`` holds."""
-        if self.root is not None:
-            self.root = self.root[mask]
-
-    def measure(self, point: Point, active: WorkingSet) -> None:
-        """Make D for an epoch, if it has none yet: the roots of the Hessian's diagonal at ``point``."""
-        if self.root is not None:
-            return
-        self.root = np.ones(len(active))
-        if self.choice == "off":
-            return
-        h = point.hessian_diagonal(active)
-        if self.choice == "auto":
-            self.choice = "on" if spreads(h) else "off"
-        mean = float(h.mean())
-        if self.choice == "on" and mean > 0.0:
-            self.root = np.maximum(h, FLOOR * mean) ** 0.25
-
-
-class _InnerProblem:
-    """min_d gᵀd + ½dᵀBd + Σ_j λ_j|w_j + d_j| by coordinate descent (section 2.2)."""
+class _Steps(Steps):
+    """Lines 19 to 39 on the working set of any rule."""
 
     def __init__(self, solver: ProxQN, problem: Problem) -> None:
-        self.solver, self.problem = solver, problem
-        self.rng = np.random.default_rng(solver.seed)
+        super().__init__()
+        self.model = Model(solver, problem)
+        self.A: WorkingSet | None = None
+        self.g = self.s = np.empty(0)
 
-    def _most(self, size: int, rank: int) -> int:
-        """Return the most sweeps over ``size`` weights with B of this rank (line 20)."""
-        most, design = self.solver.max_inner, self.problem.design
-        if self.solver.balance == "off":
-            return most
-        fair = self.problem.size // size
-        if self.solver.balance == "work":
-            fair = max(fair, SCORE_WORK * design.n_rows * design.n_outputs // (rank * size))
-        return max(1, min(most, fair))
+    def step(self, point: Point, look: Look) -> Found[Point]:
+        """Search along the solution d of the inner problem (lines 19 to 33)."""
+        self._follow(look)
+        found, self.g = self.model.search(point, look.members, look.gradient), look.gradient
+        self.s = found.t * found.search.d if found.t > 0.0 else np.zeros_like(self.g)
+        return found
 
-    def solve(
-        self, w: np.ndarray, g: np.ndarray, lam: np.ndarray, memory: PairMemory, gamma: float
-    ) -> tuple[np.ndarray, int]:
-        """Return d and the sweeps it took (lines 19 to 28): at least one. ``lam`` has a λ for each weight."""
-        B = memory.compact(gamma)
-        if B.rank == 0:  # B = γI separates: one closed-form step is exact
-            return soft_threshold(w - g / gamma, lam / gamma) - w, 1
-        most = self._most(w.size, B.rank)
-        d = np.zeros_like(w)
-        sweeps, moved = 0, np.inf
-        while sweeps < most and moved > 0.0:
-            sweeps += 1
-            order = self.rng.permutation(w.size) if self.solver.order == "random" else np.arange(w.size)
-            # computed afresh every sweep, against drift
-            d_hat = B.Q_hat.T @ d
-            moved = 0.0
-            for lo in range(0, w.size, SWEEP_CHUNK):
-                part = order[lo : lo + SWEEP_CHUNK]
-                moved = max(moved, sweep(part, w, g, lam, gamma, B.diagonal, B.Q, B.Q_hat, d, d_hat))
-                self.problem.pulse()
-        return d, sweeps
+    def meet(self, look: Look) -> None:
+        """Add the pair (s, y), both on the working set that is left (lines 34 to 39)."""
+        stepped = self.A is not None
+        if stepped and self._follow(look):
+            self.model.learn(self.s, look.gradient - self.g)
+        self.known = self.model.record(stepped=stepped)
+
+    def _follow(self, look: Look) -> bool:
+        """Go over to the working set of a look; tell whether what is known of its weights is kept, as none of
+        them is new."""
+        old, self.A = self.A, look.members
+        if old is None or old is self.A or (old.full and self.A.full):
+            return True
+        keep = np.isin(old.coordinates, self.A.coordinates, assume_unique=True)
+        if np.count_nonzero(keep) < len(self.A):
+            self.model.clear()
+            return False
+        self.model.restrict(keep)
+        self.g, self.s = self.g[keep], self.s[keep]
+        return True
 
 
 def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:
@@ -450,10 +366,3 @@ def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:
     if active is not None and not active.full:
         support = active.coordinates[support]
     return support[np.isin(support, dropped_from.coordinates, assume_unique=True, invert=True)]
-
-
-def spreads(h: np.ndarray) -> bool:
-    """Tell whether curvatures differ by more than ``SPREAD`` between the least and the largest hundredth."""
-    h = h[:: max(1, h.size // SAMPLE)]
-    low, high = np.quantile(h[h > 0.0], [0.01, 0.99]) if np.any(h > 0.0) else (1.0, 1.0)
-    return bool(high > SPREAD * low)

@@ -7,9 +7,10 @@ import pytest
 from scipy.optimize import minimize
 
 import solvers
-from solvers.methods import prox_qn as module
-from solvers.methods.prox_qn import ProxQN, _InnerProblem
+from solvers.methods import prox_qn_model as module
+from solvers.methods.prox_qn import ProxQN
 from solvers.methods.prox_qn_kernels import shrink
+from solvers.methods.prox_qn_model import InnerProblem
 from solvers.parts.linesearch import Found, Search
 from solvers.parts.memory import PairMemory
 from tests.solvers.helpers import binary, chains, multiclass
@@ -88,7 +89,7 @@ def test_the_inner_problem_is_solved_as_a_dense_one(order, k):
         options={"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-10},
     )
     solver = ProxQN(max_inner=10_000, order=order)
-    d, _ = _InnerProblem(solver, Sized(n * 10_000, lam)).solve(w, g, np.full(n, lam), memory, gamma)
+    d, _ = InnerProblem(solver, Sized(n * 10_000, lam)).solve(w, g, np.full(n, lam), memory, gamma)
     assert model(np.concatenate([np.maximum(w + d, 0), np.maximum(-w - d, 0)]))[0] == pytest.approx(
         best.fun, abs=1e-9
     )
@@ -105,7 +106,7 @@ def test_every_sweep_leaves_exact_zeros_and_lowers_the_model(sweeps):
     rng = np.random.default_rng(0)
     memory = random_memory(n, 5)
     w, g = rng.normal(size=n), rng.normal(size=n)
-    d, done = _InnerProblem(ProxQN(max_inner=sweeps), Sized(n * 100, lam)).solve(
+    d, done = InnerProblem(ProxQN(max_inner=sweeps), Sized(n * 100, lam)).solve(
         w, g, np.full(n, lam), memory, gamma
     )
     assert done == sweeps
@@ -129,7 +130,7 @@ def test_sweeps_are_balanced_against_the_size_of_the_working_set():
         (30, {"balance": "off", "max_inner": 6}, 6),
         (10, {}, 1),
     ):
-        _, sweeps = _InnerProblem(ProxQN(**params), Sized(size, 0.01)).solve(
+        _, sweeps = InnerProblem(ProxQN(**params), Sized(size, 0.01)).solve(
             w, g, np.full(n, 0.01), memory, 1.0
         )
         assert sweeps == expected, (size, params)
@@ -139,7 +140,7 @@ def test_sweeps_that_cost_less_than_the_scores_are_not_saved():
     n, memory = 30, random_memory(30, 3)  # B has rank 6
     w, g = np.zeros(n), np.random.default_rng(1).normal(size=n)
     for rows, balance, expected in ((180, "work", 8), (100_000, "work", 30), (100_000, "size", 1)):
-        inner = _InnerProblem(ProxQN(balance=balance), Sized(30, 0.01, rows))
+        inner = InnerProblem(ProxQN(balance=balance), Sized(30, 0.01, rows))
         assert inner.solve(w, g, np.full(n, 0.01), memory, 1.0)[1] == expected, (rows, balance)
 
 
@@ -185,11 +186,11 @@ def test_long_sweeps_are_cut_and_pulse_in_between(monkeypatch):
     rng = np.random.default_rng(1)
     w, g = rng.normal(size=n), rng.normal(size=n)
     whole = Sized(300, 0.1)
-    d, _ = _InnerProblem(ProxQN(), whole).solve(w, g, np.full(n, 0.1), memory, 1.0)
+    d, _ = InnerProblem(ProxQN(), whole).solve(w, g, np.full(n, 0.1), memory, 1.0)
     monkeypatch.setattr(module, "SWEEP_CHUNK", 7)
     beats = []
     whole.pulse = lambda: beats.append(1)
-    cut, sweeps = _InnerProblem(ProxQN(), whole).solve(w, g, np.full(n, 0.1), memory, 1.0)
+    cut, sweeps = InnerProblem(ProxQN(), whole).solve(w, g, np.full(n, 0.1), memory, 1.0)
     np.testing.assert_array_equal(cut, d)
     assert len(beats) == 5 * sweeps
 
@@ -302,13 +303,13 @@ def test_the_memory_is_empty_when_an_epoch_starts(problem):
 
 def test_gamma_is_kept_when_an_epoch_clears_the_memory(problem, monkeypatch):
     """Not back to one: the direction after an epoch start is that of the last γ."""
-    gammas, solve = [], _InnerProblem.solve
+    gammas, solve = [], InnerProblem.solve
 
     def spy(self, w, g, lam, memory, gamma):
         gammas.append((len(memory), gamma))
         return solve(self, w, g, lam, memory, gamma)
 
-    monkeypatch.setattr(_InnerProblem, "solve", spy)
+    monkeypatch.setattr(InnerProblem, "solve", spy)
     found, _ = iterates(problem, tol=1e-7)
     reported = {it.gamma for it, *_ in found}
     after = [gamma for pairs, gamma in gammas[1:] if pairs == 0]

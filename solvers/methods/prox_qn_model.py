@@ -1,0 +1,209 @@
+"""The quadratic model of Prox-QN, and the search along its minimum: Zhong et al. 2014, Algorithm 2, from
+line 19 on."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..declare import Trait
+from ..parts.linesearch import Found
+from ..parts.memory import PairMemory
+from ..problems.penalties import soft_threshold
+from ..problems.point import Point
+from ..problems.problem import Problem
+from ..problems.products.working_set import WorkingSet
+from .iterate import NAN
+from .prox_qn_kernels import promised, sweep
+
+#: Decrease, in units of |f|, below which a direction counts as none.
+NO_DECREASE = 1e-22
+#: Coordinates one kernel call visits in a sweep.
+SWEEP_CHUNK = 100_000
+#: What an iteration does for each score besides the inner problem, in updates of one number of d̂.
+SCORE_WORK = 8
+#: Ratio of curvatures beyond which D is that of the Hessian where ``diagonal`` is auto; how many weights are
+#: looked at; and the least curvature, in units of the mean.
+SPREAD, SAMPLE, FLOOR = 100.0, 100_000, 1e-6
+
+
+class Settings(Protocol):
+    """The hyper-parameters of :class:`.prox_qn.ProxQN` that are used here."""
+
+    memory: int | str
+    max_inner: int
+    balance: str
+    order: str
+    beta: float
+    sigma: float
+    gamma: str
+    diagonal: str
+    gamma0: float
+    seed: int
+
+
+class Model:
+    """min_d gᵀd + ½dᵀBd + λ‖w + d‖₁ on a working set, B by the pairs (s, y), γ and D.
+
+    Attributes
+    ----------
+    events : tuple of str
+        What happened since the last record.
+    """
+
+    def __init__(self, solver: Settings, problem: Problem) -> None:
+        self.solver, self.problem, self.lam = solver, problem, problem.penalty.l1
+        self.inner, self.sweeps = InnerProblem(solver, problem), 0
+        self.metric = Metric(solver.diagonal, problem)
+        self.memory = PairMemory(None if solver.memory == "full" else solver.memory)
+        self.curvature: float | None = None
+        self.gamma = solver.gamma0
+        self.events: tuple[str, ...] = ()
+
+    def restrict(self, keep: np.ndarray) -> None:
+        """Go over to the members of the working set where ``keep`` holds."""
+        self.memory.restrict(keep)
+        self.metric.restrict(keep)
+
+    def clear(self) -> None:
+        """Go over to another working set: forget the pairs, and D."""
+        self.memory.clear()
+        self.metric.clear()
+        self.events += ("memory-cleared",)
+
+    def search(self, point: Point, A: WorkingSet, g: np.ndarray) -> Found[Point]:
+        """Search along the solution d of the inner problem (lines 19 to 33); where no step decreases f, clear
+        the pairs and search once more."""
+        self.metric.measure(point, A)
+        if self.gamma == 0.0:
+            self.gamma = self._first_curvature(point, A, g)
+        w = A.take(point.w)
+        found = self._search_along(self._direction(w, g), point, A, w, g)
+        if found.t == 0.0 and len(self.memory):
+            self.memory.clear()
+            self.events += ("memory-cleared",)
+            found = self._search_along(self._direction(w, g), point, A, w, g)
+        return found
+
+    def _direction(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """Solve the inner problem on A at ``w``, the weights there, for d (lines 19 to 28)."""
+        r = self.metric.root
+        d, self.sweeps = self.inner.solve(r * w, g / r, self.lam / r, self.memory, self.gamma)
+        return np.where(d == -r * w, -w, d / r)
+
+    def _search_along(
+        self, d: np.ndarray, point: Point, A: WorkingSet, w: np.ndarray, g: np.ndarray
+    ) -> Found[Point]:
+        """Backtrack along d until Armijo's rule holds (lines 29 to 33), unless d promises no more than
+        rounding."""
+        decrease = promised(w, g, d, self.lam)
+        if not decrease < -NO_DECREASE * abs(point.objective):
+            return Found(point, 0.0, None, 0)
+        line = self.problem.line(point, d, A)
+        return line.armijo(decrease, beta=self.solver.beta, sigma=self.solver.sigma)
+
+    def learn(self, s: np.ndarray, y: np.ndarray) -> None:
+        """Add the pair (s, y), and set γ (lines 34 to 39). Q and Q̂ are made from the pairs, when the next
+        direction needs them."""
+        self.curvature = self.memory.push(self.metric.root * s, y / self.metric.root)
+        if self.curvature is None:
+            self.events += ("curvature-skipped",)
+        elif self.solver.memory != "full" or len(self.memory) == 1:
+            self.gamma = self.memory.scaling(self.solver.gamma)
+
+    def record(self, *, stepped: bool = True) -> dict[str, Any]:
+        """Return what the record should say of the model, and of the step that it made."""
+        known: dict[str, Any] = {"memory": self.memory, "events": self.events}
+        self.events = ()
+        if stepped:
+            known |= {"gamma": self.gamma, "inner_iterations": self.sweeps}
+            known["curvature"] = NAN if self.curvature is None else self.curvature
+        return known
+
+    def _first_curvature(self, point: Point, A: WorkingSet, g: np.ndarray) -> float:
+        """Measure γ as pᵀ∇²F p / pᵀDp along p = S(w - D⁻¹g, λD⁻¹) - w, the direction that B = D gives."""
+        w, D = A.take(point.w), self.metric.root**2
+        p = soft_threshold(w - g / D, self.lam / D) - w
+        length = float(p @ (D * p))
+        curvature = self.problem.line(point, p, A).curvature() if length else 0.0
+        return curvature / length if curvature > 0.0 else 1.0
+
+
+class Metric:
+    """D of B₀ = γD on the working set, by ``root`` = D^½: made where an epoch begins, and kept in it."""
+
+    def __init__(self, choice: str, problem: Problem) -> None:
+        known = Trait.DIAGONAL_HESSIAN in problem.loss.traits
+        self.choice = choice if known else "off"
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget D, so that it is measured where the next epoch begins."""
+        self.root: np.ndarray | None = None
+
+    def restrict(self, mask: np.ndarray) -> None:
+        """Keep only the members where ``mask`` holds."""
+        if self.root is not None:
+            self.root = self.root[mask]
+
+    def measure(self, point: Point, active: WorkingSet) -> None:
+        """Make D for an epoch, if it has none yet: the roots of the Hessian's diagonal at ``point``."""
+        if self.root is not None:
+            return
+        self.root = np.ones(len(active))
+        if self.choice == "off":
+            return
+        h = point.hessian_diagonal(active)
+        if self.choice == "auto":
+            self.choice = "on" if spreads(h) else "off"
+        mean = float(h.mean())
+        if self.choice == "on" and mean > 0.0:
+            self.root = np.maximum(h, FLOOR * mean) ** 0.25
+
+
+class InnerProblem:
+    """min_d gᵀd + ½dᵀBd + Σ_j λ_j|w_j + d_j| by coordinate descent (section 2.2)."""
+
+    def __init__(self, solver: Settings, problem: Problem) -> None:
+        self.solver, self.problem = solver, problem
+        self.rng = np.random.default_rng(solver.seed)
+
+    def _most(self, size: int, rank: int) -> int:
+        """Return the most sweeps over ``size`` weights with B of this rank (line 20)."""
+        most, design = self.solver.max_inner, self.problem.design
+        if self.solver.balance == "off":
+            return most
+        fair = self.problem.size // size
+        if self.solver.balance == "work":
+            fair = max(fair, SCORE_WORK * design.n_rows * design.n_outputs // (rank * size))
+        return max(1, min(most, fair))
+
+    def solve(
+        self, w: np.ndarray, g: np.ndarray, lam: np.ndarray, memory: PairMemory, gamma: float
+    ) -> tuple[np.ndarray, int]:
+        """Return d and the sweeps it took (lines 19 to 28): at least one. ``lam`` has a λ for each weight."""
+        B = memory.compact(gamma)
+        if B.rank == 0:  # B = γI separates: one closed-form step is exact
+            return soft_threshold(w - g / gamma, lam / gamma) - w, 1
+        most = self._most(w.size, B.rank)
+        d = np.zeros_like(w)
+        sweeps, moved = 0, np.inf
+        while sweeps < most and moved > 0.0:
+            sweeps += 1
+            order = self.rng.permutation(w.size) if self.solver.order == "random" else np.arange(w.size)
+            # computed afresh every sweep, against drift
+            d_hat = B.Q_hat.T @ d
+            moved = 0.0
+            for lo in range(0, w.size, SWEEP_CHUNK):
+                part = order[lo : lo + SWEEP_CHUNK]
+                moved = max(moved, sweep(part, w, g, lam, gamma, B.diagonal, B.Q, B.Q_hat, d, d_hat))
+                self.problem.pulse()
+        return d, sweeps
+
+
+def spreads(h: np.ndarray) -> bool:
+    """Tell whether curvatures differ by more than ``SPREAD`` between the least and the largest hundredth."""
+    h = h[:: max(1, h.size // SAMPLE)]
+    low, high = np.quantile(h[h > 0.0], [0.01, 0.99]) if np.any(h > 0.0) else (1.0, 1.0)
+    return bool(high > SPREAD * low)

@@ -23,7 +23,7 @@ from .prox_qn_kernels import shrink
 from .prox_qn_model import Model
 from .solver import Solver
 from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
-from .working_sets import Look, Selection, Steps, rule_param, stepped, why_not_rule
+from .working_sets import Look, Selection, Steps, rule_param, spent, stepped, why_not_rule
 
 #: Weights and sequences from which on a pass of FTRL-Proximal comes first.
 START_SIZE, START_INSTANCES = 10_000, 2_000
@@ -245,6 +245,8 @@ class _State:
         #: the working set with which the last epoch ended
         self.dropped_from: WorkingSet | None = None
         self.model.events += ("epoch-start",)
+        #: CPU seconds of tests, and of looks at all weights
+        self.cost = 0.0
 
     def _first_threshold(self, ahead: bool) -> float:
         """Return M̂ before the first iteration: ∞ as in line 1, or the violation at w0."""
@@ -254,7 +256,7 @@ class _State:
 
     def shrink(self) -> ShrinkTest:
         """Shrink A, g and the pairs to the weights that pass the test, and set M̂ to M (lines 3 to 9)."""
-        tested, g, slack = self.A, self.g, self.M_hat / self.N
+        tested, g, slack, began = self.A, self.g, self.M_hat / self.N, spent(self.problem)
         self.problem.pulse()
         keep, M = shrink(tested.take(self.point.w), g, self.lam, slack)
         self.problem.pulse()
@@ -263,7 +265,9 @@ class _State:
             self.model.restrict(keep)
         self.M_hat = M
         returned = _returned(self.point, self.dropped_from)
-        return ShrinkTest(tested, g, self.lam, self.lam - slack, M, self.cooling.target, returned)
+        self.cost += spent(self.problem) - began
+        bounds = self.lam, self.lam - slack, M, self.cooling.target
+        return ShrinkTest(tested, g, *bounds, returned, cost=self.cost)
 
     def epoch_is_over(self, test: ShrinkTest) -> bool:
         """Tell whether an epoch ends (line 10): violations on a part of the weights are at most the target,
@@ -272,9 +276,10 @@ class _State:
 
     def begin_epoch(self) -> None:
         """Take all weights back, clear the pairs and lower ε_s for the next epoch (lines 15 and 16)."""
-        self.dropped_from, self.exhausted = self.A, False
+        self.dropped_from, self.exhausted, began = self.A, False, spent(self.problem)
         self.A, self.g = self.problem.design.working_set(), self.point.gradient()
         self.cooling.end_epoch(self.point.violation())
+        self.cost += spent(self.problem) - began
         self.model.events += ("epoch-start",)
         self.model.clear()
 

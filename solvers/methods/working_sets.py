@@ -31,6 +31,11 @@ def rule_param(default: str) -> str:
     )
 
 
+def spent(problem: Problem) -> float:
+    """Return CPU seconds of this thread and its helpers, without what is made once for all runs."""
+    return time.thread_time() + problem.team.cpu_seconds - problem.design.derived.spent[1]
+
+
 def why_not_rule(id: str, problem: Problem) -> str | None:
     """Return in a sentence why a rule cannot take a problem; None if it can."""
     reason = why_no_sphere(problem) if RULES[id].spheres else None
@@ -172,9 +177,9 @@ class Selection:
 
     def look(self, point: Point, *, stuck: bool = False) -> Look:
         """Settle the working set at a point; ``stuck`` tells that no step on it decreases f."""
-        began, gradients = self._clock(), self._gradients
+        began, gradients = spent(self.problem), self._gradients
         look = self._look(point, stuck)
-        self.cost += self._clock() - began - (self._gradients - gradients)
+        self.cost += spent(self.problem) - began - (self._gradients - gradients)
         return look
 
     def _look(self, point: Point, stuck: bool) -> Look:
@@ -288,10 +293,6 @@ class Selection:
         weights = self._coordinates(self.active[~self._left_by[self.active]])
         return weights[w[weights] != 0.0]
 
-    def _clock(self) -> float:
-        """Return CPU seconds of this thread and its helpers, without what is made once for all runs."""
-        return time.thread_time() + self.problem.team.cpu_seconds - self.problem.design.derived.spent[1]
-
     def _end_epoch(self, seen: Seen) -> None:
         self._left_by, self.before = self.inside.copy(), seen.largest
         self.epoch += 1
@@ -301,9 +302,9 @@ class Selection:
         """Return the blocks to look at, and the gradient of loss and ridge on them."""
         self.problem.pulse()
         if not whole or self._all_active:
-            began = self._clock()
+            began = spent(self.problem)
             g = point.gradient(self.members)
-            self._gradients += self._clock() - began
+            self._gradients += spent(self.problem) - began
             return self.active, g
         if self.complete:
             return self.alive, point.gradient()

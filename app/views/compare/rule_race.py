@@ -74,7 +74,7 @@ class RuleRace(View):
 
     id = "rules"
     title = "Rules"
-    hint = "Run newton-cd with several rules (rule=zhong, growing, gap-safe) to compare them here."
+    hint = "Run newton-cd or prox-qn with several rules (rule=zhong, growing, gap-safe) to compare them here."
     carried = ("active",)
     probes = (SHRINKING,)
     every = 2

@@ -20,6 +20,8 @@ import scipy.sparse as sp
 
 import datasets
 import solvers
+from app.views.base.run_events import returns
+from solvers import SHRINKING
 from solvers.parts.rules import RULES
 
 pytestmark = pytest.mark.bench
@@ -28,6 +30,9 @@ GAP, TURNS = 1e-6, 5
 TEXT = ("synthetic-text", {"preset": "binary"})
 #: Data set, its options, λ.
 RACES = {"text 2e-4": (*TEXT, 2e-4), "text 2e-5": (*TEXT, 2e-5), "leukemia 1e-2": ("leukemia", {}, 1e-2)}
+#: Chains: data set, its options, λ; and the gaps to which Prox-QN's seconds are told.
+CHAINS = {"OCR": ("ocr", {}, 100.0), "CoNLL-2000": ("conll2000", {}, 1.0)}
+CHAIN_GAPS = 1e-1, 1e-2, 1e-4
 #: Ratios of the tolerances of rivals.
 LADDER = np.logspace(-2, -7, 11)
 
@@ -218,3 +223,30 @@ def test_a_path_of_30_lambda():
             print(f"{name:25} {took:8.3f} s, {won:.2f} times {best}, worst gap {worst:.1e}"
                   f"{'' if won >= 1.0 else ': WE LOSE'}")  # fmt: skip
     assert table["newton-cd growing"] < table["newton-cd none"]
+
+
+@pytest.mark.parametrize("race", CHAINS)
+def test_rules_on_chains(race):
+    """Prox-QN by each rule with its default start: CPU seconds, members, wrong guesses, cost of the tests."""
+    name, options, lam = CHAINS[race]
+    problem = solvers.make_problem(loaded(name, options), loss="chain-crf", penalty="l1", lam=lam)
+    best = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-7, max_seconds=300)
+    least = best.result["objective"]
+    print(f"\n{race}: {problem.size:,} weights, f = {least:.10g}, {best.result['nnz']:,} non-zero")
+    heads = "".join(f"{f'to {gap:.0e}':>10}" for gap in CHAIN_GAPS)
+    print(f"{'':14}{heads}{'members':>10}{'to 1e-02':>10}{'in the end':>11}{'wrong':>8}{'tests':>8}")
+    seconds = {}
+    for rule in (id for id in RULES if id not in ("liblinear", "no-return")):
+        solver = solvers.make_solver("prox-qn", rule=rule)
+        limits = {"gap": min(CHAIN_GAPS), "f_star": least, "max_seconds": 120, "max_iter": 5_000}
+        trace = solvers.solve(problem, solver, probes=[SHRINKING], **limits)
+        gaps = (trace.objective - least) / least
+        near = [int(np.argmax(gaps <= gap)) if gaps.min() <= gap else None for gap in CHAIN_GAPS]
+        seconds[rule] = [np.inf if k is None else float(trace.cpu_seconds[k]) for k in near]
+        members = [trace.working_set[k] for k in (0, -1 if near[1] is None else near[1], -1)]
+        wrong = int(returns({f: getattr(trace, f) for f in ("returned", "events")}).sum())
+        tests = [float(test["cost"]) for _, test in trace.probes.entries(SHRINKING.name)]
+        took = "".join(f"{s:10.2f}" for s in seconds[rule])
+        sizes = f"{members[0]:10,}{members[1]:10,}{members[2]:11,}"
+        print(f"{rule:14}{took}{sizes}{wrong:8,}{max(tests, default=0.0):8.2f}  {trace.status}")
+    assert seconds["zhong"][1] < seconds["none"][1], "shrinking pays"

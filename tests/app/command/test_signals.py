@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -68,6 +69,21 @@ def iterating(process):
         iteration = json.loads(line).get("iteration", 0)
 
 
+def rest_of(process):
+    """What a process still prints, and what it says, until it ends; it is killed after a minute.
+
+    ``communicate`` leaves out what ``readline`` has read ahead.
+    """
+    late = threading.Timer(60, process.kill)
+    late.start()
+    try:
+        said = process.stdout.read(), process.stderr.read()
+        process.wait()
+        return said
+    finally:
+        late.cancel()
+
+
 def group(process):
     """Processes of a group that are alive, by their ids."""
     found = set()
@@ -95,7 +111,7 @@ def test_process_asked_to_end_leaves_whole_lines_and_its_file(start, tmp_path, e
     process = start(*endless(out))
     lines = [process.stdout.readline() for _ in range(5)]  # printed while the run goes on
     process.send_signal(ending)
-    rest, err = process.communicate(timeout=60)
+    rest, err = rest_of(process)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     records = [json.loads(line) for line in [*lines, *rest.splitlines()]]
@@ -112,7 +128,7 @@ def test_process_that_nohup_started_outlives_its_terminal(start, tmp_path):
     process.send_signal(signal.SIGHUP)
     iterating(process)
     process.send_signal(signal.SIGTERM)
-    rest, err = process.communicate(timeout=60)
+    rest, err = rest_of(process)
     assert process.returncode == 130, err
     assert json.loads(rest.splitlines()[-1])["status"] == "stopped"
 

@@ -178,11 +178,17 @@ def _ends(offsets: np.ndarray, n: int) -> np.ndarray:
     return offsets
 
 
+def _bytes_of(array: np.ndarray) -> Any:
+    """Return what an array holds, without a copy where it has none between its entries."""
+    array = np.ascontiguousarray(array)
+    return array.tobytes() if array.dtype.hasobject else array.view(np.uint8).data if array.size else b""
+
+
 def _digest(X: Any, y: Any, *more: np.ndarray | None) -> str:
     digest = hashlib.sha256(str(X.shape).encode())
     for array in (X, y, *more):
         parts = (array.data, array.indices, array.indptr) if sp.issparse(array) else (array,)
         for part in parts:
             if part is not None:
-                digest.update(np.ascontiguousarray(part).tobytes())
+                digest.update(_bytes_of(part))
     return digest.hexdigest()

@@ -20,7 +20,14 @@ from .products.by_columns import (
     scores_by_output,
     scores_by_rows,
 )
-from .products.by_rows import Rows, column_squares, transpose, weighted_sum
+from .products.by_rows import (
+    Rows,
+    column_squares,
+    dense_into_columns,
+    into_columns,
+    transpose,
+    weighted_sum,
+)
 from .products.working_set import Columns, WorkingSet
 from .scores import Scores
 
@@ -32,6 +39,8 @@ CHUNK = 16_000_000
 GATHERED = 48 * 2**20
 #: Entries of a fresh array that are cleared between two pulses, some 20 ms.
 CLEARED = 4_000_000
+#: Entries of a dense matrix that are turned into floating-point numbers at a time.
+CAST = 1_000_000
 #: Weights looked at between two pulses.
 PIECE = 4_000_000
 #: Runs of features for each thread: they take turns, as some take longer.
@@ -101,13 +110,20 @@ class Design:
         self.values = np.empty(0 if self.binary else self.nnz)
         offset = 0
         for b in range(self.n_blocks):
-            indptr, indices, values = _columns(X, int(self.edges[b]), int(self.edges[b + 1]))
-            self.starts[b] = offset + indptr
-            at = slice(offset, offset + int(indptr[-1]))
-            self.rows[at] = indices
-            if not self.binary:
-                self.values[at] = values
-            offset = at.stop
+            lo, hi, starts = int(self.edges[b]), int(self.edges[b + 1]), self.starts[b]
+            if hasattr(X, "csc_rows"):
+                indptr, indices, values = X.csc_rows(lo, hi)
+                starts[:] = offset + indptr
+                at = slice(offset, int(starts[-1]))
+                self.rows[at] = indices
+                if not self.binary:
+                    self.values[at] = values
+            else:
+                counts = np.zeros(d, dtype=np.int64)
+                _into_columns(X, lo, hi, counts, None)
+                starts[0], starts[1:] = offset, offset + np.cumsum(counts)
+                _into_columns(X, lo, hi, starts[:-1].copy(), (self.rows, self.values))
+            offset = int(starts[-1])
         self._count()
 
     def _count(self) -> None:
@@ -413,7 +429,7 @@ class Design:
         total = int(ends[-1]) if ends.size else 0
         pieces = max(least, -(-total * width // (CHUNK * max(self.n_blocks, 1))))
         inner = np.searchsorted(ends, np.arange(1, pieces) * (total / pieces), side="right")
-        cuts = np.unique([0, *inner, features.size]).tolist()
+        cuts = sorted({0, *inner.tolist(), features.size})
         return list(pairwise(cuts)) or [(0, 0)]
 
 
@@ -421,9 +437,9 @@ def _content(X: Any) -> tuple[int, bool]:
     """Return the number of non-zero entries, and whether all of them are one."""
     if hasattr(X, "csc_rows"):
         return int(X.nnz), bool(X.binary)
-    if isinstance(X, np.ndarray):
-        return int(np.count_nonzero(X)), bool(np.all((X == 0) | (X == 1)))
-    return int(np.count_nonzero(X.data)), bool(np.all((X.data == 0) | (X.data == 1)))
+    entries = X if isinstance(X, np.ndarray) else X.data
+    nnz = int(np.count_nonzero(entries))
+    return nnz, nnz == np.count_nonzero(entries == 1)
 
 
 def _block_rows(n: int, d: int, m: int, nnz: int) -> int:
@@ -436,11 +452,19 @@ def _block_rows(n: int, d: int, m: int, nnz: int) -> int:
     return max(1, -(-n // max(blocks, 1)))
 
 
-def _columns(X: Any, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return rows lo to hi of X by columns: offsets, local row numbers, values (None when all are one)."""
-    if hasattr(X, "csc_rows"):
-        return X.csc_rows(lo, hi)
-    part = sp.csc_array(X[lo:hi])
-    part.eliminate_zeros()
-    part.sort_indices()
-    return part.indptr, part.indices, part.data
+def _into_columns(
+    X: Any, lo: int, hi: int, place: np.ndarray, columns: tuple[np.ndarray, np.ndarray] | None
+) -> None:
+    """Go through the non-zero entries of rows lo to hi of X: count them for each column in ``place``, or
+    store each where ``place`` says, row numbers from lo and values (empty where all are one)."""
+    rows, values = columns or (np.empty(0, dtype=np.uint16), np.empty(0))
+    if isinstance(X, np.ndarray):
+        for first in range(lo, hi, few := max(1, CAST // X.shape[1])):
+            piece = np.ascontiguousarray(X[first : min(first + few, hi)], dtype=np.float64)
+            dense_into_columns(piece, first - lo, place, rows, values, columns is not None)
+        return
+    starts = X.indptr[lo : hi + 1].astype(np.int64)
+    at = slice(int(starts[0]), int(starts[-1]))
+    features = X.indices[at].astype(np.int32, copy=False)
+    entries = X.data[at].astype(np.float64, copy=False)
+    into_columns(starts, features, entries, place, rows, values, columns is not None)

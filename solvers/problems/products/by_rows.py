@@ -90,3 +90,31 @@ def transpose(edges, starts, rows, values):
                     entries[place[i]] = values[p]
                 place[i] += 1
     return row_starts, features, entries
+
+
+@kernel
+def into_columns(starts, features, entries, place, rows, values, store):
+    """Go through the entries of rows, but for zeros: move ``place`` of their column on by one each, and
+    ``store`` there, in ``rows`` and ``values``, the number of the row and the entry."""
+    for i in range(starts.size - 1):
+        for p in range(starts[i] - starts[0], starts[i + 1] - starts[0]):
+            if entries[p] != 0.0:
+                j = features[p]
+                if store:
+                    rows[place[j]] = i
+                    if values.size:
+                        values[place[j]] = entries[p]
+                place[j] += 1
+
+
+@kernel
+def dense_into_columns(X, first, place, rows, values, store):
+    """The same for a dense matrix, whose rows are numbered from ``first`` on."""
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            if X[i, j] != 0.0:
+                if store:
+                    rows[place[j]] = first + i
+                    if values.size:
+                        values[place[j]] = X[i, j]
+                place[j] += 1

@@ -152,6 +152,32 @@ def test_zeros_in_a_vector_and_in_a_matrix_touch_nothing(small_blocks):
     assert design.touched == counts[2] + counts[4] + counts[3] + design.nnz
 
 
+@pytest.mark.parametrize(
+    "form", ["csr", "csc", "coo", "wide indices", "dense", "fortran", "whole", "boolean"]
+)
+def test_columns_are_those_of_scipy_whatever_the_form_of_the_matrix(form, small_blocks, monkeypatch):
+    monkeypatch.setattr(module, "CAST", 5 * D)  # five rows of a dense matrix at a time
+    X = matrix(N, D, "sparse", seed=3)
+    if form in ("whole", "boolean"):
+        X = X.astype(bool if form == "boolean" else np.int8)
+    if form == "wide indices":
+        X = sp.csr_array(X)
+        X.indptr, X.indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)
+    made = {"csc": sp.csc_array, "coo": sp.coo_array, "fortran": lambda X: np.asfortranarray(dense_of(X))}
+    given = made[form](X) if form in made else X if form in ("csr", "wide indices") else X.toarray()
+    design, dense = Design(given, 1), dense_of(X).astype(float)
+    assert (design.nnz, design.binary) == (np.count_nonzero(dense), bool(np.isin(dense, (0, 1)).all()))
+    for b in range(design.n_blocks):
+        lo, hi = design.edges[b : b + 2]
+        expected = sp.csc_array(dense[lo:hi])
+        at = slice(design.starts[b, 0], design.starts[b, -1])
+        np.testing.assert_array_equal(design.starts[b] - design.starts[b, 0], expected.indptr)
+        np.testing.assert_array_equal(design.rows[at], expected.indices)
+        np.testing.assert_array_equal(
+            np.ones(expected.nnz) if design.binary else design.values[at], expected.data
+        )
+
+
 def test_explicit_zeros_and_duplicates_of_a_sparse_matrix_do_not_matter():
     X = sp.coo_array(([1.0, 1.0, 0.0, 1.0], ([0, 0, 1, 2], [1, 1, 0, 2])), shape=(3, 3))
     design = Design(X, 1)

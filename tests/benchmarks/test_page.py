@@ -128,12 +128,12 @@ def test_the_page_is_quick(visit, report):
     visit().page.close()  # imports and kernels are paid for before the first visitor who counts
     paints, usable = [], []
     for _ in range(TRIALS):
-        tab = visit(tol="1e-300", max_seconds="600")  # runs that last until all is measured
+        tab = visit()
         usable.append(tab.page.evaluate("performance.now()") / 1000)
         paints.append(tab.page.evaluate(PAINTED) / 1000)
         tab.page.close()
         time.sleep(1)
-    tab = visit()
+    tab = visit(tol="1e-300", max_seconds="600")  # runs that last until all is measured
     tab.button("Run").click()
     tab.wait_until(lambda: tab.points("convergence") > 0, "kernels", 120)
     first = []

@@ -36,6 +36,7 @@ class Trait(enum.Flag):
     HINGES = enum.auto()
     ONE_NORM = enum.auto()
     CHAINS = enum.auto()
+    MARGINALS = enum.auto()
 
 
 PHRASES = {
@@ -57,6 +58,7 @@ PHRASES = {
     Trait.MARGINS: "logistic terms, hinges or squared hinges of single scores",
     Trait.HINGES: "hinges or squared hinges of single scores",
     Trait.CHAINS: "a loss of label sequences",
+    Trait.MARGINALS: "a logistic loss of labels, or of sequences of labels",
     Trait.ONE_NORM: "‖w‖₁ alone or ½‖w‖² alone as penalty",
     Trait.PROX: "a penalty with a proximal step in closed form",
 }

@@ -360,11 +360,11 @@ class Selection:
     def _lengths(self, blocks: np.ndarray) -> np.ndarray:
         """Return the length of the column of each block, see :class:`.sphere.Bends`."""
         design = self.problem.design
-        features = blocks * self.width // design.n_outputs
-        body = features < design.n_features
+        first = blocks * self.width
+        body = first < design.n_features * design.n_outputs
         lengths = np.empty(blocks.size)
-        lengths[body] = self._bends.columns[features[body]]
-        lengths[~body] = self._bends.tail[blocks[~body] - design.n_features * design.n_outputs]
+        lengths[body] = self._bends.columns[first[body] // design.n_outputs]
+        lengths[~body] = self._bends.tail[first[~body] - design.n_features * design.n_outputs]
         return lengths
 
     def _settle(self, looked: np.ndarray, keep: np.ndarray) -> WorkingSet:

@@ -41,6 +41,7 @@ class ChainCRF(Loss):
     paper = "Zhong et al. 2014, sections 4 and 6.1"
     kinds = ("sequences",)
     traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.CONJUGATE | Trait.CHAINS
+    traits |= Trait.MARGINALS
     average = False
     metric_name = "per-token accuracy"
 

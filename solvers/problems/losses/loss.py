@@ -38,6 +38,7 @@ class Loss(Declared):
     * ``LIPSCHITZ``: ``curvature``.
     * ``CONJUGATE``: ``dual_value``.
     * ``LOG_LINEAR``: ``log_odds`` and ``truths``.
+    * ``MARGINALS``: the residual of a row is the probabilities of its labels minus its label ``y``.
     * ``SAMPLES`` and ``ROWS``: ``term``, a formula that compiled kernels call on single instances or along
       columns of X. Only losses of margins and those of this package have one.
 

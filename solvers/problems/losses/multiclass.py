@@ -26,9 +26,8 @@ class MulticlassLogistic(Loss):
     summary = "negative log-likelihood of one label among several (softmax)"
     paper = "Blondel et al. 2013, eq. (12)"
     kinds = ("multiclass",)
-    traits = (
-        Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE
-    ) | Trait.LOG_LINEAR
+    traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.ROWS | Trait.LIPSCHITZ
+    traits |= Trait.CONJUGATE | Trait.LOG_LINEAR | Trait.MARGINALS
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundSoftmax:

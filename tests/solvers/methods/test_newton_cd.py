@@ -159,3 +159,71 @@ def test_a_working_set_never_leaves_out_a_weight_that_is_not_zero():
         assert np.all(np.isin(np.flatnonzero(it.w), it.active.coordinates))
         assert it.gradient.size == it.working_set == len(it.active)
         assert it.selection.guessed.size == 50 - it.working_set
+
+
+def chains(penalty="l1", lam_ratio=0.1, ends=False, **options):
+    """A problem of chains, and its data."""
+    data = MAKERS["sequences"](n=15, d=6, m=3, **options)
+    strength = {} if penalty == "none" else {"lam": 0.3} if penalty == "l2" else {"lam_ratio": lam_ratio}
+    given = {"loss": "chain-crf", "penalty": penalty, "loss_params": {"ends": ends}}
+    return solvers.make_problem(data, **given, **strength), data
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_of_chains_it_finds_the_optimum_by_the_formula_in_numpy(penalty):
+    problem, data = chains(penalty)
+    found = solvers.solve(problem, solvers.make_solver("newton-cd"), tol=1e-8, max_iter=1_000)
+    assert found.status == "converged"
+    oracle = Oracle(data, "chain-crf", penalty, problem.lam or 0.0, problem.average)
+    assert oracle.violation(found.w) <= 1.1e-8 * oracle.violation(np.zeros_like(found.w))
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "no-return"])
+def test_of_chains_every_rule_leads_to_the_optimum_of_prox_qn(rule, ends):
+    problem, _ = chains("l1", ends=ends)
+    found = solvers.solve(problem, solvers.make_solver("newton-cd", rule=rule), tol=1e-9, max_iter=1_000)
+    best = solvers.solve(problem, solvers.make_solver("prox-qn"), tol=1e-9)
+    assert found.status == "converged"
+    assert found.result["objective"] == pytest.approx(best.result["objective"], rel=1e-13)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_of_chains_the_model_takes_tokens_for_samples_and_transitions_one_by_one(penalty):
+    """Its minimum, by blocks of a Hessian that NumPy makes of the marginals."""
+    problem, data = chains(penalty)
+    w = 0.3 * np.random.default_rng(0).normal(size=problem.size)
+    w[::3] = 0.0
+    point, m = problem.at(w), 3
+    selection = Selection(RULES["none"](), problem, 1e-12, rows=True)
+    model = _Model(solvers.make_solver("newton-cd", rule="none", inner=1e-9, max_inner=5_000), problem)
+    d = model.solve(point, selection.look(point))
+    X, body = dense_of(data.train.X), problem.design.n_features * m
+    P = point.residual.Z + np.eye(m)[data.train.y]
+    bent = [np.einsum("t,tcd,d->tc", x, [np.diag(p) - np.outer(p, p) for p in P], v)
+            for x, v in zip(X.T, d[:body].reshape(-1, m), strict=True)]  # fmt: skip
+    moved = np.concatenate(
+        [(X.T @ sum(bent)).ravel(), point.problem.loss.tail_diagonal(point.scores) * d[body:]]
+    )
+    oracle = Oracle(data, "chain-crf", penalty, problem.lam or 0.0, problem.average)
+    g = oracle.gradient(w) + problem.scale * moved + oracle.lam * SHARES[penalty][1] * d
+    l1, _, l2, sup = (oracle.lam * share for share in SHARES[penalty])
+    rows = zip((w + d).reshape(-1, m), g.reshape(-1, m), strict=True)
+    left = [row_violation(v, a, l1, l2, sup) for v, a in rows]
+    assert max(left[: body // m]) <= 1e-6 * oracle.violation(w)
+    if not (l2 or sup):
+        assert max(left[body // m :]) <= 1e-6 * oracle.violation(w)
+
+
+def test_of_chains_that_hang_together_the_model_bends_as_much_as_f():
+    """Labels stay the same, so what one token says, all say; without the factor steps overshoot for ever."""
+    rng, T = np.random.default_rng(0), 30
+    y = np.repeat(np.arange(20) % 2, T)
+    X = (y[:, None] == np.arange(2)) + 0.5 * rng.normal(size=(y.size, 2))
+    problem = solvers.make_problem(
+        X, y, offsets=np.arange(0, y.size + 1, T), loss="chain-crf", penalty="l2", lam=1.0
+    )
+    found = solvers.solve(problem, solvers.make_solver("newton-cd"), tol=1e-9, max_iter=2_000)
+    best = solvers.solve(problem, solvers.make_solver("lbfgs"), tol=1e-9)
+    assert (found.status, best.status) == ("converged", "converged")
+    assert found.result["objective"] == pytest.approx(best.result["objective"], rel=1e-12)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ DERIVED = {
     "row_density": "non-zero weights of a non-zero row, %",
     "direction_steps": "direction-finding steps k",
     "settled": "CPU seconds until the non-zero rows are those at f*, up to a tenth",
+    "learned": "CPU seconds until the test part is done as at f*, up to a hundredth",
 }
 #: Numbers of the clusters of weights.
 OF_GROUPS = {
@@ -192,7 +193,11 @@ class Measure:
             case name if name in OF_GROUPS:
                 value = None if run.groups is None else getattr(run.groups, name)
             case "settled":
-                return self._settled(case, run)
+                seconds, rows = (getattr(run.trace, name, ()) for name in ("cpu_seconds", "nnz_rows"))
+                return _since(case, run, "nnz_rows", 0.1, seconds, rows)
+            case "learned":
+                told = run.trace.test_metric if run.trace is not None else []
+                return _since(case, run, "test_metric", 0.01, *zip(*(one[1:] for one in told), strict=True))
             case "direction_steps":
                 value = None if run.trace is None else float(_steps(run.trace).sum())
             case name:
@@ -204,16 +209,6 @@ class Measure:
         if not run.whole and self.field in FALLING:  # what it had, it would have made smaller
             return Bounds(FALLING[self.field], float(value))
         return Bounds.exact(float(value))
-
-    def _settled(self, case: Case, run: Run) -> Bounds | None:
-        ends = [one.record for one in case.runs.values() if one.record.get("objective") is not None]
-        if run.trace is None or not len(run.trace) or not ends:
-            return _not_begun(run)
-        rows = min(ends, key=lambda record: record["objective"])["nnz_rows"]
-        off = np.flatnonzero(np.abs(run.trace.nnz_rows - rows) > 0.1 * rows)
-        if off.size and off[-1] == len(run.trace) - 1:
-            return Bounds.exact(math.inf) if run.over else Bounds.at_least(float(run.trace.cpu_seconds[-1]))
-        return Bounds.exact(float(run.trace.cpu_seconds[off[-1] + 1]) if off.size else 0.0)
 
     def _on_the_way(self, case: Case, run: Run) -> Bounds | None:
         trace = run.trace
@@ -250,6 +245,25 @@ TITLES = {
 def _not_begun(run: Run) -> Bounds | None:
     """Return what is known of a run without iterates: that it had no time; None where it failed."""
     return Bounds.at_least(0.0) if run.record["status"] == "stopped" else None
+
+
+def _since(
+    case: Case,
+    run: Run,
+    field: str,
+    share: float,
+    seconds: Sequence[float] = (),
+    values: Sequence[float] = (),
+) -> Bounds | None:
+    """Return the CPU seconds from which on values of a run stay within a share of what ``field`` is at f*."""
+    ends = [one.record for one in case.runs.values() if one.record.get("objective") is not None]
+    if not len(values) or not ends:
+        return _not_begun(run)
+    goal = min(ends, key=lambda record: record["objective"])[field]
+    off = np.flatnonzero(np.abs(np.asarray(values, dtype=float) - goal) > share * abs(goal))
+    if off.size and off[-1] == len(values) - 1:
+        return Bounds.exact(math.inf) if run.over else Bounds.at_least(float(seconds[-1]))
+    return Bounds.exact(float(seconds[off[-1] + 1]) if off.size else 0.0)
 
 
 def _share(part: float | None, whole: float | None) -> float | None:

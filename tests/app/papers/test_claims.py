@@ -209,6 +209,19 @@ def test_shares_steps_and_phases_are_made_of_the_record():
     assert measured(Measure("nnz_rows"), one, label="b") == "None"
 
 
+def test_what_is_learned_is_there_once_the_test_part_stays_as_at_the_optimum():
+    early, late = run("a", FAST), run("b", SLOW)
+    early.trace.test_metric = [(0, 0.0, 0.1), (1, 1.0, 0.8), (2, 2.0, 0.7), (3, 3.0, 0.795)]
+    late.trace.test_metric = [(0, 0.0, 0.1), (3, 3.0, 0.7)]
+    for one in (early, late):
+        one.record["test_metric"] = one.trace.test_metric[-1][2]
+    early.record["objective"] = 0.5
+    assert measured(Measure("learned"), early, late) == "3"
+    assert measured(Measure("learned"), early, late, label="b") == "never"
+    early.trace.test_metric = []
+    assert measured(Measure("learned"), early, late) == "None"
+
+
 @pytest.mark.parametrize(
     ("status", "all_of_it", "to_the_gap"),
     [

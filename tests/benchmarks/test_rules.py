@@ -243,7 +243,8 @@ def test_rules_on_chains(race):
         gaps = (trace.objective - least) / least
         near = [int(np.argmax(gaps <= gap)) if gaps.min() <= gap else None for gap in CHAIN_GAPS]
         seconds[rule] = [np.inf if k is None else float(trace.cpu_seconds[k]) for k in near]
-        members = [trace.working_set[k] for k in (0, -1 if near[1] is None else near[1], -1)]
+        sets = trace.working_set[trace.working_set >= 0]  # a head start has none
+        members = [sets[0], trace.working_set[-1 if near[1] is None else near[1]], sets[-1]]
         wrong = int(returns({f: getattr(trace, f) for f in ("returned", "events")}).sum())
         tests = [float(test["cost"]) for _, test in trace.probes.entries(SHRINKING.name)]
         took = "".join(f"{s:10.2f}" for s in seconds[rule])

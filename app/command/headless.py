@@ -12,7 +12,7 @@ import datasets
 import solvers
 from solvers.runs.trace import iterate_line, plain, run_line, save
 
-from ..runs.reference import Reference, distrust, reference
+from ..runs.reference import MOST_SECONDS, Reference, distrust, reference
 from ..settings.experiment import Experiment
 from ..settings.recipe import Limits
 from . import signals, streams
@@ -21,6 +21,8 @@ from .progress_bar import Progress
 from .shards import Shards, traffic
 
 Emit = Callable[[dict[str, Any]], None]
+#: Times the limit of a run that each solver may take for f*, and CPU seconds that it may take in any case.
+FOR_F_STAR, LEAST_FOR_F_STAR = 5.0, 60.0
 
 
 class Interrupts:
@@ -185,7 +187,9 @@ def find_reference(
         return Reference(float(limits.f_star), violation=None, gap=None, solver=None, cached=False)
     with progress.working("solving for f*"):
         try:
-            known = reference(problem, interrupts)
+            seconds = limits.max_seconds
+            most = MOST_SECONDS if seconds is None else max(LEAST_FOR_F_STAR, FOR_F_STAR * seconds)
+            known = reference(problem, interrupts, most)
         except ValueError as error:
             raise ValueError(f"{error}: give f* as a number") from None
     said = [f"f* = {known.f_star:.12g} " + ("from the cache" if known.cached else f"by {known.solver}")]

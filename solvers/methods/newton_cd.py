@@ -166,6 +166,7 @@ class _Model(Steps):
         H = self.problem.penalty.ridge + self.bent.reshape(-1, self.width)
         if l2 > 0.0 or sup > 0.0:
             H[:] = H.max(axis=1, keepdims=True)
+        H[H == 0.0] = np.inf  # no pair of labels follows another: such transitions stay
         W, G, D = (v[self.n_body :].reshape(-1, self.width) for v in (self.w, self.g, self.d))
         V = W - G / H
         for row, curvature in zip(V, H, strict=True):

@@ -62,9 +62,11 @@ def test_no_solver_takes_longer_than_it_may(monkeypatch):
         return solve(problem, solver, **limits, max_iter=2)
 
     monkeypatch.setattr(solvers, "solve", cut)
-    found = reference(make("breast-cancer"), most=3.0)
+    problem = make("breast-cancer")
+    found = reference(problem, most=3.0)
     assert given == [3.0] * ATTEMPTS
     assert found.violation > TARGET
+    assert cached(problem) is None, "who has more time finds a better one"
 
 
 def test_second_call_reads_the_cache_and_another_problem_does_not(fresh_home):

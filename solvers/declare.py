@@ -157,7 +157,8 @@ class Parameter:
 
     @property
     def kind(self) -> type:
-        return type(self.default)
+        """Return the type of all values; words stand beside whole numbers."""
+        return int if self.words else type(self.default)
 
     @property
     def range(self) -> str:

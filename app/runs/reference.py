@@ -36,7 +36,7 @@ ATTEMPTS = 3
 #: restarts. ``tests/benchmarks/test_reference.py`` measures them on a problem of each structure. Where the
 #: loss has kinks and the penalty is a ridge, Dual CD or cutting planes prove how near they have come.
 PRECISE: dict[str, dict[str, Any]] = {
-    "prox-qn": {"memory": 30, "tol": TARGET},
+    "prox-qn": {"tol": TARGET},
     "owl-qn": {},
     "bcd-ls": {},
     "sparsa": {},

@@ -11,6 +11,7 @@ import numpy as np
 from ..declare import Trait, as_printed, param, random_seed
 from ..parts.epochs import Cooling
 from ..parts.linesearch import Found
+from ..parts.memory import spread
 from ..parts.rules import RULES, ShrinkTest
 from ..problems.point import Point
 from ..problems.problem import Problem
@@ -27,6 +28,8 @@ from .working_sets import Look, Selection, Steps, rule_param, spent, stepped, wh
 
 #: Weights and sequences from which on a pass of FTRL-Proximal comes first.
 START_SIZE, START_INSTANCES = 10_000, 2_000
+#: How many times smaller a working set may become in an epoch that leaves its pairs to the next.
+SETTLED = 8
 #: Number of weights above which the first iteration is not done on all of them.
 HUGE = 10_000_000
 
@@ -38,14 +41,20 @@ class ProxQN(Solver):
     What the paper leaves open is decided as follows. The shrinking stop is V_A <= ε_s V_0, where V is the
     largest violation and V_0 that at w = 0; ε_s starts at ``cooling_start`` and becomes, after each epoch,
     max(ε, ``cooling`` · min(ε_s, V/V_0)) with V over all weights. γ of the very first iteration is the
-    curvature of the loss along the first direction (the paper's 1 is ``gamma0=1``); it is kept when an epoch
-    clears the memory. The paper's γ = sᵀy/sᵀs makes directions so long that most searches back off; the
+    curvature of the loss along the first direction (the paper's 1 is ``gamma0=1``); it is kept when the
+    memory is cleared. The paper's γ = sᵀy/sᵀs makes directions so long that most searches back off; the
     default ‖y‖/‖s‖ is the geometric mean of it and of the yᵀy/sᵀy usual for L-BFGS, whose steps are accepted
     but short. ``memory=full`` keeps all pairs and the first γ that a pair gives, as Theorem 1 asks.
 
     Line 20 allows ⌊d/|A|⌋ sweeps to balance the inner problem against the rest of an iteration; where that
     is 1 although a sweep costs next to nothing (few weights, many samples), steps are far too short. So the
     default counts the work of both.
+
+    An epoch begins with the pairs of the one before. A weight that comes back has not moved, and how its
+    gradient changed is not known: it is zero in s and y alike, so B is γD there at first. Where the working
+    set has shrunk to less than an eighth in an epoch, its pairs tell of nearly another problem, and line 16
+    clears them; ``keep_pairs=False`` always does, as the paper has it. ``memory=auto`` has room for 30 pairs,
+    and for up to 100 while products with them take no longer than the rest of an iteration.
 
     B₀ of section 2.1 is γD, D diagonal and fixed within an epoch. Weights of rare and of frequent features
     curve unlike each other; D = h^½, with h the diagonal of the Hessian where the epoch begins, makes them
@@ -62,8 +71,7 @@ class ProxQN(Solver):
     With ``look_back=False`` lines 15 and 16 are left out, to see what they are for. The run then ends at the
     optimum of the problem on the weights that are left, and says how far that is from the optimum of all.
 
-    Another ``rule`` than the paper's chooses the working set in place of lines 3 to 16. Pairs are then kept
-    as long as no weight comes back.
+    Another ``rule`` than the paper's chooses the working set in place of lines 3 to 16.
     """
 
     id = "prox-qn"
@@ -72,14 +80,25 @@ class ProxQN(Solver):
     paper = "Zhong et al. 2014, Algorithm 2"
     needs = Trait.SMOOTH | Trait.SEPARABLE
     presets = as_printed(
-        **{"memory": 10, "max_inner": 10, "balance": "size"},
+        **{"memory": 10, "keep_pairs": False, "max_inner": 10, "balance": "size"},
         **{"gamma": "ys/ss", "gamma0": 1.0, "diagonal": "off", "shrink_first": "off", "start": "none"},
     )
     dense_vectors = 4
     carries = ("active", "line", "memory")
 
     memory: int | str = param(
-        30, "pairs (s, y) kept; full keeps all", low=1, high=1000, words=("full",), title="pairs kept m"
+        "auto",
+        "pairs (s, y) kept; auto: 30, and up to 100 while they cost less than the rest of an iteration; full "
+        "keeps all",
+        low=1,
+        high=1000,
+        words=("auto", "full"),
+        title="pairs kept m",
+    )
+    keep_pairs: bool = param(
+        True,
+        "keep the pairs where weights come back; without, an epoch clears them, as in the paper",
+        title="pairs kept over epochs",
     )
     shrinking: bool = param(
         True, "confine iterations to a working set that shrinks within an epoch", title="shrinking"
@@ -244,6 +263,8 @@ class _State:
         self.exhausted = False
         #: the working set with which the last epoch ended
         self.dropped_from: WorkingSet | None = None
+        #: size of the working set at the first iterate of the epoch, 0 before that is known
+        self.began_with = 0
         self.model.events += ("epoch-start",)
         #: CPU seconds of tests, and of looks at all weights
         self.cost = 0.0
@@ -262,7 +283,8 @@ class _State:
         self.problem.pulse()
         if self.solver.shrinking and not keep.all():
             self.A, self.g = tested.restrict(keep), g[keep]
-            self.model.restrict(keep)
+        self.model.follow(self.A)
+        self.began_with = self.began_with or len(self.A)
         self.M_hat = M
         returned = _returned(self.point, self.dropped_from)
         self.cost += spent(self.problem) - began
@@ -275,13 +297,15 @@ class _State:
         return not test.whole and (self.exhausted or test.target >= test.largest)
 
     def begin_epoch(self) -> None:
-        """Take all weights back, clear the pairs and lower ε_s for the next epoch (lines 15 and 16)."""
+        """Take all weights back and lower ε_s for the next epoch (lines 15 and 16)."""
         self.dropped_from, self.exhausted, began = self.A, False, spent(self.problem)
         self.A, self.g = self.problem.design.working_set(), self.point.gradient()
         self.cooling.end_epoch(self.point.violation())
         self.cost += spent(self.problem) - began
         self.model.events += ("epoch-start",)
-        self.model.clear()
+        if not (self.solver.keep_pairs and self.began_with <= SETTLED * len(self.dropped_from)):
+            self.model.clear()
+        self.began_with = 0
 
     def is_solved(self, test: ShrinkTest) -> bool:
         """Tell whether the problem on a part of the weights is solved, to the tolerance or to rounding."""
@@ -329,37 +353,28 @@ class _Steps(Steps):
 
     def __init__(self, solver: ProxQN, problem: Problem) -> None:
         super().__init__()
-        self.model = Model(solver, problem)
-        self.A: WorkingSet | None = None
+        self.solver, self.model = solver, Model(solver, problem)
         self.g = self.s = np.empty(0)
 
     def step(self, point: Point, look: Look) -> Found[Point]:
         """Search along the solution d of the inner problem (lines 19 to 33)."""
-        self._follow(look)
+        self.model.follow(look.members)
         found, self.g = self.model.search(point, look.members, look.gradient), look.gradient
         self.s = found.t * found.search.d if found.t > 0.0 else np.zeros_like(self.g)
         return found
 
     def meet(self, look: Look) -> None:
-        """Add the pair (s, y), both on the working set that is left (lines 34 to 39)."""
-        stepped = self.A is not None
-        if stepped and self._follow(look):
-            self.model.learn(self.s, look.gradient - self.g)
+        """Add the pair (s, y), zero on weights that came in with the look (lines 34 to 39)."""
+        stepped, y, complete = self.model.A is not None, look.gradient, True
+        if (change := self.model.follow(look.members)) is not None:
+            kept, known = change
+            self.s, y = spread(self.s[kept], known), spread((y[known] - self.g[kept]), known)
+            complete = bool(known.all())
+        elif stepped:
+            y = y - self.g
+        if stepped and (complete or self.solver.keep_pairs):
+            self.model.learn(self.s, y)
         self.known = self.model.record(stepped=stepped)
-
-    def _follow(self, look: Look) -> bool:
-        """Go over to the working set of a look; tell whether what is known of its weights is kept, as none of
-        them is new."""
-        old, self.A = self.A, look.members
-        if old is None or old is self.A or (old.full and self.A.full):
-            return True
-        keep = np.isin(old.coordinates, self.A.coordinates, assume_unique=True)
-        if np.count_nonzero(keep) < len(self.A):
-            self.model.clear()
-            return False
-        self.model.restrict(keep)
-        self.g, self.s = self.g[keep], self.s[keep]
-        return True
 
 
 def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..declare import Trait
 from ..parts.linesearch import Found
-from ..parts.memory import PairMemory
+from ..parts.memory import PairMemory, spread
 from ..problems.penalties import soft_threshold
 from ..problems.point import Point
 from ..problems.problem import Problem
@@ -23,6 +23,8 @@ NO_DECREASE = 1e-22
 SWEEP_CHUNK = 100_000
 #: What an iteration does for each score besides the inner problem, in updates of one number of d̂.
 SCORE_WORK = 8
+#: Fewest and most pairs where ``memory`` is auto, and products of matrices done in the time of one update.
+PAIRS, GEMM = (30, 100), 5.0
 #: Ratio of curvatures beyond which D is that of the Hessian where ``diagonal`` is auto; how many weights are
 #: looked at; and the least curvature, in units of the mean.
 SPREAD, SAMPLE, FLOOR = 100.0, 100_000, 1e-6
@@ -32,6 +34,7 @@ class Settings(Protocol):
     """The hyper-parameters of :class:`.prox_qn.ProxQN` that are used here."""
 
     memory: int | str
+    keep_pairs: bool
     max_inner: int
     balance: str
     order: str
@@ -56,18 +59,32 @@ class Model:
         self.solver, self.problem, self.lam = solver, problem, problem.penalty.l1
         self.inner, self.sweeps = InnerProblem(solver, problem), 0
         self.metric = Metric(solver.diagonal, problem)
-        self.memory = PairMemory(None if solver.memory == "full" else solver.memory)
+        self.memory = PairMemory(None if isinstance(solver.memory, str) else solver.memory)
+        #: the working set of the pairs, and of D
+        self.A: WorkingSet | None = None
         self.curvature: float | None = None
         self.gamma = solver.gamma0
         self.events: tuple[str, ...] = ()
 
-    def restrict(self, keep: np.ndarray) -> None:
-        """Go over to the members of the working set where ``keep`` holds."""
-        self.memory.restrict(keep)
-        self.metric.restrict(keep)
+    def follow(self, A: WorkingSet) -> tuple[np.ndarray, np.ndarray] | None:
+        """Go over to another working set, with what is known of its weights; return which of the old members
+        are kept, and which of the new ones known, None where it is the same set.
+
+        A weight that comes in has not moved, and its y is not known: both are zero in the pairs, so that B is
+        γD there until later pairs tell more. Without ``keep_pairs`` they are cleared where one comes in.
+        """
+        old, self.A = self.A, A
+        if old is None or old is A or (old.full and A.full):
+            return None
+        kept, known = old.overlap(A)
+        if not (self.solver.keep_pairs or known.all()):
+            self.clear()
+        self.memory.carry(kept, known)
+        self.metric.carry(kept, known)
+        return kept, known
 
     def clear(self) -> None:
-        """Go over to another working set: forget the pairs, and D."""
+        """Forget the pairs, and D."""
         self.memory.clear()
         self.metric.clear()
         self.events += ("memory-cleared",)
@@ -75,7 +92,8 @@ class Model:
     def search(self, point: Point, A: WorkingSet, g: np.ndarray) -> Found[Point]:
         """Search along the solution d of the inner problem (lines 19 to 33); where no step decreases f, clear
         the pairs and search once more."""
-        self.metric.measure(point, A)
+        if (factors := self.metric.measure(point, A)) is not None:
+            self.memory.rescale(factors)
         if self.gamma == 0.0:
             self.gamma = self._first_curvature(point, A, g)
         w = A.take(point.w)
@@ -106,11 +124,20 @@ class Model:
     def learn(self, s: np.ndarray, y: np.ndarray) -> None:
         """Add the pair (s, y), and set γ (lines 34 to 39). Q and Q̂ are made from the pairs, when the next
         direction needs them."""
+        if self.solver.memory == "auto":
+            self.memory.size = self._room(s.size)
         self.curvature = self.memory.push(self.metric.root * s, y / self.metric.root)
         if self.curvature is None:
             self.events += ("curvature-skipped",)
         elif self.solver.memory != "full" or len(self.memory) == 1:
             self.gamma = self.memory.scaling(self.solver.gamma)
+
+    def _room(self, size: int) -> int:
+        """Return how many pairs to keep on ``size`` weights: so many that Q̂ = QR, 4k² products a weight,
+        takes no longer than the rest of an iteration does, within ``PAIRS``."""
+        design = self.problem.design
+        rest = SCORE_WORK * design.n_rows * design.n_outputs
+        return int(np.clip(np.sqrt(GEMM * rest / (4.0 * size)), *PAIRS))
 
     def record(self, *, stepped: bool = True) -> dict[str, Any]:
         """Return what the record should say of the model, and of the step that it made."""
@@ -131,7 +158,7 @@ class Model:
 
 
 class Metric:
-    """D of B₀ = γD on the working set, by ``root`` = D^½: made where an epoch begins, and kept in it."""
+    """D of B₀ = γD on the working set, by ``root`` = D^½: made where weights come in, and kept until then."""
 
     def __init__(self, choice: str, problem: Problem) -> None:
         known = Trait.DIAGONAL_HESSIAN in problem.loss.traits
@@ -139,27 +166,31 @@ class Metric:
         self.clear()
 
     def clear(self) -> None:
-        """Forget D, so that it is measured where the next epoch begins."""
+        """Forget D, so that it is measured before the next direction."""
         self.root: np.ndarray | None = None
+        #: whether D is to be measured anew
+        self.stale = True
 
-    def restrict(self, mask: np.ndarray) -> None:
-        """Keep only the members where ``mask`` holds."""
+    def carry(self, kept: np.ndarray, known: np.ndarray) -> None:
+        """Go over to other members, as :meth:`.memory.PairMemory.carry` does; D of new ones is 1 at first."""
         if self.root is not None:
-            self.root = self.root[mask]
+            self.root = spread(self.root[kept], known) + ~known
+            self.stale = self.stale or not known.all()
 
-    def measure(self, point: Point, active: WorkingSet) -> None:
-        """Make D for an epoch, if it has none yet: the roots of the Hessian's diagonal at ``point``."""
-        if self.root is not None:
-            return
-        self.root = np.ones(len(active))
-        if self.choice == "off":
-            return
-        h = point.hessian_diagonal(active)
-        if self.choice == "auto":
-            self.choice = "on" if spreads(h) else "off"
-        mean = float(h.mean())
-        if self.choice == "on" and mean > 0.0:
-            self.root = np.maximum(h, FLOOR * mean) ** 0.25
+    def measure(self, point: Point, active: WorkingSet) -> np.ndarray | None:
+        """Make D where weights came in: the roots of the Hessian's diagonal at ``point``. Return by what the
+        unit of each weight D^½w grew, None where there are no pairs in the unit before."""
+        if not self.stale:
+            return None
+        before, self.root, self.stale = self.root, np.ones(len(active)), False
+        if self.choice != "off":
+            h = point.hessian_diagonal(active)
+            if self.choice == "auto":
+                self.choice = "on" if spreads(h) else "off"
+            mean = float(h.mean())
+            if self.choice == "on" and mean > 0.0:
+                self.root = np.maximum(h, FLOOR * mean) ** 0.25
+        return None if before is None else self.root / before
 
 
 class InnerProblem:

@@ -40,9 +40,9 @@ class Compact:
 
 
 class PairMemory:
-    """The last ``size`` pairs (None: all of them) on the rows of a working set that only shrinks.
+    """The last ``size`` pairs (None: all of them) on the rows of a working set.
 
-    Inner products are kept as they were when a pair came in. After ``restrict``, B is then the principal
+    Inner products are kept as they were when a pair came in. After ``carry``, B is then the principal
     submatrix of the BFGS matrix of the full pairs, hence positive definite; recomputing the products on fewer
     rows would give another matrix and could lose sᵀy > 0.
     """
@@ -77,7 +77,7 @@ class PairMemory:
         s, curvature = admitted(s, y, self.h, self.H)
         if curvature is None:
             return None
-        if self.size is not None and len(self) == self.size:
+        while self.size is not None and len(self) >= self.size:
             self.drop_oldest()
         self.S.append(s)
         self.Y.append(y)
@@ -96,10 +96,23 @@ class PairMemory:
         del self.S[0], self.Y[0]
         self.SS, self.SY, self.YY = self.SS[1:, 1:], self.SY[1:, 1:], self.YY[1:]
 
-    def restrict(self, mask: np.ndarray) -> None:
-        """Keep only the rows where ``mask`` holds; the inner products stay."""
-        self.S = [s[mask] for s in self.S]
-        self.Y = [y[mask] for y in self.Y]
+    def carry(self, kept: np.ndarray, known: np.ndarray) -> None:
+        """Go over to other rows: those where ``kept`` holds become those of the new ones where ``known``
+        does, and the rest of these are zero. The inner products stay."""
+        self.S = [spread(s[kept], known) for s in self.S]
+        self.Y = [spread(y[kept], known) for y in self.Y]
+
+    def rescale(self, factors: np.ndarray) -> None:
+        """Measure each row in another unit: s is multiplied by its factor, y divided by it. What the inner
+        products owe to rows that are not held keeps its unit."""
+        if not self.S:
+            return
+        before = np.array(self.S)
+        self.S = [factors * s for s in self.S]
+        self.Y = [y / factors for y in self.Y]
+        after = np.array(self.S)
+        self.SS = self.SS + (after @ after.T - before @ before.T)
+        self.YY = self.YY + np.array([y @ y - np.sum((y * factors) ** 2) for y in self.Y])
 
     def scaling(self, form: str) -> float:
         """Return γ of B₀ = γI from the newest pair: ``ys/ss`` (Zhong et al.), ``yy/sy`` (Nocedal and Wright),
@@ -190,6 +203,13 @@ def _add(q: np.ndarray, a: float, v: np.ndarray, pulse: Callable[[], None]) -> N
         part = slice(lo, lo + PIECE)
         q[part] += a * v[part]
         pulse()
+
+
+def spread(v: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return a vector with the entries of v where ``known`` holds, and zeros elsewhere."""
+    out = np.zeros(known.size)
+    out[known] = v
+    return out
 
 
 def _grown(products: np.ndarray) -> np.ndarray:

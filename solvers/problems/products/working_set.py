@@ -88,6 +88,15 @@ class WorkingSet:
         kept = np.flatnonzero(mask) if self.full else self.coordinates[mask]
         return WorkingSet(kept, self.n_features, self.n_outputs, self.size, self.lineage)
 
+    def overlap(self, other: WorkingSet) -> tuple[np.ndarray, np.ndarray]:
+        """Tell which of the members are in another set too, and which of its members are in this one."""
+        places = np.searchsorted(self.coordinates, other.coordinates)
+        shared = places < len(self)
+        shared[shared] = self.coordinates[places[shared]] == other.coordinates[shared]
+        here = np.zeros(len(self), dtype=np.bool_)
+        here[places[shared]] = True
+        return here, shared
+
     @property
     def tail(self) -> np.ndarray:
         """List the members in the tail by their position in it."""

@@ -37,9 +37,9 @@ def test_without_a_rule_all_weights_stay_and_the_iterates_are_those_without_shri
         np.testing.assert_array_equal(getattr(none, field), getattr(plain, field))
 
 
-def test_pairs_are_kept_while_the_set_shrinks_and_cleared_where_a_weight_is_new():
+def test_pairs_are_kept_while_the_set_shrinks_and_without_keep_pairs_cleared_where_a_weight_is_new():
     problem = problem_of("sequences", d=200)
-    safe, growing = solve(problem, rule="gap-safe"), solve(problem, rule="growing")
+    safe, growing = solve(problem, rule="gap-safe"), solve(problem, rule="growing", keep_pairs=False)
     assert safe.working_set[-1] < safe.working_set[0]
     assert all(np.diff(safe.working_set) <= 0)
     assert all(np.diff(safe.memory_pairs) >= 0)
@@ -48,6 +48,14 @@ def test_pairs_are_kept_while_the_set_shrinks_and_cleared_where_a_weight_is_new(
     assert cleared[np.diff(growing.working_set, prepend=growing.working_set[0]) > 0].all()
     assert cleared.any()
     assert set(growing.memory_pairs[cleared]) == {0}
+
+
+def test_pairs_outlive_the_growth_of_the_set():
+    kept = solve(problem_of("sequences", d=200), rule="growing")
+    grown = np.flatnonzero(np.diff(kept.working_set) > 0) + 1
+    assert grown.size > 0
+    assert not any("memory-cleared" in events for events in kept.events)
+    assert (kept.memory_pairs[grown] >= kept.memory_pairs[grown - 1]).all()
 
 
 def test_what_is_left_out_without_return_is_said():

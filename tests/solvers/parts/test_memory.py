@@ -82,16 +82,48 @@ def test_compact_and_two_loop_forms_are_inverses_of_each_other():
 def test_on_fewer_rows_it_is_the_principal_submatrix_and_positive_definite():
     memory, given = filled(5)
     whole, mask = bfgs(given, 0.5), np.arange(D) % 3 != 0
-    memory.restrict(mask)
+    memory.carry(mask, np.ones(mask.sum(), dtype=bool))
     B = dense(memory.compact(0.5), mask.sum())
     np.testing.assert_allclose(B, whole[np.ix_(mask, mask)], rtol=1e-8)
     assert np.linalg.eigvalsh(B).min() > 0
 
 
+def test_rows_that_come_in_are_zero_in_all_pairs_and_rows_of_their_own():
+    """Even one that was held before: B is that of pairs in which the new row is one more."""
+    memory, given = filled(4)
+    kept, known = np.arange(D) != 5, np.array([True] * 5 + [False] + [True] * (D - 6) + [False])
+    memory.carry(kept, known)
+    rows = np.where(known, np.r_[0:5, 5, 6:D, 5], -1)
+    B, whole = dense(memory.compact(0.7), known.size), bfgs(given, 0.7)
+    np.testing.assert_allclose(B[np.ix_(known, known)], whole[np.ix_(rows[known], rows[known])], rtol=1e-8)
+    np.testing.assert_array_equal(B[~known], 0.7 * np.eye(known.size)[~known])
+    assert np.linalg.eigvalsh(B).min() > 0
+
+
+def test_rows_in_another_unit_give_the_matrix_of_the_pairs_in_that_unit():
+    memory, given = filled(4)
+    factors = np.geomspace(0.1, 50.0, D)
+    held = np.arange(D) < 9
+    memory.carry(held, np.ones(9, dtype=bool))
+    memory.rescale(factors[held])
+    unit = np.where(held, factors, 1.0)
+    whole = bfgs([(unit * s, y / unit) for s, y in given], 1.5)
+    B = dense(memory.compact(1.5), 9)
+    np.testing.assert_allclose(B, whole[np.ix_(held, held)], rtol=1e-7, atol=1e-8)
+    assert memory.YY[-1] == pytest.approx(np.sum((given[-1][1] / unit) ** 2))
+
+
+def test_rows_of_no_pairs_may_change_their_unit():
+    memory = PairMemory(3)
+    memory.carry(np.ones(3, dtype=bool), np.array([True, False, True, True]))
+    memory.rescale(np.full(4, 2.0))
+    assert memory.compact(2.0).rank == 0
+
+
 def test_pairs_that_come_in_on_fewer_rows_count_as_padded_with_zeros():
     memory, given = filled(3)
     mask = np.arange(D) < 8
-    memory.restrict(mask)
+    memory.carry(mask, np.ones(mask.sum(), dtype=bool))
     padded = []
     for s, y in pairs(3, seed=1):
         s = s * mask
@@ -168,7 +200,7 @@ def test_the_spectrum_is_that_of_the_matrix_on_the_span_of_the_pairs(k, gamma):
 def test_the_spectrum_on_fewer_rows_is_that_of_the_submatrix():
     memory, given = filled(2)
     mask = np.arange(D) % 4 != 0
-    memory.restrict(mask)
+    memory.carry(mask, np.ones(mask.sum(), dtype=bool))
     U, _ = np.linalg.qr(np.array([v[mask] for pair in given for v in pair]).T)
     shown = spectrum(memory.SS, memory.SY, memory.gram(), 3.0)
     B = bfgs(given, 3.0)[np.ix_(mask, mask)]

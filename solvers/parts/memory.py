@@ -105,14 +105,16 @@ class PairMemory:
     def rescale(self, factors: np.ndarray) -> None:
         """Measure each row in another unit: s is multiplied by its factor, y divided by it. What the inner
         products owe to rows that are not held keeps its unit."""
-        if not self.S:
-            return
-        before = np.array(self.S)
+        pulse, more, less = self._pulse_for(factors), factors**2 - 1.0, 1.0 - factors**-2
+        for i, s in enumerate(self.S):
+            grown = more * s
+            for j, older in enumerate(self.S[: i + 1]):
+                pulse()
+                self.SS[i, j] += grown @ older
+                self.SS[j, i] = self.SS[i, j]
+        self.YY = self.YY - np.array([y @ (less * y) for y in self.Y])
         self.S = [factors * s for s in self.S]
         self.Y = [y / factors for y in self.Y]
-        after = np.array(self.S)
-        self.SS = self.SS + (after @ after.T - before @ before.T)
-        self.YY = self.YY + np.array([y @ y - np.sum((y * factors) ** 2) for y in self.Y])
 
     def scaling(self, form: str) -> float:
         """Return γ of B₀ = γI from the newest pair: ``ys/ss`` (Zhong et al.), ``yy/sy`` (Nocedal and Wright),
@@ -207,6 +209,8 @@ def _add(q: np.ndarray, a: float, v: np.ndarray, pulse: Callable[[], None]) -> N
 
 def spread(v: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Return a vector with the entries of v where ``known`` holds, and zeros elsewhere."""
+    if known.all():
+        return v
     out = np.zeros(known.size)
     out[known] = v
     return out

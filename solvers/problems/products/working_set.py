@@ -90,9 +90,12 @@ class WorkingSet:
 
     def overlap(self, other: WorkingSet) -> tuple[np.ndarray, np.ndarray]:
         """Tell which of the members are in another set too, and which of its members are in this one."""
-        places = np.searchsorted(self.coordinates, other.coordinates)
-        shared = places < len(self)
-        shared[shared] = self.coordinates[places[shared]] == other.coordinates[shared]
+        if self.full:  # all of them are not listed for that
+            places, shared = other.coordinates, np.ones(len(other), dtype=np.bool_)
+        else:
+            places = np.searchsorted(self.coordinates, other.coordinates)
+            shared = places < len(self)
+            shared[shared] = self.coordinates[places[shared]] == other.coordinates[shared]
         here = np.zeros(len(self), dtype=np.bool_)
         here[places[shared]] = True
         return here, shared

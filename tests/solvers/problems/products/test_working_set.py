@@ -37,6 +37,18 @@ def test_restrict_keeps_the_members_of_the_mask(coordinates, full):
     assert len(active.restrict(np.zeros(len(active), dtype=bool))) == 0
 
 
+@pytest.mark.parametrize("ours", ["all", "some", "none"])
+@pytest.mark.parametrize("others", ["all", "some", "none"])
+def test_overlap_tells_for_both_sets_which_members_are_in_the_other(coordinates, ours, others):
+    members = {"all": None, "some": coordinates, "none": coordinates[:0]}
+    other_members = members | {"some": np.union1d(coordinates[::2], [3, SIZE - 2])}
+    one = WorkingSet(members[ours], D, M, SIZE)
+    other = WorkingSet(other_members[others], D, M, SIZE)
+    here, there = one.overlap(other)
+    np.testing.assert_array_equal(here, np.isin(one.coordinates, other.coordinates))
+    np.testing.assert_array_equal(there, np.isin(other.coordinates, one.coordinates))
+
+
 def test_by_output_regroups_the_body(coordinates):
     active = WorkingSet(coordinates, D, M, SIZE)
     starts, features, order = active.by_output()

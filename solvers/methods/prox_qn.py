@@ -353,7 +353,7 @@ class _Steps(Steps):
 
     def __init__(self, solver: ProxQN, problem: Problem) -> None:
         super().__init__()
-        self.solver, self.model = solver, Model(solver, problem)
+        self.model = Model(solver, problem)
         self.g = self.s = np.empty(0)
 
     def step(self, point: Point, look: Look) -> Found[Point]:
@@ -365,15 +365,14 @@ class _Steps(Steps):
 
     def meet(self, look: Look) -> None:
         """Add the pair (s, y), zero on weights that came in with the look (lines 34 to 39)."""
-        stepped, y, complete = self.model.A is not None, look.gradient, True
-        if (change := self.model.follow(look.members)) is not None:
+        stepped, g = self.model.A is not None, look.gradient
+        change = self.model.follow(look.members)
+        if change is not None:
             kept, known = change
-            self.s, y = spread(self.s[kept], known), spread((y[known] - self.g[kept]), known)
-            complete = bool(known.all())
+            if self.model.solver.keep_pairs or known.all():
+                self.model.learn(spread(self.s[kept], known), spread(g[known] - self.g[kept], known))
         elif stepped:
-            y = y - self.g
-        if stepped and (complete or self.solver.keep_pairs):
-            self.model.learn(self.s, y)
+            self.model.learn(self.s, g - self.g)
         self.known = self.model.record(stepped=stepped)
 
 

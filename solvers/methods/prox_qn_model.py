@@ -79,14 +79,16 @@ class Model:
         kept, known = old.overlap(A)
         if not (self.solver.keep_pairs or known.all()):
             self.clear()
+            self.A = A
         self.memory.carry(kept, known)
         self.metric.carry(kept, known)
         return kept, known
 
     def clear(self) -> None:
-        """Forget the pairs, and D."""
+        """Forget the pairs, and D, and on which working set they were."""
         self.memory.clear()
         self.metric.clear()
+        self.A = None
         self.events += ("memory-cleared",)
 
     def search(self, point: Point, A: WorkingSet, g: np.ndarray) -> Found[Point]:
@@ -100,7 +102,7 @@ class Model:
         found = self._search_along(self._direction(w, g), point, A, w, g)
         if found.t == 0.0 and len(self.memory):
             self.memory.clear()
-            self.events += ("memory-cleared",)
+            self.events += ("search-failed", "memory-cleared")
             found = self._search_along(self._direction(w, g), point, A, w, g)
         return found
 

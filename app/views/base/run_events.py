@@ -15,14 +15,14 @@ TROUBLE = {
     "stalled-on-working-set": "no progress on the working set",
     "curvature-skipped": "curvature pair skipped",
 }
-#: The same of a memory that is cleared without a new epoch, which begins with an empty one.
+#: The same of a search that failed: its solver says so, or clears its memory where no epoch begins.
 FAILED_SEARCH = "no step along this direction: memory cleared"
 #: Trials of a line search that are many.
 MANY_TRIALS = 8
 #: Rise of f, in parts of it, that is more than rounding.
 RISE = 1e-12
 #: Events of the record that are reported otherwise, or too common to report.
-TOLD = {"epoch-start", "memory-cleared", "backtracked", "reclustered", *TROUBLE}
+TOLD = {"epoch-start", "memory-cleared", "search-failed", "backtracked", "reclustered", *TROUBLE}
 
 
 class RunEvent(NamedTuple):
@@ -70,7 +70,7 @@ def run_events(rows: Mapping[str, np.ndarray], *, notes: bool = True) -> list[Ru
             weights = "1 weight returns" if returned == 1 else f"{theme.number(returned)} weights return"
             said.append(("return", f"{weights} that shrinking had missed"))
         said += [("trouble", text) for word, text in TROUBLE.items() if word in events]
-        if events.count("memory-cleared") > events.count("epoch-start"):
+        if "search-failed" in events or events.count("memory-cleared") > events.count("epoch-start"):
             said.append(("trouble", FAILED_SEARCH))
         if notes:
             if begins_phase[k] and phase[k] is not None and phase[k - 1] is not None:

@@ -36,6 +36,8 @@ def test_a_memory_cleared_by_a_failed_search_is_trouble_and_one_cleared_by_a_new
     assert failed == [[1, "trouble", FAILED_SEARCH]]
     both = ("memory-cleared", "backtracked", "epoch-start", "memory-cleared")
     assert marked(both) == [[0, "trouble", FAILED_SEARCH]]
+    kept = ("search-failed", "memory-cleared", "epoch-start")
+    assert marked(kept) == [[0, "trouble", FAILED_SEARCH]]
 
 
 def test_another_run_of_the_same_length_brings_its_own_marks(bar, session):

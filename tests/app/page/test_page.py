@@ -403,7 +403,7 @@ def test_the_same_solver_races_twice_with_different_settings(visit, wait_until):
     assert list(map(str, page.setting.entrants)) == ["prox-qn", "prox-qn-2=prox-qn,memory=2"]
     page.controls.go()
     finish(page, wait_until)
-    assert [t.info.params["memory"] for t in page.session.traces] == [30, 2]
+    assert [t.info.params["memory"] for t in page.session.traces] == ["auto", 2]
     page.solvers.receive({"action": "remove", "key": 1})
     assert list(map(str, page.setting.entrants)) == ["prox-qn"]
 

@@ -25,7 +25,7 @@ def entered(archive, problem, setting="", **params):
 
 def test_another_memory_is_what_differs_and_where_the_curves_part(archive, small_problem):
     a, b = entered(archive, small_problem), entered(archive, small_problem, memory=2)
-    assert differing_settings(a[0], b[0]) == [Difference("solver: pairs kept m", 30, 2)]
+    assert differing_settings(a[0], b[0]) == [Difference("solver: pairs kept m", "auto", 2)]
     first, *ends = differing_ends(a, b)
     assert first.what == "objective differs from iteration"
     k = first.left

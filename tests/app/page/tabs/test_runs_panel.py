@@ -164,7 +164,7 @@ def test_what_differs_between_two_is_told(enter, panel):
     panel.settle()
     panel.act("choose", ids, value=True)
     told = text(panel.view)
-    assert "<td>solver: pairs kept m</td><td>30</td><td>2</td>" in told
+    assert "<td>solver: pairs kept m</td><td>auto</td><td>2</td>" in told
     assert "<td>objective differs from iteration</td>" in told
     assert "<th>prox-qn #1</th><th>prox-qn #2</th>" in told
     panel.act("choose", ids[1:], value=False)

@@ -79,7 +79,7 @@ def test_a_run_from_yesterday_is_compared_with_one_of_now(visit):
         tab.wait_until(box.is_checked, f"{title} to be chosen")
     differs = tab.page.locator(".differences tr", has_text="solver: pairs kept m")
     differs.wait_for()
-    assert differs.locator("td").all_text_contents() == ["solver: pairs kept m", "2", "30"]
+    assert differs.locator("td").all_text_contents() == ["solver: pairs kept m", "2", "auto"]
     assert tab.page.locator(".differences tr", has_text="objective differs from iteration").count() == 1
 
     tab.button("Run").click()  # the ghost stays

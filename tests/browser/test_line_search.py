@@ -12,7 +12,7 @@ QUERY = {
     "loss": "logistic",
     "penalty": "l1",
     "lam": "0.005",
-    "solvers": "prox-qn,gamma=ys/ss",
+    "solvers": "prox-qn,gamma=ys/ss,keep_pairs=false",
     "tab": "line-search",
 }
 

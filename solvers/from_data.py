@@ -12,7 +12,7 @@ import psutil
 from .compute.jit import compile_clock
 from .compute.team import Team
 from .declare import number
-from .problems.arrays import from_arrays
+from .problems.arrays import Arrays, digest_of, from_arrays
 from .problems.design import Design
 from .problems.losses.loss import BoundLoss, Loss
 from .problems.penalties import Penalty
@@ -176,17 +176,29 @@ def _assembled(
         held_out = loss.bind(data.test, data.n_classes, data.parents).measured_by(measure)
         return Design(data.test.X, held_out.n_outputs, held_out.n_tail), held_out
 
-    about = {"dataset": data.id, "options": data.options, "seed": data.seed, "digest": data.digest}
+    about = {"dataset": data.id, "options": data.options, "seed": data.seed}
+    about |= {"source": data.source, "digest": _digest(data, None if crew else design)}
     return Problem(
         design,
         bound,
         penalty,
         average=average,
-        about=about | {"source": data.source},
+        about=about,
         names=Names.of(data, bound.n_outputs),
         test=None if data.test is None else test,
         start=None if getattr(data, "start", None) is None else np.array(data.start, dtype=np.float64),
     )
+
+
+def _digest(data: Any, design: Design | None) -> str | Callable[[], str]:
+    """Return the digest of the data. That of arrays takes longer than many a run: it is made when a key is
+    asked for, of what ``design`` has of X (None: its rows are elsewhere)."""
+    if not isinstance(data, Arrays):
+        return data.digest
+    rest = data.digest
+    if design is None:
+        return f"{digest_of(data.train.X)} {rest}"
+    return lambda: f"{design.digest()} {rest}"
 
 
 def _check_room(data: Any) -> None:

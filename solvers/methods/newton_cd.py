@@ -140,6 +140,7 @@ class _Model(Steps):
         members, self.n_body = look.members.n_body // m, look.members.n_body
         full = look.members.full
         self.features = np.arange(members) if full else look.members.coordinates[: self.n_body : m] // m
+        self.work = int(problem.design.column_nnz[self.features].sum()) * m
         self.keep = np.ones(members, dtype=np.bool_)
         self.H = np.full((members, m), -1.0)
         if m == 1:
@@ -176,14 +177,20 @@ class _Model(Steps):
                 row[:] = soft_threshold(row, l1 / curvature)
         D[:] = V - W
 
+    def _calls(self, order: np.ndarray) -> list[np.ndarray]:
+        """Cut the members to visit into those of one kernel call each."""
+        if self.work <= CHUNK:
+            return [order]
+        work = np.cumsum(self.problem.design.column_nnz[self.features[order]] * self.width)
+        cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
+        return np.split(order, cuts)
+
     def _sweep(self, order: np.ndarray, slack: float) -> tuple[float, float]:
         """Visit members in this order; return the largest violation of the model met, and their sum."""
         problem, m = self.problem, self.width
         l1, l2, sup = problem.penalty.row_norms
         ridge, largest, total = problem.penalty.ridge, 0.0, 0.0
-        work = np.cumsum(problem.design.column_nnz[self.features[order]] * m)
-        cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
-        for part in np.split(order, cuts):
+        for part in self._calls(order):
             if m == 1:  # all norms of a row of one weight are the same
                 most, sums, touched = sweep(
                     self.columns, self.features, part, self.w, self.g, self.d, self.h, self.u,

@@ -12,6 +12,8 @@ import scipy.sparse as sp
 
 #: Features beyond it have squares that overflow in sums.
 LARGEST = 1e100
+#: Entries looked at together, twice: they stay in the cache.
+PIECE = 100_000
 #: The loss of each kind of labels where none is named.
 LOSSES = {
     "binary": "logistic",
@@ -39,6 +41,7 @@ class Arrays:
     train: Part
     n_classes: int
     label_names: tuple[str, ...]
+    #: that of all but X, which the design has
     digest: str
     parents: np.ndarray | None = None
     id: str = "arrays"
@@ -82,14 +85,16 @@ def from_arrays(
         y = (2 * codes - 1).astype(np.int8) if kind == "binary" else codes.astype(np.int32)
     if kind == "sequences":
         offsets = _ends(_whole("offsets", offsets), X.shape[0])
-    digest = _digest(X, y, offsets, parents)
+    digest = digest_of(y, offsets, parents)
     return Arrays(kind, Part(X, y, offsets), len(names), names, digest, parents)
 
 
 def _features(X: Any) -> Any:
     if sp.issparse(X):
         X = sp.csr_matrix(X, dtype=np.float64)
-        X.sum_duplicates()
+        if not X.has_canonical_format:  # its arrays may be the caller's
+            X = X.copy()
+            X.sum_duplicates()
         values = X.data
     else:
         try:
@@ -98,12 +103,18 @@ def _features(X: Any) -> Any:
             raise ValueError("X is no matrix of numbers: give an array or a sparse matrix (n, d)") from None
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"X has the shape {X.shape}: give at least one row and one feature, (n, d)")
-    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    largest = _largest(values.reshape(-1))
     if not np.isfinite(largest):
         raise ValueError("X has entries that are NaN or infinite: all must be finite")
     if largest > LARGEST:
         raise ValueError(f"X has entries beyond {LARGEST:g}: scale them down")
     return X
+
+
+def _largest(values: np.ndarray) -> float:
+    """Return the largest absolute entry; nan where there is one."""
+    parts = (values[lo : lo + PIECE] for lo in range(0, values.size, PIECE))
+    return float(np.max([end for part in parts for end in (part.max(), -part.min())], initial=0.0))
 
 
 def _labels(y: Any) -> np.ndarray:
@@ -184,11 +195,13 @@ def _bytes_of(array: np.ndarray) -> Any:
     return array.tobytes() if array.dtype.hasobject else array.view(np.uint8).data if array.size else b""
 
 
-def _digest(X: Any, y: Any, *more: np.ndarray | None) -> str:
-    digest = hashlib.sha256(str(X.shape).encode())
-    for array in (X, y, *more):
+def digest_of(*arrays: Any) -> str:
+    """Hash what arrays hold, sparse ones among them, and how long they are."""
+    digest = hashlib.sha256()
+    for array in arrays:
         parts = (array.data, array.indices, array.indptr) if sp.issparse(array) else (array,)
         for part in parts:
             if part is not None:
+                digest.update(str(part.shape).encode())
                 digest.update(_bytes_of(part))
     return digest.hexdigest()

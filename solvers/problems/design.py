@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compute.team import Team, no_pulse
+from .arrays import digest_of
 from .derived import Derived
 from .products.by_columns import (
     adjoint_by_output,
@@ -23,6 +24,7 @@ from .products.by_columns import (
 from .products.by_rows import (
     Rows,
     column_squares,
+    count_columns,
     dense_into_columns,
     into_columns,
     transpose,
@@ -98,10 +100,7 @@ class Design:
     def _store(self, X: Any) -> None:
         n, d = self.n_rows, self.n_features
         if not hasattr(X, "csc_rows") and not isinstance(X, np.ndarray):
-            X = sp.csr_array(X)
-            if not X.has_canonical_format:  # the caller's arrays are shared: they are not ours to reorder
-                X = X.copy()
-                X.sum_duplicates()
+            X = _plain_rows(X)
         self.nnz, self.binary = _content(X)
         self.block_rows = _block_rows(n, d, self.n_outputs, self.nnz)
         self.edges = np.append(np.arange(0, n, self.block_rows), n)
@@ -119,9 +118,9 @@ class Design:
                 if not self.binary:
                     self.values[at] = values
             else:
-                counts = np.zeros(d, dtype=np.int64)
-                _into_columns(X, lo, hi, counts, None)
-                starts[0], starts[1:] = offset, offset + np.cumsum(counts)
+                _into_columns(X, lo, hi, starts[1:], None)
+                starts[0] = offset
+                np.cumsum(starts, out=starts)
                 _into_columns(X, lo, hi, starts[:-1].copy(), (self.rows, self.values))
             offset = int(starts[-1])
         self._count()
@@ -298,7 +297,15 @@ class Design:
 
     def first_rows(self, n: int) -> sp.csr_array:
         """Return the first ``n`` rows, of which the first block has more."""
-        return self.block(0).tocsr()[:n]
+        found = np.flatnonzero(self.rows[: self.starts[0, -1]] < n)
+        features = np.searchsorted(self.starts[0], found, side="right") - 1
+        values = np.ones(found.size) if self.binary else self.values[found]
+        shape = (min(n, int(self.edges[1])), self.n_features)
+        return sp.coo_array((values, (self.rows[found], features)), shape).tocsr()
+
+    def digest(self) -> str:
+        """Hash X."""
+        return digest_of(np.array([self.n_rows, self.n_features]), self.starts, self.rows, self.values)
 
     def take(self, rows: np.ndarray) -> Design:
         """Return a design of these rows (ascending), with all features: a copy of what it needs."""
@@ -425,21 +432,41 @@ class Design:
         """Cut features, with ``width`` outputs each, into runs with about as many entries in each: at least
         ``least`` runs, if there are as many features, and so many that one of a block is handled in a short
         call."""
-        ends = np.cumsum(self.column_nnz[features])
-        total = int(ends[-1]) if ends.size else 0
+        lengths = self.column_nnz[features]
+        total = int(lengths.sum())
         pieces = max(least, -(-total * width // (CHUNK * max(self.n_blocks, 1))))
+        if pieces == 1:
+            return [(0, features.size)]
+        ends = np.cumsum(lengths)
         inner = np.searchsorted(ends, np.arange(1, pieces) * (total / pieces), side="right")
         cuts = sorted({0, *inner.tolist(), features.size})
         return list(pairwise(cuts)) or [(0, 0)]
+
+
+def _plain_rows(X: Any) -> Any:
+    """Return a sparse matrix by rows, each with its features in ascending order, once, and without zeros."""
+    if not (sp.issparse(X) and X.format == "csr"):
+        X = sp.csr_array(X)
+    zeros = any(bool((part == 0).any()) for part in _pieces(X.data))
+    if zeros or not X.has_canonical_format:  # the caller's arrays are shared: they are not ours to reorder
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    return X
 
 
 def _content(X: Any) -> tuple[int, bool]:
     """Return the number of non-zero entries, and whether all of them are one."""
     if hasattr(X, "csc_rows"):
         return int(X.nnz), bool(X.binary)
-    entries = X if isinstance(X, np.ndarray) else X.data
-    nnz = int(np.count_nonzero(entries))
-    return nnz, nnz == np.count_nonzero(entries == 1)
+    if not isinstance(X, np.ndarray):
+        return int(X.nnz), all(bool((part == 1).all()) for part in _pieces(X.data))
+    nnz = int(np.count_nonzero(X != 0))
+    return nnz, nnz == np.count_nonzero(X == 1)
+
+
+def _pieces(entries: np.ndarray) -> Iterator[np.ndarray]:
+    return (entries[lo : lo + CAST] for lo in range(0, entries.size, CAST))
 
 
 def _block_rows(n: int, d: int, m: int, nnz: int) -> int:
@@ -466,5 +493,8 @@ def _into_columns(
     starts = X.indptr[lo : hi + 1].astype(np.int64)
     at = slice(int(starts[0]), int(starts[-1]))
     features = X.indices[at].astype(np.int32, copy=False)
-    entries = X.data[at].astype(np.float64, copy=False)
-    into_columns(starts, features, entries, place, rows, values, columns is not None)
+    if columns is None:
+        count_columns(features, place)
+    else:
+        entries = X.data[at if values.size else slice(0)].astype(np.float64, copy=False)
+        into_columns(starts, features, entries, place, rows, values)

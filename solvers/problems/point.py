@@ -80,6 +80,8 @@ class Point:
         s L(A w), where it is known.
     residual : Scores, optional
         ∂L/∂(A w), where it is known.
+    gradient : array, (weights,), optional
+        The gradient of the smooth part, where it is known. It may be shared: nobody writes into it.
     active : WorkingSet, optional
         A working set outside which w is zero; None where nothing is known.
     age : int
@@ -110,6 +112,7 @@ class Point:
         *,
         loss: float | None = None,
         residual: Scores | None = None,
+        gradient: np.ndarray | None = None,
         active: WorkingSet | None = None,
         age: int = 0,
         drift: Drift = NONE,
@@ -124,7 +127,7 @@ class Point:
             self.penalty = penalty.on(active.coordinates).value(active.take(w))
         self.objective = self.loss + self.penalty
         self._residual = residual
-        self._gradient: np.ndarray | None = None
+        self._gradient = gradient
 
     @property
     def _dense(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compute.blas import one_blas_thread
 from ..compute.jit import compile_clock
 from ..compute.team import Team
 from ..declare import parameters
@@ -51,7 +52,8 @@ class Problem(Objective):
     average : bool
         Whether s is 1/n, n the number of instances, or 1.
     about : dict, optional
-        Where the data are from: ``dataset``, ``options``, ``seed``, ``digest`` and ``source``.
+        Where the data are from: ``dataset``, ``options``, ``seed``, ``digest`` and ``source``. The digest
+        may be a function that makes it, when the key is first asked for.
     names : Names, optional
         Names of features and outputs, for views.
     test : callable, optional
@@ -92,6 +94,8 @@ class Problem(Objective):
         super().__init__(design, loss, penalty, average=average)
         self._setup_seconds = 0.0
         self._about = about or {}
+        digest = self._about.get("digest")
+        self._digest = _Once(digest if callable(digest) else lambda: digest)
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
         self._examples = _Once(self._few)
@@ -121,7 +125,8 @@ class Problem(Objective):
         if self._gradient.value is None:
             began, touched = (time.thread_time(), compile_clock.spent()[1]), self.design.touched
             point = self.at()
-            length = math.sqrt(point.residual.dot(point.residual))
+            with one_blas_thread():
+                length = math.sqrt(point.residual.dot(point.residual))
             noise = NOISE * self.scale * length * self.design.longest_column()
             g0 = point.gradient() if self.smooth else None  # ridges have no part in it
             self.design.touched = touched
@@ -176,7 +181,8 @@ class Problem(Objective):
         """Collect what the key hashes: data, seed and scale; loss and penalty with hyper-parameters and
         digests of their sources; λ."""
         return {
-            **{k: self._about.get(k) for k in ("dataset", "options", "digest", "seed")},
+            **{k: self._about.get(k) for k in ("dataset", "options", "seed")},
+            "digest": self._digest(),
             "loss": _meaning(self.loss.declared, self.loss.formula),
             "penalty": [*_meaning(self.penalty, type(self.penalty)), self.lam],
             "average": self.average,
@@ -294,7 +300,9 @@ class Problem(Objective):
         if w is None:  # nothing of a vector that may be huge is looked at
             none = self.design.working_set(np.zeros(0, dtype=np.int64))
             scores = self.design.scores(np.zeros(0), none)
-            return Point(self, np.zeros(self.size), scores, active=none)
+            known = self._gradient.value  # made once, as λ_max is
+            gradient = None if known is None else known[0]
+            return Point(self, np.zeros(self.size), scores, active=none, gradient=gradient)
         w = np.array(w, dtype=np.float64)
         if w.shape != (self.size,):
             raise ValueError(f"w has shape {w.shape}: this problem has {self.size} weights")

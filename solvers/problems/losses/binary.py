@@ -65,7 +65,10 @@ class BoundLogistic(BoundMargin):
         return over_rows(self, residual.Z, term)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return np.abs(G) * (1.0 - np.abs(G))
+        p = np.abs(G)
+        h = 1.0 - p
+        h *= p
+        return h
 
     def log_odds(self, scores: Scores, output: int) -> np.ndarray:
         return scores.Z[:, 0].copy()

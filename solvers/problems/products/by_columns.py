@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compute.jit import kernel
+from ...compute.jit import inlined, kernel
+
+#: Entries of a column below which one sum is faster than four: the processor is at the next one meanwhile.
+SHORT = 64
 
 
 @kernel
@@ -85,9 +88,19 @@ def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
                 out[q] += gathered(rows[column], values[column], g)
 
 
-@kernel
+@inlined
 def gathered(column, x, g):
-    """Return Σ_p x[p] g[column[p]], with x = 1 if it is empty; four sums, as additions to one would wait."""
+    """Return Σ_p x[p] g[column[p]], with x = 1 if it is empty; of long columns four sums, as additions to one
+    would wait."""
+    if column.size < SHORT:
+        total = 0.0
+        if x.size == 0:
+            for p in range(column.size):
+                total += g[column[p]]
+        else:
+            for p in range(column.size):
+                total += x[p] * g[column[p]]
+        return total
     fours = column.size // 4
     a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
     if x.size == 0:

@@ -48,8 +48,10 @@ def column_squares(starts, values):
     out = np.zeros(starts.shape[1] - 1)
     for b in range(starts.shape[0]):
         for j in range(out.size):
+            total = out[j]
             for p in range(starts[b, j], starts[b, j + 1]):
-                out[j] += values[p] * values[p] if values.size else 1.0
+                total += values[p] * values[p] if values.size else 1.0
+            out[j] = total
     return out
 
 
@@ -93,28 +95,37 @@ def transpose(edges, starts, rows, values):
 
 
 @kernel
-def into_columns(starts, features, entries, place, rows, values, store):
-    """Go through the entries of rows, but for zeros: move ``place`` of their column on by one each, and
-    ``store`` there, in ``rows`` and ``values``, the number of the row and the entry."""
+def count_columns(features, counts):
+    """Add to ``counts`` how often each column occurs."""
+    for p in range(features.size):
+        counts[features[p]] += 1
+
+
+@kernel
+def into_columns(starts, features, entries, place, rows, values):
+    """Go through the entries of rows, none of them zero: store the number of the row, and the entry where not
+    all are one, at the ``place`` of its column, and move that on by one."""
     for i in range(starts.size - 1):
         for p in range(starts[i] - starts[0], starts[i + 1] - starts[0]):
-            if entries[p] != 0.0:
-                j = features[p]
-                if store:
-                    rows[place[j]] = i
-                    if values.size:
-                        values[place[j]] = entries[p]
-                place[j] += 1
+            j = features[p]
+            q = place[j]
+            rows[q] = i
+            if values.size:
+                values[q] = entries[p]
+            place[j] = q + 1
 
 
 @kernel
 def dense_into_columns(X, first, place, rows, values, store):
-    """The same for a dense matrix, whose rows are numbered from ``first`` on."""
-    for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
+    """The same for rows of a dense matrix, which are numbered from ``first`` on, and may have zeros; unless
+    ``store``, entries are only counted. Rows are few: column after column they are read from the cache."""
+    for j in range(X.shape[1]):
+        q = place[j]
+        for i in range(X.shape[0]):
             if X[i, j] != 0.0:
                 if store:
-                    rows[place[j]] = first + i
+                    rows[q] = first + i
                     if values.size:
-                        values[place[j]] = X[i, j]
-                place[j] += 1
+                        values[q] = X[i, j]
+                q += 1
+        place[j] = q

@@ -81,7 +81,7 @@ class Point:
     residual : Scores, optional
         ∂L/∂(A w), where it is known.
     gradient : array, (weights,), optional
-        The gradient of the smooth part, where it is known. It may be shared: nobody writes into it.
+        The gradient of the smooth part, where it is known.
     active : WorkingSet, optional
         A working set outside which w is zero; None where nothing is known.
     age : int
@@ -127,7 +127,8 @@ class Point:
             self.penalty = penalty.on(active.coordinates).value(active.take(w))
         self.objective = self.loss + self.penalty
         self._residual = residual
-        self._gradient = gradient
+        self._gradient: np.ndarray | None = None
+        self._known = gradient
 
     @property
     def _dense(self) -> bool:
@@ -152,7 +153,9 @@ class Point:
         if active is not None and not active.full:
             return self.pulled_back(self.residual, active)
         if self._gradient is None:
-            self._gradient = self.pulled_back(self.residual)
+            # what is known is shared with other points
+            known = self._known
+            self._gradient = self.pulled_back(self.residual) if known is None else known.copy()
         return self._gradient
 
     def pulled_back(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:

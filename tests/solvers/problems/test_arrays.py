@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import datasets
 import solvers
+from solvers.problems import arrays as arrays_module
 from tests.solvers.helpers import PARENTS, binary, chains, dense_of, multiclass, multilabel, trees
 
 KINDS = {
@@ -69,6 +70,38 @@ def test_other_arrays_have_another_key():
     assert solvers.make_problem(X.copy(), list(y), lam=0.1).key == key
     assert solvers.make_problem(X + 1e-9, y, lam=0.1).key != key
     assert solvers.make_problem(X, -y, lam=0.1).key != key
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_a_problem_stays_what_it_was_when_its_arrays_change(storage):
+    part = binary(storage=storage).train
+    X = part.X.astype(float).copy()
+    early, late, expected = (solvers.make_problem(X, part.y, lam=0.1) for _ in range(3))
+    key, lam_max = expected.key, expected.lam_max
+    early_key = early.key
+    X *= 2.0
+    assert early_key == early.key == late.key == key
+    assert late.lam_max == lam_max
+    assert solvers.make_problem(X, part.y, lam=0.1).key != key
+
+
+def test_the_arrays_of_a_matrix_out_of_order_stay_as_they_were():
+    y = np.array([1, -1])
+    X = sp.csr_matrix((np.ones(4), np.array([2, 0, 2, 1]), np.array([0, 3, 4])), shape=(2, 3))
+    made = solvers.make_problem(X, y, loss="logistic", lam=0.1)
+    assert (X.data.tolist(), X.indices.tolist()) == ([1.0] * 4, [2, 0, 2, 1])
+    assert made.key == solvers.make_problem(sp.csr_matrix(X.toarray()), y, loss="logistic", lam=0.1).key
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
+def test_no_entry_is_overlooked(entry, monkeypatch):
+    monkeypatch.setattr(arrays_module, "PIECE", 5)
+    X = np.random.default_rng(0).normal(size=(4, 4))
+    for at in range(X.size):
+        wrong = X.copy()
+        wrong.flat[at] = entry
+        with pytest.raises(ValueError, match="NaN or infinite"):
+            solvers.make_problem(wrong, [0, 1, 0, 1], lam=0.1)
 
 
 X, Y = np.eye(4) + 1.0, np.array([0, 1, 0, 1])

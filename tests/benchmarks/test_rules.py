@@ -5,7 +5,8 @@
 ℓ1 logistic regression (average loss), CPU seconds of one thread to a relative gap of 1e-6, medians of runs of
 one process. Set-up is counted: of ours, making the problem from a matrix by rows in memory; of the others,
 whatever they make of the same matrix. A rival's seconds are those of the fastest of its tolerances that comes
-within the gap.
+within the gap. In the end the best of ours and the rivals take turns, each with all of its set-up: who comes
+later in a process finds memory that others have fetched, which is worth a third of the seconds on text.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -99,10 +101,7 @@ def fastest(
             continue
         if took[0] > 1.5 * best:
             break
-        for _ in range(TURNS - 1):
-            began = time.thread_time()
-            train(ratio)
-            took.append(time.thread_time() - began)
+        took += [seconds_of(train, ratio) for _ in range(TURNS - 1)]
         if np.median(took) < best:
             best, with_ratio = float(np.median(took)), float(ratio)
     return best, with_ratio
@@ -119,6 +118,23 @@ def ours(
         near = np.flatnonzero(trace.objective - least <= GAP * least)
         took.append(trace.cpu_seconds[near[0]] if near.size else np.inf)
     return float(np.median(took)), trace
+
+
+def seconds_of(train: Callable[[float], np.ndarray], ratio: float) -> float:
+    began = time.thread_time()
+    train(ratio)
+    return time.thread_time() - began
+
+
+def afresh(X, y: np.ndarray, lam: float, id: str, params: dict[str, object], least: float) -> float:
+    """Seconds of making the problem anew and solving it."""
+    began = time.thread_time()
+    problem = made(X, y, lam)
+    setup = time.thread_time() - began
+    trace = solvers.solve(problem, solvers.make_solver(id, **params), gap=GAP, f_star=least, max_iter=20_000)
+    near = np.flatnonzero(trace.objective - least <= GAP * least)
+    made_by_run = trace.result["setup_seconds"] - problem.setup_seconds
+    return setup + made_by_run + float(trace.cpu_seconds[near[0]])
 
 
 @pytest.mark.parametrize("race", RACES)
@@ -151,15 +167,22 @@ def test_rules_and_rivals(race):
             f"{trace.epoch[-1] + 1:6d} {trace.working_set.max():11d} {max(trace.returned.max(), 0):5d}"
         )
     best = min(table, key=table.get)
+    id, params = next((id, params) for id, params in entrants if " ".join([id, *params.values()]) == best)
+    racers: dict[str, Callable[[], float]] = {best: lambda: afresh(X, y, lam, id, params, least)}
+    ratios = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for rival, train in rivals(X, y, lam):
-            seconds, ratio = fastest(train, problem, least)
-            began = f"{rival:32} {'':8} {seconds:8.4f}"
-            won = seconds / table[best]
-            print(
-                f"{began}   {won:.2f} times {best}{'' if won >= 1.0 else ': WE LOSE'} (tolerance {ratio:.1e})"
-            )
+            seconds, ratios[rival] = fastest(train, problem, least)
+            print(f"{rival:32} {'':8} {seconds:8.4f} (tolerance {ratios[rival]:.1e})")
+            if np.isfinite(seconds):
+                racers[rival] = partial(seconds_of, train, ratios[rival])
+        turns = [{name: race() for name, race in racers.items()} for _ in range(TURNS + 1)][1:]
+    took = {name: float(np.median([turn[name] for turn in turns])) for name in racers}
+    print(f"taking turns, {best} {took[best]:.4f}")
+    for rival in ratios.keys() & racers.keys():
+        won = took[rival] / took[best]
+        print(f"{rival:32} {'':8} {took[rival]:8.4f}   {won:.2f} times{'' if won >= 1.0 else ': WE LOSE'}")
     growing, none = table["newton-cd growing"], table["newton-cd none"]
     assert growing - setup < none - setup, "a rule that grows pays on sparse optima"
     assert np.isfinite(list(table.values())).all(), "every rule reaches the gap"

@@ -22,6 +22,7 @@ class Trait(enum.Flag):
     PROX = enum.auto()
     SAMPLES = enum.auto()
     DIAGONAL_HESSIAN = enum.auto()
+    HESSIAN = enum.auto()
     ROWS = enum.auto()
     LIPSCHITZ = enum.auto()
     NO_RIDGE = enum.auto()
@@ -45,6 +46,7 @@ PHRASES = {
     Trait.GROUP_SEPARABLE: "a penalty that separates into rows of weights",
     Trait.SAMPLES: "a loss whose instances can be taken one at a time by compiled kernels",
     Trait.DIAGONAL_HESSIAN: "a loss with the diagonal of its Hessian",
+    Trait.HESSIAN: "a loss with products with its Hessian",
     Trait.ROWS: "a loss of single rows of scores that compiled kernels can take",
     Trait.LIPSCHITZ: "a loss whose gradient is Lipschitz",
     Trait.NO_RIDGE: "a penalty without ridge",

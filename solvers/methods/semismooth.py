@@ -51,7 +51,7 @@ class SemismoothNewton(WorkingSetSolver):
     name = "SSN"
     summary = "semismooth Newton steps on the support, with proximal gradient steps to fall back on"
     paper = "after Themelis, Ahookhosh and Patrinos 2019"
-    needs = Trait.SMOOTH | Trait.ROWS | Trait.DIAGONAL_HESSIAN | Trait.LOG_LINEAR | Trait.SEPARABLE
+    needs = Trait.SMOOTH | Trait.HESSIAN | Trait.SEPARABLE
     dense_vectors = 9
     carries = ("active", "line")
 
@@ -172,21 +172,9 @@ class Newton(Steps):
         return members if mask.all() else self.problem.design.working_set(members.coordinates[mask])
 
     def hessian(self, point: Point, alpha: WorkingSet) -> Callable[[np.ndarray], np.ndarray]:
-        """Return u -> H_αα u at a point, H = s AᵀL''A + μI: L'' is diagonal for one score, and for the
-        softmax diag(q) - qqᵀ in each row, q its probabilities."""
-        problem, G = self.problem, point.residual.Z
-        if problem.design.n_outputs == 1:
-            h = problem.loss.diagonal(G, np.arange(len(G)))
-            self._curved = lambda delta: Scores(h * delta.Z, delta.tail)
-        else:
-            q = G.copy()
-            q[np.arange(len(G)), problem.loss.y] += 1.0
-
-            def curved(delta: Scores) -> Scores:
-                weighted = q * delta.Z
-                return Scores(weighted - q * weighted.sum(axis=1, keepdims=True), delta.tail)
-
-            self._curved = curved
+        """Return u -> H_αα u at a point, H = s Aᵀ∇²L A + ridge I."""
+        problem = self.problem
+        self._curved = problem.loss.hessian(point.scores, point.residual)
 
         def times(u: np.ndarray) -> np.ndarray:
             return self._pulled_back(self._curved(problem.design.scores(u, alpha)), alpha) + (

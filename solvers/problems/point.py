@@ -187,8 +187,8 @@ class Point:
 
     def hessian_diagonal(self, active: WorkingSet) -> np.ndarray:
         """Return ∂²/∂w_j² of the smooth part, an entry a member of ``active``; with
-        ``Trait.DIAGONAL_HESSIAN``. Within an instance, scores that move together count as if each moved
-        alone."""
+        ``Trait.DIAGONAL_HESSIAN`` or ``Trait.HESSIAN``. Within an instance, scores that move together count
+        as if each moved alone."""
         problem, h = self.problem, self.problem.loss.second_derivatives(self.scores, self.residual)
         return problem.scale * problem.design.adjoint_of_squares(h, active) + problem.penalty.ridge
 

@@ -21,8 +21,8 @@ class Logistic(MarginLoss):
     name = "Logistic"
     summary = "negative log-likelihood of a binary label"
     paper = "Zhong et al. 2014; Yu et al. 2010; Mathur and Chakrabarti 2006, eq. (3)"
-    traits = MarginLoss.traits | Trait.DIAGONAL_HESSIAN | Trait.LIPSCHITZ | Trait.CONJUGATE | Trait.LOG_LINEAR
-    traits |= Trait.MARGINS | Trait.MARGINALS
+    traits = MarginLoss.traits | Trait.DIAGONAL_HESSIAN | Trait.HESSIAN | Trait.LIPSCHITZ | Trait.CONJUGATE
+    traits |= Trait.LOG_LINEAR | Trait.MARGINS | Trait.MARGINALS
     smoothness = 0.25
 
     def derivatives(self, margin: float) -> tuple[float, float, float]:

@@ -62,7 +62,7 @@ class SmoothedBinaryHinge(MarginLoss):
     name = "Smoothed binary hinge"
     summary = "a hinge with a parabola of width δ in place of its kink"
     paper = "Yu et al. 2010, section 7.1.4; Nesterov 2005"
-    traits = MarginLoss.traits | Trait.LIPSCHITZ | Trait.CONJUGATE | Trait.DUAL_COORDINATES
+    traits = MarginLoss.traits | Trait.HESSIAN | Trait.LIPSCHITZ | Trait.CONJUGATE | Trait.DUAL_COORDINATES
     dual_bound = 1.0
 
     delta: float = param(
@@ -93,6 +93,10 @@ class BoundSmoothedHinge(BoundMargin):
     """The smoothed hinge loss for labels ``y`` of -1 and +1."""
 
     least = 0.0
+
+    def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return 1/δ on the parabola, and 0 where the loss is linear."""
+        return np.where((G != 0.0) & (np.abs(G) < 1.0), self.declared.smoothness, 0.0)
 
 
 @kernel

@@ -9,7 +9,7 @@ this one: for blocks of sequences, for a single one, and in log space where scor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -18,7 +18,8 @@ import numpy as np
 from ...compute.jit import kernel
 from ...declare import Trait, param
 from ..scores import Scores
-from .chains.chain_log import add_log_marginals, log_partition
+from .chains.chain_curved import Linearized
+from .chains.chain_log import add_log_curved, add_log_marginals, log_partition
 from .chains.chain_packed import Block, Messages, Transitions, pack
 from .chains.chain_single import ChainTerm
 from .duals import entropies, entropy, over_rows
@@ -41,7 +42,7 @@ class ChainCRF(Loss):
     paper = "Zhong et al. 2014, sections 4 and 6.1"
     kinds = ("sequences",)
     traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.CONJUGATE | Trait.CHAINS
-    traits |= Trait.MARGINALS
+    traits |= Trait.HESSIAN | Trait.MARGINALS
     average = False
     metric_name = "per-token accuracy"
 
@@ -157,10 +158,43 @@ class BoundChains(BoundLoss):
         self.team.each(task, range(len(self.blocks)), self.pulse)
         if residual is not None:
             residual.tail[: tail.size] = (pairs.sum(axis=0) - self.true_pairs).reshape(-1)
-            if self.declared.ends:
-                ends = [residual.Z[rows].sum(axis=0) for rows in self._end_rows]
-                residual.tail[tail.size :] = np.ravel(ends)
+            self._add_ends(residual)
         return losses
+
+    def _add_ends(self, residual: Scores) -> None:
+        """Write the part of the tail that belongs to begin and end states, if there are such."""
+        if self.declared.ends:
+            ends = [residual.Z[rows].sum(axis=0) for rows in self._end_rows]
+            residual.tail[self.n_outputs**2 :] = np.ravel(ends)
+
+    def hessian(self, scores: Scores, residual: Scores) -> Callable[[Scores], Scores]:
+        """Return D -> ∇²L D, the covariance of the indicators of labels and pairs with the change of a
+        sequence's score. Messages are computed once, and kept: four arrays as large as Z."""
+        here, m = self._between(scores), self.n_outputs
+        transitions = Transitions(here.tail, m)
+        held: list[Linearized] = [None] * len(self.blocks)
+
+        def linearize(k: int) -> None:
+            held[k] = Linearized(Messages(self.blocks[k], transitions, here, None, 0.0, self.pulse))
+
+        self.team.each(linearize, range(len(self.blocks)), self.pulse)
+
+        def product(delta: Scores) -> Scores:
+            delta, out = self._between(delta), self._empty()
+            bent, pairs = delta.tail.reshape(m, m), np.empty((len(self.blocks), m, m))
+
+            def task(k: int) -> None:
+                pairs[k] = held[k].curved(delta.Z, bent, out.Z, self.pulse)
+                for _, tokens in self._wide(held[k]):
+                    chain = here.Z[tokens], transitions.Λ, delta.Z[tokens], bent
+                    add_log_curved(*chain, out.Z[tokens], pairs[k], self.pulse)
+
+            self.team.each(task, range(len(self.blocks)), self.pulse)
+            out.tail[: m * m] = pairs.sum(axis=0).reshape(-1)
+            self._add_ends(out)
+            return out
+
+        return product
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Return the entropy of the chain with marginals (1 - α) times the truth + α times the model's: Σ
@@ -254,7 +288,7 @@ class BoundChains(BoundLoss):
         ends = np.full(2 * self.n_outputs * self.declared.ends, κ.sum())
         return Scores(np.repeat(κ, lengths)[:, None], np.concatenate([inner, ends]))
 
-    def _wide(self, messages: Messages) -> Iterator[tuple[int, slice]]:
+    def _wide(self, messages: Messages | Linearized) -> Iterator[tuple[int, slice]]:
         """List the members of a block whose scores spread too far: their places in it, and their tokens."""
         for place in messages.wide:
             s = messages.block.members[place]

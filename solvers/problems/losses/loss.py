@@ -35,6 +35,8 @@ class Loss(Declared):
     * ``SLOPES``, of a loss with kinks: ``subgradient_sup``, ``random_subgradient`` and ``breakpoints``, for
       searches from kink to kink.
     * ``DIAGONAL_HESSIAN``: ``diagonal``.
+    * ``HESSIAN``: ``hessian``, of a :class:`RowLoss` ``chunk_curved``, and ``second_derivatives``, which
+      follow from ``diagonal`` where no score bends another one.
     * ``LIPSCHITZ``: ``curvature``.
     * ``CONJUGATE``: ``dual_value``.
     * ``LOG_LINEAR``: ``log_odds`` and ``truths``.
@@ -249,10 +251,16 @@ class BoundLoss:
         return np.zeros(0)
 
     def second_derivatives(self, scores: Scores, residual: Scores) -> Scores:
-        """Return ∂²L/∂z² of single scores and of single entries of the tail; with
-        ``Trait.DIAGONAL_HESSIAN``."""
+        """Return ∂²L/∂z² of single scores and of single entries of the tail; with ``Trait.DIAGONAL_HESSIAN``
+        or ``Trait.HESSIAN``."""
         rows = np.arange(len(residual.Z))
         return Scores(self.diagonal(residual.Z, rows), self.tail_diagonal(scores))
+
+    def hessian(self, scores: Scores, residual: Scores) -> Callable[[Scores], Scores]:
+        """Return D -> ∇²L D at ``scores``, where the ``residual`` is this one: how the residual changes along
+        a change D of the scores; with ``Trait.HESSIAN``. Where ∇²L jumps it is that of one side: an element
+        of the generalized Hessian."""
+        raise TypeError(f"{type(self).__name__} does not define hessian")
 
     def log_odds(self, scores: Scores, output: int) -> np.ndarray:
         """Return log p/(1 - p) of each row, p the probability of the label with this number; with

@@ -27,7 +27,7 @@ class MulticlassLogistic(Loss):
     paper = "Blondel et al. 2013, eq. (12)"
     kinds = ("multiclass",)
     traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.ROWS | Trait.LIPSCHITZ
-    traits |= Trait.CONJUGATE | Trait.LOG_LINEAR | Trait.MARGINALS
+    traits |= Trait.CONJUGATE | Trait.HESSIAN | Trait.LOG_LINEAR | Trait.MARGINALS
     average = True
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundSoftmax:
@@ -67,9 +67,14 @@ class BoundSoftmax(RowLoss):
         return over_rows(self, residual.Z, term)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        μ = G.copy()
-        μ[np.arange(rows.size), self.y[rows]] += 1.0
+        μ = with_truth(G, self.y[rows])
         return μ * (1.0 - μ)
+
+    def chunk_curved(
+        self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write (diag(μ) - μμᵀ) D, μ the probabilities."""
+        covariances(with_truth(G, self.y[rows]), D, out)
 
     def log_odds(self, scores: Scores, output: int) -> np.ndarray:
         odds = np.empty(self.n_instances)
@@ -85,6 +90,20 @@ class BoundSoftmax(RowLoss):
 
     def predict(self, scores: Scores) -> np.ndarray:
         return scores.Z.argmax(axis=1)
+
+
+def with_truth(G: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the probabilities of which the residual G is left once the truth, one place a row, is taken
+    from them."""
+    μ = G.copy()
+    μ[np.arange(places.size), places] += 1.0
+    return μ
+
+
+def covariances(μ: np.ndarray, D: np.ndarray, out: np.ndarray) -> None:
+    """Write (diag(μ) - μμᵀ) D of each row to ``out``."""
+    weighted = μ * D
+    np.subtract(weighted, μ * weighted.sum(axis=1, keepdims=True), out=out)
 
 
 @kernel

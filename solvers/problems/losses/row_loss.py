@@ -21,7 +21,8 @@ class RowLoss(BoundLoss):
     """Base of bound losses that are sums over rows of scores, with labels ``y`` by row.
 
     Rows are worked on in chunks that stay in the cache, shared out over the team. A subclass defines
-    ``predict`` and, unless it has a ``term`` of :mod:`.score_rows`, ``chunk_values`` and ``chunk_residual``.
+    ``predict`` and, unless it has a ``term`` of :mod:`.score_rows`, ``chunk_values`` and ``chunk_residual``;
+    with ``Trait.HESSIAN`` also ``chunk_curved``, if a score bends others.
     """
 
     y: np.ndarray
@@ -46,6 +47,13 @@ class RowLoss(BoundLoss):
         be used up."""
         residuals_of(self.term, Z, y.reshape(len(y), -1), G)
 
+    def chunk_curved(
+        self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write how the residual ``G`` of some ``rows`` changes along a change D of their scores Z to
+        ``out``; D is scratch memory and may be used up."""
+        np.multiply(self.diagonal(G, rows), D, out=out)
+
     def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
         out = np.empty(self.n_instances)
         self._each_chunk(lambda k: self.chunk_values(moved_rows(scores, k, delta, t), self.y[k], out[k]))
@@ -55,6 +63,19 @@ class RowLoss(BoundLoss):
         G = np.empty_like(scores.Z)
         self._each_chunk(lambda k: self.chunk_residual(moved_rows(scores, k), self.y[k], G[k]))
         return Scores(G, np.zeros(0))
+
+    def hessian(self, scores: Scores, residual: Scores) -> Callable[[Scores], Scores]:
+        def product(delta: Scores) -> Scores:
+            out = np.empty_like(delta.Z)
+
+            def task(k: slice) -> None:
+                here = scores.Z[k], residual.Z[k], np.arange(k.start, k.stop)
+                self.chunk_curved(*here, moved_rows(delta, k), out[k])
+
+            self._each_chunk(task)
+            return Scores(out, np.zeros(0))
+
+        return product
 
     def ties(self, scores: Scores) -> np.ndarray:
         if Trait.SMOOTH in self.traits:

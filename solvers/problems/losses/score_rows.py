@@ -149,3 +149,10 @@ def residuals_of(term, Z, y, G):
     """Write the derivatives of the loss by Z, summed over rows, to G."""
     for i in range(Z.shape[0]):
         row_derivatives(term, Z[i], y[i], G[i], None)
+
+
+@kernel
+def seconds_of(term, Z, y, H):
+    """Write the second derivatives of the loss by single scores to H."""
+    for i in range(Z.shape[0]):
+        row_derivatives(term, Z[i], y[i], None, H[i])

@@ -9,15 +9,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
 from .duals import over_rows
 from .loss import Loss
 from .row_loss import Ranking, RowLoss
-from .score_rows import MulticlassHingeTerm, MultilabelHingeTerm, MultitaskHingeTerm
+from .score_rows import (
+    MulticlassHingeTerm,
+    MultilabelHingeTerm,
+    MultitaskHingeTerm,
+    seconds_of,
+    squared_hinge,
+)
 
 #: What all squared hinges offer.
-TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE
+TRAITS = Trait.SMOOTH | Trait.SAMPLES | Trait.ROWS | Trait.LIPSCHITZ | Trait.CONJUGATE | Trait.HESSIAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +70,14 @@ class BoundMulticlassHinge(BoundSquaredHinge):
         h = 2.0 * (G > 0.0)
         h[np.arange(rows.size), self.y[rows]] = h.sum(axis=1)
         return h
+
+    def chunk_curved(
+        self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write 2(d_r - d_y) for each active other class r, and minus their sum for the true one y."""
+        own = np.arange(rows.size), self.y[rows]
+        np.multiply(2.0 * (G > 0.0), D - D[own][:, None], out=out)
+        out[own] = -out.sum(axis=1)
 
     def curvature(self, tight: bool) -> np.ndarray:
         """Return 2m, as a star of m nodes has m as largest eigenvalue of its Laplacian, or 4(m - 1), as in
@@ -153,6 +168,16 @@ class BoundMultilabelHinge(Ranking, BoundSquaredHinge):
 
     term = MultilabelHingeTerm()
 
+    def second_derivatives(self, scores: Scores, residual: Scores) -> Scores:
+        H = np.empty_like(scores.Z)
+        self._each_chunk(lambda k: seconds_of(self.term, scores.Z[k], self.y[k], H[k]))
+        return Scores(H, np.zeros(0))
+
+    def chunk_curved(
+        self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
+    ) -> None:
+        curved_pairs(Z, self.y[rows], D, out)
+
     def curvature(self, tight: bool) -> np.ndarray:
         """Return 2m where there are labels of both sorts (a complete bipartite graph), or 4|Y_i|(m - |Y_i|),
         as appendix A's way gives."""
@@ -166,3 +191,19 @@ def indicators(y: Any, m: int) -> np.ndarray:
     if sp.issparse(y):
         return np.ascontiguousarray(y.toarray() != 0, dtype=np.int64)
     return (np.arange(m) == np.asarray(y)[:, None]).astype(np.int64)
+
+
+@kernel
+def curved_pairs(Z, Y, D, out):
+    """Write, for each active pair of a label r and another one q, 2(d_q - d_r) to q and minus that to r."""
+    for i in range(Z.shape[0]):
+        z, y, d, v = Z[i], Y[i], D[i], out[i]
+        v[:] = 0.0
+        for r in range(z.size):
+            if y[r]:
+                for q in range(z.size):
+                    if not y[q]:
+                        _, _, second = squared_hinge(1.0 - z[r] + z[q])
+                        change = second * (d[q] - d[r])
+                        v[q] += change
+                        v[r] -= change

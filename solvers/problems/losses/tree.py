@@ -18,6 +18,7 @@ from .chunks import moved_rows, row_chunks, scratch
 from .duals import entropies, over_rows
 from .instances import residual_of
 from .loss import Loss
+from .multiclass import covariances, with_truth
 from .row_loss import RowLoss
 from .score_rows import SoftmaxTerm, row_derivatives
 
@@ -42,6 +43,7 @@ class TreeSoftmax(Loss):
     paper = "Zhong et al. 2014, section 6.2 and appendix D.2"
     kinds = ("tree",)
     traits = Trait.SMOOTH | Trait.SAMPLES | Trait.DIAGONAL_HESSIAN | Trait.LIPSCHITZ | Trait.CONJUGATE
+    traits |= Trait.HESSIAN
     average = False
 
     def bind(self, part: Any, n_classes: int, parents: np.ndarray | None = None) -> BoundTree:
@@ -108,6 +110,15 @@ class BoundTree(RowLoss):
             β[inside, node[inside]] += 1.0
             node = np.where(node >= 0, self.parents[node], -1)
         return β * (1.0 - β)
+
+    def chunk_curved(
+        self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write those of the softmax over the leaves, along the change of their α, summed up the tree."""
+        P = with_truth(G[:, self.leaves], np.searchsorted(self.leaves, self.y[rows]))
+        change = self._leaf_scores(D)
+        covariances(P, change, change)
+        upward(change, self.leaves, self.parents, out)
 
     def curvature(self, tight: bool) -> np.ndarray:
         """Return D/2, D the largest depth: the root's score changes nothing, each leaf sums D others."""

@@ -30,7 +30,7 @@ def join(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 #: What may be asked, and how two shards' answers become one; None where there is no answer.
 ORDERS: dict[str, Callable[[Any, Any], Any] | None] = {
     **dict.fromkeys(("enlist", "narrow", "forget", "scores", "residual", "sup", "random")),
-    **dict.fromkeys(("second", "plus", "negate", "move")),
+    **dict.fromkeys(("second", "hessian", "curved", "plus", "negate", "move")),
     **dict.fromkeys(("about", "value", "count_ties", "dot", "slope", "adjoint", "metric"), add),
     **dict.fromkeys(("adjoint_of_squares", "column_squares", "kinks", "rise"), add),
     **dict.fromkeys(("middle", "points"), join),
@@ -46,7 +46,7 @@ class Shard:
         self.number, self.team = number, Team(threads)
         self.loss = loss.attached(self.team, lambda: None)
         self.design = Design(X, loss.n_outputs, loss.n_tail, self.team)
-        #: working sets, scores and breakpoints, by number; None stands for the set of all weights
+        #: working sets, scores, Hessians, breakpoints, by number; None stands for the set of all weights
         self.held: dict[int | None, Any] = {None: None}
 
     @classmethod
@@ -105,6 +105,12 @@ class Shard:
 
     def second(self, new: int, at: int, residual: int) -> None:
         self.held[new] = self.loss.second_derivatives(self.held[at], self.held[residual])
+
+    def hessian(self, new: int, at: int, residual: int) -> None:
+        self.held[new] = self.loss.hessian(self.held[at], self.held[residual])
+
+    def curved(self, new: int, hessian: int, delta: int) -> None:
+        self.held[new] = self.held[hessian](self.held[delta])
 
     def random(self, new: int, at: int, seed: int) -> None:
         rng = np.random.default_rng([seed, self.number])

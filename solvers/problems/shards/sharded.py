@@ -31,7 +31,7 @@ from .crew import Answer, Crew
 from .shard import Order
 
 #: What a loss of which only sums over rows are known offers still.
-OFFERED = Trait.SMOOTH | Trait.SLOPES | Trait.DIAGONAL_HESSIAN
+OFFERED = Trait.SMOOTH | Trait.SLOPES | Trait.DIAGONAL_HESSIAN | Trait.HESSIAN
 #: Breakpoints that are fetched once so few are left between two steps.
 FEW = 64
 #: Rows that are kept at hand.
@@ -212,6 +212,13 @@ class ShardedLoss(ShardClient, BoundLoss):
 
     def second_derivatives(self, scores: ShardedScores, residual: ShardedScores) -> ShardedScores:
         return self.made("second", scores.place, residual.place)
+
+    def hessian(
+        self, scores: ShardedScores, residual: ShardedScores
+    ) -> Callable[[ShardedScores], ShardedScores]:
+        held = Held(self.queue)
+        self.queue.add("hessian", held.place, scores.place, residual.place)
+        return lambda delta: self.made("curved", held.place, delta.place)
 
     def count_ties(self, scores: ShardedScores) -> int:
         return self.ask("count_ties", scores.place)

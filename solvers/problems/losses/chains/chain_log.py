@@ -39,6 +39,28 @@ def add_log_marginals(
         pulse()
 
 
+def add_log_curved(
+    Z: np.ndarray,
+    transitions: np.ndarray,
+    D: np.ndarray,
+    bent: np.ndarray,
+    out: np.ndarray,
+    pairs: np.ndarray,
+    pulse: Callable[[], None],
+) -> None:
+    """Add to ``out`` how the node marginals change along a change D of the scores and one ``bent`` of the
+    transitions, and to ``pairs`` how the sum of the pair marginals changes."""
+    _, alpha = _messages(Z, transitions, pulse)
+    F, into = np.empty(Z.shape), np.ascontiguousarray(transitions.T)
+    for lo, hi in _runs(Z):
+        log_gains_before(alpha, into, D, bent, F, lo, hi)
+        pulse()
+    beta, ahead = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
+    for lo, hi in reversed(_runs(Z)):
+        log_curved(Z, transitions, alpha, D, bent, F, beta, ahead, lo, hi, out, pairs)
+        pulse()
+
+
 def _messages(Z: np.ndarray, transitions: np.ndarray, pulse: Callable[[], None]) -> tuple[float, np.ndarray]:
     alpha, into, log_z = np.empty(Z.shape), np.ascontiguousarray(transitions.T), 0.0
     for lo, hi in _runs(Z):
@@ -109,6 +131,63 @@ def log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own):
             k, c = y[i - 1], y[i]
             own[i] = np.exp(alpha[i - 1, k] + transitions[k, c] + ahead[c] - log_z)
         for k in range(m):
+            beta[k] -= high
+
+
+@kernel
+def log_gains_before(alpha, into, D, bent, F, lo, hi):
+    """Write to F[i, c], for tokens lo to hi, the mean change of the score of the tokens up to i over label
+    sequences that have c there, but for a constant a token."""
+    m = D.shape[1]
+    for i in range(lo, hi):
+        for c in range(m):
+            F[i, c] = D[i, c]
+            if i > 0:
+                log_sum, gain = log_dot(alpha[i - 1], into[c]), 0.0
+                for k in range(m):
+                    gain += np.exp(alpha[i - 1, k] + into[c, k] - log_sum) * (F[i - 1, k] + bent[k, c])
+                F[i, c] += gain
+        total, mean = 0.0, 0.0
+        for c in range(m):  # such constants would add up over a long sequence
+            total += np.exp(alpha[i, c])
+            mean += np.exp(alpha[i, c]) * F[i, c]
+        for c in range(m):
+            F[i, c] -= mean / total
+
+
+@kernel
+def log_curved(Z, transitions, alpha, D, bent, F, beta, ahead, lo, hi, out, pairs):
+    """Add covariances of the labels at tokens hi - 1 down to lo, and of their pairs with the label before, to
+    ``out`` and ``pairs``: with the change of the score of the whole sequence. ``beta`` is the message, and
+    ``ahead`` the mean change of the score of the tokens behind, by label; both come in and go out."""
+    m = Z.shape[1]
+    after, gain, behind = np.empty(m), np.empty(m), np.empty(m)
+    for i in range(hi - 1, lo - 1, -1):
+        log_z, mean = log_dot(alpha[i], beta), 0.0
+        for c in range(m):
+            mean += np.exp(alpha[i, c] + beta[c] - log_z) * (F[i, c] + ahead[c])
+        for c in range(m):
+            out[i, c] += np.exp(alpha[i, c] + beta[c] - log_z) * (F[i, c] + ahead[c] - mean)
+        if i == 0:
+            break
+        for c in range(m):
+            after[c], gain[c] = Z[i, c] + beta[c], D[i, c] + ahead[c]
+        high = -np.inf
+        for k in range(m):
+            beta[k], behind[k] = log_dot(transitions[k], after), 0.0
+            high = max(high, beta[k])
+            for c in range(m):
+                behind[k] += np.exp(transitions[k, c] + after[c] - beta[k]) * (bent[k, c] + gain[c])
+        log_z, mean, centre = log_dot(alpha[i - 1], beta), 0.0, 0.0
+        for k in range(m):
+            p = np.exp(alpha[i - 1, k] + beta[k] - log_z)
+            mean += p * (F[i - 1, k] + behind[k])
+            centre += p * behind[k]
+        for k in range(m):
+            for c in range(m):
+                p = np.exp(alpha[i - 1, k] + transitions[k, c] + after[c] - log_z)
+                pairs[k, c] += p * (F[i - 1, k] + bent[k, c] + gain[c] - mean)
+            ahead[k] = behind[k] - centre
             beta[k] -= high
 
 

@@ -140,6 +140,13 @@ class Messages:
         """Write node marginals minus the truth (eq. (20)) to the rows of G, and return β: the pair marginals
         of the token at i of the block and the next one are ``alpha[i] β[i]ᵀ`` times exp(Λ). Of wide members G
         gets minus the truth, and β is zero. To be called once: E is divided by the sums."""
+        β, P = self.backward()
+        scatter_residual(P, self.block.rows, self.block.labels, self.block.order, G)
+        return β
+
+    def backward(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the β of :meth:`marginals` and the node marginals, both zero for wide members. To be called
+        once."""
         block, (n, m) = self.block, self.alpha.shape
         β, P, b = scratch("beta", n, m), scratch("marginals", n, m), scratch("ahead", block.members.size, m)
         self.E /= self.sums[:, None]
@@ -149,8 +156,7 @@ class Messages:
         for place in self.wide:
             rows = block.rows_of(place)
             β[rows], P[rows] = 0.0, 0.0
-        scatter_residual(P, block.rows, block.labels, block.order, G)
-        return β
+        return β, P
 
     def true_pairs(self, β: np.ndarray) -> np.ndarray:
         """Return the marginal of the pair of labels that each token from the second step on makes with the

@@ -9,10 +9,12 @@ from scipy.optimize import minimize
 import solvers
 from solvers.compute.team import Team
 from solvers.problems.scores import Scores
+from tests.solvers import oracles
 from tests.solvers.helpers import MAKERS
 
 PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
 SMOOTH = [pair for pair in PAIRS if solvers.Trait.SMOOTH in solvers.LOSSES[pair[1]].traits]
+CURVED = [pair for pair in PAIRS if solvers.Trait.HESSIAN in solvers.LOSSES[pair[1]].traits]
 
 
 def bound(kind, loss, **options):
@@ -133,3 +135,67 @@ def test_the_dual_value_is_the_minimum_of_the_loss_minus_the_linear_function(kin
     assert dual <= least + 1e-7
     if alpha == 1.0 or not part.n_tail:
         assert dual == pytest.approx(least, rel=1e-6, abs=1e-7)
+
+
+def curved(kind, loss, size):
+    """Data, the loss, scores of this size, two random changes of them, and the product with the Hessian."""
+    data, rng = MAKERS[kind](), np.random.default_rng(7)
+    f = solvers.LOSSES[loss]().bind(data.train, data.n_classes, data.parents)
+    shape = data.train.X.shape[0], f.n_outputs
+    at, *along = (Scores(s * rng.normal(size=shape), s * rng.normal(size=f.n_tail)) for s in (size, 1.0, 1.0))
+    return data, f, at, along, f.hessian(at, f.residual(at))
+
+
+def test_every_smooth_loss_has_products_with_its_hessian():
+    assert CURVED == SMOOTH
+
+
+@pytest.mark.parametrize("size", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize(("kind", "loss"), CURVED)
+def test_the_product_with_the_hessian_is_a_difference_of_the_formulas_residuals(kind, loss, size):
+    data, _, at, along, product = curved(kind, loss, size)
+    for delta in along:
+        (up, up_tail), (down, down_tail) = (
+            oracles.LOSSES[loss](at.Z + h * delta.Z, at.tail + h * delta.tail, data)[1:]
+            for h in (1e-5, -1e-5)
+        )
+        found = product(delta)
+        np.testing.assert_allclose(found.Z, (up - down) / 2e-5, atol=1e-8)
+        np.testing.assert_allclose(found.tail, (up_tail - down_tail) / 2e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1.0, 30.0, 1e3, 1e5])
+@pytest.mark.parametrize(("kind", "loss"), CURVED)
+def test_the_hessian_is_symmetric_and_positive_semidefinite(kind, loss, size):
+    _, _, at, (one, other), product = curved(kind, loss, size)
+    for delta in (one, other, at):
+        first, second = product(one), product(delta)
+        # probabilities next to 1 are known to a unit in the last place of 1
+        rounding = 1e-14 * np.sqrt(one.dot(one) * delta.dot(delta))
+        assert one.dot(second) == pytest.approx(delta.dot(first), rel=1e-9, abs=rounding)
+        assert delta.dot(second) >= -1e-14 * delta.dot(delta)
+
+
+@pytest.mark.parametrize(("kind", "loss"), CURVED)
+def test_the_product_with_the_hessian_can_be_had_again_and_changes_nothing(kind, loss):
+    _, _, at, (delta, other), product = curved(kind, loss, 1.0)
+    kept = [a.copy() for s in (at, delta) for a in (s.Z, s.tail)]
+    once = product(delta)
+    product(other)
+    again = product(delta)
+    np.testing.assert_array_equal(again.Z, once.Z)
+    np.testing.assert_array_equal(again.tail, once.tail)
+    for a, b in zip(kept, (at.Z, at.tail, delta.Z, delta.tail), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("kind", "loss"), CURVED)
+def test_second_derivatives_are_the_diagonal_of_the_hessian(kind, loss):
+    """Of scores of the first row of each instance, which do not bend one another."""
+    data, f, at, _, product = curved(kind, loss, 1.0)
+    rows = np.arange(len(at.Z)) if data.train.offsets is None else data.train.offsets[:-1]
+    found = f.second_derivatives(at, f.residual(at))
+    for c in range(f.n_outputs):
+        delta = Scores(np.zeros_like(at.Z), np.zeros_like(at.tail))
+        delta.Z[rows, c] = 1.0
+        np.testing.assert_allclose(found.Z[rows, c], product(delta).Z[rows, c], rtol=1e-9, atol=1e-12)

@@ -30,10 +30,12 @@ class SemismoothNewton(WorkingSetSolver):
 
     Where p is zero the Newton point v is zero; on the others, α, it solves
     H_αα (v - w)_α = -(∇F + λ sign(p))_α + H_αβ w_β by conjugate gradients. So a step costs products with the
-    columns of the support alone. The next iterate is (1 - τ) p + τ v with the first τ of 1, β, β², ... at
-    which f is low enough: at most φ_γ(w) - σ/γ ‖w - p‖², φ_γ the forward-backward envelope, a lower bound of
-    f(w). For γ below (1 - 2σ)/L that holds at τ = 0, which is the proximal gradient step, so one of these τ
-    is accepted, and after ``TRIALS`` of them the proximal step itself is taken. γ is halved until it holds.
+    columns of the support alone, and with the Hessian of the loss in the scores. Where that jumps, as for
+    squared hinges, H is an element of the generalized Hessian, and ∇F is piecewise smooth as p is. The next
+    iterate is (1 - τ) p + τ v with the first τ of 1, β, β², ... at which f is low enough: at most
+    φ_γ(w) - σ/γ ‖w - p‖², φ_γ the forward-backward envelope, a lower bound of f(w). For γ below (1 - 2σ)/L
+    that holds at τ = 0, which is the proximal gradient step, so one of these τ is accepted, and after
+    ``TRIALS`` of them the proximal step itself is taken. γ is halved until it holds.
 
     The paper asks it of φ_γ at the new iterate, which is at most f there: what is accepted here is accepted
     by its rule, and no gradient is needed at a trial. Close to an optimum with H_αα positive definite τ = 1
@@ -41,10 +43,11 @@ class SemismoothNewton(WorkingSetSolver):
 
     Conjugate gradients end at a residual of η times the right side, η = min(``forcing``, V/V₀), V the largest
     violation on the working set and V₀ that of the first iterate. They are scaled by the diagonal D of H, and
-    μ D V/V₀ is added to H, which may be singular where there are more weights than samples. Far from the
-    optimum a plain Newton point is seldom of use: μ is ``damping`` at least, grows fourfold where τ < 1 and
-    falls by as much where τ = 1; and weights of v with another sign than in p are zero. Whatever v is, the
-    run converges; close to the optimum neither changes the rate.
+    μ D V/V₀ is added to H, which may be singular where there are more weights than samples; at most 1/γ, as
+    more would lead less far than p. Far from the optimum a plain Newton point is seldom of use: μ is
+    ``damping`` at least, grows fourfold where τ < 1 and falls by as much where τ = 1; and weights of v with
+    another sign than in p are zero. Whatever v is, the run converges; close to the optimum neither changes
+    the rate.
     """
 
     id = "ssn"
@@ -157,8 +160,9 @@ class Newton(Steps):
         near = min(look.largest / self.first, 1.0)
         diagonal = point.hessian_diagonal(alpha)
         top = float(diagonal.max(initial=0.0))
-        diagonal = np.maximum(diagonal, 1e-10 * top) if top > 0.0 else np.ones_like(diagonal)
-        shift = self.damping * near * diagonal
+        # where nothing bends, rounding of the right side is not to be taken for a long way
+        diagonal = np.where(diagonal > 1e-10 * top, diagonal, top if top > 0.0 else 1.0)
+        shift = np.minimum(self.damping * near * diagonal, 1.0 / self.gamma)
         d = self._conjugate_gradients(
             lambda u: times(u) + shift * u, rhs, diagonal + shift, min(self.solver.forcing, near)
         )
@@ -214,7 +218,15 @@ class Newton(Steps):
         return x
 
     def _first_length(self, point: Point, members: WorkingSet, w: np.ndarray, g: np.ndarray) -> float:
-        """Return one over the curvature of F along the minimum-norm subgradient on the working set."""
+        """Return one over the curvature of F along the minimum-norm subgradient on the working set; where F
+        is straight, a power of two up to which f falls by half of what its slope promises."""
         s = np.where(w != 0.0, g + self.l1 * np.sign(w), soft_threshold(g, self.l1))
-        curvature = self.problem.line(point, -s, members).curvature() if s.any() else 0.0
-        return float(s @ s) / curvature if curvature > 0.0 else 1.0
+        line, squares, length = self.problem.line(point, -s, members), float(s @ s), 1.0
+        curvature = line.curvature()
+        if curvature > 0.0:
+            return squares / curvature
+        for _ in range(HALVINGS if squares > 0.0 else 0):
+            if not line(2.0 * length) <= point.objective - length * squares:
+                break
+            length *= 2.0
+        return length

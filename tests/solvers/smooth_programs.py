@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from itertools import pairwise, product
 
 import cvxpy as cp
 import numpy as np
@@ -42,29 +43,79 @@ def multitask_squared_hinge(Z: cp.Expression, data: Data) -> cp.Expression:
     return cp.sum_squares(cp.pos(1.0 - cp.multiply(sign, Z)))
 
 
-LOSSES: dict[str, Callable[[cp.Expression, Data], cp.Expression]] = {
+def multilabel_squared_hinge(Z: cp.Expression, data: Data) -> cp.Expression:
+    """Σ max(1 - z_r + z_q, 0)² over labels r of a sample and others q."""
+    m = Z.shape[1]
+    sets = label_sets(data, m).astype(float)
+    pairs = [(r, q) for r in range(m) for q in range(m) if r != q]
+    return cp.sum(
+        [
+            cp.sum(cp.multiply(sets[:, r] * (1.0 - sets[:, q]), cp.square(cp.pos(1.0 - Z[:, r] + Z[:, q]))))
+            for r, q in pairs
+        ]
+    )
+
+
+def tree_softmax(Z: cp.Expression, data: Data) -> cp.Expression:
+    """The softmax over the leaves, whose scores are sums over the nodes above them."""
+    leaves = np.setdiff1d(np.arange(Z.shape[1]), data.parents)
+    above = np.zeros((Z.shape[1], leaves.size))
+    for column, leaf in enumerate(leaves):
+        node = leaf
+        while node >= 0:
+            above[node, column] = 1.0
+            node = data.parents[node]
+    truth = np.eye(leaves.size)[np.searchsorted(leaves, data.train.y)]
+    return cp.sum(cp.log_sum_exp(Z @ above, axis=1)) - cp.sum(cp.multiply(Z @ above, truth))
+
+
+def chain_crf(Z: cp.Expression, data: Data, tail: cp.Expression) -> cp.Expression:
+    """Σ log Σ exp(score) - score(y), with a term for each label sequence: for short chains."""
+    y, m, total = data.train.y, Z.shape[1], 0.0
+    for lo, hi in pairwise(data.train.offsets):
+        tokens = range(lo, hi)
+        paths = np.array([y[lo:hi], *product(range(m), repeat=hi - lo)])
+        nodes, pairs = np.zeros((len(paths), (hi - lo) * m)), np.zeros((len(paths), m * m))
+        for k, path in enumerate(paths):
+            nodes[k, [m * t + c for t, c in enumerate(path)]] = 1.0
+            np.add.at(pairs[k], m * path[:-1] + path[1:], 1.0)
+        scores = nodes @ cp.hstack([Z[i] for i in tokens]) + pairs @ tail
+        total += cp.log_sum_exp(scores[1:]) - scores[0]
+    return total
+
+
+LOSSES: dict[str, Callable[..., cp.Expression]] = {
     "logistic": logistic,
     "smoothed-binary-hinge": smoothed_binary_hinge,
     "multiclass-logistic": multiclass_logistic,
     "multiclass-squared-hinge": multiclass_squared_hinge,
     "multitask-squared-hinge": multitask_squared_hinge,
+    "multilabel-squared-hinge": multilabel_squared_hinge,
+    "tree-softmax": tree_softmax,
+    "chain-crf": chain_crf,
 }
 
 
 def minimum(oracle: Oracle) -> np.ndarray:
-    """Return the weights at the minimum by CVXPY, polished to some 1e-12 by FISTA in plain NumPy."""
+    """Return the weights at the minimum by CVXPY; those of X alone are polished to some 1e-12 by FISTA in
+    plain NumPy, beside transitions they are what CVXPY finds."""
     data, average = oracle.data, oracle.average
     X = dense_of(data.train.X)
-    m, _ = OUTPUTS.get(oracle.loss, lambda m: (m, 0))(data.n_classes)
-    W = cp.Variable((X.shape[1], m))
+    m, n_tail = OUTPUTS.get(oracle.loss, lambda m: (m, 0))(data.n_classes)
+    W = cp.Variable((X.shape[1] + n_tail // m, m))  # transitions are rows of weights
     l1, ridge, l2, sup = (oracle.lam * share for share in PENALTIES[oracle.penalty])
     kinks = l1 * cp.sum(cp.abs(W)) + l2 * cp.sum(cp.norm(W, axis=1)) + sup * cp.sum(cp.max(cp.abs(W), axis=1))
-    scale = 1.0 / X.shape[0] if average else 1.0
-    loss = scale * LOSSES[oracle.loss](X @ W, data) + 0.5 * ridge * cp.sum_squares(W)
+    n = X.shape[0] if data.train.offsets is None else data.train.offsets.size - 1
+    scale = 1.0 / n if average else 1.0
+    tail = [cp.vec(W[X.shape[1] :], order="C")] if n_tail else []
+    loss = scale * LOSSES[oracle.loss](X @ W[: X.shape[1]], data, *tail)
     tols = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
     with warnings.catch_warnings(action="ignore", category=UserWarning):
-        cp.Problem(cp.Minimize(loss + kinks)).solve(solver=cp.CLARABEL, **tols)
-    return polished(oracle, np.asarray(W.value).reshape(-1), np.linalg.norm(X, 2) ** 2 * scale)
+        cp.Problem(cp.Minimize(loss + 0.5 * ridge * cp.sum_squares(W) + kinks)).solve(
+            solver=cp.CLARABEL, **tols
+        )
+    w = np.asarray(W.value).reshape(-1)
+    return w if n_tail else polished(oracle, w, np.linalg.norm(X, 2) ** 2 * scale)
 
 
 def polished(oracle: Oracle, w: np.ndarray, squares: float, steps: int = 20_000) -> np.ndarray:

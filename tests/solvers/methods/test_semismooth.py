@@ -2,34 +2,52 @@
 
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 
 import solvers
 from solvers.methods import semismooth
 from solvers.methods.semismooth import Newton, SemismoothNewton
 from solvers.methods.working_sets import Selection
 from solvers.parts.rules import RULES
-from tests.solvers.helpers import MAKERS, binary, dense_of, problem_of
+from tests.solvers.helpers import MAKERS, binary, chains, dense_of, multiclass, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import minimum
 
 KINDS = ["binary", "multiclass"]
+LOSSES = [
+    (kind, loss)
+    for kind in MAKERS
+    for loss in solvers.losses_for(kind)
+    if solvers.Trait.HESSIAN in solvers.LOSSES[loss].traits
+]
+OTHERS = [pair for pair in LOSSES if pair not in [(kind, MAKERS[kind]().loss) for kind in KINDS]]
+#: Small enough to be solved as a convex program, chains by a term for each sequence of labels.
+SMALL = {
+    "binary": {"n": 30, "d": 8},
+    "multiclass": {"n": 30, "d": 8},
+    "multilabel": {"n": 30, "d": 5},
+    "sequences": {"n": 12, "d": 5, "longest": 4},
+    "tree": {"n": 40, "d": 4},
+}
 PENALTIES = ["none", "l2", "l1", "elastic-net"]
 
 
 def oracle_of(problem, data, penalty):
-    return Oracle(data, data.loss, penalty, problem.lam or 0.0, problem.average)
+    return Oracle(data, problem.loss.id, penalty, problem.lam or 0.0, problem.average)
 
 
 @pytest.mark.parametrize("storage", ["dense", "binary"])
 @pytest.mark.parametrize("penalty", ["l1", "elastic-net"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_hessian_on_some_weights_is_that_of_finite_differences(kind, penalty, storage):
+@pytest.mark.parametrize(("kind", "loss"), LOSSES)
+def test_the_hessian_on_some_weights_is_that_of_finite_differences(kind, loss, penalty, storage):
+    """Transitions of chains among them."""
     data = MAKERS[kind](n=40, d=6, storage=storage)
-    problem = problem_of(data, None, penalty)
+    problem = problem_of(data, loss, penalty)
     oracle, rng = oracle_of(problem, data, penalty), np.random.default_rng(0)
     w = 0.3 * rng.normal(size=problem.size)
     some = rng.random(problem.size) < 0.6
@@ -56,6 +74,63 @@ def test_the_minimum_is_that_of_a_convex_program_and_satisfies_its_conditions(ki
         # of an even number of classes ‖W_j‖₁ stays the same while all weights of a row move by a little
         if (kind, penalty) != ("multiclass", "l1"):
             np.testing.assert_array_equal(trace.w != 0.0, best != 0.0)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1", "elastic-net"])
+@pytest.mark.parametrize(("kind", "loss"), OTHERS)
+def test_any_loss_with_products_with_its_hessian_is_minimized_as_by_a_convex_program(kind, loss, penalty):
+    data = MAKERS[kind](**SMALL[kind])
+    problem = problem_of(data, loss, penalty)
+    oracle = oracle_of(problem, data, penalty)
+    trace = solvers.solve(problem, solvers.make_solver("ssn"), tol=1e-10)
+    assert trace.status == "converged"
+    assert oracle.violation(trace.w) <= 1e-8 * oracle.violation(np.zeros_like(trace.w))
+    best, found = oracle.objective(minimum(oracle)), oracle.objective(trace.w)
+    assert found == pytest.approx(best, rel=1e-8)
+    assert found <= best * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_optimum_of_chains_is_that_of_other_solvers_by_every_rule(rule):
+    """Chains of one token to many, transitions between working sets and beside them."""
+    problem = problem_of("sequences", n=60, d=40, m=4, longest=30)
+    best = min(
+        solvers.solve(problem, solvers.make_solver(id), tol=1e-10).result["objective"]
+        for id in ("prox-qn", "newton-cd")
+    )
+    found = solvers.solve(problem, solvers.make_solver("ssn", rule=rule), tol=1e-9)
+    assert found.status == "converged"
+    assert found.result["objective"] == pytest.approx(best, rel=1e-11)
+    assert 0 < found.result["nnz"] < problem.size
+    W, T = problem.unpack(found.w)
+    assert W.any()
+    assert T.any()
+
+
+def test_the_optimum_of_chains_is_that_of_crfsuite():
+    pytest.importorskip("pycrfsuite")
+    data = chains(n=80, d=10, storage="sparse")
+    problem = solvers.make_problem(data, penalty="l1", lam=0.5)
+    ours, theirs = (
+        solvers.solve(problem, solvers.make_solver(id), tol=1e-9, max_seconds=20)
+        for id in ("ssn", "crfsuite")
+    )
+    assert ours.status == "converged"
+    assert theirs.result["objective"] == pytest.approx(ours.result["objective"], rel=1e-6)
+    assert theirs.result["objective"] >= ours.result["objective"] * (1.0 - 1e-12)
+
+
+def test_the_optimum_of_squared_hinges_is_that_of_scikit_learn():
+    """One against the rest, each by liblinear."""
+    data, lam = multiclass(n=150, d=20), 0.02
+    problem = solvers.make_problem(data, loss="multitask-squared-hinge", penalty="l1", lam=lam)
+    found = solvers.solve(problem, solvers.make_solver("ssn"), tol=1e-10)
+    model = LinearSVC(
+        penalty="l1", loss="squared_hinge", dual=False, fit_intercept=False, C=1 / (lam * 150), tol=1e-10
+    )
+    theirs = model.fit(dense_of(data.train.X), data.train.y).coef_.T.ravel()
+    np.testing.assert_array_equal(found.w != 0.0, np.abs(theirs) > 1e-9)
+    np.testing.assert_allclose(found.w, theirs, atol=1e-6)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -128,9 +203,12 @@ def test_with_a_useless_newton_point_it_is_the_proximal_gradient_method(kind, mo
     assert all("proximal-step" in events for events in run.events[1:])
 
 
-def test_the_rate_is_superlinear_with_unit_steps_at_the_end():
+@pytest.mark.parametrize(
+    ("kind", "size"), [("binary", {"n": 300, "d": 20}), ("sequences", {"n": 150, "d": 20, "longest": 20})]
+)
+def test_the_rate_is_superlinear_with_unit_steps_at_the_end(kind, size):
     """Theorem on local convergence: where H_αα is positive definite at the optimum."""
-    problem = problem_of("binary", n=300, d=20)
+    problem = problem_of(kind, **size)
     trace = solvers.solve(problem, solvers.make_solver("ssn", rule="none"), tol=1e-13)
     v = trace.violation[trace.violation > 1e-14 * trace.violation[0]]
     ratios = (v[1:] / v[:-1])[-3:]
@@ -153,10 +231,40 @@ def test_products_of_a_step_are_with_the_columns_of_the_support(monkeypatch):
     assert sizes[-1] <= nonzero[-1] + 5
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MAKERS)
 def test_it_starts_anywhere(kind):
     problem = problem_of(kind, penalty="l1")
     start = 3.0 * np.random.default_rng(0).normal(size=problem.size)
     far = solvers.solve(problem, solvers.make_solver("ssn"), tol=1e-9, w0=start)
     near = solvers.solve(problem, solvers.make_solver("ssn"), tol=1e-9)
     assert far.result["objective"] == pytest.approx(near.result["objective"], rel=1e-12)
+
+
+def test_weights_that_change_nothing_do_not_hinder_the_others():
+    """Those of the root of a tree: rounding is all that is in their gradient, and nothing is in H."""
+    problem = problem_of("tree", penalty="none")
+    trace = solvers.solve(problem, solvers.make_solver("ssn", rule="none"), tol=1e-10)
+    assert trace.status == "converged"
+    assert trace.iteration[-1] <= 8
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_where_the_loss_is_straight_around_the_start_the_unit_of_x_does_not_matter(unit):
+    """A hinge with a parabola is, at w = 0: no curvature there says how long a step may be."""
+    data = binary()
+    data = replace(data, train=replace(data.train, X=unit * data.train.X))
+    problem = problem_of(data, "smoothed-binary-hinge", "l1")
+    assert problem.line(problem.at(), -problem.at().gradient()).curvature() == 0.0
+    trace = solvers.solve(problem, solvers.make_solver("ssn"), tol=1e-9)
+    assert trace.status == "converged"
+    assert trace.iteration[-1] <= 20
+
+
+def test_after_steps_that_fell_short_newton_points_are_still_tried():
+    """Where nothing bends but the parabola, damping grows with each such step; it ends at 1/γ."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(24, 3))[:6], 4, axis=0)
+    y = np.where(np.arange(24) // 4 % 2, 1, -1)
+    problem = solvers.make_problem(X, y, loss="smoothed-binary-hinge", penalty="l1", lam=0.01)
+    trace = solvers.solve(problem, solvers.make_solver("ssn"), tol=1e-9)
+    assert trace.status == "converged"
+    assert trace.iteration[-1] <= 60

@@ -77,6 +77,16 @@ def test_second_derivatives_of_the_ends_are_those_of_the_value():
         assert found[k] == pytest.approx((up - down) / (2 * h), rel=1e-6)
 
 
+def test_products_with_the_hessian_are_differences_of_residuals():
+    loss, scores = problem(1.0)
+    rng, h = np.random.default_rng(5), 1e-5
+    along = Scores(rng.normal(size=scores.Z.shape), rng.normal(size=loss.n_tail))
+    found = loss.hessian(scores, loss.residual(scores))(along)
+    up, down = (loss.residual(scores.plus(t, along)) for t in (h, -h))
+    np.testing.assert_allclose(found.Z, (up.Z - down.Z) / (2.0 * h), atol=1e-9)
+    np.testing.assert_allclose(found.tail, (up.tail - down.tail) / (2.0 * h), atol=1e-9)
+
+
 def with_end_features(data):
     """The same data where ends are features: one of first tokens, and one of last tokens."""
     X, offsets = data.train.X, data.train.offsets
@@ -92,6 +102,7 @@ def with_end_features(data):
         ("prox-qn", "l1"),
         ("crf-bcd", "l1"),
         ("owl-qn", "l1"),
+        ("ssn", "l1"),
         ("fista-ls", "l1-l2"),
         ("sgd-l1", "l1"),
         ("ftrl", "l1"),

@@ -55,6 +55,12 @@ def test_objective_gradient_and_line_are_those_of_the_whole(loss, count):
         assert other.slope(t) == pytest.approx(one.slope(t), rel=1e-9, abs=1e-10 * abs(one.slope()))
     if whole.smooth:
         assert other.curvature() == pytest.approx(one.curvature(), rel=1e-5)
+        bent, same = (
+            p.problem.design.adjoint(p.problem.loss.hessian(p.scores, p.residual)(line.delta), line.active)
+            for p, line in ((here, one), (there, other))
+        )
+        assert np.abs(same - bent).max() <= 1e-10 * np.abs(bent).max()
+        assert whole.scale * (bent @ d) == pytest.approx(one.curvature(), rel=1e-3)
     one, other = one.move(0.5), other.move(0.5)
     assert other.objective == pytest.approx(one.objective, rel=1e-10)
     assert problem.passes == pytest.approx(whole.passes, rel=0.01)
@@ -106,6 +112,8 @@ def test_solvers_come_to_the_same_optimum(loss):
     [
         ("logistic", "owl-qn", {"tol": 1e-7}),
         ("chain-crf", "owl-qn", {"tol": 1e-5}),
+        ("logistic", "ssn", {"tol": 1e-8}),
+        ("chain-crf", "ssn", {"tol": 1e-8}),
     ],
 )
 def test_other_solvers_come_there_too(loss, solver, limits):

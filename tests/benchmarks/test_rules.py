@@ -35,6 +35,16 @@ RACES = {"text 2e-4": (*TEXT, 2e-4), "text 2e-5": (*TEXT, 2e-5), "leukemia 1e-2"
 #: Chains: data set, its options, λ; and the gaps to which Prox-QN's seconds are told.
 CHAINS = {"OCR": ("ocr", {}, 100.0), "CoNLL-2000": ("conll2000", {}, 1.0)}
 CHAIN_GAPS = 1e-1, 1e-2, 1e-4
+#: Optima of these, by Prox-QN; the solvers of second order on them, the gaps and CPU seconds they get.
+CHAIN_OPTIMA = {"OCR": 75986.96672, "CoNLL-2000": 19365.75}
+SECOND_ORDER = (
+    ("prox-qn", {}),
+    ("newton-cd", {}),
+    ("ssn", {"rule": "zhong"}),
+    ("ssn", {"rule": "growing"}),
+    ("ssn", {"rule": "zhong", "damping": 10.0}),
+)
+SECOND_ORDER_GAPS, SECOND_ORDER_SECONDS = (1e-1, 1e-2, 1e-4, 1e-6), 100
 #: Ratios of the tolerances of rivals.
 LADDER = np.logspace(-2, -7, 11)
 
@@ -318,3 +328,40 @@ def test_rules_on_chains(race):
         sizes = f"{members[0]:10,}{members[1]:10,}{members[2]:11,}"
         print(f"{rule:14}{took}{sizes}{wrong:8,}{max(tests, default=0.0):8.2f}  {trace.status}")
     assert seconds["zhong"][1] < seconds["none"][1], "shrinking pays"
+
+
+@pytest.mark.parametrize("race", CHAINS)
+def test_second_order_on_chains(race):
+    """SSN by the Hessian of the chains beside Prox-QN and Newton-CD: CPU seconds to gaps, steps of conjugate
+    gradients or sweeps, and how long a product takes in units of a residual."""
+    name, options, lam = CHAINS[race]
+    problem = solvers.make_problem(loaded(name, options), loss="chain-crf", penalty="l1", lam=lam)
+    loss, point = problem.loss, problem.at()
+    product = loss.hessian(point.scores, point.residual)
+
+    def best_of(task: Callable[[], object]) -> float:
+        took = []
+        for _ in range(TURNS):
+            began = time.thread_time()
+            task()
+            took.append(time.thread_time() - began)
+        return min(took)
+
+    gradient = best_of(lambda: loss.residual(point.scores))
+    ratio = best_of(lambda: product(point.residual)) / gradient
+    held = best_of(lambda: loss.hessian(point.scores, point.residual)) / gradient
+    print(f"\n{race}: residual {gradient:.3f} s, messages kept {held:.2f}, product {ratio:.2f} times that")
+    print(
+        f"{'':32}" + "".join(f"{f'to {gap:.0e}':>10}" for gap in SECOND_ORDER_GAPS) + f"{'inner':>8}  the end"
+    )
+    least, most = CHAIN_OPTIMA[race], SECOND_ORDER_SECONDS
+    for id, params in SECOND_ORDER:
+        limits = {"gap": min(SECOND_ORDER_GAPS), "f_star": least, "max_seconds": most, "max_iter": 5_000}
+        trace = solvers.solve(problem, solvers.make_solver(id, **params), **limits)
+        gaps = (trace.objective - least) / least
+        near = [np.flatnonzero(gaps <= gap) for gap in SECOND_ORDER_GAPS]
+        took = "".join(f"{trace.cpu_seconds[k[0]]:10.2f}" if k.size else f"{'–':>10}" for k in near)
+        inner = int(trace.inner_iterations[trace.inner_iterations > 0].sum())
+        end = f"{gaps.min():.1e} after {trace.iteration[-1]} iterations, {trace.status}"
+        print(f"{' '.join([id, *map(str, params.values())]):32}{took}{inner:8,}  {end}", flush=True)
+        assert np.all(np.diff(trace.objective) <= 1e-9 * least), "it descends"

@@ -84,12 +84,16 @@ def chain_crf(Z: cp.Expression, data: Data, tail: cp.Expression) -> cp.Expressio
     return total
 
 
-LOSSES: dict[str, Callable[..., cp.Expression]] = {
+#: Of one label a row.
+LOSSES: dict[str, Callable[[cp.Expression, Data], cp.Expression]] = {
     "logistic": logistic,
     "smoothed-binary-hinge": smoothed_binary_hinge,
     "multiclass-logistic": multiclass_logistic,
     "multiclass-squared-hinge": multiclass_squared_hinge,
     "multitask-squared-hinge": multitask_squared_hinge,
+}
+#: Of sets of labels, leaves and sequences.
+STRUCTURED: dict[str, Callable[..., cp.Expression]] = {
     "multilabel-squared-hinge": multilabel_squared_hinge,
     "tree-softmax": tree_softmax,
     "chain-crf": chain_crf,
@@ -108,7 +112,7 @@ def minimum(oracle: Oracle) -> np.ndarray:
     n = X.shape[0] if data.train.offsets is None else data.train.offsets.size - 1
     scale = 1.0 / n if average else 1.0
     tail = [cp.vec(W[X.shape[1] :], order="C")] if n_tail else []
-    loss = scale * LOSSES[oracle.loss](X @ W[: X.shape[1]], data, *tail)
+    loss = scale * (LOSSES | STRUCTURED)[oracle.loss](X @ W[: X.shape[1]], data, *tail)
     tols = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         cp.Problem(cp.Minimize(loss + 0.5 * ridge * cp.sum_squares(W) + kinks)).solve(

@@ -43,7 +43,7 @@ class Linearized:
         Ṫ = T.forth * bent
         D, U, A = scratch("change", n, m), scratch("moved", n, m), scratch("alpha change", n, m)
         R, b = scratch("beta change", n, m), scratch("ahead", block.members.size, m)
-        np.take(ΔZ, block.rows, axis=0, out=D)
+        np.take(ΔZ, block.rows, axis=0, out=D, mode="clip")  # else through a buffer
         np.dot(self.alpha, Ṫ, out=U)
         for begin, end in block.calls():
             forward_change(self.E, self.alpha, self.b, block.starts, T.forth, D, U, A, begin, end)

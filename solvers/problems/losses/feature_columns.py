@@ -50,8 +50,8 @@ def column_entries(starts, j):
 @by_class
 def column_pass(term, data, Z, j, change, G, H, work):
     """Add x_j changeᵀ to Z and return the loss of the samples with feature j after it; write their
-    Σ_i x_ij ∂ℓ_i/∂z to G (m,) and Σ_i x_ij² ∂²ℓ_i/∂z² to H (m,). ``change``, or both of G and H, may be
-    None."""
+    Σ_i x_ij ∂ℓ_i/∂z to G (m,) and Σ_i x_ij² ∂²ℓ_i/∂z² to H (m,). Either ``change`` is None, or both of G and
+    H are."""
     m, width, loss = Z.shape[1], np.uint64(data.y.size // Z.shape[0]), 0.0
     g, h = work[0], work[1]
     if G is not None:
@@ -92,14 +92,14 @@ def multiclass_pass(term, data, Z, j, change, G, H, work):
             i, x = edge + data.rows[p], data.values[p] if data.values.size else 1.0
             k = np.uint64(data.y[i])
             if change is not None:
+                # scores move in the loop that needs them: through memory they come late
+                rest = 1.0 - (Z[i, k] + x * change[k])
                 for c in range(m):
-                    Z[i, c] += x * change[c]
-            rest = 1.0 - Z[i, k]
-            if G is None:
-                for c in range(m):
-                    losses[c] += squared_hinge(rest + Z[i, c])[0]
+                    z = Z[i, c] + x * change[c]
+                    Z[i, c] = z
+                    losses[c] += squared_hinge(rest + z)[0]
             else:
-                q, x2 = k + np.uint64(m), x * x
+                rest, q, bend = 1.0 - Z[i, k], k + np.uint64(m), 2.0 * (x * x)
                 if seen[k] == 0.0:
                     seen[k] = 1.0
                     for c in range(m):
@@ -109,7 +109,7 @@ def multiclass_pass(term, data, Z, j, change, G, H, work):
                     loss, first, second = squared_hinge(rest + Z[i, c])
                     losses[c] += loss
                     work[k, c] += x * first
-                    work[q, c] += x2 * second
+                    work[q, c] += bend if second > 0.0 else 0.0  # a product would cost as much as the sum
     if G is not None:
         G[:] = 0.0
         H[:] = 0.0

@@ -26,7 +26,7 @@ LOSS = "multiclass-squared-hinge"
 #: The paper's six solvers, three of them as printed besides.
 SOLVERS = {
     "bcd-ls": ("bcd-ls", {}),
-    "bcd-ls, printed": ("bcd-ls", {"order": "cyclic", "lengthen": 1.0, "revisit": 0.0}),
+    "bcd-ls, printed": ("bcd-ls", {"order": "cyclic", "lengthen": 1.0, "revisit": 0.0, "moves": 0}),
     "bcd-cst": ("bcd-cst", {}),
     "bcd-cst, printed": ("bcd-cst", {"constant": "paper", "revisit": 0.0}),
     "fista-ls": ("fista-ls", {}),

@@ -56,7 +56,7 @@ TASKS = {
 #: f* on digits by lightning, likewise: λ -> objective.
 DIGITS = {0.1: 1.951868733181, 0.01: 0.444327327405}
 #: What goes beyond the paper, left out.
-PAPER = {"order": "cyclic", "lengthen": 1.0, "revisit": 0.0}
+PAPER = {"order": "cyclic", "lengthen": 1.0, "revisit": 0.0, "moves": 0}
 
 LIGHTNING = """
 import sys, time

@@ -17,6 +17,7 @@ PRINTED = {
         "order": "cyclic",
         "lengthen": 1.0,
         "revisit": 0.0,
+        "moves": 0,
         "rule": "paper",
         "omega": 0.5,
         "sigma": 0.01,

@@ -149,7 +149,7 @@ def test_longer_steps_and_random_orders_halve_the_passes_on_pictures():
     f_star = 0.4443273274050  # by lightning: tests/benchmarks/test_l1l2_speed.py
 
     def passes_to_1e_6(**params):
-        solver = solvers.make_solver("bcd-ls", **params)
+        solver = solvers.make_solver("bcd-ls", moves=0, **params)
         result = solvers.solve(problem, solver, gap=1e-6, f_star=f_star, max_iter=1000).result
         assert result["status"] == "converged"
         return result["iterations"]

@@ -1,0 +1,146 @@
+"""Last moves of a method that goes block by block, and where f is least among their combinations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compute.jit import kernel
+from ..problems.losses.feature_columns import ColumnData
+from ..problems.point import Point
+from ..problems.problem import Problem
+from ..problems.scores import Scores
+from .bcd_kernels import move_scores
+
+#: Entries of X for each sample that passes touch between two combinations: one costs as
+#: much as some twenty.
+APART = 500
+#: Entries of X for each sample, in the features whose weights have come to zero, above which moves are
+#: forgotten: their scores lose these features one by one.
+CUT = 5
+#: Share of its diagonal added to the matrix of curvatures, where moves are all but parallel.
+RIDGE = 1e-10
+
+
+class Moves:
+    """The last ``most`` moves D_i of a solver, and the point w + Σ_i c_i D_i at which f would be least if it
+    were quadratic on their span.
+
+    Curvatures D_iᵀ∇²f D_j are secants: by how much the residual, and the gradient of the penalty by weights
+    that are not zero, changed along D_i. So a combination costs a residual and products with the scores
+    X D_i, which are kept, and none with X. A weight that has come to zero stays there: moves are cut at it,
+    and their scores lose its part.
+
+    Where f is quadratic, and a pass takes the rows in some order and then back, the last pass and the move
+    before it are enough: that is the method of conjugate gradients, preconditioned by passes. More moves make
+    up for orders that differ.
+    """
+
+    def __init__(self, problem: Problem, data: ColumnData, most: int) -> None:
+        self.problem, self.data, self.most, self.count = problem, data, most, 0
+        self.touched, n, m = 0, problem.design.n_rows, problem.design.n_outputs
+        #: X D_i of each move, flat, and D_iᵀ∇²f D_j
+        self.S, self.H = np.zeros((most, n * m)), np.zeros((most, most))
+        #: features with a weight that is not zero at the last point; the moves and W there
+        self.rows, self.D, self.W = np.zeros(0, dtype=np.int64), np.zeros((most, 0, m)), np.zeros((0, m))
+        #: scores and residual at the last point, and the gradient of the penalty by W
+        self.Z, self.R, self.P = np.zeros(0), np.zeros(0), np.zeros((0, m))
+
+    @property
+    def due(self) -> bool:
+        """Tell whether passes have cost so much since the last combination that one more costs little."""
+        return self.problem.design.touched - self.touched >= APART * self.problem.design.n_rows
+
+    def combine(self, point: Point, features: np.ndarray) -> Point:
+        """Take in the move to ``point``, whose weights are zero outside these features; return the point that
+        the best combination leads to, if f is lower there. Weights move in place."""
+        design = self.problem.design
+        W, _ = design.split(point.w)
+        rows = features[occupied(W, features)]
+        gone = np.setdiff1d(self.rows, rows, assume_unique=True)
+        if self.Z.size and design.column_nnz[gone].sum() <= CUT * design.n_rows:
+            P = self._take_in(point, W, rows)
+            point = self._combined(point, W, rows, P)
+        else:
+            self.count, self.D = 0, np.zeros((self.most, rows.size, design.n_outputs))
+        self.rows = rows
+        self.W, self.Z, self.R = W[rows], point.scores.Z.reshape(-1).copy(), point.residual.Z.reshape(-1)
+        self.P = self._kinks(rows, self.W)
+        self.touched = design.touched
+        return point
+
+    def _take_in(self, point: Point, W: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Keep the move to this point and its curvatures, and cut moves where weights have come to zero;
+        return the gradient of the penalty by the rows that are not zero."""
+        m, slot = self.problem.design.n_outputs, self.count % self.most
+        self.count += 1
+        every = np.union1d(self.rows, rows)
+        before, after, now = np.searchsorted(every, self.rows), np.searchsorted(every, rows), W[every]
+        D = np.zeros((self.most, *now.shape))
+        D[:, before] = self.D
+        D[slot] = now
+        D[slot, before] -= self.W
+        np.subtract(point.scores.Z.reshape(-1), self.Z, out=self.S[slot])
+        lost = np.where(now == 0.0, D, 0.0)
+        for j in np.flatnonzero(lost.any(axis=(0, 2))):
+            for i in np.flatnonzero(lost[:, j].any(axis=1)):
+                move_scores(self.data, self.S[i].reshape(-1, m), every[j], -lost[i, j])
+        D -= lost
+        P = self._kinks(every, now)
+        turn = P.copy()
+        turn[before] -= self.P
+        self.D, P = D[:, after], P[after]
+        self.H[slot] = self._along(point.residual.Z.reshape(-1) - self.R, turn[after])
+        self.H[:, slot] = self.H[slot]
+        return P
+
+    def _along(self, residual: np.ndarray, kinks: np.ndarray) -> np.ndarray:
+        """Return the products of each move with a gradient that has these parts."""
+        along = self.problem.scale * (self.S @ residual)
+        return along + self.D.reshape(self.most, -1) @ kinks.reshape(-1)
+
+    def _kinks(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Return the gradient of the penalty by rows V of W, 0 for weights that are zero."""
+        m, v = V.shape[1], V.reshape(-1)
+        penalty = self.problem.penalty.on((rows[:, None] * m + np.arange(m)).reshape(-1))
+        return np.where(v, penalty.subgradient(v, penalty.ridge_gradient(v)), 0.0).reshape(V.shape)
+
+    def _combined(self, point: Point, W: np.ndarray, rows: np.ndarray, P: np.ndarray) -> Point:
+        """Return the point at the best combination, or this one where f is not lower there."""
+        problem, known = self.problem, min(self.count, self.most)
+        g = self._along(point.residual.Z.reshape(-1), P)[:known]
+        c = np.zeros(self.most)
+        c[:known] = least(self.H[:known, :known], g)
+        if not g @ c[:known] < 0.0:
+            return point
+        scores = Scores(point.scores.Z + (c @ self.S).reshape(point.scores.Z.shape), point.scores.tail)
+        old, new = W[rows], W[rows] + np.tensordot(c, self.D, 1)
+        W[rows] = new
+        there = Point(problem, point.w, scores, active=point.active)
+        if there.objective < point.objective:
+            return there
+        W[rows] = old
+        return point
+
+
+def least(H: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Return the c at which cᵀg + ½ cᵀHc is least; 0 where H does not tell it."""
+    width = np.sqrt(np.diagonal(H).clip(min=0.0))
+    if not (np.isfinite(H).all() and width.all()):
+        return np.zeros_like(g)
+    try:
+        c = np.linalg.solve(H / np.outer(width, width) + RIDGE * np.eye(g.size), -g / width) / width
+    except np.linalg.LinAlgError:
+        return np.zeros_like(g)
+    return np.where(np.isfinite(c).all(), c, 0.0)
+
+
+@kernel
+def occupied(W, features):
+    """Tell for each feature whether its row of W has an entry that is not zero."""
+    found = np.zeros(features.size, np.bool_)
+    for q in range(features.size):
+        for c in range(W.shape[1]):
+            if W[features[q], c] != 0.0:
+                found[q] = True
+                break
+    return found

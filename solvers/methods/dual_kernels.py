@@ -56,10 +56,9 @@ def binary_pass(rows, dual, w, order, keep, scale, slack):
     least, most, touched = 0.0, 0.0, 0
     for visit in range(order.size):
         i = order[visit]
-        row = slice(starts[i], starts[i + 1])
-        f, x = features[row], values[row]
-        touched += f.size
-        g = y[i] * gathered(f, x, w) - dual_of(term, beta[i])[1]
+        lo, hi = starts[i], starts[i + 1]
+        touched += hi - lo
+        g = y[i] * gathered(features, values, lo, hi, w) - dual_of(term, beta[i])[1]
         if beta[i] == 0.0:
             if g > slack[1]:
                 keep[i] = False
@@ -75,8 +74,8 @@ def binary_pass(rows, dual, w, order, keep, scale, slack):
             continue
         new = min(max(beta[i] - g * newton[i], 0.0), bound)
         if new != beta[i]:
-            scatter(f, x, scale * (new - beta[i]) * y[i], w)
-            touched += f.size
+            scatter(features, values, lo, hi, scale * (new - beta[i]) * y[i], w)
+            touched += hi - lo
             beta[i] = new
     return least, most, touched
 

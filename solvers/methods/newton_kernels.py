@@ -33,7 +33,7 @@ def sweep(columns, features, order, w, g, d, h, u, H, l1, ridge, slack, keep):
         a = g[k] + ridge * d[k]
         for b in range(starts.shape[0]):
             lo, hi = starts[b, j], starts[b, j + 1]
-            a += gathered(rows[lo:hi], values[lo:hi], u[edges[b] : edges[b + 1]])
+            a += gathered(rows, values, lo, hi, u[edges[b] : edges[b + 1]])
             touched += hi - lo
         if now == 0.0:
             violation = abs(a) - l1

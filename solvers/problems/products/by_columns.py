@@ -6,8 +6,7 @@ import numpy as np
 
 from ...compute.jit import inlined, kernel
 
-#: Entries of a column below which one sum is faster than four: the processor is at the next one meanwhile.
-SHORT = 64
+ONE, TWO, THREE, FOUR = np.arange(1, 5, dtype=np.uint64)
 
 
 @kernel
@@ -27,10 +26,7 @@ def adjoint_by_rows(starts, rows, values, features, G, out):
     """Add Σ_i x_i,features[q] G[i, c] over one block to out[q, c]; G is (block rows, outputs)."""
     m = G.shape[1]
     if m == 1:
-        g = G.reshape(-1)
-        for q in range(features.size):
-            column = slice(starts[features[q]], starts[features[q] + 1])
-            out[q, 0] += gathered(rows[column], values[column], g)
+        add_sums(starts, rows, values, features, G.reshape(-1), out.reshape(-1))
         return
     for q in range(features.size):
         p, end = starts[features[q]], starts[features[q] + 1]
@@ -79,46 +75,44 @@ def adjoint_by_output(starts, rows, values, outputs, features, lo, hi, G, out):
         if entries_of(starts, features[first:last]) > n:
             for i in range(n):
                 near[i] = g[i]  # near[:] = g takes Numba seconds to compile
-            for q in range(first, last):
-                column = slice(starts[features[q]], starts[features[q] + 1])
-                out[q] += gathered(rows[column], values[column], near)
+            add_sums(starts, rows, values, features[first:last], near, out[first:last])
         else:
-            for q in range(first, last):
-                column = slice(starts[features[q]], starts[features[q] + 1])
-                out[q] += gathered(rows[column], values[column], g)
+            add_sums(starts, rows, values, features[first:last], g, out[first:last])
+
+
+@kernel
+def add_sums(starts, rows, values, features, g, out):
+    """Add Σ_i x_i,features[q] g[i] over one block to out[q]."""
+    for q in range(features.size):
+        out[q] += gathered(rows, values, starts[features[q]], starts[features[q] + 1], g)
 
 
 @inlined
-def gathered(column, x, g):
-    """Return Σ_p x[p] g[column[p]], with x = 1 if it is empty; of long columns four sums, as additions to one
-    would wait."""
-    if column.size < SHORT:
-        total = 0.0
-        if x.size == 0:
-            for p in range(column.size):
-                total += g[column[p]]
-        else:
-            for p in range(column.size):
-                total += x[p] * g[column[p]]
-        return total
-    fours = column.size // 4
+def gathered(rows, values, lo, hi, g):
+    """Return Σ x[p] g[rows[p]] over the places p from lo to hi - 1, with x = 1 where there are no values.
+
+    It takes four sums, as additions to one would wait. Places are unsigned, as a negative one would count
+    from the end: to look for that takes as long as the sums.
+    """
+    p, end = np.uint64(lo), np.uint64(hi)
+    rest = end - (end - p) % FOUR
     a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
-    if x.size == 0:
-        for p in range(fours):
-            a0 += g[column[4 * p]]
-            a1 += g[column[4 * p + 1]]
-            a2 += g[column[4 * p + 2]]
-            a3 += g[column[4 * p + 3]]
-        for p in range(4 * fours, column.size):
-            a0 += g[column[p]]
+    if values.size == 0:
+        for q in range(p, rest, FOUR):
+            a0 += g[rows[q]]
+            a1 += g[rows[q + ONE]]
+            a2 += g[rows[q + TWO]]
+            a3 += g[rows[q + THREE]]
+        for q in range(rest, end):
+            a0 += g[rows[q]]
     else:
-        for p in range(fours):
-            a0 += x[4 * p] * g[column[4 * p]]
-            a1 += x[4 * p + 1] * g[column[4 * p + 1]]
-            a2 += x[4 * p + 2] * g[column[4 * p + 2]]
-            a3 += x[4 * p + 3] * g[column[4 * p + 3]]
-        for p in range(4 * fours, column.size):
-            a0 += x[p] * g[column[p]]
+        for q in range(p, rest, FOUR):
+            a0 += values[q] * g[rows[q]]
+            a1 += values[q + ONE] * g[rows[q + ONE]]
+            a2 += values[q + TWO] * g[rows[q + TWO]]
+            a3 += values[q + THREE] * g[rows[q + THREE]]
+        for q in range(rest, end):
+            a0 += values[q] * g[rows[q]]
     return (a0 + a1) + (a2 + a3)
 
 
@@ -151,8 +145,7 @@ def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
         if entries_of(starts, features[first:last]) > n:
             near[:] = 0.0
             for q in range(first, last):
-                column = slice(starts[features[q]], starts[features[q] + 1])
-                scatter(rows[column], values[column], v[q], near)
+                scatter(rows, values, starts[features[q]], starts[features[q] + 1], v[q], near)
             for i in range(n):
                 Z[i, c] += near[i]
         else:
@@ -161,12 +154,12 @@ def scores_by_output(starts, rows, values, outputs, features, v, lo, hi, Z):
                     Z[rows[p], c] += v[q] if values.size == 0 else v[q] * values[p]
 
 
-@kernel
-def scatter(column, x, v, z):
-    """Add v x[p] to z[column[p]], with x = 1 if it is empty."""
-    if x.size == 0:
-        for p in range(column.size):
-            z[column[p]] += v
+@inlined
+def scatter(rows, values, lo, hi, v, z):
+    """Add v x[p] to z[rows[p]] for the places p from lo to hi - 1, with x = 1 where there are no values."""
+    if values.size == 0:
+        for p in range(np.uint64(lo), np.uint64(hi)):
+            z[rows[p]] += v
     else:
-        for p in range(column.size):
-            z[column[p]] += v * x[p]
+        for p in range(np.uint64(lo), np.uint64(hi)):
+            z[rows[p]] += v * values[p]

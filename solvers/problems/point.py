@@ -153,9 +153,11 @@ class Point:
         if active is not None and not active.full:
             return self.pulled_back(self.residual, active)
         if self._gradient is None:
-            # what is known is shared with other points
-            known = self._known
-            self._gradient = self.pulled_back(self.residual) if known is None else known.copy()
+            if self._known is None:
+                self._gradient = self.pulled_back(self.residual)
+            else:
+                self._gradient = self._known.copy()  # it is shared with other points
+                self.problem.design.touched += self.problem.design.cost(None)  # a pass, whoever made it
         return self._gradient
 
     def pulled_back(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:

@@ -8,7 +8,6 @@ from ..compute.jit import kernel
 from ..problems.losses.feature_columns import ColumnData
 from ..problems.point import Point
 from ..problems.problem import Problem
-from ..problems.scores import Scores
 from .bcd_kernels import move_scores
 
 #: Entries of X for each sample that passes touch between two combinations: one costs as
@@ -26,9 +25,9 @@ class Moves:
     were quadratic on their span.
 
     Curvatures D_iᵀ∇²f D_j are secants: by how much the residual, and the gradient of the penalty by weights
-    that are not zero, changed along D_i. So a combination costs a residual and products with the scores
-    X D_i, which are kept, and none with X. A weight that has come to zero stays there: moves are cut at it,
-    and their scores lose its part.
+    that are not zero, changed along D_i. So a combination costs a residual, products with the scores X D_i,
+    which are kept, and one with X. A weight that has come to zero stays there: moves are cut at it, and their
+    scores lose its part.
 
     Where f is quadratic, and a pass takes the rows in some order and then back, the last pass and the move
     before it are enough: that is the method of conjugate gradients, preconditioned by passes. More moves make
@@ -100,9 +99,13 @@ class Moves:
 
     def _kinks(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the gradient of the penalty by rows V of W, 0 for weights that are zero."""
-        m, v = V.shape[1], V.reshape(-1)
-        penalty = self.problem.penalty.on((rows[:, None] * m + np.arange(m)).reshape(-1))
+        v, penalty = V.reshape(-1), self.problem.penalty.on(self._weights(rows))
         return np.where(v, penalty.subgradient(v, penalty.ridge_gradient(v)), 0.0).reshape(V.shape)
+
+    def _weights(self, rows: np.ndarray) -> np.ndarray:
+        """List the weights of these rows."""
+        m = self.problem.design.n_outputs
+        return (rows[:, None] * m + np.arange(m)).reshape(-1)
 
     def _combined(self, point: Point, W: np.ndarray, rows: np.ndarray, P: np.ndarray) -> Point:
         """Return the point at the best combination, or this one where f is not lower there."""
@@ -112,8 +115,10 @@ class Moves:
         c[:known] = least(self.H[:known, :known], g)
         if not g @ c[:known] < 0.0:
             return point
-        scores = Scores(point.scores.Z + (c @ self.S).reshape(point.scores.Z.shape), point.scores.tail)
-        old, new = W[rows], W[rows] + np.tensordot(c, self.D, 1)
+        old, D = W[rows], np.tensordot(c, self.D, 1)
+        # not c @ S: where moves are all but parallel c is large, and so is what it makes of the rounding of S
+        along = problem.design.scores(D.reshape(-1), problem.design.working_set(self._weights(rows)))
+        scores, new = point.scores.plus(1.0, along), old + D
         W[rows] = new
         there = Point(problem, point.w, scores, active=point.active)
         if there.objective < point.objective:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,19 +12,15 @@ import scipy.sparse
 from ..errors import DataError
 from ..limits import MAX_FEATURES, MAX_NONZEROS
 from ..store import Progress
-from . import parsing
 from .files import line_blocks
 
 RIGHT = "a line is label[,label...] index:value ..., with # before a comment"
-REASONS = {
-    parsing.BAD_LABEL: "a label is not a number of at most 15 digits",
-    parsing.BAD_INDEX: "a feature index is not a whole number of at least 0",
-    parsing.LARGE_INDEX: f"a feature index is larger than {MAX_FEATURES:,}",
-    parsing.NO_VALUE: "a feature has no value after a colon",
-    parsing.BAD_VALUE: "a value is not a number",
-    parsing.INFINITE: "a value is NaN or infinite",
-    parsing.INFINITE_LABEL: "a label is NaN or infinite",
-}
+#: Two colons in a feature, or one with nothing before or behind it.
+BAD_COLON = re.compile(rb":\S*:|\s:|:\s")
+QID, COMMA, NO_LABEL = re.compile(rb"(?<!\S)qid:\S*"), re.compile(rb"\s*,\s*"), re.compile(rb"[^,\s]*:")
+NOT_FINITE = (b"nan", b"inf", b"infinity")
+#: Labels are kept exactly up to here.
+LARGEST_LABEL = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -47,80 +44,102 @@ class Samples:
             raise DataError(f"{path.name}, line {self.lines[other[0]]}: {right}.")
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Rows of some lines: X by row lengths, sorted indices and values, and the number of lines."""
-
-    lengths: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
-    label_counts: np.ndarray
-    labels: np.ndarray
-    lines: np.ndarray
-    n_lines: int
-
-
 def read(path: Path, *, progress: Progress | None = None) -> Samples:
     """Read a file, compressed or not, piece by piece.
 
     Blank lines and comments are skipped, a byte order mark, CRLF, tabs and `qid:` are accepted, indices may
     come in any order but only once in a line. Raises DataError with file, line and reason.
     """
-    blocks: list[_Block] = []
+    matrices: list[scipy.sparse.csr_matrix] = []
+    lines, labels, offsets = list[int](), list[float](), [0]
     line, n_values = 1, 0
     for text in line_blocks(path, progress=progress):
-        block = _parse(path, text, line)
-        line += block.n_lines
-        n_values += len(block.values)
+        first, features = len(lines), list[bytes]()
+        for number, row in enumerate(text.split(b"\n"), line):
+            if row := _plain(row):
+                label, rest = (b"", row) if NO_LABEL.match(row) else (*row.split(None, 1), b"")[:2]
+                try:
+                    labels += map(_label, label.split(b",")) if label else ()
+                except ValueError as error:
+                    raise DataError(f"{path.name}, line {number}: {error}; {RIGHT}.") from None
+                features.append(rest)
+                lines.append(number)
+                offsets.append(len(labels))
+        matrices.append(_matrix(path, features, lines[first:]))
+        line += text.count(b"\n")
+        n_values += matrices[-1].nnz
         if n_values > MAX_NONZEROS:
             raise DataError(f"{path.name} has more than {MAX_NONZEROS:,} values: split it.")
-        blocks.append(block)
-    if not any(len(block.lines) for block in blocks):
+    if not lines:
         raise DataError(f"{path.name} is empty: {RIGHT}.")
-
-    def whole(name: str) -> np.ndarray:
-        return np.concatenate([getattr(block, name) for block in blocks])
-
-    indptr = np.concatenate([[0], np.cumsum(whole("lengths"))])
-    columns = max(int(block.indices.max(initial=-1)) for block in blocks) + 1
-    X = scipy.sparse.csr_matrix((whole("values"), whole("indices"), indptr), (len(indptr) - 1, columns))
-    offsets = np.concatenate([[0], np.cumsum(whole("label_counts"))])
-    return Samples(X, whole("labels"), offsets, whole("lines"))
+    X = scipy.sparse.vstack(matrices, format="csr")
+    X.resize(len(lines), int(X.indices.max(initial=-1)) + 1)
+    return Samples(X, np.array(labels), np.array(offsets), np.array(lines))
 
 
-def _parse(path: Path, text: bytes, line: int) -> _Block:
-    """Return the rows of whole lines, the first of which is `line`."""
-    raw = np.frombuffer(text, np.uint8)
-    n_lines = text.count(b"\n") + 1
-    n_values = text.count(b":")
-    lines, label_counts, lengths = (np.empty(n_lines, np.int64) for _ in range(3))
-    labels = np.empty(text.count(b",") + n_lines)
-    indices, values = np.empty(n_values, np.int32), np.empty(n_values)
-    slow, filled = parsing.slow_numbers(raw), np.empty(4, np.int64)
-    end, error = parsing.parse_rows(
-        raw, line, MAX_FEATURES, lines, label_counts, labels, lengths, indices, values, slow, filled
-    )
-    if error:
-        raise DataError(f"{path.name}, line {end}: {REASONS[error]}; {RIGHT}.")
-    rows, used_labels, used, n_slow = filled.tolist()
-    parsing.round_slowly(text, slow[:n_slow], values)
-    lines, lengths, indices, values = lines[:rows], lengths[:rows], indices[:used], values[:used]
-    if not np.isfinite(values).all():
-        row = np.searchsorted(np.cumsum(lengths), np.argmin(np.isfinite(values)), side="right")
-        raise DataError(f"{path.name}, line {lines[row]}: {REASONS[parsing.INFINITE]}; {RIGHT}.")
-    X = scipy.sparse.csr_matrix(
-        (values, indices, np.concatenate([[0], np.cumsum(lengths)])), (rows, MAX_FEATURES + 1)
-    )
+def _plain(row: bytes) -> bytes:
+    """Return a line without its comment and query, its labels in one word if it has any."""
+    row = row.partition(b"#")[0]
+    if b"qid:" in row:
+        row = QID.sub(b"", row)
+    return (COMMA.sub(b",", row) if b"," in row else row).strip()
+
+
+def _label(word: bytes) -> float:
+    if word.lstrip(b"+-").lower() in NOT_FINITE:
+        raise ValueError("a label is NaN or infinite")
+    try:
+        label = float(word)
+    except ValueError:
+        label = np.inf
+    if abs(label) > LARGEST_LABEL or b"_" in word:
+        raise ValueError("a label is not a number of at most 15 digits")
+    return label
+
+
+def _matrix(path: Path, features: list[bytes], lines: list[int]) -> scipy.sparse.csr_matrix:
+    """Return rows of features, with indices in order."""
+    text = b" ".join([b"", *features, b""])
+    words = text.replace(b":", b" ").split()
+    ends = np.cumsum([0, *(row.count(b":") for row in features)])
+    try:
+        if BAD_COLON.search(text) or len(words) != 2 * ends[-1] or b"_" in text:
+            raise ValueError
+        if not all(map(bytes.isdigit, words[::2])):
+            raise ValueError
+        indices, values = np.fromiter(map(float, words), np.float64, len(words)).reshape(-1, 2).T
+        if indices.max(initial=0) > MAX_FEATURES or not np.isfinite(values).all():
+            raise ValueError
+    except ValueError:
+        for line, row in zip(lines, features, strict=True):
+            if reason := next(filter(None, map(_wrong, row.split())), None):
+                raise DataError(f"{path.name}, line {line}: {reason}; {RIGHT}.") from None
+        raise
+    X = scipy.sparse.csr_matrix((values, indices.astype(np.int32), ends), (len(lines), MAX_FEATURES + 1))
     X.sort_indices()
-    repeated = np.diff(X.indices) == 0
-    # the last value of a row and the first of the next may well have the same index
-    repeated[(X.indptr[1:-1] - 1)[(X.indptr[1:-1] > 0) & (X.indptr[1:-1] < used)]] = False
+    repeated = np.append(False, np.diff(X.indices) == 0)
+    # the first value of a row and the last of the one before may well have the same index
+    repeated[X.indptr[:-1][X.indptr[:-1] < X.nnz]] = False
     if repeated.any():
         place = int(np.argmax(repeated))
-        row = np.searchsorted(X.indptr, place, side="right") - 1
-        raise DataError(
-            f"{path.name}, line {lines[row]}: feature {X.indices[place]} comes twice; give it once."
-        )
-    # copies, for the arrays were made for the longest that the lines could be
-    kept = [array.copy() for array in (X.indices, X.data, label_counts[:rows], labels[:used_labels], lines)]
-    return _Block(lengths.copy(), *kept, end - line)
+        line = lines[np.searchsorted(X.indptr, place, side="right") - 1]
+        raise DataError(f"{path.name}, line {line}: feature {X.indices[place]} comes twice; give it once.")
+    return X
+
+
+def _wrong(feature: bytes) -> str | None:
+    """Say what is wrong with a feature; None if nothing is."""
+    index, colon, value = feature.partition(b":")
+    if not index.isdigit():
+        return "a feature index is not a whole number of at least 0"
+    if not colon:
+        return "a feature has no value after a colon"
+    if float(index) > MAX_FEATURES:
+        return f"a feature index is larger than {MAX_FEATURES:,}"
+    try:
+        finite = np.isfinite(float(value))
+    except ValueError:
+        return "a value is not a number"
+    if b"_" in value:
+        return "a value is not a number"
+    return None if finite else "a value is NaN or infinite"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -40,28 +40,30 @@ def read(path: Path, *, member: str | None = None, progress: Progress | None = N
     reason.
     """
     numbering: list[defaultdict[bytes, int]] = []
-    codes: list[list[np.ndarray]] = []
-    counts: list[np.ndarray] = []
-    line = 1
+    codes: list[array[int]] = []
+    starts, n, filled = list[int](), 0, False
     for block in line_blocks(path, progress=progress, member=member):
-        _check_text(path, block, line)
-        counts.append(_fields_per_line(block))
-        _check_counts(path, line, counts[-1], len(numbering))
-        fields = block.split()
-        if fields and not numbering:
-            width = int(counts[-1][counts[-1] > 0][0])
-            numbering, codes = [_numbers() for _ in range(width)], [[] for _ in range(width)]
-        fields = _first_and_last(fields, counts[-1], len(numbering))
-        for k, (numbers, column) in enumerate(zip(numbering, codes, strict=True)):
-            column.append(np.fromiter(map(numbers.__getitem__, fields[k :: len(numbering)]), np.int32))
-        line += len(counts[-1])
-    if not numbering:
+        _check_text(path, block, n + 1)
+        for row in block.removesuffix(b"\n").split(b"\n"):
+            n += 1
+            if fields := row.split():
+                if len(fields) != len(codes):
+                    _check_count(f"{path.name}, line {n}", len(fields), len(codes))
+                if not codes:
+                    numbering, codes = [_numbers() for _ in fields], [array("i") for _ in fields]
+                if not filled:
+                    starts.append(len(codes[0]))
+                fields[len(codes) - 1 :] = fields[-1:]
+                for numbers, column, field in zip(numbering, codes, fields, strict=True):
+                    column.append(numbers[field])
+            filled = bool(fields)
+    if not codes:
         raise DataError(f"{path.name} is empty: give a token a line, its word first and its tag last.")
     columns = tuple(
-        Column(np.concatenate(parts), [field.decode() for field in numbers])
-        for numbers, parts in zip(numbering, codes, strict=True)
+        Column(np.array(column), [field.decode() for field in numbers])
+        for numbers, column in zip(numbering, codes, strict=True)
     )
-    return Sentences(columns, _offsets(np.concatenate(counts) > 0))
+    return Sentences(columns, np.array([*starts, len(codes[0])], np.int64))
 
 
 def _numbers() -> defaultdict[bytes, int]:
@@ -79,46 +81,13 @@ def _check_text(path: Path, block: bytes, line: int) -> None:
         raise DataError(f"{path.name}, line {line}: this is not UTF-8; convert the file.") from None
 
 
-def _check_counts(path: Path, line: int, counts: np.ndarray, width: int) -> None:
-    """Numbers of fields of lines, the first of which is `line`; `width` is that of the first token or 0."""
-    filled = np.flatnonzero(counts)
-    if not len(filled):
-        return
-    width = width or int(counts[filled[0]])
-    bad = filled[(counts[filled] < max(width, 2)) | (counts[filled] > MAX_FIELDS)]
-    if not len(bad):
-        return
-    found, where = counts[bad[0]], f"{path.name}, line {line + bad[0]}"
+def _check_count(where: str, found: int, width: int) -> None:
+    """Check the fields of a line, where the first token has ``width`` of them."""
     if found < 2:
         raise DataError(f"{where}: a token needs a word and a tag, between blanks.")
     if found > MAX_FIELDS:
         raise DataError(f"{where} has {found:,} fields; a token has at most {MAX_FIELDS:,}.")
-    raise DataError(f"{where} has {found} fields but the first token has {width}: give each token as many.")
-
-
-def _fields_per_line(block: bytes) -> np.ndarray:
-    """Return the number of fields of each line of a block, as bytes.split finds them."""
-    raw = np.frombuffer(block, np.uint8)
-    blank = (raw == 32) | ((raw >= 9) & (raw <= 13))
-    starts = ~blank
-    starts[1:] &= blank[:-1]
-    ends = np.flatnonzero(raw == ord("\n"))
-    if not len(ends) or ends[-1] != len(raw) - 1:
-        ends = np.append(ends, len(raw) - 1)
-    return np.diff(np.cumsum(starts, dtype=np.int32)[ends], prepend=0)
-
-
-def _first_and_last(fields: list[bytes], counts: np.ndarray, width: int) -> list[bytes]:
-    """Return the first width - 1 fields and the last one of each line."""
-    if len(fields) == width * np.count_nonzero(counts):
-        return fields
-    last = np.repeat(np.cumsum(counts), counts) - 1
-    place = np.arange(len(fields)) - (last + 1 - np.repeat(counts, counts))
-    return list(compress(fields, ((place < width - 1) | (np.arange(len(fields)) == last)).tolist()))
-
-
-def _offsets(filled: np.ndarray) -> np.ndarray:
-    """Return offsets of the runs of lines that hold a token."""
-    tokens = np.concatenate([[0], np.cumsum(filled)])
-    ends = np.flatnonzero(filled & ~np.append(filled[1:], False))
-    return np.concatenate([[0], tokens[ends + 1]]).astype(np.int64)
+    if found < width:
+        raise DataError(
+            f"{where} has {found} fields but the first token has {width}: give each token as many."
+        )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,9 +14,7 @@ from .files import line_blocks
 
 NOT_FINITE = ("nan", "inf", "infinity")
 #: Characters of finite numbers, and what may stand between them.
-NUMERIC = b"0123456789+-.eE, \t\n"
-#: Options of pandas: quotes, empty lines and words for missing values are what they look like.
-PLAIN = {"quoting": csv.QUOTE_NONE, "skip_blank_lines": False, "na_filter": False}
+NUMERIC = b"0123456789+-.eE, \t"
 
 
 def read(
@@ -66,7 +62,7 @@ def parse(
             texts += found
         values = _values(rows, n_numbers)
         if values is None:
-            bad = _first_bad(rows, n_numbers)
+            bad = next(place for place, row in enumerate(rows) if _values([row], n_numbers) is None)
             line += [place for place, text in enumerate(lines) if _is_row(text)][bad]
             raise DataError(
                 f"{path.name}, line {line}: {_reason(rows[bad], n_numbers)}; give {width} fields between ','."
@@ -98,32 +94,14 @@ def _cut(rows: list[str], column: int, width: int) -> tuple[list[str], list[str]
 
 def _values(rows: list[str], width: int) -> np.ndarray | None:
     """Return the numbers of rows (n, width); None where not all are ``width`` finite numbers."""
-    from pandas import read_csv  # here, since it is slow to import
-
-    # pandas takes minutes for a line of a million fields, and would fill short ones
-    if any(row.count(",") != width - 1 for row in rows):
+    text = ",".join(rows)
+    if any(row.count(",") != width - 1 for row in rows) or text.encode().translate(None, NUMERIC):
         return None
-    text = "\n".join(rows)
-    if text.encode().translate(None, NUMERIC):
-        return None  # pandas would read a column of True as ones
     try:
-        table = read_csv(io.StringIO(text), header=None, dtype=np.float64, **PLAIN)
+        values = np.fromiter(map(float, text.split(",")), np.float64).reshape(-1, width)
     except ValueError:
         return None
-    values = table.to_numpy()
-    return values if values.shape == (len(rows), width) and np.isfinite(values).all() else None
-
-
-def _first_bad(rows: list[str], width: int) -> int:
-    """Return the number of the first row that cannot be read, by halving."""
-    lo, hi = 0, len(rows)
-    while hi - lo > 1:
-        middle = (lo + hi) // 2
-        if _values(rows[lo:middle], width) is None:
-            hi = middle
-        else:
-            lo = middle
-    return lo
+    return values if np.isfinite(values).all() else None
 
 
 def _reason(row: str, width: int) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import sys
 import unicodedata
@@ -59,7 +58,7 @@ def list_(
     plugins.load_all(plugin)
     found = entries(kind)
     if as_json:
-        streams.put("".join(json.dumps(entry) + "\n" for entry in found))
+        streams.put_json(found)
     else:
         printing.show_entries(kind, found)
     return FINISHED
@@ -284,8 +283,8 @@ def paper(
         papers.show(id, as_json)
         return FINISHED
     seconds, files = papers.budget(budget), _resolved(plugin)
-    request = papers.Request.of(id, figure, seconds, _place(**common), out, resume=resume, files=files)
-    return _do(partial(papers.execute, request), as_json, printing.show_exhibits)
+    execute = partial(papers.execute, id, figure, seconds, _place(**common), out, resume=resume, files=files)
+    return _do(execute, as_json, printing.show_exhibits)
 
 
 history = typer.Typer(rich_markup_mode=None)
@@ -300,7 +299,7 @@ def runs(context: typer.Context, as_json: bool = JSON) -> None:
     if context.invoked_subcommand is None:
         found = runs.entries()
         if as_json:
-            streams.put(runs.as_json(found))
+            streams.put_json(found)
         else:
             printing.show_runs(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
@@ -52,7 +51,7 @@ class Interrupts:
 
 def print_json(record: dict[str, Any]) -> None:
     """Print one JSON line on standard output, at once."""
-    streams.put(json.dumps(plain(record)) + "\n")
+    streams.put_json([plain(record)])
 
 
 def execute(
@@ -62,10 +61,12 @@ def execute(
     *,
     out: Path | None = None,
     shards: Shards | None = None,
+    traces: list[solvers.Trace] | None = None,
 ) -> int:
     """Make the problem, run the solvers, hand every record to ``emit``; returns the exit status.
 
     ``out`` is written whatever happens once a run has begun; rows are split over the ``shards``, if any.
+    The runs are added to ``traces``.
     Raises ValueError for bad input, before anything is computed or printed.
     """
     data = load([experiment], progress, sharded=shards is not None)
@@ -73,7 +74,7 @@ def execute(
         (problem,) = problems([experiment], data, progress, crew)
         progress.say(sentence(problem))
         emit(problem.describe())
-        traces: list[solvers.Trace] = []
+        made: list[solvers.Trace] = [] if traces is None else traces
 
         def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
             known, wanted = None, True
@@ -87,7 +88,7 @@ def execute(
                 return None if known is None else known.describe()
 
             for run in experiment.runs(problem, interrupts, reference):
-                traces.append(run.trace)
+                made.append(run.trace)
                 if run.origin is not None:
                     progress.say(f"{run.label}: {run.origin.sentence(run.solver)}")
                 yield run
@@ -107,8 +108,8 @@ def execute(
             try:
                 return follow_all(runs, emit, progress, finish)
             finally:
-                if out is not None and traces:
-                    save(traces, out)
+                if out is not None and made:
+                    save(made, out)
 
 
 def follow_all(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .headless import Emit
 from .printing import show_papers
 from .progress_bar import Progress
-from .streams import put
+from .streams import put_json
 
 if TYPE_CHECKING:
     from app.papers import Exhibit, Paper
     from app.papers.drawing import Outcome
+    from app.papers.plan import Plan
 
     from ..sweep.cluster import Place
 
@@ -47,7 +47,7 @@ def show(id: str | None, as_json: bool) -> None:
 
     found = list(_papers() if id is None else _exhibits(paper(id)))
     if as_json:
-        put("".join(json.dumps(record) + "\n" for record in found))
+        put_json(found)
     else:
         show_papers(found)
 
@@ -77,89 +77,73 @@ def _state(exhibit: Exhibit) -> dict[str, Any]:
     return {"state": word, "about": about, "not at hand": ", ".join(found.absent)}
 
 
-@dataclass(frozen=True)
-class Request:
-    """Figures and tables of a paper to be run within a budget of seconds, at a place, into a folder."""
-
-    paper: Paper
-    exhibits: Sequence[Exhibit]
-    seconds: float
-    place: Place
-    folder: Path
-    resume: bool = False
-    files: Sequence[str] = ()
-
-    @property
-    def name(self) -> str:
-        return self.exhibits[0].id if len(self.exhibits) == 1 else ALL
-
-    @classmethod
-    def of(cls, id: str, figure: str, seconds: float, place: Place, out: str | None, **how: Any) -> Request:
-        """Return what the command line asks for. Raises ValueError, one sentence."""
-        from app.papers import paper
-
-        found = paper(id)
-        chosen = list(found.exhibits.values()) if figure == ALL else [found.exhibit(figure)]
-        return cls(found, chosen, seconds, place, Path(f"{id}.paper" if out is None else out), **how)
-
-
-def execute(request: Request, emit: Emit, progress: Progress) -> int:
-    """Run it as a sweep, write its page, and hand a record of each claim to ``emit``. Returns the exit
-    status."""
+def execute(
+    id: str,
+    figure: str,
+    seconds: float,
+    place: Place,
+    out: str | None,
+    emit: Emit,
+    progress: Progress,
+    *,
+    resume: bool,
+    files: Sequence[str],
+) -> int:
+    """Run figures and tables of a paper within a budget of seconds, as a sweep, write their page, and hand a
+    record of each claim to ``emit``. Returns the exit status. Raises ValueError, one sentence."""
+    from app.papers import paper
     from app.papers.plan import plan
 
     from ..sweep.cell_store import Store
     from ..sweep.driver import Sweep
     from . import sweep as sweeps
 
-    place, name = request.place, f"{request.paper.id} {request.name}"
+    found, folder = paper(id), Path(f"{id}.paper" if out is None else out)
+    exhibits = list(found.exhibits.values()) if figure == ALL else [found.exhibit(figure)]
     slots = (place.workers or os.cpu_count() or 1) * place.threads
-    planned = plan(name, request.exhibits, request.seconds, slots)
-    store = Store(request.folder / f"{request.name}.sweep")
-    sweep = Sweep(planned.spec, place, store, resume=request.resume, files=request.files)
-    for exhibit in request.exhibits:
+    planned = plan(f"{id} {figure}", exhibits, seconds, slots)
+    store = Store(folder / f"{figure}.sweep")
+    sweep = Sweep(planned.spec, place, store, resume=resume, files=files)
+    for exhibit in exhibits:
         for note in planned.notes[exhibit.id]:
             progress.say(f"{exhibit.name}: {note}")
     for watched in sweep.cells.values():
         if not watched.alive:
             watched.trace = store.trace(watched.cell)
     status = sweeps.execute(sweep, emit, progress)
-    outcomes = list(_outcomes(request, planned.cells, planned.notes, sweep.cells, progress))
-    _write(request, outcomes, emit, progress)
+    outcomes = list(_outcomes(exhibits, planned, sweep.cells, progress))
+    _write(found, outcomes, folder / f"{figure}.html", emit)
+    progress.say(f"{id} {figure}: {folder / figure}.html")
     return status
 
 
 def _outcomes(
-    request: Request,
-    keys: Mapping[str, Sequence[str]],
-    notes: Mapping[str, Sequence[str]],
-    cells: Mapping[str, Any],
-    progress: Progress,
+    exhibits: Sequence[Exhibit], planned: Plan, cells: Mapping[str, Any], progress: Progress
 ) -> Iterator[Outcome]:
     from app.papers import groups
     from app.papers.drawing import Outcome
     from app.papers.measures import Run
 
     seen: dict[tuple[str, groups.Watch], groups.Groups] = {}
-    for exhibit in request.exhibits:
-        if exhibit.id in keys:
-            runs = [Run.of(cells[key]) for key in keys[exhibit.id]]
+    for exhibit in exhibits:
+        if (keys := planned.cells.get(exhibit.id)) is not None:
+            runs = [Run.of(cells[key]) for key in keys]
             if (watch := exhibit.weights) is not None:
-                for k, key in enumerate(keys[exhibit.id]):
+                for k, key in enumerate(keys):
                     trace = runs[k].trace
                     if (key, watch) not in seen and trace is not None and len(trace):
                         progress.say(f"{exhibit.name}: {runs[k].label} runs once more, for its weights")
                         seen[key, watch] = groups.of_run(cells[key].cell, watch, len(trace) - 1)
                     runs[k] = replace(runs[k], groups=seen.get((key, watch)))
-            yield Outcome.of(exhibit, runs, notes[exhibit.id])
+            yield Outcome.of(exhibit, runs, planned.notes[exhibit.id])
 
 
-def _write(request: Request, outcomes: Sequence[Outcome], emit: Emit, progress: Progress) -> None:
+def _write(paper: Paper, outcomes: Sequence[Outcome], file: Path, emit: Emit) -> None:
     from app.papers.drawing import page
     from solvers.runs.atomic_files import replacing
 
     for outcome in outcomes:
-        where = {"paper": request.paper.id, "exhibit": outcome.exhibit.id}
+        where = {"paper": paper.id, "exhibit": outcome.exhibit.id}
         for value in outcome.exhibit.values:
             here = outcome.measured(value)
             known = here.low if here is not None and here.known else None
@@ -168,8 +152,6 @@ def _write(request: Request, outcomes: Sequence[Outcome], emit: Emit, progress: 
             said = {"claim": verdict.claim, "verdict": verdict.word, "of": verdict.of}
             said["numbers"] = list(verdict.numbers)
             emit({"type": "claim", **where, **said})
-    file = request.folder / f"{request.name}.html"
     with replacing(file, encoding="utf-8") as written:
-        written.write(page(request.paper, outcomes))
-    emit({"type": "page", "paper": request.paper.id, "exhibit": request.name, "file": str(file)})
-    progress.say(f"{request.paper.id} {request.name}: {file}")
+        written.write(page(paper, outcomes))
+    emit({"type": "page", "paper": paper.id, "exhibit": file.stem, "file": str(file)})

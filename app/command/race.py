@@ -78,9 +78,9 @@ def execute(names: Sequence[str], max_seconds: str, out: Path | None, emit: Emit
             **{"loss": one.loss, "penalty": one.penalty, "lam": str(one.lam), "option": list(one.options)},
             **{"gap": str(min(GAPS)), "f_star": "auto", "max_seconds": max_seconds},
         )
-        records: list[dict[str, Any]] = []
-        ended = headless.execute(experiment, _both(emit, records.append), progress)
-        raced[name] = traces_of(records)
+        traces: list[solvers.Trace] = []
+        ended = headless.execute(experiment, emit, progress, traces=traces)
+        raced[name] = [trace for trace in traces if trace.result]
         for trace in raced[name]:
             emit(_line(name, trace))
         status = max(status, ended)
@@ -92,31 +92,6 @@ def execute(names: Sequence[str], max_seconds: str, out: Path | None, emit: Emit
             written.write(page(drawn))
         progress.say(f"plots: {out}")
     return status
-
-
-def _both(emit: Emit, keep: Emit) -> Emit:
-    def take(record: dict[str, Any]) -> None:
-        emit(record)
-        keep(record)
-
-    return take
-
-
-def traces_of(records: Sequence[dict[str, Any]]) -> list[solvers.Trace]:
-    """Return the runs whose records these are."""
-    of: dict[str, list[dict[str, Any]]] = {}
-    for record in records:
-        of.setdefault(record["type"], []).append(record)
-    if "result" not in of:  # it was interrupted before
-        return []
-    about = {"problem": of["problem"][0], "f_star": of["reference"][0]["f_star"]}
-    made = []
-    for result in of["result"]:
-        rows = [row for row in of.get("iterate", ()) if row["label"] == result["label"]]
-        given = {"label": result["label"], "solver": result["solver"], "status": result["status"]}
-        made.append(solvers.Trace.from_records(rows, **given, **about))
-        made[-1].result = result
-    return made
 
 
 def _line(name: str, trace: solvers.Trace) -> dict[str, Any]:

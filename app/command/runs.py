@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -78,8 +77,3 @@ def export(id: int, out: Path | None, form: str) -> str:
         save([trace], checked_path(out))
         return ""
     return as_bytes([trace], form).decode()
-
-
-def as_json(records: Sequence[dict[str, Any]]) -> str:
-    """Return records as JSON lines."""
-    return "".join(json.dumps(record) + "\n" for record in records)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any, TextIO
 
 
@@ -36,6 +38,11 @@ def put(text: str) -> None:
 
         reason, advice = why_not_written(error)
         raise NotWritten(f"standard output was not written, for {reason}: {advice}") from error
+
+
+def put_json(records: Iterable[Any]) -> None:
+    """Write JSON lines to standard output at once."""
+    put("".join(json.dumps(record) + "\n" for record in records))
 
 
 def abandon_output() -> None:

@@ -423,11 +423,6 @@ class Page:
         """Return what was run last, if its runs are still there."""
         return self._running if self.session.runs or self._waits else None
 
-    @property
-    def loading(self) -> bool:
-        """Tell whether data are on their way."""
-        return bool(self.problem.loading)
-
     def explain(self, id: str) -> Help | None:
         """Say what the figure with this id shows."""
         shown = dict.fromkeys((*self.session.views, *self.tabs.values()))
@@ -437,6 +432,7 @@ class Page:
     # running
 
     _running: Experiment | None = None
+    #: The solver's label by that of each run that was started last: runs that repeat each other share one.
     racing: Mapping[str, str] = MappingProxyType({})
     #: A press of Run or Step (``step``) that came before the data, and the problem that it was for.
     _pressed: tuple[bool, Recipe] | None = None

@@ -38,24 +38,17 @@ def test_ours_and_others_here_race_are_printed_and_drawn(command, tmp_path, monk
 
 
 def test_seconds_to_a_gap_are_those_of_the_first_iterate_within_it():
-    about = {"label": "mine", "solver": "prox-qn"}
-    rows = [
-        {"type": "iterate", "iteration": k, "objective": f, "cpu_seconds": 0.5 * k, **about}
-        for k, f in enumerate((3.0, 2.01, 2.0001, 2.0))
-    ]
-    problem = {"type": "problem", "key": "k", "lam": 1.0}
-    result = {"type": "result", "status": "converged", **about}
-    (trace,) = race.traces_of([problem, {"type": "reference", "f_star": 2.0}, *rows, result])
+    objectives = enumerate((3.0, 2.01, 2.0001, 2.0))
+    rows = [{"iteration": k, "objective": f, "cpu_seconds": 0.5 * k} for k, f in objectives]
+    trace = solvers.Trace.from_records(rows, label="mine", solver="prox-qn", f_star=2.0)
     assert [race.seconds_to(trace, gap) for gap in race.GAPS] == [0.5, 1.0]
 
 
 def test_a_race_in_which_all_failed_is_drawn_with_how_they_ended():
-    result = {"type": "result", "status": "failed", "label": "mine", "solver": "prox-qn"}
     problem = solvers.make_problem(datasets.load("breast-cancer"), lam=0.1).describe()
-    given = [{"type": "problem", **problem}, {"type": "reference", "f_star": 2.0}, result]
-    traces = race.traces_of(given)
-    assert [len(trace) for trace in traces] == [0]
-    assert "<td>failed</td>" in race.page({"digits": traces})
+    about = {"label": "mine", "solver": "prox-qn", "f_star": 2.0, "status": "failed"}
+    trace = solvers.Trace.from_records([], problem=problem, **about)
+    assert "<td>failed</td>" in race.page({"digits": [trace]})
 
 
 def test_what_is_not_possible_is_one_sentence(command, tmp_path):

@@ -323,8 +323,6 @@ def export(
     out: str | None = OUT,
 ) -> int:
     """Print the records of a run, or write them to a file."""
-    from solvers.runs.trace import checked_path
-
     from . import runs
 
     id = arguments.number("ID", run, low=1, kind=int)
@@ -332,7 +330,7 @@ def export(
         raise ValueError("give --format or --out, not both: the name of the file says in which form it is")
     if format not in (None, *runs.FORMATS):
         raise ValueError(f"--format {format} is not possible: choose one of {', '.join(runs.FORMATS)}")
-    streams.put(runs.export(id, None if out is None else checked_path(out), format or runs.FORMATS[0]))
+    streams.put(runs.export(id, _out(out), format or runs.FORMATS[0]))
     return FINISHED
 
 

@@ -46,30 +46,17 @@ class Bounds:
         return Bounds(factor * self.low, factor * self.high)
 
 
-def _by_ends(how: Callable[[list[float]], float], values: Sequence[Bounds]) -> Bounds:
-    """Apply what grows with each of the values: its results for both ends bound it."""
-    return Bounds(float(how([v.low for v in values])), float(how([v.high for v in values])))
+#: How figures become one, each of which grows with them.
+TOGETHER: dict[str, Callable[[list[float]], float]] = {
+    **{"median": np.median, "mean": np.mean, "total": sum, "least": min, "most": max}
+}
 
 
-def mean(values: Sequence[Bounds]) -> Bounds:
-    return _by_ends(np.mean, values)
-
-
-def total(values: Sequence[Bounds]) -> Bounds:
-    return _by_ends(sum, values)
-
-
-def median(values: Sequence[Bounds]) -> Bounds:
-    """Return the median, of an even number of values the mean of the two in the middle."""
-    return _by_ends(np.median, values)
-
-
-def smallest(values: Sequence[Bounds]) -> Bounds:
-    return _by_ends(min, values)
-
-
-def largest(values: Sequence[Bounds]) -> Bounds:
-    return _by_ends(max, values)
+def together(how: str, values: Sequence[Bounds]) -> Bounds:
+    """Put figures together in one of the ways ``TOGETHER``: the results for both ends bound it. The median of
+    an even number is the mean of the two in the middle."""
+    low, high = (TOGETHER[how](list(ends)) for ends in zip(*((v.low, v.high) for v in values), strict=True))
+    return Bounds(float(low), float(high))
 
 
 def less(first: Bounds, second: Bounds) -> bool | None:

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from app.papers import bounds
-from app.papers.bounds import Bounds, less
+from app.papers.bounds import TOGETHER, Bounds, less, together
 from app.papers.measures import OF_GROUPS, Case, Measure, Run, by_data, column
 from app.settings.recipe import text_of
 from solvers import Trace
@@ -18,11 +17,6 @@ from solvers import Trace
 #: What is said where a claim is about weights.
 NO_WEIGHTS = "no weights were looked at, which `solverscope paper` does"
 SEEN, NOT_SEEN, NOT_JUDGED = "seen", "not seen", "not judged"
-#: How numbers at several λ, or of several splits, become one.
-TOGETHER = {
-    **{"median": bounds.median, "mean": bounds.mean, "total": bounds.total},
-    **{"least": bounds.smallest, "most": bounds.largest},
-}
 
 
 @dataclass(frozen=True)
@@ -117,9 +111,8 @@ class Less(Numbers):
         found = []
         for label in labels:
             if values := [value for case in group for value in self.known(case, [label])]:
-                found.append(TOGETHER[self.of](values) if self.of else values[0])
-        best = bounds.largest if self.more else bounds.smallest
-        return best(found) if found else None
+                found.append(together(self.of, values) if self.of else values[0])
+        return together("most" if self.more else "least", found) if found else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +127,7 @@ class Level(Numbers):
             values = self.known(case, self.runs)
             if len(values) < 2:
                 continue
-            low, high = bounds.smallest(values), bounds.largest(values)
+            low, high = together("least", values), together("most", values)
             holds = None if math.isinf(low.low) else less(high, low * self.factor)
             yield Finding(holds, f"{case.name}: {low} to {high}")
 

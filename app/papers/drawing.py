@@ -12,8 +12,8 @@ from bokeh.plotting import figure
 
 from app import theme
 from app.papers import Drawing, Exhibit, Paper, Value
-from app.papers.bounds import Bounds
-from app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, TOGETHER, Verdict
+from app.papers.bounds import Bounds, together
+from app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, Verdict
 from app.papers.measures import TITLES, Case, Measure, Run, by_data, cases, column, first_seeds
 from app.settings import words
 from app.views.compare.report import Section, report
@@ -66,7 +66,7 @@ class Outcome:
             and value.lam in (None, case.problem.lam)
             and (number := value.measure.of(case, value.run)) is not None
         ]
-        return TOGETHER[value.of](numbers) if numbers else None
+        return together(value.of, numbers) if numbers else None
 
 
 def page(paper: Paper, outcomes: Sequence[Outcome]) -> str:

@@ -13,7 +13,7 @@ import datasets
 from app.papers import Exhibit
 from app.settings.experiment import toml
 from app.sweep.driver import FOR_SOLVERS
-from app.sweep.spec import RUNS, Describe, Spec, beside
+from app.sweep.spec import RUNS, Spec, beside
 
 #: Seconds that all runs of a request may take together, unless it says otherwise.
 USUAL_BUDGET = 300.0
@@ -96,22 +96,16 @@ class Plan:
     notes: Mapping[str, tuple[str, ...]]
 
 
-def plan(
-    name: str,
-    exhibits: Sequence[Exhibit],
-    seconds: float,
-    slots: int,
-    describe: Describe = datasets.describe,
-) -> Plan:
+def plan(name: str, exhibits: Sequence[Exhibit], seconds: float, slots: int) -> Plan:
     """Lay out exhibits as one sweep that takes at most so many seconds, ``slots`` runs at a time. Raises
     ValueError, one sentence, where none of them can be run."""
     layouts = {exhibit.id: layout(exhibit) for exhibit in exhibits}
     tables = {id: found.table for id, found in layouts.items() if found.table is not None}
     if not tables:
         raise ValueError(_nothing(exhibits, layouts))
-    cells = {cell.key for table in tables.values() for cell in Spec.of(table, describe).cells}
+    cells = {cell.key for table in tables.values() for cell in Spec.of(table).cells}
     share = share_of(seconds, slots, len(cells))
-    specs = {id: Spec.of(within(table, share, seconds), describe) for id, table in tables.items()}
+    specs = {id: Spec.of(within(table, share, seconds)) for id, table in tables.items()}
     # in turn, so that each exhibit has runs where time is up before all are done
     turns = zip_longest(*(one.cells for one in specs.values()))
     spec = Spec.of_cells(name, [cell for turn in turns for cell in turn if cell is not None], seconds)

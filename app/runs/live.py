@@ -8,13 +8,13 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from app.runs.pool import Share, Worker
-from app.runs.shown import UNFINISHED
+from app.runs.shown import UNFINISHED, Shown
 from app.runs.start import StartingLine
 from app.settings import words
 from app.settings.experiment import Experiment
 from app.settings.recipe import make_run
 from app.views.base import looks
-from solvers import Condition, Iterate, Origin, Probe, Problem, Run, Solver, Stopping, Trace, Watch
+from solvers import Condition, Iterate, Origin, Probe, Problem, Run, Solver, Stopping, Watch
 
 FINAL = ("finished", "stopped", "failed")
 #: Numbers of styles after which colours and dashes come again.
@@ -45,7 +45,7 @@ class Gate:
         self.worker.step(run, iterate)
 
 
-class LiveRun:
+class LiveRun(Shown):
     """One solver on one problem in the pool.
 
     ``make_problem(worker)`` is called in the run's thread, and may take long. ``style`` numbers the colour
@@ -55,11 +55,6 @@ class LiveRun:
     finished, stopped, failed.
     """
 
-    #: Number in the history, once it is there.
-    id: int | None = None
-    #: Whether it is of an earlier race, and drawn faintly beside those of now.
-    ghost = False
-    stays = pinned = outside = False
     _gate: Gate | None = None
     _run: Run | None = None
     _told: Hit | None = None
@@ -82,7 +77,6 @@ class LiveRun:
         line: StartingLine | None = None,
     ) -> None:
         self.label, self.solver, self.style, self.origin = label, solver, style, origin
-        self.trace: Trace | None = None
         self._problem: Problem | None = None
         self._lam: float | None = None
         self._make_problem, self._stopping, self._probes = make_problem, stopping, probes

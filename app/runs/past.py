@@ -32,11 +32,6 @@ class PastRun(Guest):
         """Return how it ended in a word or two."""
         return "so far" if self._alive_then else words.of_ending(self.trace.status)
 
-    @property
-    def message(self) -> str:
-        """Say why it ended."""
-        return self.trace.message
-
     def forget(self) -> None:
         """Give back the memory of its observations: the page may refer to it for long."""
         self.trace.probes.discard()

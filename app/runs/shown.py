@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
-
 from app.settings.experiment import Experiment
 from app.views.base import looks
 from solvers import Problem, Trace
@@ -12,54 +10,29 @@ from solvers import Problem, Trace
 UNFINISHED = {"stopped": "stopped", "failed": "failed"}
 
 
-@runtime_checkable
-class Observed(Protocol):
-    """A run that is computed somewhere, and has a trace before long.
-
-    ``state`` is the page's word for what it does, ``word`` the same or, of a finished run, how it ended;
-    ``message`` says why, and ``alive`` tells whether it may still change.
-    """
-
-    trace: Trace | None
-    alive: bool
-    state: str
-    word: str
-    message: str
-
-
-@runtime_checkable
-class Shown(Observed, Protocol):
+class Shown:
     """A run that the page draws.
 
-    ``style`` numbers its colour and its dash, a ``ghost`` stands apart from the runs of now, and one that
-    ``stays`` is there until it is removed, one that is ``pinned`` also when others are started.
-    One that is computed ``outside``, by another program, is not started with the others, and Run and Pause
-    leave it alone while it is alive. ``experiment`` is what leads back to it, where that is known, and ``id``
-    its number in the history, or what a sweep calls it.
+    ``state`` is the page's word for what it does, ``word`` the same or, of a finished run, how it ended;
+    ``message`` says why, and ``alive`` tells whether it may still change. It has a ``trace`` before long, and
+    a ``label``, and ``style`` numbers its colour and its dash. A ``ghost`` stands apart from the runs of now,
+    one that ``stays`` is there until it is removed, one that is ``pinned`` also when others are started. One
+    that is computed ``outside``, by another program, is not started with the others, and Run and Pause leave
+    it alone while it is alive. ``experiment`` is what leads back to it, where that is known, and ``id`` its
+    number in the history, or what a sweep calls it.
     """
 
-    id: int | str | None
-    label: str
-    style: int
-    ghost: bool
-    stays: bool
-    pinned: bool
-    outside: bool
-    experiment: Experiment | None
-    problem: Problem | None
-
-    def forget(self) -> None:
-        """Let go of what it takes: the page may refer to it for long."""
+    id: int | str | None = None
+    ghost = stays = pinned = outside = False
+    experiment: Experiment | None = None
+    trace: Trace | None = None
 
 
-class Guest:
+class Guest(Shown):
     """A run that is drawn beside those that the page computes, and stays until it is removed."""
 
     alive = False
-    ghost = True
-    stays = True
-    pinned = outside = False
-    experiment = None
+    ghost = stays = True
 
     def __init__(
         self,
@@ -81,3 +54,8 @@ class Guest:
     def problem(self) -> Problem | None:
         """Return its problem, as long as somebody else has it."""
         return self.trace.problem
+
+    @property
+    def message(self) -> str:
+        """Say why it ended."""
+        return self.trace.message

@@ -82,18 +82,8 @@ class Recipe:
     def make(self, data: datasets.Dataset, **how: Any) -> solvers.Problem:
         """Make the problem on its data; ``how``: crew and pulse, as of :func:`solvers.make_problem`. Raises
         ValueError, one sentence."""
-        return solvers.make_problem(
-            data,
-            loss=self.loss,
-            penalty=self.penalty,
-            lam=self.lam,
-            lam_ratio=self.lam_ratio,
-            average=self.average,
-            loss_params=self.loss_params,
-            penalty_params=self.penalty_params,
-            threads=self.threads,
-            **how,
-        )
+        given = {name: value for name, value in vars(self).items() if name not in ("data", "options", "seed")}
+        return solvers.make_problem(data, **given, **how)
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class RunsPanel:
     @property
     def settled(self) -> bool:
         """Tell whether the list is the newest, and all that was asked of the history has been answered."""
-        return not self._waiting and self._asked is None and self._version == self._history.version
+        return not self._waiting and self._version == self._history.version
 
     def update(self) -> None:
         """Do what answers of the history allow, and show the list as it is. Nothing while hidden."""
@@ -123,14 +123,12 @@ class RunsPanel:
 
     def _look(self) -> None:
         """Ask for the list where it may have changed."""
-        if self._asked is not None and self._asked.done():
-            self._take(self._asked, self._listed)
-            self._asked = None
         now = time.monotonic()
         changed = self._version != self._history.version
-        if self._asked is None and (changed or now - self._asked_at > STALE):
+        if (self._asked is None or self._asked.done()) and (changed or now - self._asked_at > STALE):
             self._asked_at, self._version = now, self._history.version
             self._asked = self._history.ask(lambda archive: archive.runs())
+            self._ask(self._asked, self._listed)
 
     def _listed(self, runs: list[Kept]) -> None:
         self._runs = runs

@@ -66,10 +66,6 @@ class OpenCell(Guest):
     def word(self) -> str:
         return self._watched.word
 
-    @property
-    def message(self) -> str:
-        return self._watched.message
-
     def forget(self) -> None:
         """Leave it as it is: the sweep keeps it."""
 

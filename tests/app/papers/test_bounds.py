@@ -16,20 +16,20 @@ def exact(*values):
 
 def test_the_median_of_ten_is_the_mean_of_the_fifth_and_sixth():
     seconds = np.random.default_rng(0).permutation([1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 10.0, 11.0, 12.0, 13.0])
-    assert bounds.median(exact(*seconds)) == Bounds.exact(7.0)
-    assert bounds.median(exact(3.0, 1.0, 2.0)) == Bounds.exact(2.0)
+    assert bounds.together("median", exact(*seconds)) == Bounds.exact(7.0)
+    assert bounds.together("median", exact(3.0, 1.0, 2.0)) == Bounds.exact(2.0)
 
 
 def test_a_run_that_was_cut_is_a_lower_bound_in_every_sum():
     cut = Bounds.at_least(60.0)
-    assert bounds.mean([*exact(20.0), cut]) == Bounds.at_least(40.0)
-    assert bounds.total([*exact(20.0), cut]) == Bounds.at_least(80.0)
-    assert bounds.smallest([*exact(20.0), cut]) == Bounds.exact(20.0)
-    assert bounds.largest([*exact(20.0), cut]) == Bounds.at_least(60.0)
+    assert bounds.together("mean", [*exact(20.0), cut]) == Bounds.at_least(40.0)
+    assert bounds.together("total", [*exact(20.0), cut]) == Bounds.at_least(80.0)
+    assert bounds.together("least", [*exact(20.0), cut]) == Bounds.exact(20.0)
+    assert bounds.together("most", [*exact(20.0), cut]) == Bounds.at_least(60.0)
     # the middle of these does not hang on the one that was cut, that of the next does
-    assert bounds.median([*exact(1.0, 2.0, 3.0), cut]) == Bounds.exact(2.5)
-    assert bounds.median([*exact(1.0, 2.0), cut, cut]) == Bounds.at_least(31.0)
-    assert str(bounds.median([cut, cut])) == "over 60"
+    assert bounds.together("median", [*exact(1.0, 2.0, 3.0), cut]) == Bounds.exact(2.5)
+    assert bounds.together("median", [*exact(1.0, 2.0), cut, cut]) == Bounds.at_least(31.0)
+    assert str(bounds.together("median", [cut, cut])) == "over 60"
 
 
 def test_bounds_decide_only_what_they_can():

@@ -9,7 +9,6 @@ from app.page.tabs.sweep_panel import OpenCell
 from app.runs.archive import Kept
 from app.runs.live import LiveRun
 from app.runs.past import PastRun
-from app.runs.shown import Observed, Shown
 from app.sweep.spec import Spec
 from app.sweep.watched import Watched
 from app.views.base import looks
@@ -24,7 +23,7 @@ def watched():
     return found
 
 
-def test_every_run_that_is_drawn_keeps_the_protocol(share, small_problem):
+def test_every_run_that_is_drawn_has_its_label_and_style(share, small_problem):
     live = LiveRun(
         share,
         lambda worker: small_problem,
@@ -35,7 +34,6 @@ def test_every_run_that_is_drawn_keeps_the_protocol(share, small_problem):
     assert live.worker.join(60)
     past = PastRun(Kept(id=3, label="old"), Trace(), style=9)
     for run in (live, past, OpenCell(watched(), 4, None)):
-        assert isinstance(run, Shown)
         assert run.trace.info.label == run.label
         assert looks.look(run.trace).style == run.style
     assert [run.stays for run in (live, past)] == [False, True]
@@ -43,5 +41,4 @@ def test_every_run_that_is_drawn_keeps_the_protocol(share, small_problem):
 
 def test_a_cell_of_a_sweep_is_observed_as_a_run_is():
     cell = watched()
-    assert isinstance(cell, Observed)
     assert (cell.state, cell.word, cell.message, cell.alive) == ("running", "running", "", True)

@@ -9,7 +9,6 @@ import re
 import pytest
 
 import datasets
-from app.settings.experiment import Experiment
 from app.sweep.spec import Spec
 
 SMALL = {"data": "breast-cancer", "solvers": ["prox-qn"]}
@@ -86,7 +85,6 @@ def test_no_more_tables_are_laid_out_than_cells_are_allowed(monkeypatch):
 def test_a_cell_survives_the_way_to_its_worker():
     spec = Spec.of({**SMALL, "data": {"id": "digits", "positive": "3"}, "limits": {"gap": 1e-3}})
     (cell,) = spec.cells
-    assert Experiment.from_table(json.loads(json.dumps(cell.table()))) == cell
     assert pickle.loads(pickle.dumps(cell)) == cell
     assert cell.limits.f_star == "auto", "a gap needs f*"
     assert cell.problem.loss == "logistic"

@@ -13,7 +13,7 @@ from ..entry import Request
 from ..errors import DataError
 from ..names import LazyNames
 from ..readers import svmlight
-from ..readers.files import line_blocks
+from ..readers.files import numbered_lines
 from ..store import sha256
 from .labels import encode, indicator
 
@@ -153,14 +153,11 @@ def _topics(path: Path, request: Request) -> tuple[dict[int, list[int]], tuple[s
     """Topics of each document number, as codes, and their names; a line is topic, document, 1."""
     codes: dict[bytes, int] = {}
     of_document: dict[int, list[int]] = {}
-    line = 0
-    for block in line_blocks(path, progress=request.progress):
-        for row in block.splitlines():
-            line += 1
-            fields = row.split()
-            if len(fields) != 3 or not fields[1].isdigit() or len(fields[1]) > 18:
-                raise DataError(f"{path.name}, line {line}: a line is a topic, a document's number and 1.")
-            of_document.setdefault(int(fields[1]), []).append(codes.setdefault(fields[0], len(codes)))
+    for line, row in numbered_lines(path, progress=request.progress):
+        fields = row.split()
+        if len(fields) != 3 or not fields[1].isdigit() or len(fields[1]) > 18:
+            raise DataError(f"{path.name}, line {line}: a line is a topic, a document's number and 1.")
+        of_document.setdefault(int(fields[1]), []).append(codes.setdefault(fields[0], len(codes)))
     return of_document, tuple(name.decode("latin-1") for name in codes)
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import DataError
-from ..limits import MAX_LINE_BYTES, MAX_SMALL_BYTES
+from ..limits import MAX_SMALL_BYTES
 from ..store import Progress
 from . import table
-from .files import line_blocks
+from .files import numbered_lines
 
 ATTRIBUTE = re.compile(r"""@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\S.*)""", re.IGNORECASE)
 NUMBERS = ("numeric", "real", "integer")
@@ -39,10 +37,12 @@ def read(path: Path, *, progress: Progress | None = None) -> Table:
 
     Raises DataError with file, line and reason.
     """
-    blocks = line_blocks(path, limit=MAX_SMALL_BYTES, progress=progress)
-    header, first, line = _header(path, blocks)
+    rows = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)
     names, nodes = [], None
-    for number, text in enumerate(header, 1):
+    for number, row in rows:
+        text = row.decode("utf-8", "replace").strip()
+        if text.lower() == "@data":
+            break
         match = ATTRIBUTE.match(text)
         if text.lower().startswith("@attribute") and not match:
             raise DataError(f"{path.name}, line {number}: an attribute needs a name and a type.")
@@ -62,11 +62,11 @@ def read(path: Path, *, progress: Progress | None = None) -> Table:
                 f"{path.name}, line {number}: attribute {name[:40]} is of type {kind[:40]}; numeric ones "
                 "and a last hierarchical one can be read."
             )
+    else:
+        raise DataError(f"{path.name} has no line @data: it is no ARFF file or cut short.")
     if nodes is None:
         raise DataError(f"{path.name} has no hierarchical attribute: the last one has to be.")
-    values, labels = table.parse(
-        path, chain([first], blocks), text_column=-1, width=len(names) + 1, line=line
-    )
+    values, labels = table.parse(path, rows, text_column=-1, width=len(names) + 1)
     return Table(values, tuple(names), labels, nodes)
 
 
@@ -76,21 +76,3 @@ def _numeric_choice(kind: str) -> bool:
         and kind.endswith("}")
         and all(word.strip().isdigit() for word in kind[1:-1].split(","))
     )
-
-
-def _header(path: Path, blocks: Iterator[bytes]) -> tuple[list[str], bytes, int]:
-    """Lines up to @data, the rest of their block, and the number of the line that starts there."""
-    text = b""
-    for block in blocks:
-        text += block
-        match = re.search(rb"^[ \t]*@data[ \t\r]*\n", text, re.IGNORECASE | re.MULTILINE)
-        if match:
-            head = text[: match.end()]
-            return (
-                [line.strip() for line in head.decode("utf-8", "replace").split("\n")],
-                text[match.end() :],
-                head.count(b"\n") + 1,
-            )
-        if len(text) > MAX_LINE_BYTES:
-            break
-    raise DataError(f"{path.name} has no line @data: it is no ARFF file or cut short.")

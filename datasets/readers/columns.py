@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..store import Progress
-from .files import line_blocks
+from .files import decoded, numbered_lines
 
 MAX_FIELDS = 1000
 
@@ -41,22 +41,20 @@ def read(path: Path, *, member: str | None = None, progress: Progress | None = N
     """
     numbering: list[defaultdict[bytes, int]] = []
     codes: list[array[int]] = []
-    starts, n, filled = list[int](), 0, False
-    for block in line_blocks(path, progress=progress, member=member):
-        _check_text(path, block, n + 1)
-        for row in block.removesuffix(b"\n").split(b"\n"):
-            n += 1
-            if fields := row.split():
-                if len(fields) != len(codes):
-                    _check_count(f"{path.name}, line {n}", len(fields), len(codes))
-                if not codes:
-                    numbering, codes = [_numbers() for _ in fields], [array("i") for _ in fields]
-                if not filled:
-                    starts.append(len(codes[0]))
-                fields[len(codes) - 1 :] = fields[-1:]
-                for numbers, column, field in zip(numbering, codes, fields, strict=True):
-                    column.append(numbers[field])
-            filled = bool(fields)
+    starts, filled = list[int](), False
+    for n, row in numbered_lines(path, progress=progress, member=member):
+        decoded(path, n, row)
+        if fields := row.split():
+            if len(fields) != len(codes):
+                _check_count(f"{path.name}, line {n}", len(fields), len(codes))
+            if not codes:
+                numbering, codes = [_numbers() for _ in fields], [array("i") for _ in fields]
+            if not filled:
+                starts.append(len(codes[0]))
+            fields[len(codes) - 1 :] = fields[-1:]
+            for numbers, column, field in zip(numbering, codes, fields, strict=True):
+                column.append(numbers[field])
+        filled = bool(fields)
     if not codes:
         raise DataError(f"{path.name} is empty: give a token a line, its word first and its tag last.")
     columns = tuple(
@@ -71,14 +69,6 @@ def _numbers() -> defaultdict[bytes, int]:
     numbers: defaultdict[bytes, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     return numbers
-
-
-def _check_text(path: Path, block: bytes, line: int) -> None:
-    try:
-        block.decode()
-    except UnicodeDecodeError as error:
-        line += block[: error.start].count(b"\n")
-        raise DataError(f"{path.name}, line {line}: this is not UTF-8; convert the file.") from None
 
 
 def _check_count(where: str, found: int, width: int) -> None:

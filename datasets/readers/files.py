@@ -123,13 +123,23 @@ def line_blocks(
         yield rest
 
 
+def numbered_lines(
+    path: Path, *, limit: int = MAX_BYTES, progress: Progress | None = None, member: str | None = None
+) -> Iterator[tuple[int, bytes]]:
+    """Return the lines without their ends, each with its number, from 1 on. Errors as `line_blocks`."""
+    blocks = line_blocks(path, limit=limit, progress=progress, member=member)
+    return enumerate((row for block in blocks for row in block.removesuffix(b"\n").split(b"\n")), 1)
+
+
+def decoded(path: Path, number: int, row: bytes) -> str:
+    """Return a line of a text in UTF-8. Raises DataError for anything else."""
+    try:
+        return row.decode()
+    except UnicodeDecodeError:
+        raise DataError(f"{path.name}, line {number}: this is not UTF-8; convert the file.") from None
+
+
 def read_lines(path: Path, *, progress: Progress | None = None) -> list[str]:
     """Return the lines of a small text in UTF-8 without their ends. Errors as `line_blocks`."""
-    lines: list[str] = []
-    for block in line_blocks(path, limit=MAX_SMALL_BYTES, progress=progress):
-        try:
-            lines += block.decode().removesuffix("\n").replace("\r\n", "\n").split("\n")
-        except UnicodeDecodeError as error:
-            line = len(lines) + block[: error.start].count(b"\n") + 1
-            raise DataError(f"{path.name}, line {line}: this is not UTF-8; convert the file.") from None
-    return lines
+    rows = numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress)
+    return [decoded(path, number, row.removesuffix(b"\r")) for number, row in rows]

@@ -9,7 +9,7 @@ from ..errors import DataError
 from ..limits import MAX_SMALL_BYTES
 from ..store import Progress
 from ..trees import Tree
-from .files import line_blocks
+from .files import numbered_lines
 
 RIGHT = "a line is a path of nodes from the top down, or a parent and its child"
 
@@ -20,19 +20,16 @@ def read(path: Path, *, progress: Progress | None = None) -> Tree:
     Raises DataError with file, line and reason: a node has two parents, a line holds one node or a cycle.
     """
     parent: dict[str, str] = {}
-    line = 0
-    for block in line_blocks(path, limit=MAX_SMALL_BYTES, progress=progress):
-        for row in block.decode("utf-8", "replace").split("\n")[: block.count(b"\n") + (block[-1:] != b"\n")]:
-            line += 1
-            nodes = row.split()
-            if len(nodes) == 1:
-                raise DataError(f"{path.name}, line {line} holds one node only: {RIGHT}.")
-            for above, below in pairwise(nodes):
-                if parent.setdefault(below, above) != above or below == above:
-                    raise DataError(
-                        f"{path.name}, line {line}: node {below[:40]} has two parents, "
-                        f"{parent[below][:40]} and {above[:40]}; in a tree it has one."
-                    )
+    for line, row in numbered_lines(path, limit=MAX_SMALL_BYTES, progress=progress):
+        nodes = row.decode("utf-8", "replace").split()
+        if len(nodes) == 1:
+            raise DataError(f"{path.name}, line {line} holds one node only: {RIGHT}.")
+        for above, below in pairwise(nodes):
+            if parent.setdefault(below, above) != above or below == above:
+                raise DataError(
+                    f"{path.name}, line {line}: node {below[:40]} has two parents, "
+                    f"{parent[below][:40]} and {above[:40]}; in a tree it has one."
+                )
     if not parent:
         raise DataError(f"{path.name} is empty: {RIGHT}.")
     tops = dict.fromkeys(above for above in parent.values() if above not in parent)

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from ..errors import DataError
-from ..limits import MAX_BYTES, Limits
+from ..limits import Limits
 from ..store import Progress
-from .files import line_blocks
+from .files import numbered_lines
 
 #: A feature of a row, with a number for its index; and what is no feature, but a number.
 FEATURE, NUMBER = re.compile(rb"\d+:\S"), re.compile(rb"[-+.\d][-+.\deE,;]*")
@@ -25,45 +25,38 @@ def format_of(path: Path) -> str:
     """Return "svmlight" or "columns", as the first line that says anything looks; DataError where it looks
     like neither."""
     label = False
-    for block in line_blocks(path, limit=MAX_BYTES):
-        for line in block.splitlines():
-            fields = line.partition(b"#")[0].split()
-            if not fields:
-                continue
-            if any(FEATURE.match(field) for field in fields):
-                return "svmlight"
-            numbers = all(map(NUMBER.fullmatch, fields))
-            if len(fields) > 1 and fields[0][:1] != b"@" and not numbers:
-                return "columns"
-            if len(fields) > 1 or not numbers:
-                raise DataError(f"{path.name} {UNKNOWN}")
-            label = True  # a row without features, perhaps
+    for _, row in numbered_lines(path):
+        fields = row.partition(b"#")[0].split()
+        if not fields:
+            continue
+        if any(FEATURE.match(field) for field in fields):
+            return "svmlight"
+        numbers = all(map(NUMBER.fullmatch, fields))
+        if len(fields) > 1 and fields[0][:1] != b"@" and not numbers:
+            return "columns"
+        if len(fields) > 1 or not numbers:
+            raise DataError(f"{path.name} {UNKNOWN}")
+        label = True  # a row without features, perhaps
     raise DataError(f"{path.name} {UNKNOWN if label else f'is empty: {RIGHT}.'}")
 
 
 def check(path: Path, limits: Limits, progress: Progress | None = None) -> None:
-    """Raise DataError where a file is beyond the limits; it is read twice, and nothing of it kept."""
+    """Raise DataError where a file is beyond the limits; nothing of it is kept."""
     if path.stat().st_size > limits.size:
         raise DataError(
             f"{path.name} has more than {limits.size:,} bytes: compress it, or take a part of it."
         )
-    lines = 0
-    for block in line_blocks(path, limit=limits.unpacked, progress=progress):
-        for match in INDEX.finditer(block):
+    labels_of, labels = LABELS[format_of(path)], set[bytes]()
+    for line, row in numbered_lines(path, limit=limits.unpacked, progress=progress):
+        for match in INDEX.finditer(row):
             if int(match[1]) > limits.index:
-                line = lines + block[: match.start(1)].count(b"\n") + 1
                 raise DataError(
                     f"{path.name}, line {line}: feature {int(match[1]):,} is beyond {limits.index:,}, the "
                     "largest index of a dropped file: number the features anew."
                 )
-        lines += block.count(b"\n")
-        if lines > limits.lines:
+        if line > limits.lines:
             raise DataError(f"{path.name} has more than {limits.lines:,} lines: take a part of it.")
-    labels_of = LABELS[format_of(path)]
-    labels: set[bytes] = set()
-    for block in line_blocks(path, limit=limits.unpacked, progress=progress):
-        for line in block.splitlines():
-            labels.update(labels_of(line))
+        labels.update(labels_of(row))
         if len(labels) > limits.labels:
             raise DataError(
                 f"{path.name} has more than {limits.labels:,} different labels: take a part of it, or join "

@@ -28,23 +28,6 @@ class Hit(NamedTuple):
     condition: str
 
 
-class Gate:
-    """The gate of a run: its worker, which is held where a condition begins to hold."""
-
-    def __init__(self, worker: Worker, conditions: Sequence[Condition]) -> None:
-        self.worker, self.watch = worker, Watch(conditions)
-        self.hit: Hit | None = None
-
-    def pulse(self) -> None:
-        self.worker.pulse()
-
-    def step(self, run: Run, iterate: Iterate) -> None:
-        if (condition := self.watch.hit(iterate)) is not None and not run.begins_at(iterate):
-            self.hit = Hit(iterate.iteration, condition.text)
-            self.worker.pause()
-        self.worker.step(run, iterate)
-
-
 class LiveRun(Shown):
     """One solver on one problem in the pool.
 
@@ -55,7 +38,7 @@ class LiveRun(Shown):
     finished, stopped, failed.
     """
 
-    _gate: Gate | None = None
+    _hit: Hit | None = None
     _run: Run | None = None
     _told: Hit | None = None
 
@@ -81,22 +64,22 @@ class LiveRun(Shown):
         self._lam: float | None = None
         self._make_problem, self._stopping, self._probes = make_problem, stopping, probes
         self.experiment, self._message = experiment, ""
-        self._breaks, self._line = tuple(breaks), line
+        self._watch, self._line = Watch(breaks), line
         self.worker = share.start(self._work, name=f"run {label}", pace=pace, step=step)
         if line is not None:
             line.join(self.worker)
 
     def _work(self, worker: Worker) -> None:
+        self.worker = worker  # before `start` returns it
         try:
             problem = self._problem = self._make_problem(worker)
-            self._gate = Gate(worker, self._breaks)
             run = make_run(
                 problem,
                 self.solver,
                 self._stopping(problem),
                 label=self.label,
                 probes=self._probes,
-                gate=self._gate,
+                gate=self,
                 origin=self.origin,
                 ready=lambda: self._line.wait(worker) if self._line is not None else None,
             )
@@ -111,9 +94,18 @@ class LiveRun(Shown):
 
     def set_breaks(self, conditions: Sequence[Condition]) -> None:
         """Pause where one of these conditions begins to hold, and no longer where others do."""
-        self._breaks = tuple(conditions)
-        if self._gate is not None:
-            self._gate.watch = Watch(self._breaks)
+        self._watch = Watch(conditions)
+
+    # the gate of its solver, which is held where a condition begins to hold
+
+    def pulse(self) -> None:
+        self.worker.pulse()
+
+    def step(self, run: Run, iterate: Iterate) -> None:
+        if (condition := self._watch.hit(iterate)) is not None and not run.begins_at(iterate):
+            self._hit = Hit(iterate.iteration, condition.text)
+            self.worker.pause()
+        self.worker.step(run, iterate)
 
     @property
     def setting(self) -> str:
@@ -135,7 +127,7 @@ class LiveRun(Shown):
     @property
     def hit(self) -> Hit | None:
         """Return where, and by which condition, the run is held; None while it is not."""
-        hit = self._gate.hit if self._gate is not None and self.state == "paused" else None
+        hit = self._hit if self.state == "paused" else None
         return hit if hit is not None and self.trace.last.get("iteration") == hit.iteration else None
 
     def new_hit(self) -> Hit | None:

@@ -12,9 +12,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from app.runs.live import LiveRun
-from app.runs.pool import Share, Worker
+from app.runs.pool import Worker
 from app.watch import Told
-from solvers import Ending, Iterate, Point, Probe, Problem, Solver, Stopping
+from solvers import Ending, Iterate, Point, Problem, Solver
 from solvers.runs.own_loop import OWN_LOOP, apart_by, disagreement
 
 #: Iterates of a loop that are looked at in a second at most, and the share of a core that this may take.
@@ -133,29 +133,3 @@ class OwnLoopRun(LiveRun):
     and not the loop."""
 
     outside = True
-
-    def __init__(
-        self,
-        share: Share,
-        feed: Feed,
-        problem: Callable[[Worker], Problem],
-        *,
-        label: str,
-        style: int,
-        f_star: Callable[[Problem], float | None],
-        probes: tuple[Probe, ...] = (),
-    ) -> None:
-        def made(worker: Worker) -> Problem:
-            feed.worker = worker
-            return problem(worker)
-
-        super().__init__(
-            share,
-            made,
-            Loop.of(feed),
-            label=label,
-            style=style,
-            stopping=lambda problem: Stopping(f_star=f_star(problem)),
-            probes=probes,
-            pace=RATE,
-        )

@@ -271,10 +271,6 @@ def _read_options(base: Experiment, text: str) -> Experiment:
     return replace(base, problem=replace(base.problem, options=options).with_fitting_loss())
 
 
-def _read_seed(base: Experiment, text: str) -> Experiment:
-    return replace(base, problem=replace(base.problem, seed=_parsed(SEED, text)))
-
-
 def _read_loss(base: Experiment, text: str) -> Experiment:
     if reason := solvers.why_not_loss(text, base.problem.kind):
         raise ValueError(f"it {reason}")
@@ -294,14 +290,6 @@ def _read_penalty(base: Experiment, text: str) -> Experiment:
     )
 
 
-def _read_lam(base: Experiment, text: str) -> Experiment:
-    return replace(base, problem=replace(base.problem, lam=_parsed(LAM, text) if text else None))
-
-
-def _read_threads(base: Experiment, text: str) -> Experiment:
-    return replace(base, problem=replace(base.problem, threads=_parsed(THREADS, text)))
-
-
 def _read_solvers(base: Experiment, text: str) -> Experiment:
     chosen = Entrant.parse_all(filter(None, text.split(";")))
     for solver in chosen:
@@ -312,30 +300,29 @@ def _read_solvers(base: Experiment, text: str) -> Experiment:
     return replace(base, entrants=chosen)
 
 
-def _read_limit(limit: Parameter) -> Callable[[Experiment, str], Experiment]:
+def _reader(part: str, declared: Parameter) -> Callable[[Experiment, str], Experiment]:
+    """Return what reads a number of the problem or of the limits; none of a λ leaves it to the data."""
+
     def read(base: Experiment, text: str) -> Experiment:
-        return replace(base, limits=replace(base.limits, **{limit.name: _parsed(limit, text)}))
+        try:
+            value = declared.parse(text) if text or declared is not LAM else None
+        except NotAllowed as error:
+            raise ValueError(words.of_field(declared, error)) from None
+        return replace(base, **{part: replace(getattr(base, part), **{declared.name: value})})
 
     return read
-
-
-def _parsed(declared: Parameter, text: str) -> Any:
-    try:
-        return declared.parse(text)
-    except NotAllowed as error:
-        raise ValueError(words.of_field(declared, error)) from None
 
 
 _READERS: dict[str, Callable[[Experiment, str], Experiment]] = {
     "data": _read_data,
     "options": _read_options,
-    "seed": _read_seed,
+    "seed": _reader("problem", SEED),
     "loss": _read_loss,
     "penalty": _read_penalty,
-    "lam": _read_lam,
-    "threads": _read_threads,
+    "lam": _reader("problem", LAM),
+    "threads": _reader("problem", THREADS),
     "solvers": _read_solvers,
-    **{limit.name: _read_limit(limit) for limit in LIMITS},
+    **{limit.name: _reader("limits", limit) for limit in LIMITS},
 }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 
@@ -19,12 +17,6 @@ def draw_labels(
     # all first tokens, then all second ones, ...: as many steps as the longest sequence has tokens
     y = np.empty(len(uniform), np.int32)
     lengths = np.diff(offsets)
-    if len(lengths) < 100:
-        for begin, end in pairwise(offsets):
-            state = K
-            for t in range(begin, end):
-                state = y[t] = np.searchsorted(cumulated[state], uniform[t], side="right")
-        return y
     state = np.full(len(lengths), K)
     for t in range(int(lengths.max())):
         alive = np.flatnonzero(lengths > t)

@@ -14,11 +14,11 @@ from app.component import Component
 from app.page.sidebar.optimum import Optimum
 from app.runs import library
 from app.runs.live import ROUND
-from app.runs.own_loop import Feed, OwnLoopRun
+from app.runs.own_loop import RATE, Feed, Loop, OwnLoopRun
 from app.runs.pool import Share, Worker
 from app.serving.loops import Door, Wire
 from app.watch import PATIENCE
-from solvers import Ending, Problem
+from solvers import Ending, Problem, Stopping
 
 if TYPE_CHECKING:
     from app.page.page import Page
@@ -118,7 +118,8 @@ class OwnLoops(Component):
     def _made(self, share: Share, wire: Wire, feed: Feed) -> OwnLoopRun:
         base, setting, story = self._page.problem.problem, self._page.problem.setting, self._page.story
 
-        def problem(worker: Worker) -> Problem:
+        def make_problem(worker: Worker) -> Problem:
+            feed.worker = worker
             made = library.variant(base, setting, worker.pulse)
             wire.say(size=made.size, problem=made.describe())
             return made
@@ -130,10 +131,11 @@ class OwnLoops(Component):
         names = (wire.label if k == 1 else f"{wire.label} ({k})" for k in count(1))
         return OwnLoopRun(
             share,
-            feed,
-            problem,
+            make_problem,
+            Loop.of(feed),
             label=next(name for name in names if name not in labels),
             style=next((style for style in free if style % ROUND not in looks), free[0]),
-            f_star=lambda problem: self._optimum.of(problem, story.optimum(setting)),
+            stopping=lambda problem: Stopping(f_star=self._optimum.of(problem, story.optimum(setting))),
             probes=views.probes(base),
+            pace=RATE,
         )

@@ -51,7 +51,7 @@ class Sweep:
         self,
         spec: Spec,
         place: Place,
-        store: Store | None = None,
+        store: Store,
         *,
         resume: bool = False,
         files: Sequence[str] = (),
@@ -66,7 +66,7 @@ class Sweep:
         self._files = list(files)
         self._inbox: queue.SimpleQueue[tuple[str, Any, Any]] = queue.SimpleQueue()
         self._ended: Callable[[Watched], None] = lambda watched: None
-        kept = store.open(resume) if store is not None else {}
+        kept = store.open(resume)
         for key in self.cells.keys() & kept.keys():
             self.cells[key].recall(kept[key])
 
@@ -116,13 +116,11 @@ class Sweep:
                 with connected(self.place) as client:
                     self._begun = True
                     self._follow(client)
-            if self.store is not None:
-                self.store.keep_choices(self.choices())
+            self.store.keep_choices(self.choices())
         finally:
             for watched in self._open:
                 watched.fail(self.message or "it was not run to its end", "stopped")
-            if self.store is not None:
-                self.store.close()
+            self.store.close()
             self.over = True
 
     @property
@@ -237,8 +235,7 @@ class Sweep:
         self._keep(watched)
 
     def _keep(self, watched: Watched) -> None:
-        if self.store is not None:
-            self.store.put(watched.cell, watched.trace, watched.record)
+        self.store.put(watched.cell, watched.trace, watched.record)
         self._ended(watched)
 
     def _drop(self, client: Client, futures: dict[str, Future], given_up: Sequence[Watched]) -> None:

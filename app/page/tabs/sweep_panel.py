@@ -276,7 +276,7 @@ class SweepPanel:
             if not alive and self.sweep.message and not self._error:
                 parts.append(self.sweep.message)
             said.append(html.escape("  ·  ".join(parts)))
-            if not alive and self.sweep.store is not None:
+            if not alive:
                 said.append(f"results in sweeps/{self.sweep.store.folder.name}, in the server's own folder")
             failed = next((w for w in cells.values() if w.state == "failed"), None)
             if failed is not None:

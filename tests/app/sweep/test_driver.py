@@ -33,6 +33,9 @@ if __name__ == "__main__":
     main()
 """
 
+#: A sweep of one run.
+ONE = {"data": "breast-cancer", "solvers": ["prox-qn"]}
+
 
 def slow_spec(n=3, **more):
     params = ",".join(f"{name}={value}" for name, value in more.items())
@@ -109,10 +112,10 @@ class Asked:
         return Future()
 
 
-def test_a_limit_of_all_is_shared_by_what_is_left_when_the_turn_comes(monkeypatch):
+def test_a_limit_of_all_is_shared_by_what_is_left_when_the_turn_comes(monkeypatch, tmp_path):
     monkeypatch.setattr(time, "time", lambda: 1000.0)
     grid = {"data": "breast-cancer", "lam": [0.1, 0.01, 0.001], "solvers": ["prox-qn"]}
-    sweep, asked = Sweep(Spec.of(grid), Place("tcp://127.0.0.1:1")), Asked()
+    sweep, asked = Sweep(Spec.of(grid), Place("tcp://127.0.0.1:1"), Store(tmp_path)), Asked()
     sweep.submit(asked, "name", 90.0)
     first, second, last = asked.turns
     assert [turn.due for turn in asked.turns] == [1090.0] * 3
@@ -296,13 +299,13 @@ def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(process, begun, tmp_path, 
     assert [line.count('"status": "stopped"') for line in ledger.read_text().splitlines()] == [0, 1]
 
 
-def test_a_scheduler_that_takes_the_connection_and_says_nothing_is_one_sentence(monkeypatch):
+def test_a_scheduler_that_takes_the_connection_and_says_nothing_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr("app.sweep.cluster.CONNECT", 0.5)
     with socket.create_server(
         ("127.0.0.1", 0)
     ) as stopped:  # the system answers for it, as for one in SIGSTOP
         address = f"tcp://127.0.0.1:{stopped.getsockname()[1]}"
-        sweep = Sweep(Spec.of({"data": "breast-cancer", "solvers": ["prox-qn"]}), Place(address))
+        sweep = Sweep(Spec.of(ONE), Place(address), Store(tmp_path))
         with pytest.raises(NoCluster, match=f"there is no scheduler at {address} .nobody answers there."):
             sweep.run()
     assert sweep.over
@@ -325,9 +328,13 @@ def test_a_scheduler_that_is_stopped_is_called_silent_and_can_be_given_up(start,
     assert (watched.state, len(watched.trace) > 0) == ("stopped", True)
 
 
-def test_nobody_at_an_address_is_one_sentence(monkeypatch):
+def test_nobody_at_an_address_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr("app.sweep.cluster.CONNECT", 0.5)
-    sweep = Sweep(Spec.of({"data": "breast-cancer", "solvers": ["prox-qn"]}), Place("tcp://127.0.0.1:1"))
+    sweep = Sweep(
+        Spec.of(ONE),
+        Place("tcp://127.0.0.1:1"),
+        Store(tmp_path),
+    )
     with pytest.raises(NoCluster, match=r"there is no scheduler at tcp://127\.0\.0\.1:1"):
         sweep.run()
     assert sweep.over

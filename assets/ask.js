@@ -6,19 +6,16 @@ let asked = 0
 function ask(send) {
   const name = `ask-${++asked}`
   const legend = element("legend"), place = element("div", {class: "answers"}), given = element("span", {class: "given"})
-  const skip = element("button", {type: "button", title: "Leave the question"}, "Skip")
-  skip.addEventListener("click", () => send({action: "skip"}))
+  const skip = button("Skip", () => send({action: "skip"}), {title: "Leave the question"})
   const foot = element("div", {class: "given-line"}, given, skip)
   const fields = element("fieldset", {}, legend, place, foot)
   const said = element("p", {class: "said", role: "status"}), why = element("p", {class: "why"})
   const root = element("div", {class: "ask"}, fields, said, why)
   let drawn = ""
 
-  const choices = (told) => told.choices.map((choice) => {
-    const input = element("input", {type: "radio", name, value: choice})
-    input.addEventListener("change", () => send({action: "answer", value: choice}))
-    return element("label", {}, input, choice)
-  })
+  const answer = (value) => send({action: "answer", value})
+  const choices = (told) => told.choices.map((choice) =>
+    element("label", {}, element("input", {type: "radio", name, value: choice, change: () => answer(choice)}), choice))
 
   const shape = (tag, attributes) => {
     const el = document.createElementNS(NS, tag)
@@ -29,7 +26,7 @@ function ask(send) {
   // φ as a curve that is clicked on, and a slider under it for those who do not point
   const step = (told) => {
     const input = element("input", {type: "range", min: told.low, max: told.high, step: (told.high - told.low) / 500,
-      value: told.answer ?? told.low, "aria-label": "step t"})
+      value: told.answer ?? told.low, "aria-label": "step t", change: () => answer(+input.value)})
     const label = element("div", {class: "wide"}, input, element("div", {class: "ends", "aria-hidden": "true"},
       ...[`t = ${told.low}`, "step t", `${told.high}`].map((text) => element("span", {}, text))))
     const {t, phi} = told.picture
@@ -49,23 +46,19 @@ function ask(send) {
     mark.style.display = told.answer === null ? "none" : ""
     const change = () => { mark.style.display = ""; show() }
     input.addEventListener("input", change)
-    input.addEventListener("change", () => send({action: "answer", value: +input.value}))
     svg.addEventListener("click", (event) => {
       const {left, width} = svg.getBoundingClientRect()
       input.value = told.low + (told.high - told.low) * (event.clientX - left) / width
       change()
-      send({action: "answer", value: +input.value})
+      answer(+input.value)
     })
     show()
     return [svg, label]
   }
 
   const number = (told) => {
-    const input = element("input", {type: "number", min: told.low, max: told.high, step: "any", inputmode: "decimal"})
-    if (told.answer !== null) { input.value = told.answer }
-    input.addEventListener("change", () => {
-      if (input.value !== "" && input.checkValidity()) { send({action: "answer", value: +input.value}) }
-    })
+    const input = element("input", {type: "number", min: told.low, max: told.high, step: "any", inputmode: "decimal",
+      value: told.answer, change: () => { if (input.value !== "" && input.checkValidity()) { answer(+input.value) } }})
     return [element("label", {class: "wide"}, told.range, input, told.unit)]
   }
 

@@ -13,7 +13,8 @@ export function render({model}) {
   const who = kept(WHO, Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join(""))
   keep(WHO, who)
   const given = kept(GIVEN, {})
-  const root = element("section", {"aria-label": "The question of the lesson"})
+  const keydown = (event) => event.stopPropagation() // the page's keys move its cursor
+  const root = element("section", {"aria-label": "The question of the lesson", keydown})
   const answer = (value) => {
     given[model.state.text] = value
     keep(GIVEN, given)
@@ -22,16 +23,11 @@ export function render({model}) {
   }
   function ways({kind, choices, low, high, unit}) {
     if (kind === "choice") {
-      return choices.map((choice) => {
-        const button = element("button", {type: "button"}, choice)
-        button.addEventListener("click", () => answer(choice))
-        return button
-      })
+      return choices.map((choice) => button(choice, () => answer(choice)))
     }
     const field = element("input", {type: "number", step: "any", min: low, max: high, "aria-label": `Your answer ${unit}`})
-    const button = element("button", {type: "button"}, "Answer")
-    button.addEventListener("click", () => { if (field.value !== "" && field.checkValidity()) { answer(Number(field.value)) } })
-    return [field, element("span", {}, unit), button]
+    const give = () => { if (field.value !== "" && field.checkValidity()) { answer(Number(field.value)) } }
+    return [field, element("span", {}, unit), button("Answer", give)]
   }
   function draw() {
     const state = model.state, mine = given[state.text]
@@ -44,7 +40,6 @@ export function render({model}) {
     else if (!state.open && mine === undefined) { parts.push(element("p", {}, "The runs have started: no more answers are taken.")) }
     root.replaceChildren(...parts)
   }
-  root.addEventListener("keydown", (event) => event.stopPropagation()) // the page's keys move its cursor
   model.on("state", draw)
   draw()
   return root

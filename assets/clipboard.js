@@ -1,4 +1,14 @@
-// Puts a text into the clipboard.
+// A button that puts a text into the clipboard; where the browser refuses it says so, and what is shown of the text is selected.
+function copying(label, textOf, shown, attributes = {}) {
+  const made = button(label, async () => {
+    try { await copy(textOf()); made.textContent = "Copied" } catch {
+      if (shown) { getSelection().selectAllChildren(shown) } else { made.textContent = "Not copied: the browser refused" }
+    }
+    setTimeout(() => { made.textContent = label }, 1500)
+  }, attributes)
+  return made
+}
+
 async function copy(text) {
   if (navigator.clipboard) { return navigator.clipboard.writeText(text) }
   // a page that is not served to this machine has no clipboard of its own

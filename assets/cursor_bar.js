@@ -1,27 +1,21 @@
 // The cursor's slider with marks, and the page's keys: space runs or pauses, arrows, Home and End move the cursor.
 const PATHS = {back: "M15.41 7.41 14 6l-6 6 6 6 1.41-1.41L10.83 12z", ahead: "M8.59 16.59 10 18l6-6-6-6-1.41 1.41L13.17 12z"}
 
-function button(path, label, act) {
-  const el = element("button", {type: "button", title: label, "aria-label": label}, icon(path))
-  el.addEventListener("click", act)
-  return el
-}
-
 export function render({model}) {
   const send = (message) => model.send_msg(message)
   const slider = element("input", {type: "range", min: "0", step: "1", "aria-label": "Iteration under the cursor"})
   const marks = element("div", {class: "marks", "aria-hidden": "true"})
   const who = element("span", {class: "who"}), what = element("span", {class: "what"})
-  const follow = element("button", {type: "button", title: "The cursor stays at the newest iterate of its run. Moving it ends that; press to follow again."}, "follow")
-  const goOn = element("button", {type: "button", class: "go"}, "Go on from here")
+  const follow = button("follow", () => send({action: "follow"}),
+    {title: "The cursor stays at the newest iterate of its run. Moving it ends that; press to follow again."})
+  const goOn = button("Go on from here", () => send({action: "branch", name: choice.value}), {class: "go"})
   const choice = element("select", {"aria-label": "Solver to continue with"})
   const branch = element("span", {class: "branch"}, goOn, choice)
-  goOn.addEventListener("click", () => send({action: "branch", name: choice.value}))
   const root = element("div", {class: "bar", role: "group", "aria-label": "Cursor"},
     element("div", {class: "text", "aria-live": "off"}, who, what, branch),
     element("span", {class: "steps"},
-      button(PATHS.back, "One iterate back (left arrow; Home: the first)", () => send({action: "by", by: -1})),
-      button(PATHS.ahead, "One iterate ahead (right arrow; End: the newest)", () => send({action: "by", by: 1}))),
+      button(icon(PATHS.back), () => send(MESSAGES.ArrowLeft), called("One iterate back (left arrow; Home: the first)")),
+      button(icon(PATHS.ahead), () => send(MESSAGES.ArrowRight), called("One iterate ahead (right arrow; End: the newest)"))),
     element("div", {class: "track"}, marks, slider), follow)
 
   // how far the track is filled: browsers differ in how they paint the rest of it
@@ -33,7 +27,6 @@ export function render({model}) {
     if (now - sent > 60) { sent = now; send({action: "move", iteration: Number(slider.value)}) }
   })
   slider.addEventListener("change", () => send({action: "move", iteration: Number(slider.value)}))
-  follow.addEventListener("click", () => send({action: "follow"}))
 
   function place() {
     const head = Math.max(model.state.head ?? 0, 1)

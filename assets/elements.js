@@ -1,13 +1,21 @@
-// Elements of the page's own components: attributes that are false or null are left out, true ones are empty.
+// Elements of the page's own components: attributes that are false or null are left out, true ones are empty, and
+// functions are called at the events that they are named after.
 function element(tag, attributes = {}, ...children) {
   const el = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === false || value === null) { continue }
-    el.setAttribute(name, value === true ? "" : value)
+    if (typeof value === "function") { el.addEventListener(name, value) }
+    else if (value !== false && value !== null) { el.setAttribute(name, value === true ? "" : value) }
   }
   el.append(...children)
   return el
 }
+
+function button(shown, click, attributes = {}) {
+  return element("button", {type: "button", click, ...attributes}, shown)
+}
+
+// What a button that shows no words is called.
+const called = (text) => ({title: text, "aria-label": text})
 
 function icon(path) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")

@@ -1,25 +1,14 @@
 // The events of a run, a line each, that a field filters; a click goes to that iterate.
 export function render({model}) {
-  const list = document.createElement("ol")
-  list.className = "events"
+  const list = element("ol", {class: "events"})
   const filter = filtering("Filter events …", () => draw())
   const draw = () => {
     const atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 4
     list.replaceChildren(...filter.filtered(model.entries, (entry) => entry[2]).map(([iteration, kind, text]) => {
-      const line = document.createElement("button")
-      line.type = "button"
-      line.className = kind
-      line.dataset.iteration = iteration
-      const number = document.createElement("span")
-      number.className = "iteration"
-      number.textContent = iteration
-      const said = document.createElement("span")
-      said.textContent = text
-      line.append(number, said)
-      line.addEventListener("click", () => model.send_msg({iteration}))
-      const item = document.createElement("li")
-      item.append(line)
-      return item
+      const line = button(element("span", {class: "iteration"}, iteration), () => model.send_msg({iteration}),
+        {class: kind, "data-iteration": iteration})
+      line.append(element("span", {}, text))
+      return element("li", {}, line)
     }))
     if (atEnd) { list.scrollTop = list.scrollHeight }
     mark()

@@ -1,5 +1,5 @@
 // What is taken along: files that the server makes, and pictures that are drawn here from the figures in sight.
-const DOWNLOAD = "M5 20h14v-2H5v2zM19 9h-4V3H9v6H5l7 7 7-7z", COPIED = 1500
+const DOWNLOAD = "M5 20h14v-2H5v2zM19 9h-4V3H9v6H5l7 7 7-7z"
 const LINE = 20, ENTRY_GAP = 18, SAMPLE = 30, MARGIN = 12
 
 function save(file, blob) {
@@ -75,22 +75,12 @@ function picture(view, type, {title, marks, runs, notes}) {
 
 export function render({model}) {
   const send = (message) => model.send_msg(message)
-  const opener = element("button", {type: "button", class: "opener", "aria-expanded": "false", title: "Export files, pictures, the page, or commands that repeat the runs"}, icon(DOWNLOAD))
-  opener.setAttribute("aria-label", "Export")
-  const panel = element("div", {class: "panel", role: "dialog", "aria-label": "Export", hidden: true})
-  const root = element("div", {class: "take-along"}, opener, panel)
-
-  const choice = element("select", {"aria-label": "Runs to export"})
-  choice.addEventListener("change", () => send({action: "choose", run: choice.value}))
+  const choice = element("select", {"aria-label": "Runs to export", change: () => send({action: "choose", run: choice.value})})
   const files = element("div", {class: "files"}), pictures = element("div", {class: "pictures"})
   const again = element("div", {class: "again"}), notice = element("p", {role: "status"})
-  panel.append(element("div", {class: "line"}, element("h2", {}, "Export"), choice), notice, files, pictures, again)
+  const {root} = panel(DOWNLOAD, "Export", "Export files, pictures, the page, or commands that repeat the runs",
+    () => send({action: "open"}), element("div", {class: "line"}, element("h2", {}, "Export"), choice), notice, files, pictures, again)
 
-  function button(text, title, act) {
-    const made = element("button", {type: "button", title}, text)
-    made.addEventListener("click", act)
-    return made
-  }
   async function draw_picture(id, title, marks, type) {
     const view = Bokeh.index.find_one_by_id(id)
     if (view === null) { return }
@@ -104,38 +94,19 @@ export function render({model}) {
     choice.hidden = !any
     for (const part of [files, pictures, again]) { part.hidden = !any }
     files.replaceChildren(element("h3", {}, "Files"),
-      ...model.forms.map(([id, name, about]) => button(name, about, () => send({action: "take", form: id}))),
-      button("HTML page", "this page in one file that opens without a network, with plots that zoom", () => send({action: "take", form: "html"})))
+      ...[...model.forms, ["html", "HTML page", "this page in one file that opens without a network, with plots that zoom"]].map(
+        ([form, name, title]) => button(name, () => send({action: "take", form}), {title})))
     pictures.replaceChildren(element("h3", {}, "Pictures"), ...model.plots.map(([id, title, marks]) =>
       element("div", {class: "plot"}, element("span", {}, title),
-        ...["svg", "png"].map((type) => {
-          const made = button(type.toUpperCase(), `${title} as ${type.toUpperCase()}`, () => draw_picture(id, title, marks, type))
-          made.setAttribute("aria-label", made.title)
-          return made
-        }))))
+        ...["svg", "png"].map((type) => button(type.toUpperCase(), () => draw_picture(id, title, marks, type),
+          called(`${title} as ${type.toUpperCase()}`))))))
     again.replaceChildren(...model.texts.flatMap(([name, text]) => {
-      const copy = button("Copy", `Copy: ${name}`, async () => {
-        try { await navigator.clipboard.writeText(text); copy.textContent = "Copied" } catch { getSelection().selectAllChildren(shown) }
-        setTimeout(() => { copy.textContent = "Copy" }, COPIED)
-      })
       const shown = element("pre", {tabindex: "0"}, text)
-      return [element("div", {class: "line"}, element("h3", {}, name), copy), shown]
+      const copies = copying("Copy", () => text, shown, {title: `Copy: ${name}`})
+      return [element("div", {class: "line"}, element("h3", {}, name), copies), shown]
     }))
     notice.textContent = model.notice
   }
-  const open = (wanted) => {
-    panel.hidden = !wanted
-    opener.setAttribute("aria-expanded", String(wanted))
-    if (wanted) { send({action: "open"}) }
-  }
-  opener.addEventListener("click", () => open(panel.hidden))
-  root.addEventListener("keydown", (event) => {
-    event.stopPropagation() // the page's keys move its cursor
-    if (event.key === "Escape") { open(false); opener.focus() }
-  })
-  document.addEventListener("pointerdown", (event) => {
-    if (!panel.hidden && !event.composedPath().includes(root)) { open(false) }
-  })
   for (const name of ["runs", "chosen", "plots", "texts", "notice"]) { model.on(name, draw) }
   model.on("msg:custom", ({file, data}) => save(file, new Blob([data])))
   draw()

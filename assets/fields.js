@@ -5,11 +5,9 @@ function field(data, send) {
   if (data.kind === "choice") {
     input = element("select", {}, ...data.choices.map((c) => element("option", {value: c, selected: c === data.value}, c)))
   } else if (data.kind === "switch") {
-    input = element("input", {type: "checkbox"})
-    input.checked = data.value
+    input = element("input", {type: "checkbox", checked: data.value})
   } else {
-    input = element("input", {type: "text", autocomplete: "off", spellcheck: "false"})
-    input.value = data.value
+    input = element("input", {type: "text", value: data.value, autocomplete: "off", spellcheck: "false"})
   }
   input.setAttribute("aria-label", data.title)
   const offered = []
@@ -24,8 +22,7 @@ function field(data, send) {
     element("span", {class: "name"}, data.title), input, ...offered)
   if (data.error) { return [label, element("p", {class: "error", role: "alert"}, data.error)] }
   if (!data.note) { return [label] }
-  const offer = element("button", {type: "button"}, data.offer)
-  offer.addEventListener("click", () => send(data.name, data.offer, {offered: true}))
+  const offer = button(data.offer, () => send(data.name, data.offer, {offered: true}))
   return [label, element("p", {class: "note", role: "status"}, data.note, " ", offer)]
 }
 

@@ -2,9 +2,9 @@
 const APART = 8 // pixels
 
 export function render({model}) {
-  const close = element("button", {type: "button", class: "close", "aria-label": "Close"}, "×")
+  const close = button("×", () => card.hidePopover(), {class: "close", "aria-label": "Close"})
   const body = element("div")
-  const card = element("div", {class: "card", popover: "auto", role: "dialog", tabindex: "-1"}, close, body)
+  const card = element("div", {class: "card", popover: "auto", role: "dialog", tabindex: "-1", toggle, beforetoggle}, close, body)
   let asked = null
 
   const ask = (event) => {
@@ -22,14 +22,11 @@ export function render({model}) {
     card.style.top = `${above >= APART ? above : Math.max(APART, Math.min(at.bottom + APART, innerHeight - height - APART))}px`
     close.focus()
   }
-  close.addEventListener("click", () => card.hidePopover())
-  card.addEventListener("toggle", (event) => {
-    if (event.newState === "closed") { body.replaceChildren() }
-  })
+  function toggle(event) { if (event.newState === "closed") { body.replaceChildren() } }
   // a popover gives the focus back to what had it, but for a "?" inside of a figure
-  card.addEventListener("beforetoggle", (event) => {
+  function beforetoggle(event) {
     if (event.newState === "closed" && card.contains(card.getRootNode().activeElement)) { setTimeout(() => asked?.focus()) }
-  })
+  }
   addEventListener("explain-plot", ask)
   model.on("msg:custom", tell)
   model.on("remove", () => removeEventListener("explain-plot", ask))

@@ -15,25 +15,22 @@ const TOLD = ["failed", "paused", "replaying", "ready"]
 function set(el, text) { if (el.textContent !== text) { el.textContent = text } }
 
 function makeRow(send, key, columns) {
-  const say = (action) => () => send({action, key})
-  const chip = element("button", {class: "chip", type: "button"})
-  chip.innerHTML = '<svg width="28" height="10" aria-hidden="true"><line x1="1" y1="5" x2="27" y2="5" stroke-width="3"/></svg>'
   let timer = null
-  chip.addEventListener("click", () => {
+  const chip = button("", () => {
     if (timer !== null) { clearTimeout(timer); timer = null; send({action: "isolate", key}); return }
     timer = setTimeout(() => { timer = null; send({action: "hide", key}) }, 220)
-  })
+  }, {class: "chip"})
+  chip.innerHTML = '<svg width="28" height="10" aria-hidden="true"><line x1="1" y1="5" x2="27" y2="5" stroke-width="3"/></svg>'
   const name = element("span"), note = element("small")
-  const label = element("button", {class: "label", type: "button"}, name, note)
-  label.addEventListener("click", say("choose"))
+  const label = button(name, () => send({action: "choose", key}), {class: "label"})
+  label.append(note)
   const state = element("span", {class: "state"})
   const numbers = {}
   for (const [name] of columns) { numbers[name] = element("span", {class: `num ${name}`}) }
   const bound = element("span", {class: "bound"})
   const buttons = {}
   for (const action of ["pause", "step", "pin", "stop"]) {
-    buttons[action] = element("button", {type: "button", "data-action": action}, icon(ICONS[action]))
-    buttons[action].addEventListener("click", () => send({action: buttons[action].dataset.action, key}))
+    buttons[action] = button(icon(ICONS[action]), () => send({action: buttons[action].dataset.action, key}), {"data-action": action})
   }
   const message = element("span", {class: "message"})
   const row = element("div", {class: "row run", role: "group"},

@@ -1,13 +1,13 @@
 // A place for a file, which goes to the server in pieces: the next one when it is asked for.
 export function render({model}) {
   let file = null
-  const input = element("input", {type: "file", tabindex: "-1", hidden: true})
-  const choose = element("button", {type: "button", class: "choose"}, model.label)
-  choose.title = `${model.tip} At most ${model.limits.size >> 20} MiB.`
+  const input = element("input", {type: "file", tabindex: "-1", hidden: true, change: () => { begin(input.files[0]); input.value = "" }})
+  const choose = button(model.label, () => input.click(),
+    {class: "choose", title: `${model.tip} At most ${model.limits.size >> 20} MiB.`})
   const notice = element("span", {role: "status"}), error = element("p", {role: "alert", class: "error"})
-  const stop = element("button", {type: "button"}, "Stop")
+  const stop = button("Stop", () => { file = null; model.send_msg({action: "stop"}) })
   const busy = element("div", {class: "busy"}, notice, stop)
-  const root = element("div", {class: "own"}, choose, input, busy, error)
+  const root = element("div", {class: "own", dragenter: over, dragover: over, dragleave: over, drop: over}, choose, input, busy, error)
 
   const begin = (chosen) => {
     if (!chosen) { return }
@@ -20,16 +20,12 @@ export function render({model}) {
     try { data = await sent.slice(from, from + model.limits.chunk).arrayBuffer() } catch { data = new ArrayBuffer(0) } // gone meanwhile
     if (sent === file) { model.send_msg({action: "piece", data}) }
   })
-  choose.addEventListener("click", () => input.click())
-  input.addEventListener("change", () => { begin(input.files[0]); input.value = "" })
-  stop.addEventListener("click", () => { file = null; model.send_msg({action: "stop"}) })
-  const over = (event) => {
+  function over(event) {
     if (![...event.dataTransfer.types].includes("Files")) { return }
     event.preventDefault()
     root.classList.toggle("over", event.type !== "dragleave" && event.type !== "drop")
     if (event.type === "drop") { begin(event.dataTransfer.files[0]) }
   }
-  for (const name of ["dragenter", "dragover", "dragleave", "drop"]) { root.addEventListener(name, over) }
 
   const draw = () => {
     choose.hidden = model.busy

@@ -1,14 +1,13 @@
 // The line that connects a program of the visitor's to this page, folded until it is wanted.
-const SAID = 1500
-
 export function render({model}) {
   const line = element("pre", {tabindex: "0", "aria-label": "Line that connects your program"})
-  const copy_button = element("button", {type: "button", class: "copy"}, "Copy")
+  const copies = copying("Copy", () => line.textContent, line, {class: "copy"})
   const weights = element("p")
   const code = (text) => element("code", {}, text)
-  const details = element("details", {},
+  const toggle = () => { if (details.open) { model.send_msg({action: "open"}) } }
+  const details = element("details", {toggle},
     element("summary", {title: "A program of yours on this machine shows its iterates here, beside these solvers"}, "Watch your own loop"),
-    element("p", {}, "Start your program on this machine with"), line, copy_button,
+    element("p", {}, "Start your program on this machine with"), line, copies,
     element("p", {}, "and call ", code("run.iterate(w=w)"), " in each round of its loop. " +
       "It returns False once you press Stop here. NumPy is all it needs."), weights)
   const draw = () => {
@@ -18,11 +17,6 @@ export function render({model}) {
     weights.textContent = model.size === 0 ? "The data have not loaded yet." :
       `It is shown on the problem that is chosen when it starts, now one of ${model.size} weight${model.size === 1 ? "" : "s"}.`
   }
-  copy_button.addEventListener("click", async () => {
-    try { await copy(line.textContent); copy_button.textContent = "Copied" } catch { getSelection().selectAllChildren(line) }
-    setTimeout(() => { copy_button.textContent = "Copy" }, SAID)
-  })
-  details.addEventListener("toggle", () => { if (details.open) { model.send_msg({action: "open"}) } })
   for (const name of ["token", "size"]) { model.on(name, draw) }
   draw()
   return details

@@ -22,26 +22,21 @@ export function render({model}) {
   const send = (message) => model.send_msg(message)
   let naming = null
 
-  function button(action, text, run, act) {
-    const made = element("button", {type: "button", title: text, "aria-label": text, "data-action": action}, icon(ICONS[action]))
-    made.addEventListener("click", act ?? (() => send({action, ids: [run.id]})))
-    return made
-  }
+  const iconed = (action, text, act) => button(icon(ICONS[action]), act, {...called(text), "data-action": action})
 
   function field(run) {
-    const input = element("input", {type: "text", maxlength: "80", "aria-label": `Name of ${run.title}`})
-    input.value = run.name
+    const input = element("input", {type: "text", maxlength: "80", "aria-label": `Name of ${run.title}`, value: run.name,
+      keydown, blur: () => done(true)})
     const done = (keep) => {
       if (naming !== run.id) { return }
       naming = null
       if (keep && input.value.trim() !== run.name) { send({action: "rename", ids: [run.id], name: input.value}) }
       draw()
     }
-    input.addEventListener("keydown", (event) => {
+    function keydown(event) {
       event.stopPropagation()
       if (event.key === "Enter") { done(true) } else if (event.key === "Escape") { done(false) }
-    })
-    input.addEventListener("blur", () => done(true))
+    }
     return input
   }
 
@@ -55,39 +50,34 @@ export function render({model}) {
     if (!run.kept) { return element("tr", {}, element("td"), ...Object.values(cells), element("td")) }
     cells.when.title = new Date(1000 * run.started).toLocaleString()
     if (naming === run.id) { cells.title.replaceChildren(field(run)) }
-    const box = element("input", {type: "checkbox", "aria-label": `Select ${run.title}`})
-    box.checked = model.chosen.includes(run.id)
-    box.addEventListener("change", () => send({action: "choose", ids: [run.id], value: box.checked}))
-    const show = element("button", {type: "button", class: "show", "aria-pressed": String(run.shown)}, run.shown ? "Remove" : "Show")
-    show.setAttribute("aria-label", run.shown ? `Remove ${run.title} from the plots` : `Show ${run.title}`)
-    show.addEventListener("click", () => send({action: run.shown ? "put-away" : "show", ids: [run.id]}))
-    const pin = button("pin", run.pinned ? `Unpin ${run.title}` : `Pin ${run.title}: never delete it`, run,
-      () => send({action: "pin", ids: [run.id], value: !run.pinned}))
+    const ids = [run.id]
+    const box = element("input", {type: "checkbox", "aria-label": `Select ${run.title}`, checked: model.chosen.includes(run.id),
+      change: () => send({action: "choose", ids, value: box.checked})})
+    const show = button(run.shown ? "Remove" : "Show", () => send({action: run.shown ? "put-away" : "show", ids}),
+      {class: "show", "aria-pressed": String(run.shown), "aria-label": run.shown ? `Remove ${run.title} from the plots` : `Show ${run.title}`})
+    const pin = iconed("pin", run.pinned ? `Unpin ${run.title}` : `Pin ${run.title}: never delete it`,
+      () => send({action: "pin", ids, value: !run.pinned}))
     pin.setAttribute("aria-pressed", String(run.pinned))
-    const rename = button("rename", `Rename ${run.title}`, run, () => { naming = run.id; draw() })
-    const remove = button("delete", `Delete ${run.title}`, run)
+    const rename = iconed("rename", `Rename ${run.title}`, () => { naming = run.id; draw() })
+    const remove = iconed("delete", `Delete ${run.title}`, () => send({action: "delete", ids}))
     const acts = element("td", {class: "acts"}, show, pin, rename, remove)
     if (run.setting) {
       acts.prepend(element("a", {href: `?${run.setting}`, title: `Load the settings of ${run.title}`}, "Load settings"))
     }
-    const row = element("tr", {"data-id": run.id, class: run.alive ? "alive" : ""},
+    return element("tr", {"data-id": run.id, class: run.alive ? "alive" : ""},
       element("td", {class: "box"}, box), ...Object.values(cells), acts)
-    return row
   }
 
   const root = element("div", {class: "runs"})
   const notice = element("span", {role: "status"}), count = element("span")
-  const undo = element("button", {type: "button", class: "wide"}, "Undo")
-  undo.addEventListener("click", () => send({action: "undo"}))
+  const undo = button("Undo", () => send({action: "undo"}), {class: "wide"})
   const order = sorting(draw), filter = filtering("Filter: run, data, state …", draw)
   const textOf = (run) => [...HEADS.slice(1).map(([name]) => run[name]), run.message].join(" ")
   const listed = () => filter.filtered(model.entries, textOf)
   // what the filter hides is neither shown nor deleted
   const chosen = () => listed().map((run) => run.id).filter((id) => model.chosen.includes(id))
-  const showAll = element("button", {type: "button", class: "wide"}, "Show selected")
-  showAll.addEventListener("click", () => send({action: "show", ids: chosen()}))
-  const deleteAll = element("button", {type: "button", class: "wide"}, "Delete selected")
-  deleteAll.addEventListener("click", () => send({action: "delete", ids: chosen()}))
+  const showAll = button("Show selected", () => send({action: "show", ids: chosen()}), {class: "wide"})
+  const deleteAll = button("Delete selected", () => send({action: "delete", ids: chosen()}), {class: "wide"})
   const bar = element("div", {class: "bar"}, filter.field, showAll, deleteAll, count, notice, undo)
   const head = element("tr", {}, element("td"), ...HEADS.map(([name, text]) =>
     order.head(name, text, NUMBERS.includes(name) ? `${name} num` : name)), element("td"))

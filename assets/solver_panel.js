@@ -14,26 +14,22 @@ export function render({model}) {
     return svg
   }
 
-  function button(text, label, path, act, more = {}) {
-    const el = element("button", {type: "button", title: label, "aria-label": label, "data-path": path, ...more}, text)
-    el.addEventListener("click", act)
-    return el
-  }
+  const kept = (text, label, path, act, more = {}) => button(text, act, {...called(label), "data-path": path, ...more})
 
   function line(data) {
     const fits = !data.reason
-    const box = element("input", {type: "checkbox", disabled: !fits, "aria-label": data.label, "data-path": `${data.label} chosen`})
-    box.checked = data.chosen
-    box.addEventListener("change", () => {
+    const change = () => {
       send("choose", data.key, {value: box.checked})
       if (data.refused) { box.checked = data.chosen }  // refused once more nothing changes, and nothing is drawn
-    })
+    }
+    const box = element("input", {type: "checkbox", disabled: !fits, checked: data.chosen, "aria-label": data.label,
+      "data-path": `${data.label} chosen`, change})
     const name = element("label", {class: "pick", title: data.help}, box, chip(data), element("span", {class: "name"}, data.label))
     const row = element("div", {class: `line ${fits ? "" : "unfit"}`}, name)
     const parts = [row]
     if (fits) {
       const shown = open.has(data.label)
-      row.append(button(data.changed ? "settings •" : "settings", `Settings of ${data.label}`, `${data.label} settings`, () => {
+      row.append(kept(data.changed ? "settings •" : "settings", `Settings of ${data.label}`, `${data.label} settings`, () => {
         if (shown) { open.delete(data.label) } else { open.add(data.label) }
         draw()
       }, {"aria-expanded": String(shown)}))
@@ -41,10 +37,10 @@ export function render({model}) {
         parts.push(element("div", {class: "fields inset"},
           ...data.fields.flatMap((f) => field(f, (name, value) => send("set", data.key, {name, value}))),
           element("div", {class: "more"},
-            button("race a copy", `Race a copy of ${data.label} with other settings`, `${data.label} copy`, () => send("copy", data.key)),
-            ...data.presets.map((name) => button(`as in the ${name}`, `Settings of ${data.label} as the ${name} prints them`, `${data.label} preset ${name}`, () => send("preset", data.key, {value: name}))),
-            data.changed ? button("defaults", `Back to the defaults of ${data.label}`, `${data.label} defaults`, () => send("reset", data.key)) : "",
-            data.copy ? button("remove", `Remove ${data.label}`, `${data.label} remove`, () => send("remove", data.key)) : "")))
+            kept("race a copy", `Race a copy of ${data.label} with other settings`, `${data.label} copy`, () => send("copy", data.key)),
+            ...data.presets.map((name) => kept(`as in the ${name}`, `Settings of ${data.label} as the ${name} prints them`, `${data.label} preset ${name}`, () => send("preset", data.key, {value: name}))),
+            data.changed ? kept("defaults", `Back to the defaults of ${data.label}`, `${data.label} defaults`, () => send("reset", data.key)) : "",
+            data.copy ? kept("remove", `Remove ${data.label}`, `${data.label} remove`, () => send("remove", data.key)) : "")))
       }
     } else {
       parts.push(element("p", {class: "reason"}, data.reason))

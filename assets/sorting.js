@@ -15,15 +15,14 @@ function sorting(draw) {
   const heads = new Map()
   let by = null, sign = 1
   function head(key, text, name = "") {
-    const press = element("button", {type: "button", class: "sort", "aria-label": `Sort by ${text}`}, text)
-    const cell = element("th", {class: name, scope: "col", "aria-label": text, "aria-sort": "none"}, press)
-    press.addEventListener("click", () => {
+    const press = button(text, () => {
       [by, sign] = by !== key ? [key, 1] : sign > 0 ? [key, -1] : [null, 1]
       for (const [other, one] of heads) {
         one.setAttribute("aria-sort", other !== by ? "none" : sign > 0 ? "ascending" : "descending")
       }
       draw()
-    })
+    }, {class: "sort", "aria-label": `Sort by ${text}`})
+    const cell = element("th", {class: name, scope: "col", "aria-label": text, "aria-sort": "none"}, press)
     heads.set(key, cell)
     return cell
   }
@@ -34,8 +33,7 @@ function sorting(draw) {
 
 // Lines that have all words of the field somewhere in their texts.
 function filtering(label, draw) {
-  const field = element("input", {type: "search", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false"})
-  field.addEventListener("input", draw)
+  const field = element("input", {type: "search", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", input: draw})
   const words = () => field.value.toLowerCase().split(/\s+/).filter(Boolean)
   const filtered = (lines, textOf) => lines.filter((line) => words().every((word) => textOf(line).toLowerCase().includes(word)))
   return {field, filtered}

@@ -3,26 +3,19 @@ const LOOK = 100 // milliseconds between looks for the view that a step points a
 const ACTS = ["pointerdown", "wheel", "keydown"]
 
 export function render({model}) {
-  const button = (text, title, act) => {
-    const el = element("button", {type: "button", title}, text)
-    el.addEventListener("click", act)
-    return el
-  }
   const go = (step) => model.send_msg({action: "go", step})
   const question = element("p", {class: "question"}), points = element("ul")
   const prediction = ask((said) => model.send_msg(said))
-  const summary = element("summary", {}, "What to look for")
+  const summary = element("summary", {click: () => { folded = card.open }}, "What to look for")
   const card = element("details", {open: !model.changed}, summary, question, points)
   let folded = false, asking = false // by the visitor; and while they are asked, it would tell the answer
-  summary.addEventListener("click", () => { folded = card.open })
-  const guide = button("Guide me through it", "Go through the story step by step", () => go(0))
+  const guide = button("Guide me through it", () => go(0), {title: "Go through the story step by step"})
   const change = element("p", {class: "changed", role: "status"}, "story, changed",
-    button("back to its settings", "Restore the settings of the story", () => model.send_msg({action: "back"})))
+    button("back to its settings", () => model.send_msg({action: "back"}), {title: "Restore the settings of the story"}))
   const place = element("b"), said = element("p", {"aria-live": "polite"}), note = element("p", {class: "note", role: "status"})
-  const before = button("Back", "The step before", () => go(model.step.at - 1))
-  const next = button("Next", "The next step", () => go(model.step.at + 1))
-  next.className = "next"
-  const end = button("End", "Leave the guide and keep everything as it is", () => go(null))
+  const before = button("Back", () => go(model.step.at - 1), {title: "The step before"})
+  const next = button("Next", () => go(model.step.at + 1), {title: "The next step", class: "next"})
+  const end = button("End", () => go(null), {title: "Leave the guide and keep everything as it is"})
   const steps = element("div", {class: "steps", role: "group", "aria-label": "Guided story"},
     place, said, note, element("div", {class: "acts"}, before, next, end))
 

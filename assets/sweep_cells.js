@@ -59,11 +59,7 @@ export function render({model}) {
     if (wanted !== names) {
       names = wanted
       head.replaceChildren(...["problem", ...model.columns].map((name) => element("th", {scope: "col"}, name)))
-      cells = model.rows.map((_, r) => model.columns.map((_, c) => {
-        const el = element("td", {role: "gridcell"})
-        el.addEventListener("click", () => open([r, c]))
-        return el
-      }))
+      cells = model.rows.map((_, r) => model.columns.map((_, c) => element("td", {role: "gridcell", click: () => open([r, c])})))
       body.replaceChildren(...cells.map((row, r) => element("tr", {}, element("th", {scope: "row"}, model.rows[r]), ...row)))
     }
     cells.forEach((row, r) => row.forEach((el, c) => {

@@ -6,19 +6,12 @@ const ICONS = {
 
 export function render({model}) {
   const root = document.documentElement
-  const button = document.createElement("button")
-  button.type = "button"
-  button.title = "Toggle theme"
-  button.setAttribute("aria-label", "Toggle theme")
-  const draw = () => {
-    button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${ICONS[root.dataset.theme] ?? ICONS.light}"/></svg>`
-  }
-  button.addEventListener("click", () => {
-    dispatchEvent(new CustomEvent("choose-theme", {detail: root.dataset.theme === "dark" ? "light" : "dark"}))
-  })
+  const other = () => dispatchEvent(new CustomEvent("choose-theme", {detail: root.dataset.theme === "dark" ? "light" : "dark"}))
+  const toggle = button("", other, called("Toggle theme"))
+  const draw = () => toggle.replaceChildren(icon(ICONS[root.dataset.theme] ?? ICONS.light))
   const observer = new MutationObserver(draw)
   observer.observe(root, {attributes: true, attributeFilter: ["data-theme"]})
   model.on("remove", () => observer.disconnect())
   draw()
-  return button
+  return toggle
 }

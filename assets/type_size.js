@@ -5,17 +5,11 @@ const VIEWS = {
 }
 
 export function render({model}) {
-  const page = document.documentElement, root = document.createElement("span")
+  const page = document.documentElement
   const buttons = model.offered.map((view) => {
-    const button = document.createElement("button"), [title, path] = VIEWS[view]
-    button.type = "button"
-    button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${path}"/></svg>`
-    button.title = title
-    button.setAttribute("aria-label", title)
-    button.addEventListener("click", () => { model.view = model.view === view ? "normal" : view })
-    return button
+    const [title, path] = VIEWS[view]
+    return button(icon(path), () => { model.view = model.view === view ? "normal" : view }, called(title))
   })
-  root.append(...buttons)
   const draw = () => {
     buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(model.view === model.offered[k])))
     if ((page.dataset.view ?? "normal") === model.view) { return }
@@ -24,5 +18,5 @@ export function render({model}) {
   }
   model.on("view", draw)
   draw()
-  return root
+  return element("span", {}, ...buttons)
 }

@@ -60,7 +60,7 @@ class ExportPanel(Component):
     texts = param.List(default=[], doc="name and text of each way to do the run again")
     notice = param.String(default="", doc="what is under way, or wrong")
 
-    _esm = theme.asset("elements.js", "export_panel.js")
+    _esm = theme.asset("elements.js", "panel.js", "clipboard.js", "export_panel.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css")]
 
     def __init__(

@@ -15,7 +15,7 @@ COOKIE = "solverscope-theme"
 class ThemeToggle(Component):
     """Chooses the other of the two; the browser keeps the choice, and without one follows the system."""
 
-    _esm = theme.asset("theme_toggle.js")
+    _esm = theme.asset("elements.js", "theme_toggle.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css")]
 
 

@@ -24,7 +24,7 @@ class TypeSize(Component):
 
     css_classes = param.List(default=["type-size"])
 
-    _esm = theme.asset("type_size.js")
+    _esm = theme.asset("elements.js", "type_size.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css")]
 
     @property

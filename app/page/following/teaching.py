@@ -30,7 +30,7 @@ class Teaching(Component):
     note = param.String(default="", doc="who can open it")
     host = param.String(default="", doc="where others reach a server that answers them; empty if unknown")
 
-    _esm = theme.asset("elements.js", "clipboard.js", "teaching.js")
+    _esm = theme.asset("elements.js", "panel.js", "clipboard.js", "teaching.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("header_button.css", "export_panel.css", "teaching.css")]
 
     def __init__(self, page: Any) -> None:

@@ -104,7 +104,7 @@ class CopyButtons(Component):
     texts = param.Dict(default={}, doc="what each button copies, by its name")
     margin = (4, 4)
 
-    _esm = theme.asset("clipboard.js", "copy.js")
+    _esm = theme.asset("elements.js", "clipboard.js", "copy.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
 
     def show(self, heads: Sequence[str], rows: Rows) -> None:

@@ -61,6 +61,7 @@ class RunPlot(View):
     x_scale: str = param.Selector(default="linear", objects=list(SCALES), doc="of the horizontal axis")
 
     names: tuple[str, ...] = ("x", "y")
+    always = True
     #: A column that is drawn as a thin line, and what it is; none if empty.
     thin: ClassVar[tuple[str, ...]] = ()
     #: Whether runs that repeat each other are drawn as a median with a band.

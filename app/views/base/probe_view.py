@@ -36,6 +36,7 @@ class ProbeView(View):
         return self.seen() is not None
 
     def draw(self) -> None:
+        super().draw()
         found = self.seen()
         if not self._drawn.changed("seen", *((self.chosen, found[0]) if found else ())):
             return

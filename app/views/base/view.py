@@ -63,6 +63,8 @@ class View(Viewer):
     hint: ClassVar[str] = "Press Run to see something here."
     probes: ClassVar[tuple[Probe, ...]] = ()
     carried: ClassVar[tuple[str, ...]] = ()
+    #: Whether ``draw`` is called where there is no content as well.
+    always: ClassVar[bool] = False
     #: Whether what is drawn are the page's runs: only then a window of its own can follow it.
     followed: ClassVar[bool] = True
     help: ClassVar[Mapping[str, Help]] = FIGURES
@@ -152,8 +154,10 @@ class View(Viewer):
         raise TypeError(f"{type(self).__name__} does not define build")
 
     def draw(self) -> None:
-        """Bring the panes up to date with ``self.traces`` and ``self.cursor``."""
-        raise TypeError(f"{type(self).__name__} does not define draw")
+        """Bring the panes up to date with ``self.traces`` and ``self.cursor``, the parts to begin with; it is
+        called where ``has_content`` alone, or ``always``."""
+        for part in self.parts:
+            part.update()
 
     def drew(self, iteration: int | None) -> None:
         """Note which iterate of the run under the cursor is drawn from now on; None for none."""
@@ -234,9 +238,13 @@ class View(Viewer):
     def _draw_all(self) -> None:
         if self._alone or self.cursor.run is None:
             self.cursor.keep_up(self.traces)
+        self._draw_content()
+
+    def _draw_content(self) -> None:
         self._update_hint()
         self._cover(not self.has_content())
-        self.draw()
+        if self.always or not self._empty:
+            self.draw()
 
     @batch()
     def _attempt(self, work: Callable[[], None]) -> None:
@@ -287,7 +295,7 @@ class View(Viewer):
 
     def _moved(self, *events: param.parameterized.Event) -> None:
         if self.visible and not self.cursor.keeping_up:
-            self._attempt(self.draw)
+            self._attempt(self._draw_content)
 
     @batch()
     def _tapped(self, event: object) -> None:

@@ -129,8 +129,6 @@ class CutSection(ProbeView):
         return not self.hint
 
     def draw(self) -> None:
-        if not self.has_content():
-            return
         iteration, seen = self.seen()
         mark, w, d = self._line(iteration, seen)
         if self._curve is not None and self._curve[0] == mark:

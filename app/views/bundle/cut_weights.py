@@ -69,8 +69,6 @@ class CutWeights(ProbeView):
 
     def draw(self) -> None:
         iterations = self.iterations()
-        if not iterations:
-            return
         self._here.location = self.cursor.iteration
         self.drew(self.cursor.iteration)
         if self._drawn.changed("image", self.chosen, iterations[-1]):

@@ -72,11 +72,7 @@ class Bundle(ProbeView):
         )
 
     def draw(self) -> None:
-        if not self.has_content():
-            return
         self.section.later = self.later
-        for part in self.parts:
-            part.update()
         super().draw()
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:

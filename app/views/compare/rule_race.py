@@ -90,7 +90,3 @@ class RuleRace(View):
         self.parts = [first, *others]
         self.param.watch(lambda event: first.param.update(x=event.new), "x")
         self._body.append(theme.column(*self.parts, kind="plots"))
-
-    def draw(self) -> None:
-        for part in self.parts:
-            part.update()

@@ -27,7 +27,6 @@ FRAME, BAR = 64, 28
 TURNS = (f"{theme.COLORS[5]}cc", f"{theme.COLORS[5]}55")
 #: Names of parts that are no phases, and their colour.
 PLAIN, OTHER = ("iterations", "other"), f"{theme.GREY}66"
-TEXTS = ("color", "run", "part")
 BARS = ("y", "left", "right", "color", "run", "part", "seconds", "share", "iterations")
 
 
@@ -138,23 +137,21 @@ def bars(
     runs: Mapping[str, pd.DataFrame], colors: Mapping[str, str], *, added_up: bool
 ) -> dict[str, np.ndarray]:
     """Return the columns of the bars, a run a line from above."""
-    lines = [pd.DataFrame(columns=BARS)]
+    lines = []
     for line, (label, run) in enumerate(runs.items()):
         shown = sums(run) if added_up or len(run) > MOST else run
         right = shown["seconds"].cumsum()
         share = shown["seconds"] / (right.iloc[-1] or 1.0)
         more = {"y": line, "run": label, "right": right, "left": right - shown["seconds"], "share": share}
         lines.append(shown.assign(**more, color=shown["part"].map(colors)))
-    found = pd.concat(lines[1:] or lines)
-    # an empty array would be one of numbers, which no browser takes for colours
-    types = dict.fromkeys(TEXTS, object)
-    return {name: found[name].to_numpy(types.get(name)) for name in BARS}
+    found = pd.concat(lines)
+    return {name: found[name].to_numpy() for name in BARS}
 
 
 def table(runs: Mapping[str, pd.DataFrame]) -> str:
     """Return the sums as a table, HTML: seconds and share of each part, a run a line."""
     added = [sums(run).set_index("part")["seconds"].rename(label) for label, run in runs.items()]
-    seconds = pd.concat(added, axis=1, sort=False).T if added else pd.DataFrame()
+    seconds = pd.concat(added, axis=1, sort=False).T
     kept = seconds.shape[1] if seconds.shape[1] <= COLUMNS + 1 else COLUMNS
     shown = seconds.iloc[:, :kept]
     if more := seconds.shape[1] - kept:

@@ -25,7 +25,3 @@ class Steps(View):
         ]
         self._body.append(theme.column(*self.parts, kind="plots"))
         self.param.watch(lambda event: [part.param.update(x=event.new) for part in self.parts], "x")
-
-    def draw(self) -> None:
-        for part in self.parts:
-            part.update()

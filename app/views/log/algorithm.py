@@ -56,8 +56,6 @@ class Algorithm(View):
         return [ShownTable(title, ("step", "here"), lines)]
 
     def draw(self) -> None:
-        if not self.has_content():
-            return
         rows, _, _ = self.chosen.since(None)
         row = self.cursor.row(rows)
         if row is None or not self._drawn.changed("text", self.chosen, int(rows["iteration"][row])):

@@ -80,8 +80,6 @@ class EventLog(View):
         self._list.entries = shown
         self._list.iteration = self.cursor.iteration
         self.drew(self.cursor.iteration)
-        if not shown:
-            return
         of = f", the newest {MOST} of {theme.number(len(self._found))}" if len(self._found) > MOST else ""
         self._title.object = f"<h2>Events of {html.escape(self.chosen.info.label)}{of}</h2>"
 

@@ -75,8 +75,6 @@ class Path(View):
 
     def draw(self) -> None:
         paths = grouped(self.ended())
-        if not paths:
-            return
         self.table.show(*table(paths))
         labels = [path.label for path in paths]
         if labels != self._which.options:

@@ -110,15 +110,12 @@ class Playground(ProblemView):
 
     def draw(self) -> None:
         problem = self.drawn_problem()
-        if problem is None:
-            return
         self._draw_runs(problem)
         self._draw_ground(problem)
         self._draw_marks(problem)
         self.section.visible = cut = self.section.has_content()
         self._said.styles = {**self._said.styles, "--lines": str(FEWER if cut else LINES)}
-        for part in self.parts:
-            part.update()
+        super().draw()
         self.plane.show_line(self.section.line)
 
     # the runs

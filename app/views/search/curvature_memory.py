@@ -142,11 +142,6 @@ class Memory(ProbeView):
     def has_content(self) -> bool:
         return any(len(t) and int(t.memory_pairs.max(initial=-1)) >= 0 for t in self.traces)
 
-    def draw(self) -> None:
-        for part in self.parts:
-            part.update()
-        super().draw()
-
     def draw_nothing(self) -> None:
         self._said.object = ""
         self._at_cursor.visible = False

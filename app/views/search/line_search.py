@@ -128,11 +128,10 @@ class LineSearch(ProbeView):
         return knob
 
     def draw(self) -> None:
-        self.trials.update()
-        if self.chosen is not None and self._drawn.changed("run", self.chosen):
+        if self._drawn.changed("run", self.chosen):
             self._match_knobs(self.chosen)
         super().draw()
-        self.drew(self._searched if self.has_content() else None)
+        self.drew(self._searched)
 
     def _match_knobs(self, trace: Trace) -> None:
         """Set the sliders to the run's own parameters, where it has them."""

@@ -57,8 +57,6 @@ class Trials(View):
         return self.chosen is not None
 
     def draw(self) -> None:
-        if self.chosen is None:
-            return
         self._here.location = self.cursor.iteration
         self.drew(self.cursor.iteration)
         rows, until, _ = self.chosen.since(None)

@@ -150,7 +150,7 @@ class RowSparsity(View):
         return any(trace.probes.iterations(ROWS.name) for trace in self.traces)
 
     def draw(self) -> None:
-        self.share.update()
+        super().draw()
         shown = [t for t in self.traces if t is self.cursor.run]
         shown += [t for t in self.traces if t is not self.cursor.run][: SHOWN - len(shown)]
         at = sys.maxsize if self.cursor.follow else self.cursor.iteration

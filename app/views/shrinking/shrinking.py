@@ -10,6 +10,7 @@ from app import theme
 from app.views.base.feed import POINTS, positive, shaded
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.states import NONZERO, SHRUNK, ZERO, legend, subset
+from app.views.base.view import View
 from app.views.shrinking.why_it_left import WhyLeft, Words, block_states, named
 from app.views.shrinking.working_set_map import WorkingSetMap
 from solvers import ACTIVE, SHRINKING, Trace
@@ -122,11 +123,8 @@ class Shrinking(ProbeView):
         return self.map.has_content()
 
     def draw(self) -> None:
-        if not self.has_content():
-            return
+        View.draw(self)
         trace, tested = self.chosen, self.iterations()
-        for part in self.parts:
-            part.update()
         self._tests.visible = self._why.visible = self.why.visible = bool(tested)
         if not tested:
             self.drew(None)

@@ -180,8 +180,6 @@ class WorkingSetMap(ProbeView):
 
     def draw(self) -> None:
         trace, entries = self.chosen, self.iterations()
-        if len(entries) < 2:
-            return
         if self._drawn.changed("run", trace) or entries[-1] >= self._room or self._is_due(trace, entries):
             self._lay_out(trace, entries)
         else:

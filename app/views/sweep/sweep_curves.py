@@ -67,8 +67,6 @@ class SolverCurves(View):
         return any(x.size for x, _ in self._curves.values())
 
     def draw(self) -> None:
-        if not self.has_content():  # what was drawn before is covered
-            return
         lines: dict[str, list] = {name: [] for name in self._lines.data}
         dots: dict[str, list] = {name: [] for name in self.points.data}
         for k, (name, (x, y)) in enumerate(self._curves.items()):

@@ -159,7 +159,7 @@ class Sweep(View):
     def draw(self) -> None:
         outcomes, best = self._outcomes(self.gap.value), self._choices()
         same = outcomes == self.shown and not self._drawn.changed("data", self.data.value, *best)
-        if not outcomes or same:
+        if same:
             return
         self.shown = outcomes
         data = list(dict.fromkeys(outcome.data for outcome in outcomes))

@@ -127,8 +127,6 @@ class Trajectories(ProbeView):
 
     def draw(self) -> None:
         trace = self.chosen
-        if not self.has_content():
-            return
         probes, name = trace.probes, TRAJECTORIES.name
         if self._drawn.changed("run", trace):
             self._begin(trace, probes.last(name, 0)[1])

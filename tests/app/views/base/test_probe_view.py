@@ -32,9 +32,6 @@ class Doubled(ProbeView):
     def draw_seen(self, iteration: int, seen: dict[str, np.ndarray]) -> None:
         self.shown.append((iteration, float(seen["w"][0])))
 
-    def draw_nothing(self) -> None:
-        self.shown.append(None)
-
 
 def observed(label: str = "a", iterates: int = 5) -> Trace:
     trace = Trace.from_records([{"iteration": k} for k in range(iterates)], label=label)
@@ -66,7 +63,8 @@ def test_a_probe_view_has_nothing_of_a_run_that_it_does_not_draw_or_that_was_not
     view.cursor.run = trace
     assert view.has_content()
     view.cursor.run = bare
-    assert view.shown == [(3, 6.0), None]
+    assert not view.has_content()
+    assert view.shown == [(3, 6.0)], "it is covered"
 
 
 def test_a_picture_is_drawn_again_only_from_something_else():

@@ -131,12 +131,3 @@ def test_a_bar_of_very_many_parts_has_them_added_up():
     view = PhaseTimes([made(rows)])
     assert drawn(view.figure, "part").data["part"].tolist() == ["fine", "coarse"]
     assert sums(parts(made(rows).since(None)[0]))["seconds"][0] == pytest.approx(MOST * 0.5)
-
-
-def test_without_runs_the_columns_of_texts_are_none_of_numbers():
-    view = PhaseTimes([made(ROUNDS)])
-    view.show([])
-    data = drawn(view.figure, "part").data
-    assert {
-        name: (len(data[name]), data[name].dtype.kind) for name in ("color", "run", "part")
-    } == dict.fromkeys(("color", "run", "part"), (0, "O"))

@@ -11,6 +11,7 @@ from .plots import (
     draw,
     follow_axes,
     least,
+    name_ticks,
     plot,
     point_out,
     scale,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from bokeh.models import (
@@ -11,6 +12,7 @@ from bokeh.models import (
     CustomJS,
     CustomJSTicker,
     CustomJSTickFormatter,
+    FixedTicker,
     Glyph,
     GlyphRenderer,
     Line,
@@ -100,6 +102,14 @@ def curve(
 def whole(axis: Axis) -> None:
     """Let an axis have few ticks, and none between whole numbers: it numbers or counts something."""
     axis.ticker.min_interval, axis.ticker.desired_num_ticks = 1.0, 4
+
+
+def name_ticks(axis: Axis, names: Mapping[float, str]) -> None:
+    """Let an axis have ticks at these places alone, called so."""
+    if not isinstance(axis.ticker, FixedTicker):
+        axis.ticker = FixedTicker()
+    axis.ticker.ticks = sorted(names)  # in which order Bokeh looks for labels that overlap
+    axis.major_label_overrides = dict(names)
 
 
 def scale(fig: figure, dimension: str, *, log: bool) -> None:

@@ -138,11 +138,7 @@ def _axes(fig: figure, made: Mapping[bm.Renderer, Sequence[hv.Element]]) -> dict
         found[f"{name}label"] = (axis[0].axis_label or "") if axis else ""
         found[f"log{name}"] = log
         if axis and isinstance(axis[0].ticker, bm.FixedTicker):
-            texts = {
-                **getattr(axis[0].formatter, "args", {}).get("texts", {}),
-                **axis[0].major_label_overrides,
-            }
-            ticks = [(at, str(texts.get(at, ""))) for at in axis[0].ticker.ticks]
+            ticks = [(at, axis[0].major_label_overrides.get(at, "")) for at in axis[0].ticker.ticks]
             found[f"{name}ticks"] = ticks or bm.FixedTicker(ticks=[])  # HoloViews fails on an empty list
         if isinstance(ends, bm.FactorRange):
             named = [(at, text) for text, at in _names(ends).items()]

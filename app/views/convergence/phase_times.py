@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 import param
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
+from bokeh.models import ColumnDataSource, HoverTool
 
 from app import theme
 from app.views.base.feed import Records
@@ -49,7 +49,7 @@ class PhaseTimes(View):
         plot.x_range.start, plot.y_range.flipped = 0, True
         plot.ygrid.visible = False
         plot.min_border_left = 120
-        plot.yaxis.ticker = FixedTicker(ticks=[])
+        theme.name_ticks(plot.yaxis[0], {})
         drawn = plot.hbar(
             "y",
             left="left",
@@ -83,9 +83,7 @@ class PhaseTimes(View):
         runs = {trace.info.label: parts(rows) for trace, rows, _ in read}
         colors = palette(name for run in runs.values() for name in run["part"])
         self._bars.data = bars(runs, colors, added_up=self.order == "sum")
-        plot = self.figure
-        plot.yaxis.ticker.ticks = list(range(len(runs)))
-        plot.yaxis.major_label_overrides = dict(enumerate(runs))
+        theme.name_ticks(self.figure.yaxis[0], dict(enumerate(runs)))
         self._legend.object = theme.marks(("■", color[:7], name) for name, color in legend(colors).items())
         self._table.object = table(runs)
 

@@ -5,15 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from bokeh.models import (
-    ColumnDataSource,
-    CustomJSHover,
-    CustomJSTickFormatter,
-    FixedTicker,
-    GlyphRenderer,
-    HoverTool,
-    LinearColorMapper,
-)
+from bokeh.models import ColumnDataSource, CustomJSHover, GlyphRenderer, HoverTool, LinearColorMapper
 from bokeh.plotting import figure
 
 from app import theme
@@ -84,7 +76,7 @@ class Pictures:
         looks = {"text_font_size": "0.92em", "text_color": theme.GREY, "text_baseline": "bottom"}
         plot.text("x", "y", "text", source=self._labels, **looks)
         plot.yaxis.visible = False
-        plot.xaxis.ticker = FixedTicker(ticks=[])
+        theme.name_ticks(plot.xaxis[0], {})
 
     def show(self, weights: np.ndarray, shape: tuple[int, int], names: list[str]) -> None:
         """Show the columns of ``weights`` (pixels, outputs) as pictures of this shape."""
@@ -146,8 +138,6 @@ class Transitions:
         )
         _mapped(plot, self._images, "transition", self._names)
         plot.y_range.flipped = True
-        for axis in (*plot.xaxis, *plot.yaxis):
-            axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
 
     def show(self, weights: np.ndarray, names: list[str]) -> None:
         """Show a matrix of weights between labels, or one with two more rows: from the begin state to each,
@@ -159,9 +149,8 @@ class Transitions:
                 (self.figure.xaxis[0], len(names) if upright else BELOW, names),
                 (self.figure.yaxis[0], BESIDE, rows),
             ):
-                places = [k + 0.5 for k in range(0, len(told), -(-len(told) // most))]
-                axis.formatter.args = {"texts": {place: told[int(place)] for place in places}}
-                axis.ticker = FixedTicker(ticks=places)
+                shown = range(0, len(told), -(-len(told) // most))
+                theme.name_ticks(axis, {k + 0.5: told[k] for k in shown})
             self.figure.xaxis.major_label_orientation = "horizontal" if upright else "vertical"
             self._names.args = {"names": rows, "columns": len(names)}
         self._images.data = _shown(weights, 0.0, 0.0, upwards=False)

@@ -9,14 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import param
-from bokeh.models import (
-    ColumnDataSource,
-    CustomJSHover,
-    CustomJSTickFormatter,
-    FixedTicker,
-    HoverTool,
-    LinearColorMapper,
-)
+from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool, LinearColorMapper
 from bokeh.plotting import figure
 
 from app import theme
@@ -142,8 +135,7 @@ class RowSparsity(View):
         frames = {"fill_alpha": 0.0, "line_color": "color", "line_width": 1.5}
         plot.quad("left", "right", "top", "bottom", source=self._frames[name], **frames)
         plot.grid.visible = False
-        plot.xaxis.ticker = FixedTicker(ticks=[])
-        plot.xaxis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
+        theme.name_ticks(plot.xaxis[0], {})
         return drawn
 
     def has_content(self) -> bool:
@@ -188,9 +180,8 @@ class RowSparsity(View):
             "top": [height] * len(runs),
             "color": [run.color for run in runs],
         }
-        axis, ticks = plot.xaxis[0], [x + 0.5 * width for x in left]
-        axis.formatter.args = {"texts": {tick: run.label() for tick, run in zip(ticks, runs, strict=True)}}
-        axis.ticker.ticks = ticks
+        names = {x + 0.5 * width: run.label() for x, run in zip(left, runs, strict=True)}
+        theme.name_ticks(plot.xaxis[0], names)
 
     def _mark_moves(self, place: int, shape: tuple[int, int], moves: Moves) -> None:
         height, width = shape

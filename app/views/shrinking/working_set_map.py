@@ -12,8 +12,6 @@ from bokeh.models import (
     ColumnDataSource,
     CustomJS,
     CustomJSHover,
-    CustomJSTickFormatter,
-    FixedTicker,
     HoverTool,
     Label,
     LinearColorMapper,
@@ -154,9 +152,7 @@ class WorkingSetMap(ProbeView):
         )
         for reach in (self.figure.x_range, self.figure.y_range):
             reach.renderers, reach.range_padding = [extent], 0.0
-        axis = self.figure.yaxis[0]
-        axis.ticker = FixedTicker(ticks=[])
-        axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
+        theme.name_ticks(self.figure.yaxis[0], {})
 
     def _name(self, kind: Kind, proofs: bool) -> None:
         """Call the variables by their names on the axis and below the pointer."""
@@ -279,10 +275,9 @@ class WorkingSetMap(ProbeView):
             "bottom": [-band - room],
             "top": [lines],
         }
-        axis, ticks = self.figure.yaxis[0], _ticks(counts)
-        axis.formatter.args = {"texts": {line: theme.number(count) for line, count in ticks.items()}}
-        axis.ticker.ticks = sorted(ticks)
         number = theme.number
+        ticks = {line: number(count) for line, count in _ticks(counts).items()}
+        theme.name_ticks(self.figure.yaxis[0], ticks)
         some, every = number(round(counts[-1])), number(others + round(counts[-1]))
         kind, proofs = kind_of(trace), gives_proofs(trace)
         if self._drawn.changed("kind", kind, proofs):

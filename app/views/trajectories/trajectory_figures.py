@@ -4,7 +4,7 @@ are."""
 from __future__ import annotations
 
 import numpy as np
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, LabelSet, Span
+from bokeh.models import ColumnDataSource, LabelSet, Span
 from bokeh.plotting import figure
 
 from app import theme
@@ -71,9 +71,7 @@ class Figures:
         plot.hbar("place", right="size", height=0.8, source=self.bars, color="color", alpha="alpha")
         plot.x_range.start = 0
         plot.ygrid.visible = False
-        axis = plot.yaxis[0]
-        axis.ticker = FixedTicker(ticks=[])
-        axis.formatter = CustomJSTickFormatter(code="return texts.get(tick) ?? ''", args={"texts": {}})
+        theme.name_ticks(plot.yaxis[0], {})
         return plot
 
     def _spread(self, name: str) -> figure:
@@ -117,9 +115,7 @@ class Figures:
             "color": [COLORS[slot] for slot in slots],
             "alpha": [BAR] * len(slots),
         }
-        axis, places = self.sizes.yaxis[0], [-k for k in range(len(slots))]
-        axis.formatter.args = {"texts": dict(zip(places, texts, strict=True))}
-        axis.ticker.ticks = sorted(places)  # in which order Bokeh looks for labels that overlap
+        theme.name_ticks(self.sizes.yaxis[0], {-k: text for k, text in enumerate(texts)})
 
     def isolate(self, slot: int | None) -> None:
         """Make the weights of one colour stand out; None: all as they are."""

@@ -65,7 +65,7 @@ def test_it_shows_what_the_data_have_to_show(id, lam, options, parts):
 def test_begin_and_end_states_are_two_rows_behind_those_of_the_labels():
     transitions = Transitions("transitions")
     transitions.show(np.arange(15.0).reshape(5, 3), ["a", "b", "c"])
-    texts = [axis.formatter.args["texts"] for axis in (*transitions.figure.xaxis, *transitions.figure.yaxis)]
+    texts = [axis.major_label_overrides for axis in (*transitions.figure.xaxis, *transitions.figure.yaxis)]
     assert [list(one.values()) for one in texts] == [["a", "b", "c"], ["a", "b", "c", "begin", "end"]]
     assert drawn(transitions.figure, "weight", "dw").data["weight"][0].shape == (5, 3)
 

@@ -121,7 +121,7 @@ def test_runs_stand_side_by_side_each_at_the_cursor_or_where_it_ended(words):
         ["ham", "egg", "<b>", "rye"],
     ]
     assert patterns(view)["x"][1] > 1.0
-    labels = view.patterns.xaxis[0].formatter.args["texts"]
+    labels = view.patterns.xaxis[0].major_label_overrides
     assert list(labels.values()) == ["a<b\n2 of 6", "short\n4 of 6"]
     assert list(labels) == list(view.patterns.xaxis[0].ticker.ticks)
     view.cursor.follow = True

@@ -124,7 +124,7 @@ def test_the_map_has_those_used_after_the_first_iteration_and_the_others_as_one_
     assert band(view)[0, : len(STORY)].tolist() == [ZERO] + 4 * [SHRUNK]
     assert others(view) == "4 others"
     assert "4 of 8 weights" in text(view)
-    texts = view.figure.yaxis[0].formatter.args["texts"]
+    texts = view.figure.yaxis[0].major_label_overrides
     assert texts == {0.0: "0", 1.0: "1", 2.0: "2"}
 
 
@@ -208,7 +208,7 @@ def test_those_that_came_back_are_shown_whatever_the_sample(trace, monkeypatch):
     monkeypatch.setattr("app.views.shrinking.working_set_map.SAMPLED", 1)
     view = at(trace, 4).map
     assert 5 in shown(view)
-    texts = view.figure.yaxis[0].formatter.args["texts"]
+    texts = view.figure.yaxis[0].major_label_overrides
     assert texts[len(shown(view)) * 2 / 4] in ("1", "2"), "the axis still counts all"
 
 

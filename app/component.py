@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from app.compat.panel_plain_script import PlainScript
+from app.serving.batch import batch
 
 
 class Component(PlainScript):
@@ -12,8 +14,14 @@ class Component(PlainScript):
 
     __abstract = True
 
+    #: Called with a message that the script has sent.
+    on_message: Callable[[dict[str, Any]], None] | None = None
+
     def receive(self, data: Any) -> None:
         """Do what a message asks for that the script has sent."""
+        if self.on_message is not None and isinstance(data, dict):
+            with batch():
+                self.on_message(data)
 
     def answer(self, data: Any) -> None:
         """Send the script a message."""

@@ -14,6 +14,7 @@ from .plots import (
     name_ticks,
     plot,
     point_out,
+    put,
     scale,
     styled,
     tip,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from bokeh.models import (
     Axis,
     BasicTicker,
@@ -89,6 +90,12 @@ def draw(fig: figure, glyph: Glyph, source: ColumnDataSource, **more: Any) -> Gl
     drawn = GlyphRenderer(data_source=source, glyph=glyph, **bare, **more)
     fig.renderers.append(drawn)
     return drawn
+
+
+def put(source: ColumnDataSource, columns: Mapping[str, Any]) -> None:
+    """Send columns, unless they are there: Bokeh would send the same ones again."""
+    if not all(np.array_equal(column, source.data[name]) for name, column in columns.items()):
+        source.data = dict(columns)
 
 
 def curve(

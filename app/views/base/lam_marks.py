@@ -8,7 +8,7 @@ import numpy as np
 from bokeh.models import ColumnDataSource, LabelSet, VSpan
 from bokeh.plotting import figure
 
-from app.theme import GREY, draw
+from app.theme import GREY, draw, put
 from app.views.base.feed import Records
 from app.views.base.run_events import lam_in_words
 from solvers import Trace, segments
@@ -50,8 +50,7 @@ class LamMarks:
             **{"x": [x for x, _, _ in found], "color": [color for _, color, _ in found]},
             **{"said": said, "foot": [4] * len(found)},
         }
-        if marks != self.source.data:
-            self.source.data = marks
+        put(self.source, marks)
 
     def show_run(self, trace: Trace) -> None:
         """Mark the changes of one run, over iterations."""

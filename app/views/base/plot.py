@@ -3,7 +3,7 @@ cursor, clicks, a choice of axes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -178,8 +178,7 @@ class RunPlot(View):
         plot.xaxis[0].axis_label, plot.yaxis[0].axis_label = AXES[self.x][1], theme.upright(self.y_label)
         theme.scale(plot, "x", log=self.x_scale == "log")
         theme.scale(plot, "y", log=self.logarithmic)
-        if self._pointer.args["said"] != (said := [list(pair) for pair in self.hover()]):
-            self._pointer.args = {**self._pointer.args, "said": said}
+        self._pointer.args = {**self._pointer.args, "said": [list(pair) for pair in self.hover()]}
 
     def _fit_to(self, lines: list[GlyphRenderer]) -> None:
         """Let the ranges cover these curves, the horizontal one also those of the plots that share it."""
@@ -284,6 +283,18 @@ class RunPlot(View):
     def drawable(self, values: np.ndarray) -> np.ndarray:
         """Return values as the vertical axis can show them."""
         return positive(values) if self.logarithmic else values
+
+
+class Plots(View):
+    """Base of views with plots over time or iterations, whose horizontal axis is the same."""
+
+    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
+
+    def plots(self, *kinds: Callable[..., RunPlot], **params: Any) -> list[RunPlot]:
+        """Make plots of these kinds."""
+        made = [kind((), self.cursor, part=True, x=self.x, **params) for kind in kinds]
+        self.param.watch(lambda event: [plot.param.update(x=event.new) for plot in made], "x")
+        return made
 
 
 def share_axis(plot: RunPlot, other: View) -> None:

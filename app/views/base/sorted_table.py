@@ -23,9 +23,6 @@ class SortedTable(Component):
     _esm = theme.asset("elements.js", "sorting.js", "sorted_table.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("html.css", "sorting.css")]
 
-    def show(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-        """Show these lines; tell whether anything is new."""
-        wanted = {"heads": list(heads), "rows": [list(row) for row in rows]}
-        changed = {name: value for name, value in wanted.items() if getattr(self, name) != value}
-        self.param.update(**changed)
-        return bool(changed)
+    def show(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Show these lines."""
+        self.param.update(heads=list(heads), rows=[list(row) for row in rows])

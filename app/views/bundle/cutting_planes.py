@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import html
+from functools import partial
 
 import numpy as np
-import param
 from bokeh.models import GlyphRenderer
 
 from app import theme
 from app.views.base.feed import Records, known
-from app.views.base.plot import X_AXES, RunPlot
+from app.views.base.plot import Plots, RunPlot
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.bundle.cut_section import CutSection
 from app.views.bundle.cut_weights import LEAST, CutWeights
@@ -40,7 +40,7 @@ class Bounds(RunPlot):
         return {"y": f, "bound": f - known(rows["dual_gap"])}
 
 
-class Bundle(ProbeView):
+class Bundle(Plots, ProbeView):
     """Of the run under the cursor: its cuts on a line below the function, up to the cursor, and the weights α
     of all of them over the iterations; of all runs the best value with the lower bound, and the gap between
     the two."""
@@ -52,13 +52,10 @@ class Bundle(ProbeView):
     hint = CutWeights.hint
     every = 5
 
-    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
-
     def build(self) -> None:
         self.section, self.weights = (kind((), self.cursor, part=True) for kind in (CutSection, CutWeights))
-        looks = {"part": True, "x": self.x, "height": 220}
-        self.bounds = Bounds((), self.cursor, **looks)
-        self.gap = Record((), self.cursor, field="dual_gap", choose=False, **looks)
+        gap = partial(Record, field="dual_gap", choose=False)
+        self.bounds, self.gap = self.plots(Bounds, gap, height=220)
         self.parts = [self.section, self.weights, self.bounds, self.gap]
         self._said = theme.said(1, 2)
         across = theme.column(
@@ -67,9 +64,6 @@ class Bundle(ProbeView):
             kind="across",
         )
         self._body.extend([self._said, across])
-        self.param.watch(
-            lambda event: [part.param.update(x=event.new) for part in (self.bounds, self.gap)], "x"
-        )
 
     def draw(self) -> None:
         self.section.later = self.later

@@ -9,7 +9,6 @@ import param
 
 from app import theme
 from app.component import Component
-from app.serving.batch import batch
 from app.settings import words
 from app.settings.own_file_names import named
 from app.views.base.exports import ShownTable
@@ -24,7 +23,7 @@ LISTED |= {"objective": "objective", "state": "state"}
 
 class RunList(Component):
     """Lines that can be sorted, filtered, chosen, named, pinned, shown and deleted, drawn by
-    ``assets/runs.js`` from plain dictionaries; ``on_act(message)`` is called with what a visitor does."""
+    ``assets/runs.js`` from plain dictionaries, which tells what a visitor does."""
 
     entries = param.List(default=[], doc="one dictionary a run: its id, texts, and whether it is shown")
     chosen = param.List(default=[], doc="ids of the lines that are chosen")
@@ -33,15 +32,6 @@ class RunList(Component):
 
     _esm = theme.asset("elements.js", "sorting.js", "runs.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("runs.css", "sorting.css")]
-
-    def __init__(self, on_act: Callable[[dict[str, Any]], None]) -> None:
-        super().__init__(sizing_mode="stretch_width")
-        self._on_act = on_act
-
-    @batch()
-    def receive(self, data: Any) -> None:
-        if isinstance(data, dict):
-            self._on_act(data)
 
 
 class PastRuns(View):
@@ -60,7 +50,8 @@ class PastRuns(View):
         **params: Any,
     ) -> None:
         self._given = on_act is None
-        self.list = RunList(on_act or (lambda data: None))
+        self.list = RunList(sizing_mode="stretch_width")
+        self.list.on_message = on_act
         self._differences = theme.html(
             sizing_mode="stretch_width", css_classes=["differences"], margin=(12, 0)
         )
@@ -83,11 +74,8 @@ class PastRuns(View):
 
     def say(self, entries: Sequence[dict[str, Any]], chosen: Sequence[int], notice: str, undo: bool) -> None:
         """Show this list, and this above it."""
-        wanted = {"entries": list(entries), "chosen": list(chosen), "notice": notice, "undo": undo}
-        changed = {name: value for name, value in wanted.items() if getattr(self.list, name) != value}
-        if changed:
-            self.list.param.update(**changed)
-            self.update()
+        self.list.param.update(entries=list(entries), chosen=list(chosen), notice=notice, undo=undo)
+        self.update()
 
     def compare(self, heads: Sequence[str], rows: Sequence[Sequence[str]], said: str = "") -> None:
         """Show a table of what differs; nothing without heads. ``said`` stands in place of rows."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import panel as pn
-import param
 
 from app import theme
 from app.views.base.feed import Records, known
-from app.views.base.plot import X_AXES, RunPlot
+from app.views.base.plot import Plots, RunPlot
 from app.views.base.run_events import returns
-from app.views.base.view import View
 from app.views.convergence.convergence import Convergence
 from solvers import SHRINKING, Trace
 
@@ -67,7 +65,7 @@ class Gap(Convergence):
         return []
 
 
-class RuleRace(View):
+class RuleRace(Plots):
     """Four plots of all runs over time or iterations: how many weights are in the working set, what looking
     at them has cost, how many guesses were wrong, and how far f is from f*. Solvers that work on all weights
     stand beside those that have a rule."""
@@ -79,14 +77,7 @@ class RuleRace(View):
     probes = (SHRINKING,)
     every = 2
 
-    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
-
     def build(self) -> None:
-        first = Members((), self.cursor, part=True, x=self.x, height=200)
-        others = [
-            kind((), self.cursor, part=True, x=self.x, height=200, beside=first)
-            for kind in (Cost, Mistakes, Gap)
-        ]
-        self.parts = [first, *others]
-        self.param.watch(lambda event: first.param.update(x=event.new), "x")
+        (first,) = self.plots(Members, height=200)
+        self.parts = [first, *self.plots(Cost, Mistakes, Gap, height=200, beside=first)]
         self._body.append(theme.column(*self.parts, kind="plots"))

@@ -43,8 +43,8 @@ class Table(View):
 
     def draw(self) -> None:
         rows = [values(trace) for trace in self.traces if len(trace)]
-        if self.table.show(HEADS, [cells(row) for row in rows]):
-            self._copy.show(HEADS, rows)
+        self.table.show(HEADS, [cells(row) for row in rows])
+        self._copy.show(HEADS, rows)
 
 
 def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

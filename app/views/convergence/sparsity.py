@@ -82,5 +82,4 @@ class Sparsity(RunPlot):
             color = looks.style(trace, self.traces.index(trace))[0]
             tall = {"x": x[left], "low": low, "high": [size] * len(low), "color": [color] * len(low)}
         for source, data in ((self._bands, bands), (self._returns, back), (self._looks, tall)):
-            if any(len(v) for v in data.values()) or any(len(v) for v in source.data.values()):
-                source.data = data
+            theme.put(source, data)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import param
 
 from app import theme
 from app.component import Component
-from app.serving.batch import batch
 from app.views.base.exports import ShownTable
 from app.views.base.run_events import run_events
 from app.views.base.view import View
@@ -20,22 +18,13 @@ MOST = 500
 
 
 class EventList(Component):
-    """Lines that can be clicked, drawn by ``assets/events.js``; ``on_pick(iteration)`` is called for one."""
+    """Lines that can be clicked, drawn by ``assets/events.js``, which tells the iteration of one that is."""
 
     entries = param.List(default=[], doc="[iteration, kind, text] each, in their order")
     iteration = param.Integer(default=0, doc="the iteration under the cursor")
 
     _esm = theme.asset("elements.js", "sorting.js", "events.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("events.css", "sorting.css")]
-
-    def __init__(self, on_pick: Callable[[int], None]) -> None:
-        super().__init__(sizing_mode="stretch_width")
-        self._on_pick = on_pick
-
-    @batch()
-    def receive(self, data: dict[str, Any]) -> None:
-        if isinstance(data.get("iteration"), int):
-            self._on_pick(data["iteration"])
 
 
 class EventLog(View):
@@ -49,7 +38,8 @@ class EventLog(View):
 
     def build(self) -> None:
         self._title = theme.html(sizing_mode="stretch_width")
-        self._list = EventList(self._pick)
+        self._list = EventList(sizing_mode="stretch_width")
+        self._list.on_message = self._pick
         self._body.extend([self._title, self._list])
         self._found: list[list[Any]] = []
 
@@ -87,6 +77,6 @@ class EventLog(View):
         heads = ("iteration", "kind", "event")
         return [ShownTable(f"Events of {self.chosen.info.label}", heads, self._found)]
 
-    def _pick(self, iteration: int) -> None:
-        if self.chosen is not None:
-            self.cursor.place(self.chosen, iteration)
+    def _pick(self, data: dict[str, Any]) -> None:
+        if self.chosen is not None and isinstance(data.get("iteration"), int):
+            self.cursor.place(self.chosen, data["iteration"])

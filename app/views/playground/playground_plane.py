@@ -106,9 +106,7 @@ class Plane:
 
     def fit(self, window: Window) -> None:
         """Let the axes begin with this window, and come back to it on Reset."""
-        corners = {"x": [window.x0, window.x1], "y": [window.y0, window.y1]}
-        if self.extent.data != corners:
-            self.extent.data = corners
+        theme.put(self.extent, {"x": [window.x0, window.x1], "y": [window.y0, window.y1]})
 
     def show_ground(self, land: Landscape) -> None:
         """Draw the function."""
@@ -122,15 +120,12 @@ class Plane:
     def show_line(self, ends: np.ndarray | None) -> None:
         """Draw a line across the plane, (2, 2), along which the function is looked at; None: nothing."""
         ends = NOWHERE if ends is None else ends
-        place = {"across": ends[:, 0].tolist(), "up": ends[:, 1].tolist()}
-        if self.line.data != place:
-            self.line.data = place
+        theme.put(self.line, {"across": ends[:, 0].tolist(), "up": ends[:, 1].tolist()})
 
     def show_start(self, start: np.ndarray | None) -> None:
         """Mark where solvers start."""
-        place = {"x": [], "y": []} if start is None else {"x": [float(start[0])], "y": [float(start[1])]}
-        if self.start.data != place:
-            self.start.data = place
+        place = NOWHERE if start is None else start[None]
+        theme.put(self.start, {"x": place[:, 0], "y": place[:, 1]})
 
     def show_ends(self, heads: Sequence[tuple[np.ndarray, str, bool]], rays: Sequence[tuple]) -> None:
         """Mark the last iterate drawn of each run, (place, colour, whether it is the chosen one), and the

@@ -5,13 +5,12 @@ from __future__ import annotations
 import html
 
 import numpy as np
-import param
 from bokeh.models import ColorBar, ColumnDataSource, HoverTool, LinearColorMapper, Span
 from bokeh.plotting import figure
 
 from app import theme
 from app.views.base.feed import Records, known
-from app.views.base.plot import X_AXES, RunPlot
+from app.views.base.plot import Plots, RunPlot
 from app.views.base.probe_view import ProbeView, Seen
 from solvers import MEMORY, Trace
 from solvers.parts.memory import middle, spectrum
@@ -74,7 +73,7 @@ class Bytes(RunPlot):
         }
 
 
-class Memory(ProbeView):
+class Memory(Plots, ProbeView):
     """The pairs of every run over time, and at the cursor what they say: how much curvature each holds, SᵀY
     and the middle matrix of the compact form, and the eigenvalues of B on the span of the pairs."""
 
@@ -84,12 +83,8 @@ class Memory(ProbeView):
     carried = ("memory",)
     hint = "Run a solver with L-BFGS memory (such as prox-qn or owl-qn) to see its pairs here."
 
-    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
-
     def build(self) -> None:
-        kinds = (Pairs, Bytes, Scaling)
-        self.parts = [kind((), self.cursor, part=True, x=self.x, height=220) for kind in kinds]
-        self.param.watch(lambda event: [part.param.update(x=event.new) for part in self.parts], "x")
+        self.parts = self.plots(Pairs, Bytes, Scaling, height=220)
         self._said = theme.said(2, 3)
         self._pairs = ColumnDataSource({"pair": [], "cosine": []})
         self._eigenvalues = ColumnDataSource({"n": [], "value": []})

@@ -94,11 +94,7 @@ class LineFigures:
     def show(self, data: Mapping[str, Mapping[str, np.ndarray]]) -> None:
         """Draw these sources, and nothing in the others."""
         for key, source in self.sources.items():
-            new = data.get(key)
-            if new is not None:
-                source.data = dict(new)
-            elif len(next(iter(source.data.values()))):
-                source.data = {column: [] for column in COLUMNS[key]}
+            theme.put(source, data.get(key) or dict.fromkeys(COLUMNS[key], ()))
 
 
 def legend(shown: set[str]) -> str:

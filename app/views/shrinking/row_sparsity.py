@@ -8,16 +8,14 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-import param
 from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool, LinearColorMapper
 from bokeh.plotting import figure
 
 from app import theme
 from app.views.base import looks
 from app.views.base.feed import Records, known
-from app.views.base.plot import X_AXES, RunPlot
+from app.views.base.plot import Plots, RunPlot
 from app.views.base.probe_view import Seen
-from app.views.base.view import View
 from app.views.search.curvature_memory import PALETTE
 from app.views.shrinking.row_moves import Moves
 from solvers import ROWS, Names, Trace
@@ -45,7 +43,7 @@ class RowShare(RunPlot):
         return {"y": self.drawable(100.0 * known(rows["nnz_rows"]) / size)}
 
 
-class RowSparsity(View):
+class RowSparsity(Plots):
     """The share of features in use in every run; W of every run at the cursor's iteration, features down,
     outputs across, rows in falling order of their norms; where features are pixels the norms as a picture;
     and by name which features of the run under the cursor came in and went out.
@@ -60,12 +58,8 @@ class RowSparsity(View):
     every = 2
     probes = (ROWS,)
 
-    x: str = param.Selector(default="cpu_seconds", objects=list(X_AXES), doc="field on the horizontal axis")
-
     def build(self) -> None:
-        self.share = RowShare((), self.cursor, part=True, x=self.x, height=220)
-        self.parts = [self.share]
-        self.param.watch(lambda event: self.share.param.update(x=event.new), "x")
+        self.parts = [self.share] = self.plots(RowShare, height=220)
         self._said = theme.said(6)
         self._patterns = ColumnDataSource(_patterns([]))
         self._pictures = ColumnDataSource(_pictures([]))

@@ -70,7 +70,8 @@ class Sweep(View):
             menu.param.watch(lambda event: self.update(), "value")
         self._legend = theme.html(sizing_mode="stretch_width")
         self._build_heat_map()
-        self.grid = HeatCells(self._on_open, figure=self._heat_figure.id)
+        self.grid = HeatCells(height=0, figure=self._heat_figure.id)
+        self.grid.on_message = self._open
         self.profile = SolverCurves(
             "sweep-profile",
             missing="Profiles appear once all solvers have finished a problem.",
@@ -229,6 +230,10 @@ class Sweep(View):
         found = {(o.problem, o.label): [o.key, _read_out(o)] for o in shown}
         cells = [[found.get((problem, name)) for name in names] for problem in problems]
         self.grid.param.update(rows=problems, columns=names, cells=cells)
+
+    def _open(self, data: dict[str, Any]) -> None:
+        if data.get("key") in [outcome.key for outcome in self.shown]:
+            self._on_open(data["key"])
 
     def _tapped_cell(self, event: Tap) -> None:
         """Open the run of the cell that was clicked on: the k-th factor of an axis lies from k to k + 1."""

@@ -103,8 +103,7 @@ class Figures:
 
     def show_marks(self, iterations: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
         """Draw a cross a crossover."""
-        if len(iterations) or len(self.marks.data["x"]):
-            self.marks.data = {"x": iterations, "at": values, "color": [COLORS[slot] for slot in slots]}
+        theme.put(self.marks, {"x": iterations, "at": values, "color": [COLORS[slot] for slot in slots]})
 
     def show_sizes(self, slots: list[int], sizes: list[int], texts: list[str]) -> None:
         """Draw a bar a colour, the first on top."""
@@ -121,5 +120,4 @@ class Figures:
         """Make the weights of one colour stand out; None: all as they are."""
         self.lines.isolate(slot)
         alpha = [BAR if slot in (None, k) else FAINT for k in self.bars.data["slot"]]
-        if alpha != list(self.bars.data["alpha"]):
-            self.bars.data = {**self.bars.data, "alpha": alpha}
+        theme.put(self.bars, {**self.bars.data, "alpha": alpha})

@@ -58,16 +58,13 @@ class Lines:
         """Send everything: weight k of the history in the colour ``slots[k]``."""
         width = WIDE if slots.size <= FEW else 1.0
         for drawn in self.renderers:
-            if drawn.glyph.line_width != width:
-                drawn.glyph.line_width = width
+            drawn.glyph.line_width = width
         self._slots, self._rows, self._sent = slots, len(history), 0
         for slot, source in enumerate(self._whole):
             members = np.flatnonzero(slots == slot)
-            if members.size or len(source.data["x"]):
-                source.data = points(history.values, history.iterations, members)
+            theme.put(source, points(history.values, history.iterations, members))
         for source in self._pieces:
-            if len(source.data["x"]):
-                source.data = NOTHING
+            theme.put(source, NOTHING)
 
     def add(self, history: History) -> None:
         """Send the rows that are new, in the same colours."""
@@ -90,8 +87,7 @@ class Lines:
         for k, pair in enumerate(self._drawn):
             alpha = _usual(k) if slot is None else (1.0 if k == slot else FAINT)
             for drawn in pair:
-                if drawn.glyph.line_alpha != alpha:
-                    drawn.glyph.line_alpha = alpha
+                drawn.glyph.line_alpha = alpha
 
 
 def _usual(slot: int) -> float:

@@ -191,17 +191,38 @@ class Experiment:
         params = {n: v for n, v in asdict(entrant.make()).items() if v != getattr(usual, n)}
         return str(replace(entrant, params=params))
 
-    @property
-    def key(self) -> str:
-        """Hash all that determines its runs, hyper-parameters at their defaults among it; what is not said is
-        as usual."""
+    # a table: TOML or JSON
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Return the experiment that was written as a table; ValueError where it is none."""
+        try:
+            limits = {**table.get("limits", {})}
+            limits["breaks"] = tuple(map(Condition.parse, limits.get("breaks", ())))
+            entrants = tuple(Entrant(**one) for one in table["entrants"])
+            origin = Resumed.parse(table["from"]) if "from" in table else None
+            lams = tuple((int(first), float(lam)) for first, lam in table.get("lams", ()))
+            return cls(Recipe(**table["problem"]), entrants, Limits(**limits), origin, lams)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is no table of an experiment: {error}") from None
+
+    def table(self) -> dict[str, Any]:
+        """Return it as TOML and JSON know it: what is not said is as usual."""
         limits = vars(self.limits) | {"breaks": [one.text for one in self.limits.breaks]}
         entrants = [_said(vars(entrant)) for entrant in self.entrants]
         table = {"problem": _said(vars(self.problem)), "entrants": entrants, "limits": _said(limits)}
         table |= {"lams": [list(turn) for turn in self.lams]} if self.lams else {}
-        table |= {} if self.origin is None else {"from": self.origin.text}
+        return table if self.origin is None else table | {"from": self.origin.text}
+
+    def toml(self) -> str:
+        """Return its table as text."""
+        return "".join(f"{name} = {toml(value)}\n" for name, value in self.table().items())
+
+    @property
+    def key(self) -> str:
+        """Hash all that determines its runs, hyper-parameters at their defaults among it."""
         params = [asdict(entrant.make()) for entrant in self.entrants]
-        text = json.dumps([table, params], sort_keys=True, default=str)
+        text = json.dumps([self.table(), params], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     # the page and its address

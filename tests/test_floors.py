@@ -48,9 +48,9 @@ FLOORS = {
     ),
     "app": (
         ("app.compat", "app.watch"),
-        ("app.theme", "app.component", "app.dropped", "app.ink", "app.menu", "app.owner", "app.plugins"),
+        ("app.theme", "app.dropped", "app.ink", "app.menu", "app.owner", "app.plugins"),
         ("app.settings",),
-        ("app.stories", "app.serving", "app.views"),
+        ("app.component", "app.stories", "app.serving", "app.views"),
         ("app.runs",),
         ("app.sweep",),
         ("app.papers",),

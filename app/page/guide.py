@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from app.page.stage import Stage
 from app.runs.shown import Shown
 from app.settings.experiment import Experiment
 from app.stories import LAST, Step
@@ -13,15 +12,12 @@ from app.views import View
 from solvers import Trace
 from solvers.runs.breakpoints import known
 
-if TYPE_CHECKING:
-    from app.page.page import Page
-
 
 class Guide:
     """Goes through the steps of the page's story, forwards and back; a watcher of the session. It waits for
     nobody: a visitor may do anything meanwhile, and a step that does not fit any more says so."""
 
-    def __init__(self, stage: Page) -> None:
+    def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self.at: int | None = None
         self.note = ""

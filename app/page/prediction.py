@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from app import theme
+from app.page.stage import Stage
 from app.settings.recipe import make_run
 from app.stories.ask import Ask, Truth
 from solvers import FIELDS, LINE, Trace
 from solvers.probes.study import Study
-
-if TYPE_CHECKING:
-    from app.page.page import Page
 
 #: Intervals of a picture of φ.
 FINE = 120
@@ -26,7 +24,7 @@ class Prediction:
     start; these give ``truth``, and what is ``said``. Nothing waits for an answer.
     """
 
-    def __init__(self, stage: Page) -> None:
+    def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self.reset()
 

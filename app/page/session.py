@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 import panel as pn
@@ -33,6 +33,13 @@ WAITING = "No shown run has an iterate yet."
 GRACE = 0.5
 
 
+class Watcher(Protocol):
+    """Something on the page that follows the runs."""
+
+    def update(self) -> None:
+        """Bring what it shows up to date."""
+
+
 class Session:
     """The runs, the cursor and the views of one visitor. All methods belong to the page's thread."""
 
@@ -53,8 +60,7 @@ class Session:
         self.runs: list[Shown] = []
         self.cursor = Cursor()
         self.views: list[View] = []
-        #: What on the page follows the runs, each with ``update()``.
-        self.watchers: list[Any] = []
+        self.watchers: list[Watcher] = []
         self.pace = 0.0
         self.drawing = 1
         self.breaks: tuple[Condition, ...] = ()

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import param
 
 from app import theme, views
 from app.component import Component
 from app.page.sidebar.optimum import Optimum
+from app.page.stage import Stage
 from app.runs import library
 from app.runs.live import ROUND
 from app.runs.own_loop import RATE, Feed, Loop, OwnLoopRun
@@ -19,9 +20,6 @@ from app.runs.pool import Share, Worker
 from app.serving.loops import Door, Wire
 from app.watch import PATIENCE
 from solvers import Ending, Problem, Stopping
-
-if TYPE_CHECKING:
-    from app.page.page import Page
 
 #: Styles of loops, from the first one on: whole rounds of colours and dashes, beyond those of solvers.
 FIRST_STYLE = ROUND * 500
@@ -44,7 +42,7 @@ class OwnLoops(Component):
     _esm = theme.asset("elements.js", "clipboard.js", "own_loops.js")
     _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css", "own_loops.css")]
 
-    def __init__(self, page: Page, optimum: Optimum) -> None:
+    def __init__(self, page: Stage, optimum: Optimum) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10))
         self._page, self._session, self._optimum = page, page.session, optimum
         self._door: Door | None = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import solvers
 from app import theme, views
+from app.page.stage import Stage
 from app.runs.live import LiveRun
 from app.runs.pool import PoolFull
 from app.runs.shown import Shown
@@ -17,9 +18,6 @@ from solvers import Problem, Trace
 from solvers.runs.own_loop import OWN_LOOP
 from solvers.runs.segments import segment_at
 
-if TYPE_CHECKING:
-    from app.page.page import Page
-
 #: The choice that changes nothing.
 SAME = "same solver"
 
@@ -28,7 +26,7 @@ class Branches:
     """Offers, for the run under the cursor, itself and every solver of the page's list that takes its
     problem, with the hyper-parameters that the list has. A branch has the limits that are set on the page."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Stage) -> None:
         self._page, self._session = page, page.session
 
     def offer(self) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from app.page.stage import Stage
 from app.page.tabs.path_panel import PathPanel
 from app.page.tabs.runs_panel import RunsPanel
 from app.page.tabs.sweep_panel import SweepPanel
@@ -12,11 +12,8 @@ from app.settings.experiment import Experiment
 from app.views import TABS, PastRuns, Path, Sweep, View
 from solvers import Problem
 
-if TYPE_CHECKING:
-    from app.page.page import Page
 
-
-def tab_view(id: str, page: Page) -> View:
+def tab_view(id: str, page: Stage) -> View:
     """Make the view of a tab of a page, whose session draws it from here on. A view that has runs of its own
     comes with a panel."""
     session = page.session

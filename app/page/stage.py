@@ -1,0 +1,43 @@
+"""The page, as far as its parts look at it and act on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from app.page.session import Session
+from app.page.sidebar.problem_panel import ProblemPanel
+from app.page.sidebar.solver_panel import SolverPanel
+from app.serving.access import Rights
+from app.settings.experiment import Experiment
+from app.stories import Story
+from app.views import View
+
+
+class Stage(Protocol):
+    """What a visitor has chosen, and what can be done with it."""
+
+    session: Session
+    rights: Rights
+    story: Story
+    problem: ProblemPanel
+    solvers: SolverPanel
+    #: what the next Run would run, and what was run last
+    setting: Experiment
+    running: Experiment | None
+    #: the solver's label by that of each run that was started last: runs that repeat each other share one
+    racing: Mapping[str, str]
+    #: why nothing can be started now, in a sentence
+    obstacle: str | None
+
+    def notify(self, text: str) -> None:
+        """Say something above everything else."""
+
+    def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
+        """Set controls, as far as they are not so already, and axes, tab and speed."""
+
+    def start(self, step: bool) -> None:
+        """Start the chosen solvers."""
+
+    def shown(self) -> Iterator[View]:
+        """Go through the views that are on the page."""

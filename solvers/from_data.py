@@ -12,13 +12,13 @@ import psutil
 from .compute.jit import compile_clock
 from .compute.team import Team
 from .declare import number
-from .problems.arrays import Arrays, digest_of, from_arrays
+from .problems.arrays import Arrays, from_arrays
 from .problems.design import Design
 from .problems.losses.loss import BoundLoss, Loss
 from .problems.penalties import Penalty
 from .problems.problem import Problem
 from .problems.shards.crew import Crew
-from .problems.shards.sharded import split
+from .problems.shards.sharded import ShardedDesign, split
 from .problems.weight_names import Names
 from .registry import LOSSES, PENALTIES, lookup, losses_for, make, why_not_loss
 
@@ -177,7 +177,7 @@ def _assembled(
         return Design(data.test.X, held_out.n_outputs, held_out.n_tail), held_out
 
     about = {"dataset": data.id, "options": data.options, "seed": data.seed}
-    about |= {"source": data.source, "digest": _digest(data, None if crew else design)}
+    about |= {"source": data.source, "digest": _digest(data, design)}
     return Problem(
         design,
         bound,
@@ -190,14 +190,14 @@ def _assembled(
     )
 
 
-def _digest(data: Any, design: Design | None) -> str | Callable[[], str]:
+def _digest(data: Any, design: Design) -> str | Callable[[], str]:
     """Return the digest of the data. That of arrays takes longer than many a run: it is made when a key is
-    asked for, of what ``design`` has of X (None: its rows are elsewhere)."""
+    asked for, of what ``design`` has of X, or at once where its rows are elsewhere."""
     if not isinstance(data, Arrays):
         return data.digest
     rest = data.digest
-    if design is None:
-        return f"{digest_of(data.train.X)} {rest}"
+    if isinstance(design, ShardedDesign):
+        return f"{Design(data.train.X, design.n_outputs, design.n_tail).digest()} {rest}"
     return lambda: f"{design.digest()} {rest}"
 
 

@@ -8,7 +8,9 @@ import pytest
 import datasets
 import solvers
 from solvers import declare
+from solvers.problems.arrays import from_arrays
 from solvers.problems.shards.sharded import FEW
+from tests.solvers.helpers import binary
 
 PROBLEMS = {
     "logistic": ("breast-cancer", {}, {"penalty": "l1", "lam": 0.01}, "prox-qn"),
@@ -29,6 +31,15 @@ def made(loss: str, count: int | None) -> tuple[solvers.Problem, solvers.LocalCr
             [solvers.Shard.of(data, solvers.LOSSES[loss](), k, count) for k in range(count)]
         )
     return solvers.make_problem(data, loss=loss, crew=crew, **how), crew
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_arrays_have_the_same_key_on_shards(storage):
+    part = binary(storage=storage).train
+    data = from_arrays(part.X, part.y, None, None, ("binary",))
+    crew = solvers.LocalCrew([solvers.Shard(part.X, solvers.LOSSES["logistic"]().bind(data.train, 2))])
+    whole, problem = (solvers.make_problem(data, loss="logistic", lam=0.1, crew=c) for c in (None, crew))
+    assert problem.key == whole.key
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

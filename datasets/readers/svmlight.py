@@ -137,9 +137,7 @@ def _wrong(feature: bytes) -> str | None:
     if float(index) > MAX_FEATURES:
         return f"a feature index is larger than {MAX_FEATURES:,}"
     try:
-        finite = np.isfinite(float(value))
+        number = float(value.replace(b"_", b"?"))  # float takes 1_0 for 10
     except ValueError:
         return "a value is not a number"
-    if b"_" in value:
-        return "a value is not a number"
-    return None if finite else "a value is NaN or infinite"
+    return None if np.isfinite(number) else "a value is NaN or infinite"

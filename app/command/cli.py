@@ -422,7 +422,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status, after one line on standard error if it is 2 or 4."""
     status = BAD_INPUT
     try:
-        with signals.handled_by(signals.interrupt):
+        with signals.interrupting():
             given = _legible(sys.argv[1:] if arguments is None else arguments)
             return app(given, prog_name="solverscope", standalone_mode=False) or FINISHED
     except KeyboardInterrupt:

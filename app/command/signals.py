@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from _thread import interrupt_main
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -32,8 +33,30 @@ def handled_by(handler: Callable[..., None]) -> Iterator[None]:
             signal.signal(one, signal.SIG_DFL if old is None else old)
 
 
-def interrupt(*_: object) -> None:
-    """Handle a signal as Ctrl-C is handled: end what is under way."""
+@contextmanager
+def interrupting() -> Iterator[None]:
+    """Have all of these signals raise KeyboardInterrupt in the main thread, as Ctrl-C does.
+
+    Python drops an exception that a finalizer or a callback of a weak reference raises, and the signal with
+    it: the signal is then sent once more, when that callback has ended.
+    """
+    before = sys.unraisablehook
+
+    def dropped(unraisable: sys.UnraisableHookArgs) -> None:
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            threading.Timer(0.05, interrupt_main).start()
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = dropped
+    try:
+        with handled_by(_interrupt):
+            yield
+    finally:
+        sys.unraisablehook = before
+
+
+def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 

@@ -232,6 +232,25 @@ def test_process_asked_to_end_before_it_runs_ends_quietly(start, tmp_path, wait_
     assert "Traceback" not in out + err
 
 
+def test_signal_that_comes_in_a_finalizer_is_not_lost(start, tmp_path, wait_until):
+    plugin, begun = tmp_path / "own.py", tmp_path / "begun"
+    plugin.write_text(
+        "from pathlib import Path\n"
+        "class Slow:\n"
+        "    def __del__(self):\n"
+        f"        Path({str(begun)!r}).touch()\n"
+        "        while True:\n"
+        "            pass\n"
+        "Slow()\n"
+    )
+    process = start(*endless(tmp_path / "trace.npz"), "--plugin", str(plugin))
+    wait_until(begun.exists)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "KeyboardInterrupt" not in out + err
+
+
 def test_process_killed_keeps_the_file_that_was_there(start, tmp_path):
     out = tmp_path / "trace.jsonl"
     out.write_text("old\n")

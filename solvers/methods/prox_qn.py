@@ -381,7 +381,7 @@ def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:
     if dropped_from is None:
         return np.empty(0, dtype=np.int64)
     active = point.active
-    support = np.flatnonzero(point.w if active is None else active.take(point.w))
+    support = np.flatnonzero((point.w if active is None else active.take(point.w)) != 0.0)
     if active is not None and not active.full:
         support = active.coordinates[support]
     return support[np.isin(support, dropped_from.coordinates, assume_unique=True, invert=True)]

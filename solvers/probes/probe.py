@@ -84,7 +84,7 @@ class Probe:
 def _weights(it: Iterate) -> dict[str, np.ndarray] | None:
     if it.w is None:
         return None
-    support = np.flatnonzero(it.w)
+    support = np.flatnonzero(it.w != 0.0)
     return {"indices": support, "values": it.w[support], "size": np.array(it.w.size)}
 
 

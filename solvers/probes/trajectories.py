@@ -94,7 +94,7 @@ def largest(w: np.ndarray, active: WorkingSet | None, most: int) -> np.ndarray:
     size = np.abs(w if inside is None else w[inside])
     top = np.flatnonzero(size >= _guess(size, most))
     if top.size < most:  # the guess was too high
-        top = np.flatnonzero(size)
+        top = np.flatnonzero(size > 0.0)
     top = top[np.argsort(-size[top], kind="stable")[:most]]
     return top if inside is None else inside[top]
 

@@ -371,7 +371,7 @@ class Run:
             self.origin.check(iterate)
         if iterate.w is not None:
             if iterate.w.size <= COPIED:
-                support = np.flatnonzero(iterate.w)
+                support = np.flatnonzero(iterate.w != 0.0)
                 self._support = support, iterate.w[support]
             self.trace.w = iterate.w
         first = len(self.trace) == 0

@@ -425,7 +425,7 @@ def _write_npz(traces: list[Trace], path: Path) -> None:
             arrays[f"{label}/{name}"] = column
         arrays[f"{label}/lam"] = trace.info.lam_along(rows["iteration"])
         if trace.w is not None:
-            support = np.flatnonzero(trace.w)
+            support = np.flatnonzero(trace.w != 0.0)
             arrays[f"{label}/w_indices"], arrays[f"{label}/w_values"] = support, trace.w[support]
             arrays[f"{label}/w_size"] = np.array(trace.w.size)
         header = {k: v for k, v in trace.info.record().items() if k != "problem" or v != first}

@@ -78,7 +78,7 @@ class WorkingSet:
 
     def support(self, w: np.ndarray) -> np.ndarray:
         """List the members that are not zero, ascending."""
-        places = np.flatnonzero(self.take(w))
+        places = np.flatnonzero(self.take(w) != 0.0)
         return places if self.full else self.coordinates[places]
 
     def restrict(self, mask: np.ndarray) -> WorkingSet:

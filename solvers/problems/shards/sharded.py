@@ -135,7 +135,7 @@ class ShardedDesign(ShardClient, Design):
             raise ValueError(f"the shards have {rows} rows and the data {self.n_rows}: split these data")
 
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> ShardedScores:
-        nonzero = np.flatnonzero(v)
+        nonzero = np.flatnonzero(v != 0.0)
         whole = active is None or active.full
         members = self.working_set(nonzero if whole else active.coordinates[nonzero])
         self.touched += self.cost(members)

@@ -15,7 +15,7 @@ from ..compute.team import no_pulse
 #: A pair is kept if sᵀy > CURVATURE ‖s‖‖y‖: a test that does not depend on the scale of the problem.
 CURVATURE = 1e-10
 #: Pairs, and numbers in all of them, up to which their inner products are computed for an observer.
-GRAM_PAIRS, GRAM_LIMIT = 64, 1_000_000
+GRAM_PAIRS, GRAM_LIMIT = 100, 1_000_000
 #: Length of vectors up to which products with all pairs take no time worth a pulse.
 SHORT = 100_000
 #: Entries of a vector that are changed at once.

@@ -179,6 +179,8 @@ class Memory(Plots, ProbeView):
         if size is not None and rows < size:
             whole = 2 * pairs * WORD * size / 1e6
             said += f", instead of {number(whole, 3)} MB for all {number(size)} weights"
+        if "gram" not in seen:
+            said += "; for so many the eigenvalues of B are not computed"
         return said + ".</p>"
 
 

@@ -107,10 +107,11 @@ def test_where_the_pairs_have_been_cleared_it_says_where_they_are_seen(trace):
     assert "2 pairs" in said(view)
 
 
-def test_pairs_too_long_for_the_observer_have_no_eigenvalues(trace):
+def test_pairs_too_long_for_the_observer_have_no_eigenvalues_and_it_says_so(trace):
     for _, seen in trace.probes.entries("memory"):
         seen.pop("gram")
     view = at(trace, 2)
+    assert said(view).endswith("; for so many the eigenvalues of B are not computed.</p>")
     assert len(drawn(figures(view)["memory-eigenvalues"], "value").data["value"]) == 0
     assert len(drawn(figures(view)["memory-cosines"], "cosine").data["cosine"]) == 2
 

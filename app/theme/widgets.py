@@ -49,11 +49,12 @@ class Said(pn.pane.HTML):
         return super()._transform_object(text if obj else obj)
 
 
-def said(lines: int = 2, narrow: int | None = None) -> Said:
+def said(lines: int = 2, narrow: int | None = None, *, on_top: bool = False) -> Said:
     """Return a place for sentences that change with the cursor: ``lines`` high (``narrow`` in a narrow
-    window), and scrolled if there are more, so that nothing moves when they change."""
+    window), and scrolled if there are more, so that nothing moves when they change. ``on_top`` of a view
+    they leave its corner to the note of the iterate shown."""
     heights = {"--lines": str(lines), "--narrow": str(narrow or lines)}
-    looks = {"css_classes": ["said"], "styles": heights, "margin": 0}
+    looks = {"css_classes": ["said", "on-top"] if on_top else ["said"], "styles": heights, "margin": 0}
     return Said(stylesheets=[asset("html.css")], sizing_mode="stretch_width", **looks)
 
 

@@ -57,7 +57,7 @@ class Bundle(Plots, ProbeView):
         gap = partial(Record, field="dual_gap", choose=False)
         self.bounds, self.gap = self.plots(Bounds, gap, height=220)
         self.parts = [self.section, self.weights, self.bounds, self.gap]
-        self._said = theme.said(1, 2)
+        self._said = theme.said(1, 2, on_top=True)
         across = theme.column(
             theme.column(self.section, kind="broad"),
             *(theme.column(part, kind="narrow") for part in (self.weights, self.bounds, self.gap)),

@@ -47,7 +47,7 @@ class Shrinking(ProbeView):
         self.map, self.why = (kind((), self.cursor, part=True) for kind in (WorkingSetMap, WhyLeft))
         self.parts = [self.map, self.why]
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
-        self._said = theme.said()
+        self._said = theme.said(on_top=True)
         self._bars = {code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code, _, _ in GROUPS}
         self._course = ColumnDataSource({"iteration": [], "largest": [], "target": []})
         self._epochs = ColumnDataSource({"x0": [], "x1": []})

@@ -47,14 +47,16 @@ class ProxQN(Solver):
     but short. ``memory=full`` keeps all pairs and the first γ that a pair gives, as Theorem 1 asks.
 
     Line 20 allows ⌊d/|A|⌋ sweeps to balance the inner problem against the rest of an iteration; where that
-    is 1 although a sweep costs next to nothing (few weights, many samples), steps are far too short. So the
-    default counts the work of both.
+    is 1 although a sweep costs next to nothing (few weights, many samples), steps are far too short, and
+    where samples are few, sweeps take most of the time. So the default counts the work of both; it makes five
+    sweeps at least as soon as half of the weights have left.
 
     An epoch begins with the pairs of the one before. A weight that comes back has not moved, and how its
     gradient changed is not known: it is zero in s and y alike, so B is γD there at first. Where the working
     set has shrunk to less than an eighth in an epoch, its pairs tell of nearly another problem, and line 16
     clears them; ``keep_pairs=False`` always does, as the paper has it. ``memory=auto`` has room for 30 pairs,
-    and for up to 100 while products with them take no longer than the rest of an iteration.
+    and for up to 100 while products with them take no longer than the rest of an iteration; as many as do not
+    take longer go over to the next epoch.
 
     B₀ of section 2.1 is γD, D diagonal and fixed within an epoch. Weights of rare and of frequent features
     curve unlike each other; D = h^½, with h the diagonal of the Hessian where the epoch begins, makes them
@@ -132,7 +134,7 @@ class ProxQN(Solver):
     )
     balance: str = param(
         "work",
-        "fewer sweeps on large working sets: ⌊d/|A|⌋ (size), or more while they cost less than the rest",
+        "fewer sweeps on large working sets: ⌊d/|A|⌋ (size), or as many as cost no more than the rest (work)",
         choices=("work", "size", "off"),
         title="sweeps on large sets",
     )

@@ -3,6 +3,7 @@ line 19 on."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,8 @@ NO_DECREASE = 1e-22
 SWEEP_CHUNK = 100_000
 #: What an iteration does for each score besides the inner problem, in updates of one number of d̂.
 SCORE_WORK = 8
+#: Fewest sweeps of the inner problem where ``balance`` is work and at most half of all weights are in it.
+SWEEPS = 5
 #: Fewest and most pairs where ``memory`` is auto, and products of matrices done in the time of one update.
 PAIRS, GEMM = (30, 100), 5.0
 #: Ratio of curvatures beyond which D is that of the Hessian where ``diagonal`` is auto; how many weights are
@@ -71,7 +74,8 @@ class Model:
         are kept, and which of the new ones known, None where it is the same set.
 
         A weight that comes in has not moved, and its y is not known: both are zero in the pairs, so that B is
-        γD there until later pairs tell more. Without ``keep_pairs`` they are cleared where one comes in.
+        γD there until later pairs tell more. Without ``keep_pairs`` they are cleared where one comes in, and
+        where ``memory`` is auto the oldest go that would cost more than the rest of an iteration.
         """
         old, self.A = self.A, A
         if old is None or old is A or (old.full and A.full):
@@ -80,6 +84,9 @@ class Model:
         if not (self.solver.keep_pairs or known.all()):
             self.clear()
             self.A = A
+        if self.solver.memory == "auto" and not known.all():
+            while len(self.memory) > max(1.0, self._paying(len(A))):
+                self.memory.drop_oldest()
         self.memory.carry(kept, known)
         self.metric.carry(kept, known)
         return kept, known
@@ -127,19 +134,18 @@ class Model:
         """Add the pair (s, y), and set γ (lines 34 to 39). Q and Q̂ are made from the pairs, when the next
         direction needs them."""
         if self.solver.memory == "auto":
-            self.memory.size = self._room(s.size)
+            self.memory.size = int(np.clip(self._paying(s.size), *PAIRS))
         self.curvature = self.memory.push(self.metric.root * s, y / self.metric.root)
         if self.curvature is None:
             self.events += ("curvature-skipped",)
         elif self.solver.memory != "full" or len(self.memory) == 1:
             self.gamma = self.memory.scaling(self.solver.gamma)
 
-    def _room(self, size: int) -> int:
-        """Return how many pairs to keep on ``size`` weights: so many that Q̂ = QR, 4k² products a weight,
-        takes no longer than the rest of an iteration does, within ``PAIRS``."""
+    def _paying(self, size: int) -> float:
+        """Return how many pairs on ``size`` weights cost as much as the rest of an iteration does: Q̂ = QR
+        takes 4k² products a weight."""
         design = self.problem.design
-        rest = SCORE_WORK * design.n_rows * design.n_outputs
-        return int(np.clip(np.sqrt(GEMM * rest / (4.0 * size)), *PAIRS))
+        return math.sqrt(GEMM * SCORE_WORK * design.n_rows * design.n_outputs / (4.0 * size))
 
     def record(self, *, stepped: bool = True) -> dict[str, Any]:
         """Return what the record should say of the model, and of the step that it made."""
@@ -209,7 +215,8 @@ class InnerProblem:
             return most
         fair = self.problem.size // size
         if self.solver.balance == "work":
-            fair = max(fair, SCORE_WORK * design.n_rows * design.n_outputs // (rank * size))
+            least = SWEEPS if fair >= 2 else 1
+            fair = max(least, SCORE_WORK * design.n_rows * design.n_outputs // (rank * size))
         return max(1, min(most, fair))
 
     def solve(

@@ -174,14 +174,23 @@ def test_the_paper_clears_the_memory_when_an_epoch_starts(problem):
 
 def test_pairs_outlive_an_epoch_unless_its_set_has_shrunk_to_less_than_an_eighth():
     """An epoch that goes from all weights to few ends on what is nearly another problem."""
-    problem = solvers.make_problem(chains(n=60, d=600, m=4, density=0.15), lam_ratio=0.2)
-    (first, pairs, cleared), *later = at_epochs(problem, tol=1e-8)
+    problem = solvers.make_problem(chains(n=60, d=600, m=4, density=0.15), lam_ratio=0.25)
+    (first, pairs, cleared), *later = at_epochs(problem, tol=1e-8, memory=30)
     assert (pairs, cleared) == (0, True)
     assert first < problem.size / 8
     assert all(active > first / 8 for active, *_ in later)
     assert [cleared for *_, cleared in later] == [False] * len(later)
     assert all(np.diff([pairs for _, pairs, _ in later]) >= 0)
     assert later[0][1] > 0
+
+
+def test_an_epoch_begins_with_no_more_pairs_than_cost_as_much_as_the_rest_of_an_iteration():
+    problem = solvers.make_problem(chains(n=60, d=600, m=4, density=0.15), lam_ratio=0.15)
+    rest = 10 * problem.design.n_rows * problem.design.n_outputs
+    some, all_of_them = at_epochs(problem, tol=1e-8), at_epochs(problem, tol=1e-8, memory=30)
+    # weights come in where these epochs begin; where none does, the pairs cost what they cost before
+    assert all(active * pairs**2 <= rest for active, pairs, _ in some[:3])
+    assert all(active * pairs**2 > rest for active, pairs, _ in all_of_them[:3])
 
 
 def test_pairs_that_outlive_an_epoch_save_a_fifth_of_the_iterations():

@@ -51,7 +51,7 @@ def test_pairs_are_kept_while_the_set_shrinks_and_without_keep_pairs_cleared_whe
 
 
 def test_pairs_outlive_the_growth_of_the_set():
-    kept = solve(problem_of("sequences", d=200), rule="growing")
+    kept = solve(problem_of("sequences", d=200), rule="growing", memory=30)
     grown = np.flatnonzero(np.diff(kept.working_set) > 0) + 1
     assert grown.size > 0
     assert not any("memory-cleared" in events for events in kept.events)

@@ -51,12 +51,12 @@ class ProxQN(Solver):
     where samples are few, sweeps take most of the time. So the default counts the work of both; it makes five
     sweeps at least as soon as half of the weights have left.
 
-    An epoch begins with the pairs of the one before. A weight that comes back has not moved, and how its
-    gradient changed is not known: it is zero in s and y alike, so B is γD there at first. Where the working
-    set has shrunk to less than an eighth in an epoch, its pairs tell of nearly another problem, and line 16
-    clears them; ``keep_pairs=False`` always does, as the paper has it. ``memory=auto`` has room for 30 pairs,
-    and for up to 100 while products with them take no longer than the rest of an iteration; as many as do not
-    take longer go over to the next epoch.
+    An epoch begins with the pairs of the one before, the newest of them where all would cost more than the
+    rest of an iteration. A weight that comes back has not moved, and how its gradient changed is not known:
+    it is zero in s and y alike, so B is γD there at first. Where the working set has shrunk to less than an
+    eighth in an epoch, its pairs tell of nearly another problem, and line 16 clears them;
+    ``keep_pairs=False`` always does, as the paper has it. ``memory=auto`` has room for 30 pairs, and for up
+    to 100 while products with them take no longer than the rest of an iteration.
 
     B₀ of section 2.1 is γD, D diagonal and fixed within an epoch. Weights of rare and of frequent features
     curve unlike each other; D = h^½, with h the diagonal of the Hessian where the epoch begins, makes them

@@ -102,24 +102,14 @@ class WhyLeft(ProbeView):
         self._pane = theme.pane()
         self._body.extend([self._said, self._pane])
         self.param.watch(self._moved, "weight")
-        self._asked, self._beginning = False, False  # whether somebody has chosen a weight; whether this does
-        self.param.watch(self._note_who_asked, "weight")
-
-    def _note_who_asked(self, event: param.parameterized.Event) -> None:
-        self._asked = self._asked or not self._beginning
+        self._begun = 0  # the weight that is shown until somebody chooses another
 
     def _begin(self, trace: Trace) -> None:
         """Show a weight that came back, if there is one, until somebody has chosen another."""
-        if self._asked:
-            return
-        seen = (test.get("returned", ()) for _, test in trace.probes.entries(SHRINKING.name))
-        back = next((weights for weights in seen if len(weights)), None)
-        if back is not None:
-            self._beginning = True
-            try:
-                self.weight = int(back[0])
-            finally:
-                self._beginning = False
+        if self.weight == self._begun:
+            seen = (test.get("returned", ()) for _, test in trace.probes.entries(SHRINKING.name))
+            self._begun = int(next((weights[0] for weights in seen if len(weights)), self.weight))
+            self.weight = self._begun
 
     def draw(self) -> None:
         trace, tested = self.chosen, self.iterations()

@@ -10,6 +10,7 @@ from weakref import ref
 
 import panel as pn
 import param
+from bokeh.models import Span
 from bokeh.plotting import figure
 from panel.viewable import Viewer
 
@@ -95,6 +96,7 @@ class View(Viewer):
         self._drawn = Drawn()
         self._empty = False
         self._place: Place | None = None
+        self._cursor_lines: list[tuple[Span, float]] = []
         self._note = None if part else ShownIterate(self.cursor)
         self._hint = theme.html(sizing_mode="stretch_width", css_classes=["cover"])
         self._update_hint()
@@ -152,6 +154,12 @@ class View(Viewer):
     def build(self) -> None:
         """Make the panes, once, in ``self._body``."""
         raise TypeError(f"{type(self).__name__} does not define build")
+
+    def show_cursor(self, plot: figure, shift: float = 0.0) -> None:
+        """Mark the cursor's iterate in a plot over iterations by a line, ``shift`` beside its number."""
+        line = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
+        plot.add_layout(line)
+        self._cursor_lines.append((line, shift))
 
     def draw(self) -> None:
         """Bring the panes up to date with ``self.traces`` and ``self.cursor``, the parts to begin with; it is
@@ -244,6 +252,8 @@ class View(Viewer):
         self._update_hint()
         self._cover(not self.has_content())
         if self.always or not self._empty:
+            for line, shift in self._cursor_lines:
+                line.location = self.cursor.iteration + shift
             self.draw()
 
     @batch()

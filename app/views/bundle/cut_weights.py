@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from bokeh.models import ColumnDataSource, HoverTool, LinearColorMapper, Span
+from bokeh.models import ColumnDataSource, HoverTool, LinearColorMapper
 
 from app import theme
 from app.views.base.probe_view import ProbeView, Seen
@@ -60,8 +60,7 @@ class CutWeights(ProbeView):
             reach.renderers = [drawn]
         tips = [("cut", "$y{0}"), ("iteration", "$x{0}"), ("α", "@image{0.[0000]}")]
         self.figure.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
-        self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
-        self.figure.add_layout(self._here)
+        self.show_cursor(self.figure)
         self.figure.on_event("tap", self._tapped)
         self._legend = theme.html()
         pane = theme.pane(self.figure)
@@ -69,7 +68,6 @@ class CutWeights(ProbeView):
 
     def draw(self) -> None:
         iterations = self.iterations()
-        self._here.location = self.cursor.iteration
         self.drew(self.cursor.iteration)
         if self._drawn.changed("image", self.chosen, iterations[-1]):
             self._show(self.chosen.probes.entries(CUTS.name))

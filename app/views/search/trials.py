@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import param
-from bokeh.models import ColumnDataSource, HoverTool, Span
+from bokeh.models import ColumnDataSource, HoverTool
 
 from app import theme
 from app.views.base.view import View, placed
@@ -48,8 +48,7 @@ class Trials(View):
         )
         tips = [("iteration", "@iteration"), ("trials", "@trials")]
         self.figure.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
-        self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
-        self.figure.add_layout(self._here)
+        self.show_cursor(self.figure)
         self.figure.on_event("tap", self._tapped)
         self._body.append(theme.pane(self.figure))
 
@@ -57,7 +56,6 @@ class Trials(View):
         return self.chosen is not None
 
     def draw(self) -> None:
-        self._here.location = self.cursor.iteration
         self.drew(self.cursor.iteration)
         rows, until, _ = self.chosen.since(None)
         if self._drawn.changed("bars", self.chosen, until):

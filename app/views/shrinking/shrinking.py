@@ -55,7 +55,6 @@ class Shrinking(ProbeView):
             "bound": Span(dimension="height", line_color=theme.COLORS[1], line_width=2),
             "l1": Span(dimension="height", line_color=theme.GREY, line_dash="dashed"),
         }
-        self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
         self._figures = [self._histogram(), self._time_lines()]
         self._sphere = self._sphere_lines()
         self._tests = theme.column(kind="narrow")
@@ -99,7 +98,7 @@ class Shrinking(ProbeView):
             line_width=1.5,
             mode="after",
         )
-        plot.add_layout(self._here)
+        self.show_cursor(plot)
         plot.on_event("tap", self._tapped)
         return plot
 
@@ -115,7 +114,7 @@ class Shrinking(ProbeView):
         for name, color, dash in (("radius", theme.COLORS[2], "solid"), ("gap", theme.GREY, "dashed")):
             plot.line("iteration", name, source=self._radii, color=color, line_dash=dash, line_width=1.5)
         plot.scatter("iteration", "radius", source=self._radii, size=4, color=theme.COLORS[2])
-        plot.add_layout(self._here)
+        self.show_cursor(plot)
         plot.on_event("tap", self._tapped)
         return plot
 
@@ -130,7 +129,6 @@ class Shrinking(ProbeView):
             self.drew(None)
             self._said.object = ""
             return
-        self._here.location = self.cursor.iteration
         iteration, seen = self.seen()
         if self._drawn.changed("test", trace, iteration):
             self.drew(iteration)

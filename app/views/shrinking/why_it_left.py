@@ -8,7 +8,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 import param
-from bokeh.models import ColumnDataSource, Span
+from bokeh.models import ColumnDataSource
 
 from app import theme
 from app.views.base.probe_view import ProbeView, Seen
@@ -89,6 +89,7 @@ class WhyLeft(ProbeView):
         self._moves = ColumnDataSource({"iteration": [], "gradient": [], "fill": []})
         labels = {"x_label": "iteration", "y_label": "gradient |g|  ·  bound λ − M̂/N  ·  λ"}
         self.figure = theme.plot(self.id, **labels, log_y=True, height=240)
+        self.show_cursor(self.figure)
         self.figure.on_event("tap", self._tapped)
         for name, (_, color, dash) in LINES.items():
             self.figure.line(
@@ -97,8 +98,6 @@ class WhyLeft(ProbeView):
         self.figure.scatter("iteration", "gradient", source=self._source, size=4, color=theme.COLORS[0])
         looks = {"color": theme.COLORS[1], "fill_alpha": "fill"}
         theme.diamonds(self.figure, self._moves, "iteration", "gradient", **looks)
-        self._here = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
-        self.figure.add_layout(self._here)
         self._pane = theme.pane()
         self._body.extend([self._said, self._pane])
         self.param.watch(self._moved, "weight")
@@ -115,7 +114,6 @@ class WhyLeft(ProbeView):
         trace, tested = self.chosen, self.iterations()
         if tested:
             self._begin(trace)
-        self._here.location = self.cursor.iteration
         self.drew(self.cursor.iteration)
         if not tested or not self._drawn.changed("test", trace, tested[-1], self.weight):
             return

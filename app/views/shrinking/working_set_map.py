@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from weakref import ref
 
 import numpy as np
-from bokeh.models import (
-    ColumnDataSource,
-    CustomJS,
-    CustomJSHover,
-    HoverTool,
-    Label,
-    LinearColorMapper,
-    Span,
-)
+from bokeh.models import ColumnDataSource, CustomJS, CustomJSHover, HoverTool, Label, LinearColorMapper
 
 from app import theme
 from app.views.base.lam_marks import LamMarks
@@ -134,12 +126,11 @@ class WorkingSetMap(ProbeView):
         )
         self._others.text_baseline = "middle"
         self.figure.add_layout(self._others)
-        self._here = Span(location=0, dimension="height", line_color=theme.GREY, line_dash="dashed")
-        self.figure.add_layout(self._here)
         self._lam_marks = LamMarks(self.figure)
         args = {"clicked": self._clicked, "source": self._source}
         tell = CustomJS(args=args, code="clicked.data = {layout: [...source.data.layout]}")
         self.figure.js_on_event("tap", tell)  # arrives before the click itself
+        self.show_cursor(self.figure, 0.5)
         self.figure.on_event("tap", self._tapped)
         self._pane = theme.pane()
         self._body.extend([self._said, self._pane])
@@ -180,7 +171,6 @@ class WorkingSetMap(ProbeView):
             self._lay_out(trace, entries)
         else:
             self._add(trace, [k for k in entries if k > self._iterations[-1]])
-        self._here.location = self.cursor.iteration + 0.5
         self.drew(self.cursor.iteration)
         self._lam_marks.show_run(trace)
         self._say(trace)

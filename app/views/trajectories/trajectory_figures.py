@@ -4,7 +4,7 @@ are."""
 from __future__ import annotations
 
 import numpy as np
-from bokeh.models import ColumnDataSource, LabelSet, Span
+from bokeh.models import ColumnDataSource, LabelSet
 from bokeh.plotting import figure
 
 from app import theme
@@ -35,9 +35,6 @@ class Figures:
         self.lam_marks = LamMarks(self.main)
         self.sizes = self._sizes(f"{name}-sizes")
         self.spread = self._spread(f"{name}-spread")
-        self.here = [Span(dimension="height", line_color=theme.GREY, line_dash="dashed") for _ in range(2)]
-        for plot, line in zip((self.main, self.spread), self.here, strict=True):
-            plot.add_layout(line)
 
     def _trajectories(self, name: str) -> figure:
         plot = theme.plot(name, x_label="iteration", y_label="weight β", height=HEIGHT)

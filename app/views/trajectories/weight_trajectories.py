@@ -93,6 +93,8 @@ class Trajectories(ProbeView):
         self._panes = theme.column(kind="across")
         self._controls()
         self._body.extend([self._panes, self._said])
+        for plot in (self.figures.main, self.figures.spread):
+            self.show_cursor(plot)
         for event in ("tap", "doubletap"):  # the second of two quick clicks is no tap for Bokeh
             self.figures.main.on_event(event, self._tapped)
             self.figures.sizes.on_event(event, self._tapped_bar)
@@ -138,8 +140,6 @@ class Trajectories(ProbeView):
             self.figures.lines.add(self.history)
         else:
             self._read(probes.entries(name))
-        for line in self.figures.here:
-            line.location = self.cursor.iteration
         self._show_course()
         self._show_phases(trace)
         self.figures.lam_marks.show_run(trace)

@@ -72,11 +72,7 @@ class FollowingSession(Session):
         lead = self.leader.cursor
         if (place := (lead.run, lead.iteration, lead.follow)) != self._seen:
             self._seen, self.cursor.chosen = place, lead.chosen
-            self.cursor.keeping_up = True
-            try:
-                self.cursor.param.update(run=lead.run, iteration=lead.iteration, follow=lead.follow)
-            finally:
-                self.cursor.keeping_up = False
+            self.cursor.keep(run=lead.run, iteration=lead.iteration, follow=lead.follow)
 
     def _moved(self, *events: param.parameterized.Event) -> None:
         """Ask the leader's page, which alone may change what it shows, to follow a visitor's move."""

@@ -18,7 +18,7 @@ class Cursor(param.Parameterized):
     iteration: int = param.Integer(default=0, bounds=(0, None), doc="the chosen iteration")
     follow: bool = param.Boolean(default=True, doc="stay at the newest iterate")
 
-    #: True while ``keep_up`` moves the cursor: its caller brings the views up to date afterwards.
+    #: True while ``keep`` moves the cursor: its caller brings the views up to date afterwards.
     keeping_up = False
     #: Whether the run was chosen by a person, who then keeps it.
     chosen = False
@@ -50,11 +50,15 @@ class Cursor(param.Parameterized):
         if run is not None and self.follow and (last := run.last):
             changes["iteration"] = int(last["iteration"])
         if changes:
-            self.keeping_up = True
-            try:
-                self.param.update(**changes)
-            finally:
-                self.keeping_up = False
+            self.keep(**changes)
+
+    def keep(self, **changes: object) -> None:
+        """Move along, with ``keeping_up`` on."""
+        self.keeping_up = True
+        try:
+            self.param.update(**changes)
+        finally:
+            self.keeping_up = False
 
     def row(self, rows: Mapping[str, np.ndarray]) -> int | None:
         """Return the index of the one nearest to the cursor among rows of its run, None if there is none. A

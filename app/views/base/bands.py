@@ -13,7 +13,7 @@ from bokeh.plotting import figure
 
 from app import theme
 from app.views.base import looks
-from app.views.base.curves import Curves
+from app.views.base.curves import Curves, draw_lines
 from solvers import Trace
 
 #: What runs of one kind are called: the label of all, a number, and what the page adds to an earlier one.
@@ -113,12 +113,8 @@ class Bands:
 
     def _glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         area = VArea(x="x", y1="low", y2="high", fill_color=color, fill_alpha=0.18)
-        looks = [("y", 2.5, 1.0), *((column, 1, 0.7) for column in self._thin)]
-        lines = [
-            theme.curve(self._plot, source, column, color=color, dash=dash, width=width, alpha=alpha)
-            for column, width, alpha in looks
-        ]
-        return [theme.draw(self._plot, area, source, level="underlay"), *lines]
+        band = theme.draw(self._plot, area, source, level="underlay")
+        return [band, *draw_lines(self._plot, source, self._thin, 2.5, color, dash)]
 
     def _called(self, trace: Trace) -> str:
         return self._names[id(trace)]

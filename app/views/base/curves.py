@@ -6,13 +6,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bokeh.models import ColumnDataSource, GlyphRenderer
+from bokeh.plotting import figure
 
+from app import theme
 from app.views.base import looks
 from app.views.base.feed import Feed
 from solvers import Trace
 
 #: What the lines of ghosts, which are runs of earlier races, have of the alpha of others.
 FAINT = 0.4
+
+
+def draw_lines(
+    plot: figure, source: ColumnDataSource, thin: Sequence[str], width: float, color: str, dash: str
+) -> list[GlyphRenderer]:
+    """Draw the column "y" as a line of this width, and those of ``thin`` as thin ones."""
+    drawn = [("y", width, 1.0), *((column, 1, 0.7) for column in thin)]
+    return [
+        theme.curve(plot, source, column, color=color, dash=dash, width=width, alpha=alpha)
+        for column, width, alpha in drawn
+    ]
 
 
 @dataclass

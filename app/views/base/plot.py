@@ -17,7 +17,7 @@ from app import theme
 from app.menu import LineMenu
 from app.views.base import looks
 from app.views.base.bands import Bands, Family, families
-from app.views.base.curves import Curves
+from app.views.base.curves import Curves, draw_lines
 from app.views.base.feed import Feed, Records, known, positive
 from app.views.base.lam_marks import LamMarks
 from app.views.base.view import View, placed
@@ -133,11 +133,7 @@ class RunPlot(View):
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         """Draw one run."""
-        looks = [("y", 2, 1.0), *((column, 1, 0.7) for column in self.thin[:1])]
-        return [
-            theme.curve(self.figure, source, column, color=color, dash=dash, width=width, alpha=alpha)
-            for column, width, alpha in looks
-        ]
+        return draw_lines(self.figure, source, self.thin[:1], 2, color, dash)
 
     def hover(self) -> list[tuple[str, str]]:
         """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""
@@ -237,8 +233,15 @@ class RunPlot(View):
         x = known(rows[self.x])
         return positive(x) if self.x_scale == "log" else x
 
+    def points(self, trace: Trace, rows: Records, at: Sequence[int]) -> dict[str, list]:
+        """Return where these of the rows of a run are drawn, and in its colour: "x", "y" and "color"."""
+        columns = self._columns(trace, {name: column[at] for name, column in rows.items()})
+        place = next(k for k, t in enumerate(self.traces) if t is trace)
+        colors = [looks.style(trace, place)[0]] * len(at)
+        return {"x": columns["x"].tolist(), "y": columns["y"].tolist(), "color": colors}
+
     def _mark_cursor(self) -> None:
-        trace, mark, here = self.chosen, (), {"x": [], "y": [], "color": []}
+        trace, mark = self.chosen, ()
         if trace is not None:
             rows, until, _ = trace.since(None)
             row = self.cursor.row(rows)
@@ -247,12 +250,7 @@ class RunPlot(View):
         if not self._drawn.changed("cursor", *mark):
             return
         self.drew(int(rows["iteration"][row]) if mark else None)
-        if mark:
-            one = self._columns(trace, {name: column[row : row + 1] for name, column in rows.items()})
-            place = next(k for k, t in enumerate(self.traces) if t is trace)
-            color = looks.style(trace, place)[0]
-            here = {"x": [float(one["x"][0])], "y": [float(one["y"][0])], "color": [color]}
-        self._here.data = here
+        self._here.data = self.points(trace, rows, [row]) if mark else {"x": [], "y": [], "color": []}
 
     def _tapped(self, event: object) -> None:
         """Move the cursor to the run and iterate nearest to a click."""

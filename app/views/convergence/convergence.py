@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 from weakref import ref
 
@@ -13,7 +13,6 @@ import param
 from bokeh.models import ColumnDataSource
 
 from app import theme
-from app.views.base import looks
 from app.views.base.feed import Records, known
 from app.views.base.phases import turns
 from app.views.base.plot import RunPlot, menu
@@ -123,40 +122,24 @@ class Convergence(RunPlot):
         if self.measure == "support" and self.logarithmic:
             self.scale = "linear"  # draws again: it comes to zero
             return
-        self._mark_turns()
-        self._mark_identified()
+        self._mark(self._turns, "turns", lambda trace, rows: turns(rows).tolist())
+        self._mark(self._found, "identified", self._identified)
         super().draw()
 
-    def _mark_identified(self) -> None:
-        """Mark from where on each run has the support of the optimum."""
-        found, mark = {"x": [], "y": [], "color": []}, []
-        for place, trace in enumerate(self.traces if self.measure in OF_WEIGHTS else ()):
-            best = nearest(trace, self.traces)
-            if best is None or (since := self._aways.identified(trace, best)) is None:
-                continue
-            rows, _, _ = trace.since(None)
-            row = min(int(np.searchsorted(rows["iteration"], since)), len(rows["iteration"]) - 1)
-            one = self._columns(trace, {name: column[row : row + 1] for name, column in rows.items()})
-            found["x"].append(float(one["x"][0]))
-            found["y"].append(float(one["y"][0]))
-            found["color"].append(looks.style(trace, place)[0])
-            mark.append((since, ref(best), *self._shown(trace)))
-        if self._drawn.changed("identified", *mark):
-            self._found.data = found
+    def _mark(self, source: ColumnDataSource, name: str, find: Callable[[Trace, Records], list[int]]) -> None:
+        """Draw a mark at each of the rows of the runs that ``find`` tells."""
+        read = [(trace, trace.since(None)[0]) for trace in self.traces]
+        marked = [(trace, rows, at) for trace, rows in read if (at := find(trace, rows))]
+        if self._drawn.changed(name, *((at, *self._shown(trace)) for trace, _, at in marked)):
+            points = [self.points(*one) for one in marked]
+            source.data = {name: [value for one in points for value in one[name]] for name in source.data}
 
-    def _mark_turns(self) -> None:
-        found, mark = {"x": [], "y": [], "color": []}, []
-        for place, trace in enumerate(self.traces):
-            rows, _, _ = trace.since(None)
-            if not (at := turns(rows)).size:
-                continue
-            columns = self._columns(trace, {name: column[at] for name, column in rows.items()})
-            found["x"] += columns["x"].tolist()
-            found["y"] += columns["y"].tolist()
-            found["color"] += [looks.style(trace, place)[0]] * at.size
-            mark.append((at.size, *self._shown(trace)))
-        if self._drawn.changed("turns", *mark):
-            self._turns.data = found
+    def _identified(self, trace: Trace, rows: Records) -> list[int]:
+        """Return the row from which on a run has the support of the optimum, if there is one."""
+        best = nearest(trace, self.traces) if self.measure in OF_WEIGHTS else None
+        if best is None or (since := self._aways.identified(trace, best)) is None:
+            return []
+        return [min(int(np.searchsorted(rows["iteration"], since)), len(rows["iteration"]) - 1)]
 
     def _away_from_w(self, trace: Trace, iterations: np.ndarray) -> np.ndarray:
         """Return the measure of the weights at these iterates: that at the last one before whose weights were

@@ -6,16 +6,19 @@ from .colours import COLORS, DASHES, GREY, dash
 from .formatting import aligned, capital, cell, number, seconds
 from .material import REM, mui
 from .plots import (
+    IMAGE,
     curve,
     diamonds,
     draw,
     follow_axes,
+    image,
     least,
     name_ticks,
     plot,
     point_out,
     put,
     scale,
+    source,
     styled,
     tip,
     upright,

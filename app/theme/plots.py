@@ -9,6 +9,7 @@ import numpy as np
 from bokeh.models import (
     Axis,
     BasicTicker,
+    ColorMapper,
     ColumnDataSource,
     CustomJS,
     CustomJSTicker,
@@ -26,6 +27,8 @@ from bokeh.plotting import figure
 
 from .assets import asset
 
+#: Columns of a source of images.
+IMAGE = ("image", "x", "y", "dw", "dh")
 #: Marks along a horizontal axis, about.
 X_TICKS = 6
 
@@ -90,6 +93,17 @@ def draw(fig: figure, glyph: Glyph, source: ColumnDataSource, **more: Any) -> Gl
     drawn = GlyphRenderer(data_source=source, glyph=glyph, **bare, **more)
     fig.renderers.append(drawn)
     return drawn
+
+
+def source(*columns: str) -> ColumnDataSource:
+    """Make a source with these columns, empty to begin with."""
+    return ColumnDataSource({name: [] for name in columns})
+
+
+def image(fig: figure, source: ColumnDataSource, shades: ColorMapper) -> GlyphRenderer:
+    """Draw the images of a source, whose columns are ``IMAGE``, with no grid over them."""
+    fig.grid.visible = False
+    return fig.image(*IMAGE, source=source, color_mapper=shades, level="image")
 
 
 def put(source: ColumnDataSource, columns: Mapping[str, Any]) -> None:

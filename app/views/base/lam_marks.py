@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from bokeh.models import ColumnDataSource, LabelSet, VSpan
+from bokeh.models import LabelSet, VSpan
 from bokeh.plotting import figure
 
-from app.theme import GREY, draw, put
+from app.theme import GREY, draw, put, source
 from app.views.base.feed import Records
 from app.views.base.run_events import lam_in_words
 from solvers import Trace, segments
@@ -21,7 +21,7 @@ class LamMarks:
     """A dotted line a change, in the colour of its run, with λ at its foot where there is room."""
 
     def __init__(self, plot: figure) -> None:
-        self.source = ColumnDataSource({"x": [], "color": [], "said": [], "foot": []})
+        self.source = source("x", "color", "said", "foot")
         draw(plot, VSpan(x="x", line_color="color", line_dash="dotted", line_width=1.5), self.source)
         looks = {"text_font_size": "0.92em", "text_color": "color", "x_offset": 3}
         labels = LabelSet(x="x", y="foot", text="said", source=self.source, y_units="screen", **looks)

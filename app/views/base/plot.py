@@ -82,7 +82,7 @@ class RunPlot(View):
         self.curves = Curves(self.names, self.glyphs)
         self._medians: Bands | None = None
         self._lines: list[GlyphRenderer] = []
-        self._here = ColumnDataSource({"x": [], "y": [], "color": []})
+        self._here = theme.source("x", "y", "color")
         self.figure = self._make_figure()
         self.backdrop()
         dot = Scatter(x="x", y="y", size=9, fill_color="color", line_color=theme.GREY)

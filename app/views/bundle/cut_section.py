@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 import param
-from bokeh.models import ColumnDataSource, Span
+from bokeh.models import Span
 
 from app import theme
 from app.serving.batch import batch
@@ -77,7 +77,7 @@ class CutSection(ProbeView):
     def build(self) -> None:
         self._busy = False
         self._curve: tuple[object, Curve] | None = None
-        self.sources = {name: ColumnDataSource({"t": [], "f": []}) for name in SOURCES}
+        self.sources = {name: theme.source("t", "f") for name in SOURCES}
         self._legend = theme.html()
         self.figure = self._make_figure()
         if self.choose:

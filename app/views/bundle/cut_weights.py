@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from bokeh.models import ColumnDataSource, HoverTool, LinearColorMapper
+from bokeh.models import HoverTool, LinearColorMapper
 
 from app import theme
 from app.views.base.probe_view import ProbeView, Seen
@@ -17,7 +17,6 @@ SHADES = 256
 COLOR = theme.COLORS[0]
 #: Of a cut that is there and has no weight.
 WITHOUT = f"{theme.GREY}30"
-IMAGE = ("image", "x", "y", "dw", "dh")
 
 
 class CutWeights(ProbeView):
@@ -32,8 +31,8 @@ class CutWeights(ProbeView):
     hint = "Run a bundle method (bmrm, ls-bmrm or ocas) to see the weights of its cuts here."
 
     def build(self) -> None:
-        self._image = ColumnDataSource({name: [] for name in IMAGE})
-        self._combined = ColumnDataSource({"iteration": [], "cut": []})
+        self._image = theme.source(*theme.IMAGE)
+        self._combined = theme.source("iteration", "cut")
         self._head.append(theme.html(f"<h2>{self.title}</h2>"))
         self.figure = theme.plot(
             self.id,
@@ -43,7 +42,6 @@ class CutWeights(ProbeView):
         )
         for reach in (self.figure.x_range, self.figure.y_range):
             reach.range_padding = 0.0
-        self.figure.grid.visible = False
         # of very many cuts each has little, and is to be seen
         alphas = np.rint(40 + 215 * np.cbrt(np.linspace(0.0, 1.0, SHADES))).astype(int)
         shades = LinearColorMapper(
@@ -53,7 +51,7 @@ class CutWeights(ProbeView):
             low_color=WITHOUT,
             nan_color="#00000000",
         )
-        drawn = self.figure.image(*IMAGE, source=self._image, color_mapper=shades, level="image")
+        drawn = theme.image(self.figure, self._image, shades)
         looks = {"fill_color": theme.COLORS[1], "line_color": theme.GREY}
         theme.diamonds(self.figure, self._combined, "iteration", "cut", **looks)
         for reach in (self.figure.x_range, self.figure.y_range):

@@ -109,10 +109,10 @@ class Convergence(RunPlot):
 
     def backdrop(self) -> None:
         self._aways = Aways()
-        self._turns = ColumnDataSource({"x": [], "y": [], "color": []})
+        self._turns = theme.source("x", "y", "color")
         looks = {"marker": "square", "size": 8, "line_width": 1.5, "line_color": "color", "fill_alpha": 0.0}
         self.figure.scatter("x", "y", source=self._turns, level="overlay", **looks)
-        self._found = ColumnDataSource({"x": [], "y": [], "color": []})
+        self._found = theme.source("x", "y", "color")
         theme.diamonds(self.figure, self._found, "x", "y", color="color", fill_alpha=1.0)
 
     def draw(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 import param
-from bokeh.models import ColumnDataSource, HoverTool
+from bokeh.models import HoverTool
 
 from app import theme
 from app.views.base.feed import Records
@@ -44,7 +44,7 @@ class PhaseTimes(View):
     order: str = param.Selector(default="time", objects=list(ORDERS.values()), doc="how parts stand in a bar")
 
     def build(self) -> None:
-        self._bars = ColumnDataSource({name: [] for name in BARS})
+        self._bars = theme.source(*BARS)
         plot = self.figure = theme.plot(self.id, x_label="CPU time of the run (s)", y_label="", height=FRAME)
         plot.x_range.start, plot.y_range.flipped = 0, True
         plot.ygrid.visible = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource
 
 from app import theme
 from app.views.base import looks
@@ -44,9 +43,9 @@ class Sparsity(RunPlot):
         return COUNTS[self.count][1]
 
     def backdrop(self) -> None:
-        self._bands = ColumnDataSource({"x0": [], "x1": []})
-        self._returns = ColumnDataSource({"x": [], "y": [], "n": []})
-        self._looks = ColumnDataSource({"x": [], "low": [], "high": [], "color": []})
+        self._bands = theme.source("x0", "x1")
+        self._returns = theme.source("x", "y", "n")
+        self._looks = theme.source("x", "low", "high", "color")
         self.figure.vstrip("x0", "x1", source=self._bands, color=theme.GREY, fill_alpha=0.13, line_alpha=0)
         self.figure.segment("x", "low", "x", "high", source=self._looks, color="color", alpha=0.7)
         style = {"fill_alpha": 0, "line_width": 1.5, "color": theme.GREY}

@@ -25,10 +25,9 @@ SHORT, BESIDE, BELOW = 2, 18, 12
 def _mapped(plot: figure, source: ColumnDataSource, tips: str, names: CustomJSHover) -> GlyphRenderer:
     """Draw the images of a source, from -1 to 1, of which the pointer names a place and its weight."""
     shades = LinearColorMapper(palette=PALETTE, low=-1.0, high=1.0, nan_color="#00000000")
-    drawn = plot.image("image", "x", "y", "dw", "dh", source=source, color_mapper=shades, level="image")
+    drawn = theme.image(plot, source, shades)
     tooltips = [(tips, "@x{custom}"), ("weight", "@weight{0.[0000]}")]
     plot.add_tools(HoverTool(tooltips=tooltips, formatters={"@x": names}, renderers=[drawn]))
-    plot.grid.visible = False
     return drawn
 
 
@@ -49,10 +48,10 @@ class Pictures:
     """The weights of pixels, a picture an output, and the strongest pairs of pixels as lines on it."""
 
     def __init__(self, name: str) -> None:
-        self._images = ColumnDataSource({key: [] for key in ("image", "weight", "x", "y", "dw", "dh")})
-        self._labels = ColumnDataSource({key: [] for key in ("x", "y", "right", "bottom", "text")})
+        self._images = theme.source(*theme.IMAGE, "weight")
+        self._labels = theme.source("x", "y", "right", "bottom", "text")
         columns = ("x0", "y0", "x1", "y1", "color", "pair", "weight")
-        self._pairs = ColumnDataSource({key: [] for key in columns})
+        self._pairs = theme.source(*columns)
         told = theme.asset("pixels.js") + "return told(value, format, shape)"
         self._pair_names = CustomJSHover(args={"shape": None}, code=told)
         self._names = CustomJSHover(
@@ -131,7 +130,7 @@ class Transitions:
     """The weights of one label after another, as a matrix."""
 
     def __init__(self, name: str) -> None:
-        self._images = ColumnDataSource({key: [] for key in ("image", "weight", "x", "y", "dw", "dh")})
+        self._images = theme.source(*theme.IMAGE, "weight")
         self._names = CustomJSHover(args={"names": [], "columns": 0}, code=theme.asset("cell_names.js"))
         self.figure = plot = theme.plot(
             name, x_label="transitions: to this label", y_label="from this label", height=260

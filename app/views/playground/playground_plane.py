@@ -37,7 +37,6 @@ class Plane:
         plot.add_tools(zoom := BoxZoomTool(match_aspect=True))
         plot.toolbar.active_drag = zoom
         theme.styled(plot, name)
-        plot.grid.visible = False
         plot.min_border_left = 48
         self._ground()
         self._signs()
@@ -46,17 +45,17 @@ class Plane:
 
     def _ground(self) -> None:
         plot = self.figure
-        self.image = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
+        self.image = theme.source(*theme.IMAGE)
         # columns of other names than those of the runs, which the pointer tells of
-        self.contours, self.kinks = (ColumnDataSource({"across": [], "up": []}) for _ in range(2))
+        self.contours, self.kinks = (theme.source("across", "up") for _ in range(2))
         shades = [f"{GROUND}{round(255 * MOST * k / (SHADES - 1)):02x}" for k in range(SHADES)]
         mapper = LinearColorMapper(palette=shades, low=0, high=SHADES - 1)
-        plot.image("image", "x", "y", "dw", "dh", source=self.image, color_mapper=mapper)
+        theme.image(plot, self.image, mapper)
         plot.line("across", "up", source=self.contours, line_color=theme.GREY, line_width=0.7, line_alpha=0.7)
         plot.line("across", "up", source=self.kinks, line_color=theme.GREY, line_width=2.5, line_alpha=0.8)
-        self.line = ColumnDataSource({"across": [], "up": []})
+        self.line = theme.source("across", "up")
         plot.line("across", "up", source=self.line, line_color=theme.GREY, line_dash="dashed", line_width=1.5)
-        self.extent = ColumnDataSource({"x": [], "y": []})
+        self.extent = theme.source("x", "y")
         corners = plot.scatter("x", "y", source=self.extent, size=1, alpha=0.0)
         for reach in (plot.x_range, plot.y_range):
             reach.renderers, reach.range_padding = [corners], 0.0
@@ -64,15 +63,13 @@ class Plane:
     def _signs(self) -> None:
         """Draw what is at the cursor: B and p in the run's colour, subgradients in grey."""
         plot = self.figure
-        self.start, self.here = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
-        self.here.data = {"x": [], "y": [], "color": [], "size": []}
-        self.ellipse, self.hull = (ColumnDataSource({"across": [], "up": []}) for _ in range(2))
-        self.rays = ColumnDataSource({name: [] for name in ("x", "y", "x1", "y1", "color")})
-        ends = {"x0": [], "y0": [], "x1": [], "y1": []}
-        self.subgradients, self.combination, self.direction = (ColumnDataSource(ends) for _ in range(3))
-        self._colored = [
-            plot.patch("across", "up", source=self.ellipse, fill_alpha=0.12, line_width=1.5, line_alpha=0.9)
-        ]
+        self.start, self.here = theme.source("x", "y"), theme.source("x", "y", "color", "size")
+        self.ellipse, self.hull = (theme.source("across", "up") for _ in range(2))
+        self.rays = theme.source("x", "y", "x1", "y1", "color")
+        ends = "x0", "y0", "x1", "y1"
+        self.subgradients, self.combination, self.direction = (theme.source(*ends) for _ in range(3))
+        looks = {"fill_alpha": 0.12, "line_width": 1.5, "line_alpha": 0.9}
+        self._inside = plot.patch("across", "up", source=self.ellipse, **looks)
         plot.line("across", "up", source=self.hull, line_color=theme.GREY, line_dash="dotted", line_width=1.5)
         plot.segment("x", "y", "x1", "y1", source=self.rays, color="color", line_dash="dotted", line_width=2)
         plot.scatter(
@@ -150,8 +147,7 @@ class Plane:
             hull, ellipse, heading = marks.hull(size), marks.ellipse(size), marks.heading(size)
             if len(ends) < 2:  # there is one subgradient alone
                 mixed = None
-            for renderer in self._colored:
-                renderer.glyph.update(fill_color=color, line_color=color)
+            self._inside.glyph.update(fill_color=color, line_color=color)
             self._p.update(line_color=color)
             self._p.end.update(fill_color=color, line_color=color)
         w = None if marks is None else marks.w

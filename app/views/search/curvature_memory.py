@@ -86,8 +86,8 @@ class Memory(Plots, ProbeView):
     def build(self) -> None:
         self.parts = self.plots(Pairs, Bytes, Scaling, height=220)
         self._said = theme.said(2, 3)
-        self._pairs = ColumnDataSource({"pair": [], "cosine": []})
-        self._eigenvalues = ColumnDataSource({"n": [], "value": []})
+        self._pairs = theme.source("pair", "cosine")
+        self._eigenvalues = theme.source("n", "value")
         self._gamma = Span(dimension="width", line_color=theme.GREY, line_dash="dashed")
         self._cross = {name: ColumnDataSource(_picture(np.zeros((0, 0)))) for name in ("SY", "middle")}
         self._at_cursor = theme.column(kind="plots")
@@ -125,11 +125,8 @@ class Memory(Plots, ProbeView):
     def _picture_of(self, name: str, label: str) -> figure:
         shades = LinearColorMapper(palette=PALETTE, low=-1.0, high=1.0)
         plot = theme.plot(f"memory-{name}", x_label=label, y_label="", height=260)
-        drawn = plot.image(
-            "image", "x", "y", "dw", "dh", source=self._cross[name], color_mapper=shades, level="image"
-        )
+        drawn = theme.image(plot, self._cross[name], shades)
         plot.y_range.flipped = True
-        plot.grid.visible = False
         plot.add_layout(ColorBar(color_mapper=shades, width=10), "right")
         plot.add_tools(HoverTool(tooltips=[("value", "@image{0.[0000]}")], renderers=[drawn]))
         return plot

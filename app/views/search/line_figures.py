@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, GlyphRenderer, HoverTool, Span
+from bokeh.models import GlyphRenderer, HoverTool, Span
 from bokeh.plotting import figure
 
 from app import theme
@@ -38,9 +38,7 @@ class LineFigures:
     and its slopes, and no more of the other marks than lies on them."""
 
     def __init__(self, name: str) -> None:
-        self.sources = {
-            key: ColumnDataSource({column: [] for column in columns}) for key, columns in COLUMNS.items()
-        }
+        self.sources = {key: theme.source(*columns) for key, columns in COLUMNS.items()}
         self.phi = theme.plot(name, x_label="", y_label="φ(t) − φ(0)", height=HEIGHT)
         self.slope = theme.plot(
             f"{name}-slope", x_label="", y_label="φ′(t)", height=HEIGHT, x_range=self.phi.x_range

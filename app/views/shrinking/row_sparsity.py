@@ -64,10 +64,8 @@ class RowSparsity(Plots):
         self._patterns = ColumnDataSource(_patterns([]))
         self._pictures = ColumnDataSource(_pictures([]))
         sides = ("left", "right", "bottom", "top", "color")
-        self._frames = {
-            name: ColumnDataSource({side: [] for side in sides}) for name in ("patterns", "pictures")
-        }
-        self._moves = {name: ColumnDataSource({"x": [], "y": []}) for name in ("entered", "left")}
+        self._frames = {name: theme.source(*sides) for name in ("patterns", "pictures")}
+        self._moves = {name: theme.source("x", "y") for name in ("entered", "left")}
         self.patterns, self.pictures = self._pattern_figure(), self._picture_figure()
         self._panes = [theme.pane(plot) for plot in (self.patterns, self.pictures)]
         self._matrices = theme.column(kind="plots")
@@ -125,10 +123,9 @@ class RowSparsity(Plots):
     ) -> object:
         """Draw the images of ``source`` in frames of the runs' colours, named below."""
         shades = LinearColorMapper(palette=palette, low=low, high=1.0)
-        drawn = plot.image("image", "x", "y", "dw", "dh", source=source, color_mapper=shades, level="image")
+        drawn = theme.image(plot, source, shades)
         frames = {"fill_alpha": 0.0, "line_color": "color", "line_width": 1.5}
         plot.quad("left", "right", "top", "bottom", source=self._frames[name], **frames)
-        plot.grid.visible = False
         theme.name_ticks(plot.xaxis[0], {})
         return drawn
 

@@ -49,8 +49,8 @@ class Shrinking(ProbeView):
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
         self._said = theme.said(on_top=True)
         self._bars = {code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code, _, _ in GROUPS}
-        self._course = ColumnDataSource({"iteration": [], "largest": [], "target": []})
-        self._epochs = ColumnDataSource({"x0": [], "x1": []})
+        self._course = theme.source("iteration", "largest", "target")
+        self._epochs = theme.source("x0", "x1")
         self._lines = {
             "bound": Span(dimension="height", line_color=theme.COLORS[1], line_width=2),
             "l1": Span(dimension="height", line_color=theme.GREY, line_dash="dashed"),
@@ -110,7 +110,7 @@ class Shrinking(ProbeView):
             log_y=True,
             height=200,
         )
-        self._radii = ColumnDataSource({"iteration": [], "radius": [], "gap": []})
+        self._radii = theme.source("iteration", "radius", "gap")
         for name, color, dash in (("radius", theme.COLORS[2], "solid"), ("gap", theme.GREY, "dashed")):
             plot.line("iteration", name, source=self._radii, color=color, line_dash=dash, line_width=1.5)
         plot.scatter("iteration", "radius", source=self._radii, size=4, color=theme.COLORS[2])

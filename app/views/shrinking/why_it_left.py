@@ -8,7 +8,6 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 import param
-from bokeh.models import ColumnDataSource
 
 from app import theme
 from app.views.base.probe_view import ProbeView, Seen
@@ -85,8 +84,8 @@ class WhyLeft(ProbeView):
             )
         )
         self._said = theme.html()
-        self._source = ColumnDataSource({name: [] for name in ("iteration", *LINES)})
-        self._moves = ColumnDataSource({"iteration": [], "gradient": [], "fill": []})
+        self._source = theme.source("iteration", *LINES)
+        self._moves = theme.source("iteration", "gradient", "fill")
         labels = {"x_label": "iteration", "y_label": "gradient |g|  ·  bound λ − M̂/N  ·  λ"}
         self.figure = theme.plot(self.id, **labels, log_y=True, height=240)
         self.show_cursor(self.figure)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weakref import ref
 
 import numpy as np
-from bokeh.models import ColumnDataSource, CustomJS, CustomJSHover, HoverTool, Label, LinearColorMapper
+from bokeh.models import CustomJS, CustomJSHover, HoverTool, Label, LinearColorMapper
 
 from app import theme
 from app.views.base.lam_marks import LamMarks
@@ -100,24 +100,17 @@ class WorkingSetMap(ProbeView):
     pick: Callable[[int], None] = staticmethod(lambda weight: None)
 
     def build(self) -> None:
-        columns = ("image", "x", "y", "dw", "dh")
-        self._source = ColumnDataSource(
-            {name: [] for name in (*columns, "names", "shape", "until", "layout")}
-        )
+        self._source = theme.source(*theme.IMAGE, "names", "shape", "until", "layout")
         self._layouts: dict[int, Layout] = {}
-        self._clicked = ColumnDataSource({"layout": []})
-        self._band = ColumnDataSource({name: [] for name in columns})
-        self._extent = ColumnDataSource({"left": [], "right": [], "bottom": [], "top": []})
+        self._clicked = theme.source("layout")
+        self._band = theme.source(*theme.IMAGE)
+        self._extent = theme.source("left", "right", "bottom", "top")
         self._room = 0
         self._iterations: list[int] = []
         self._said, self._told = theme.html(), ("", "")
         self.figure = theme.plot(self.id, x_label="iteration", y_label=Y_LABEL.format("weights"), height=340)
         shades = LinearColorMapper(palette=[*COLORS, "#00000000"], low=0, high=UNSEEN + 1)
-        drawn, _ = (
-            self.figure.image(*columns, source=source, color_mapper=shades, level="image")
-            for source in (self._source, self._band)
-        )
-        self.figure.grid.visible = False
+        drawn, _ = (theme.image(self.figure, source, shades) for source in (self._source, self._band))
         self._fit()
         self._hover = HoverTool(renderers=[drawn], attachment="vertical")
         self.figure.add_tools(self._hover)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, HoverTool
+from bokeh.models import HoverTool
 
 from app import theme
 from app.views.base.view import View
@@ -41,8 +41,8 @@ class SolverCurves(View):
 
     def build(self) -> None:
         self.figure = theme.plot(self.id, **self._axes)
-        self._lines = ColumnDataSource({name: [] for name in ("xs", "ys", "color", "dash")})
-        self.points = ColumnDataSource({name: [] for name in ("x", "y", "color", "label")})
+        self._lines = theme.source("xs", "ys", "color", "dash")
+        self.points = theme.source("x", "y", "color", "label")
         looks = {"line_color": "color", "line_dash": "dash", "line_width": 1 if self._thin else 2}
         self.figure.multi_line("xs", "ys", source=self._lines, **looks)
         drawn = self.figure.scatter("x", "y", source=self.points, color="color", size=7 if self._thin else 5)
@@ -50,7 +50,7 @@ class SolverCurves(View):
         printf = {"tooltips": [("run", "@label"), (x, "@x{%.4g}"), (y, "@y{%.4g}")]}
         printf["formatters"] = {"@x": "printf", "@y": "printf"}
         self.figure.add_tools(HoverTool(renderers=[drawn], limit=1, **printf))
-        self.rings = ColumnDataSource({name: [] for name in ("x", "y", "color")})
+        self.rings = theme.source("x", "y", "color")
         if self._ringed:
             self.figure.scatter("x", "y", source=self.rings, line_color="color", fill_color=None, size=14)
         self._pane = theme.pane()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 from bokeh.events import Tap
-from bokeh.models import CategoricalTickFormatter, ColumnDataSource, FactorRange, HoverTool
+from bokeh.models import CategoricalTickFormatter, FactorRange, HoverTool
 from bokeh.palettes import Viridis256
 from bokeh.plotting import figure
 
@@ -114,9 +114,7 @@ class Sweep(View):
         self._body.extend([choices, self._named, self.grid, heat, self._legend, plots])
 
     def _build_heat_map(self) -> None:
-        self._cells = ColumnDataSource(
-            {name: [] for name in ("x", "y", "color", "text", "ink", "key", "state")}
-        )
+        self._cells = theme.source("x", "y", "color", "text", "ink", "key", "state")
         fig = figure(
             x_range=FactorRange(),
             y_range=FactorRange(),

@@ -4,7 +4,7 @@ are."""
 from __future__ import annotations
 
 import numpy as np
-from bokeh.models import ColumnDataSource, LabelSet
+from bokeh.models import LabelSet
 from bokeh.plotting import figure
 
 from app import theme
@@ -26,11 +26,11 @@ class Figures:
     """Figures and their sources."""
 
     def __init__(self, name: str) -> None:
-        self.bands = ColumnDataSource({"x0": [], "x1": [], "alpha": []})
-        self.phases = ColumnDataSource({"x": [], "y": [], "name": []})
-        self.marks = ColumnDataSource({"x": [], "at": [], "color": []})
-        self.bars = ColumnDataSource({"place": [], "size": [], "slot": [], "color": [], "alpha": []})
-        self.course = ColumnDataSource({"x": [], "inside": [], "between": []})
+        self.bands = theme.source("x0", "x1", "alpha")
+        self.phases = theme.source("x", "y", "name")
+        self.marks = theme.source("x", "at", "color")
+        self.bars = theme.source("place", "size", "slot", "color", "alpha")
+        self.course = theme.source("x", "inside", "between")
         self.main = self._trajectories(name)
         self.lam_marks = LamMarks(self.main)
         self.sizes = self._sizes(f"{name}-sizes")

@@ -23,7 +23,11 @@ from .options import (
     CHOOSE,
     DATASET,
     JSON,
+    LOSS_SET,
+    LOSSES,
     OUT,
+    PENALTIES,
+    PENALTY_SET,
     PLUGIN,
     SOLVER,
     also,
@@ -149,10 +153,8 @@ def race(
 def path(
     dataset: str = argument(*DATASET),
     solver: list[str] = option(*SOLVER, default=...),
-    loss: list[str] = options("--loss", "ID", "Loss; by default the data set's. Repeat it for several."),
-    penalty: list[str] = options(
-        "--penalty", "ID", "Penalty; by default the data set's. Repeat it for several."
-    ),
+    loss: list[str] = LOSSES,
+    penalty: list[str] = PENALTIES,
     lams: str | None = option("--lams", "X,X,...", "The values of λ, in this order."),
     lam_from: str | None = option("--lam-from", "X", "First λ, with --lam-to."),
     lam_to: str | None = option("--lam-to", "X", "Last λ, with --lam-from."),
@@ -345,15 +347,13 @@ def export_benchmark(
     folder: str = argument("DIR", "A new folder."),
     dataset: list[str] = argument("DATASET[,name=value,...]...", "See `solverscope list datasets`."),
     solver: list[str] = option(*SOLVER, default=...),
-    loss: list[str] = options("--loss", "ID", "Loss; by default the data set's. Repeat it for several."),
-    penalty: list[str] = options(
-        "--penalty", "ID", "Penalty; by default the data set's. Repeat it for several."
-    ),
+    loss: list[str] = LOSSES,
+    penalty: list[str] = PENALTIES,
     lam: list[str] = options("--lam", "X", "λ; by default the data set's. Repeat it for several."),
     lam_ratio: list[str] = options("--lam-ratio", "R", "λ as a share of λ_max. Repeat it for several."),
     average: bool | None = AVERAGE,
-    loss_set: list[str] = options("--loss-set", "name=value", "Parameter of the loss."),
-    penalty_set: list[str] = options("--penalty-set", "name=value", "Parameter of the penalty."),
+    loss_set: list[str] = LOSS_SET,
+    penalty_set: list[str] = PENALTY_SET,
     seed: list[str] = options("--seed", "N", "Seed of splits and generators. Repeat it for several."),
     plugin: list[str] = PLUGIN,
 ) -> int:

@@ -31,6 +31,10 @@ PLUGIN = options("--plugin", "FILE", "Python file that registers your own solver
 JSON = switch("--json", "JSON lines on standard output, and nothing else there.")
 SOLVER = "--solver", "[LABEL=]ID[,name=value,...]", "A solver to run; repeat it for several."
 DATASET = "DATASET", "See `solverscope list datasets`."
+LOSSES = options("--loss", "ID", "Loss; by default the data set's. Repeat it for several.")
+PENALTIES = options("--penalty", "ID", "Penalty; by default the data set's. Repeat it for several.")
+LOSS_SET = options("--loss-set", "name=value", "Parameter of the loss.")
+PENALTY_SET = options("--penalty-set", "name=value", "Parameter of the penalty.")
 AVERAGE = typer.Option(
     None, "--average/--sum", help="Mean or sum over instances; by default the paper's.", show_default=False
 )
@@ -41,8 +45,8 @@ CHOOSE = option("--choose", "lam", "Name the λ with the best metric on held-out
 def experiment(
     average: bool | None = AVERAGE,
     set_: list[str] = options("--set", "[LABEL.]name=value", "Hyper-parameter of the solvers that have it."),
-    loss_set: list[str] = options("--loss-set", "name=value", "Parameter of the loss."),
-    penalty_set: list[str] = options("--penalty-set", "name=value", "Parameter of the penalty."),
+    loss_set: list[str] = LOSS_SET,
+    penalty_set: list[str] = PENALTY_SET,
     option: list[str] = options("--option", "name=value", "Option of the data set."),
     tol: str | None = option("--tol", "EPS", "Stop at a violation of EPS times that at w = 0."),
     gap: str | None = option("--gap", "EPS", "Stop at (f - f*)/|f*| of EPS."),

@@ -50,14 +50,10 @@ def interrupting() -> Iterator[None]:
 
     sys.unraisablehook = dropped
     try:
-        with handled_by(_interrupt):
+        with handled_by(signal.default_int_handler):
             yield
     finally:
         sys.unraisablehook = before
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def become(command: Sequence[str], environment: Mapping[str, str]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -13,7 +12,7 @@ import datasets
 from app.papers import Exhibit
 from app.settings.experiment import toml
 from app.sweep.driver import FOR_SOLVERS
-from app.sweep.spec import RUNS, Spec, beside
+from app.sweep.spec import RUNS, Spec, apart, beside, several
 
 #: Seconds that all runs of a request may take together, unless it says otherwise.
 USUAL_BUDGET = 300.0
@@ -64,26 +63,15 @@ def layout(exhibit: Exhibit) -> Layout:
 def _at_hand(runs: Sequence[Mapping[str, Any]], absent: dict[str, str]) -> Iterator[dict[str, Any]]:
     for run in runs:
         found = []
-        for one in _several(run["data"]):
-            reason = _why_not(one)
+        for one in several(run["data"]):
+            id, options = apart(one)
+            _, reason = datasets.describe(id).available(**options)
             if reason is None:
                 found.append(one)
             else:
-                absent[one.partition(",")[0]] = reason
+                absent[id] = reason
         if found:
             yield {**run, "data": found}
-
-
-def _several(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _why_not(text: str) -> str | None:
-    """Say why a data set, with options as a sweep writes them, cannot be used now; None if it can."""
-    id, *pairs = re.split(r",(?=\w+=)", text)
-    options = dict(pair.split("=", 1) for pair in pairs)
-    _, reason = datasets.describe(id).available(**options)
-    return reason
 
 
 @dataclass(frozen=True)

@@ -127,8 +127,7 @@ class Spec:
         cells = []
         lams = _lams(given)
         seeds = (
-            _number("seeds", seed, low=0, kind=int, high=MOST_SEED)
-            for seed in _several(given.get("seeds", 0))
+            _number("seeds", seed, low=0, kind=int, high=MOST_SEED) for seed in several(given.get("seeds", 0))
         )
         for (data, options), seed in itertools.product(_data(given["data"], describe, folds), seeds):
             for loss, penalty in _objectives(given, data, options):
@@ -220,13 +219,21 @@ def _check(name: str, value: Any, depth: int = 0) -> None:
 
 def _names(name: str, given: Any) -> list[str | None]:
     """Return ids as they are listed; [None] where there are none."""
-    if not all(one is None or isinstance(one, str) for one in _several(given)):
+    if not all(one is None or isinstance(one, str) for one in several(given)):
         raise ValueError(f'{name} = {given!r:.80} is not possible: write {name} = "ID" or ["ID", ...]')
-    return _several(given)
+    return several(given)
 
 
-def _several(value: Any) -> list[Any]:
+def several(value: Any) -> list[Any]:
+    """Return what is listed; a value alone as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def apart(text: str) -> tuple[str, dict[str, str]]:
+    """Return the id of a data set and its options, which are written "ID,name=value,..."."""
+    # a path of the user's own may have commas: only what looks like an option is one
+    id, *pairs = re.split(r",(?=\w+=)", text)
+    return id, dict(pair.split("=", 1) for pair in pairs)
 
 
 def _number(name: str, value: Any, **bounds: Any) -> Any:
@@ -252,11 +259,9 @@ def _data(
 ) -> Iterator[tuple[datasets.DataSetInfo, dict[str, Any]]]:
     """Yield the data sets with their options: "ID", "ID,name=value,..." or {id = ..., name = value}. With
     ``folds`` each must have parts to hold out."""
-    for one in _several(given):
+    for one in several(given):
         if isinstance(one, str):
-            # a path of the user's own may have commas: only what looks like an option is one
-            id, *pairs = re.split(r",(?=\w+=)", one)
-            options = dict(pair.split("=", 1) for pair in pairs)
+            id, options = apart(one)
         elif isinstance(one, dict) and isinstance(one.get("id"), str):
             options = {name: value for name, value in one.items() if name != "id"}
             id = one["id"]
@@ -302,7 +307,7 @@ def _lams(given: Mapping[str, Any]) -> list[dict[str, float | None]]:
 def _grid(name: str, given: Any) -> list[float]:
     """Return values as they are listed, or log-spaced: {from = 1, to = 0.01, n = 5}."""
     if not isinstance(given, dict):
-        return [_number(name, value, above=0) for value in _several(given)]
+        return [_number(name, value, above=0) for value in several(given)]
     if given.keys() != {"from", "to", "n"}:
         raise ValueError(f"{name} is a list, or a range as {{from = 1, to = 0.01, n = 5}}")
     first, last = (_number(f"{name}.{end}", given[end], above=0) for end in ("from", "to"))
@@ -315,7 +320,7 @@ def _grid(name: str, given: Any) -> list[float]:
 
 def _solvers(given: Mapping[str, Any], seed: int, loss: str | None, penalty: str) -> Iterator[Entrant]:
     """Yield entrants, each once for every combination of the hyper-parameters under [set]."""
-    texts = _several(given["solvers"])
+    texts = several(given["solvers"])
     if not all(isinstance(text, str) for text in texts):
         raise ValueError('solvers is a list of texts: write solvers = ["[LABEL=]ID[,name=value,...]", ...]')
     chosen = choices(texts)
@@ -335,7 +340,7 @@ def _solvers(given: Mapping[str, Any], seed: int, loss: str | None, penalty: str
             )
         known = {p.name for p in solvers.parameters(solvers.SOLVERS[choice.id])} | {"preset"}
         grid = {name: value for name, value in shared.items() if name in known} | own[choice.label]
-        grid = {name: _several(value) for name, value in grid.items() if name not in choice.params}
+        grid = {name: several(value) for name, value in grid.items() if name not in choice.params}
         used |= grid.keys()
         for values in itertools.product(*grid.values()):
             pairs = [(name, _text(value)) for name, value in zip(grid, values, strict=True)]

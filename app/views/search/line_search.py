@@ -18,7 +18,7 @@ from app import theme
 from app.serving.batch import batch
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.view import at_once
-from app.views.search.line_figures import LineFigures, legend
+from app.views.search.line_figures import HEIGHT, LineFigures, legend
 from app.views.search.trials import Trials
 from solvers import LINE, Problem, Trace
 from solvers.parts.linesearch import Found
@@ -31,21 +31,13 @@ MOMENT = 0.03
 RULE = 20
 #: Factor of the inexact search of Yu et al. 2010, footnote 1.
 DECAY = 0.9
-#: Pixels of the pictures.
-HEIGHT = 262
-#: Sliders: symbol, what it means, where it stands for a solver that has no such parameter, and its values.
-KNOBS = {
-    "sigma": ("σ", "share of the promised decrease that Armijo's rule needs", 0.01),
-    "beta": ("β", "factor of the backtracking search", 0.5),
-    "c1": ("c₁", "share of the promised decrease that the Wolfe conditions need", 1e-3),
-    "c2": ("c₂", "share of the slope that the Wolfe conditions allow to remain", 0.8),
-}
 TENTHS = tuple(k / 10 for k in range(1, 10))
-VALUES = {
-    "sigma": (1e-4, 1e-3, 0.01, 0.03, *TENTHS, 0.95, 0.99),
-    "beta": (0.05, *TENTHS, 0.95),
-    "c1": (1e-4, 1e-3, 0.01, 0.03, *TENTHS, 0.95),
-    "c2": (0.01, *TENTHS, 0.95, 0.99),
+#: Sliders: symbols and values. They stand at the default for a solver that has no such parameter.
+KNOBS = {
+    "sigma": ("σ", (1e-4, 1e-3, 0.01, 0.03, *TENTHS, 0.95, 0.99)),
+    "beta": ("β", (0.05, *TENTHS, 0.95)),
+    "c1": ("c₁", (1e-4, 1e-3, 0.01, 0.03, *TENTHS, 0.95)),
+    "c2": ("c₂", (0.01, *TENTHS, 0.95, 0.99)),
 }
 
 
@@ -77,10 +69,10 @@ class LineSearch(ProbeView):
     carried = ("line",)
     hint = "Run a solver with a line search (such as prox-qn or owl-qn) to see its trials here."
 
-    sigma: float = param.Number(default=0.01, bounds=(0.0, 1.0), doc=KNOBS["sigma"][1])
-    beta: float = param.Number(default=0.5, bounds=(0.0, 1.0), doc=KNOBS["beta"][1])
-    c1: float = param.Number(default=1e-3, bounds=(0.0, 1.0), doc=KNOBS["c1"][1])
-    c2: float = param.Number(default=0.8, bounds=(0.0, 1.0), doc=KNOBS["c2"][1])
+    sigma: float = param.Magnitude(0.01, doc="share of the promised decrease that Armijo's rule needs")
+    beta: float = param.Magnitude(0.5, doc="factor of the backtracking search")
+    c1: float = param.Magnitude(1e-3, doc="share of the promised decrease that the Wolfe conditions need")
+    c2: float = param.Magnitude(0.8, doc="share of the slope that the Wolfe conditions allow to remain")
     zoomed: bool = param.Boolean(default=False, doc="zoom to the accepted step")
     models: bool = param.Boolean(default=False, doc="draw the solver's model of f along the line")
 
@@ -114,15 +106,15 @@ class LineSearch(ProbeView):
         self.param.watch(lambda *events: self._turned(), [*KNOBS, "zoomed", "models"])
 
     def _knob(self, name: str) -> pmui.DiscreteSlider:
-        symbol, meaning, value = KNOBS[name]
+        (symbol, values), declared = KNOBS[name], self.param[name]
         knob = pmui.DiscreteSlider(
             label=symbol,
-            options=list(VALUES[name]),
-            value=value,
+            options=list(values),
+            value=declared.default,
             width=112,
             size="small",
             margin=(2, 12),
-            description=meaning,
+            description=declared.doc,
         )
         knob.param.watch(lambda event: self.param.update(**{name: event.new}), "value")
         return knob
@@ -139,9 +131,9 @@ class LineSearch(ProbeView):
             for name, knob in self._knobs.items():
                 value = trace.info.params.get(name)
                 known = isinstance(value, (int, float)) and 0.0 < value < 1.0
-                value = float(value) if known else KNOBS[name][2]
+                value = float(value) if known else self.param[name].default
                 setattr(self, name, value)
-                knob.param.update(options=sorted({*VALUES[name], value}), value=value)
+                knob.param.update(options=sorted({*KNOBS[name][1], value}), value=value)
 
     def _turned(self) -> None:
         for name, knob in self._knobs.items():
@@ -291,7 +283,7 @@ class LineSearch(ProbeView):
         if not tried:
             return said + "f does not decrease along the direction, and no step was taken."
         if not accepted(seen).any():
-            return said + f"{number(tried)} {'trial' if tried == 1 else 'trials'}, and no step was accepted."
+            return said + f"{theme.counted(tried, 'trial')}, and no step was accepted."
         t, value, allowed = (float(seen[name][-1]) for name in ("t", "phi", "allowed"))
         change = value - f
         fell = f"f {'fell' if change <= 0.0 else 'rose'} by {number(abs(change))}"
@@ -302,7 +294,7 @@ class LineSearch(ProbeView):
             on = f"{number(sum(before))} of {number(len(before))} searches so far ended on a breakpoint"
             return said + f"an exact search, t = {number(t)}, {landed}; {fell}. {on}."
         return said + (
-            f"{number(tried)} {'trial' if tried == 1 else 'trials'}, t = {number(t)} accepted, "
+            f"{theme.counted(tried, 'trial')}, t = {number(t)} accepted, "
             f"{fell} (needed: a fall of at least {number(f - allowed)})."
         )
 
@@ -394,7 +386,7 @@ def accepted_steps(looked: Looked, rules: dict[str, float]) -> str:
         return f"No rule accepts a step: f does not decrease along the direction{slope}."
 
     def ending(found: Found[float]) -> str:
-        count = f"{number(found.trials)} {'trial' if found.trials == 1 else 'trials'}"
+        count = theme.counted(found.trials, "trial")
         if found.t == math.inf:
             return f"every step, however long ({count})"
         return f"t = {number(found.t)} after {count}" if found.t else f"no step in {count}"

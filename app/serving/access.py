@@ -7,6 +7,8 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tornado.web import RequestHandler
+
 from app.serving.serve_options import HOST, PUBLIC, Serving
 
 #: What this machine is called by itself. A page of somebody else's can make its own name mean this machine
@@ -67,6 +69,13 @@ def refusal(peer: str | None, host: str | None, serving: Serving, origin: str | 
             "let a program that passes requests on leave their Host as it is."
         )
     return None
+
+
+def refuse(handler: RequestHandler, status: int, sentence: str) -> None:
+    """Answer with a sentence alone."""
+    handler.set_status(status)
+    handler.set_header("Content-Type", "text/plain; charset=utf-8")
+    handler.finish(f"{sentence}\n")
 
 
 def from_here(peer: str | None, headers: Mapping[str, str]) -> bool:

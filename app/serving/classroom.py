@@ -24,6 +24,8 @@ from panel.io.state import set_curdoc
 from tornado.httputil import HTTPServerRequest
 from tornado.routing import Matcher, Rule
 
+from app.serving.access import refuse
+
 #: What a lesson is named by: letters that are not taken for others, 31^8 names, of which a thousand guesses
 #: a second find one of a hundred lessons within a year with a chance of 1 in 270, and then may look at it.
 LETTERS, LENGTH = "23456789abcdefghjkmnpqrstuvwxyz", 8
@@ -163,9 +165,7 @@ class _Follow(DocHandler):
         try:
             lesson = find(self.get_query_argument(TEACH))
         except ValueError as error:
-            self.set_status(404)
-            self.set_header("Content-Type", "text/plain; charset=utf-8")
-            self.finish(f"{error}\n")
+            refuse(self, 404, str(error))
             return
         session = await lesson.session(self)
         document = session.document

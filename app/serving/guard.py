@@ -20,7 +20,7 @@ from tornado.websocket import WebSocketClosedError
 
 from app.compat.bokeh_server import when_made
 from app.serving import classroom, loops
-from app.serving.access import refusal
+from app.serving.access import refusal, refuse
 from app.serving.classroom import Where
 from app.serving.serve_options import Serving
 
@@ -103,9 +103,7 @@ class _Refusal(RequestHandler):
         self._refusal = reason
 
     def prepare(self) -> None:
-        self.set_status(403)
-        self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(f"{self._refusal(self.request)}\n")
+        refuse(self, 403, self._refusal(self.request))
 
 
 class _Known(RequestHandler):

@@ -12,7 +12,7 @@ from bokeh.server.tornado import BokehTornado
 from tornado.ioloop import IOLoop
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from app.serving.access import from_here
+from app.serving.access import from_here, refuse
 from app.watch import HEAD, PLACE
 
 #: Letters of the name of a run, at most.
@@ -82,9 +82,7 @@ class Wire(WebSocketHandler):
         try:
             self.admit()
         except ValueError as error:
-            self.set_status(403)
-            self.set_header("Content-Type", "text/plain; charset=utf-8")
-            self.finish(f"{error}\n")
+            refuse(self, 403, str(error))
             return
         await super().get(*args, **kwargs)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,15 +82,19 @@ def experiments(trace: Trace) -> list[Experiment]:
     return found
 
 
+def _repeated(traces: Sequence[Trace], said: list[str]) -> Iterator[tuple[Trace, list[Experiment]]]:
+    """Go through the runs that can be repeated, with their experiments; why others cannot is ``said``."""
+    for trace in traces:
+        try:
+            yield trace, experiments(trace)
+        except ValueError as error:
+            said.append(f"# {error}.")
+
+
 def commands(traces: Sequence[Trace]) -> str:
     """Return the lines of ``solverscope run`` that have the same iterates as these runs."""
     said = [LENGTH, *_needed(traces)]
-    for trace in traces:
-        try:
-            wanted = experiments(trace)
-        except ValueError as error:
-            said.append(f"# {error}.")
-            continue
+    for _, wanted in _repeated(traces, said):
         for one, following in zip(wanted, [*wanted[1:], None], strict=True):
             out = [] if following is None else ["--out", following.origin.file]
             line = shlex.join(["solverscope", *one.arguments(), *out])
@@ -104,12 +108,7 @@ def snippet(traces: Sequence[Trace]) -> str:
     several = len(traces) > 1
     said = ["import datasets\nimport solvers", *_needed(traces)]
     said += ["traces = {}"] if several else []
-    for trace in traces:
-        try:
-            wanted = experiments(trace)
-        except ValueError as error:
-            said.append(f"# {error}.")
-            continue
+    for trace, wanted in _repeated(traces, said):
         lines = [line for k, one in enumerate(wanted) for line in _calls(one, first=not k)]
         lines += [f"traces[{trace.info.label!r}] = trace"] if several else []
         said.append("\n".join(lines))

@@ -49,14 +49,12 @@ class Guide:
         self.at = None if k is None else min(max(k, 0), len(steps) - 1)
         self.note, self._placed, self._looked = "", True, (None, -1)
         if self.step is not None:
-            self._stage.take(self.setting if own else self._stage.setting, self._view_of(self.step))
+            view = {n: value for n, value in self.step.set.items() if n not in self.setting.address()}
+            self._stage.take(self.setting if own else self._stage.setting, view)
             if own and self.step.start and self._stage.running != self.setting:
                 self._stage.start(False)
             self._placed = not self.step.run
         self.update()
-
-    def _view_of(self, step: Step) -> dict[str, str]:
-        return {name: value for name, value in step.set.items() if name not in self.setting.address()}
 
     def update(self) -> None:
         """Put the cursor where the step wants it as soon as that is there, and say what it waits for."""

@@ -42,8 +42,11 @@ class TopViews:
                 self._make(kind, problem)
             elif kind is not None:
                 self._made[kind].problem = problem
-            if kind is not self._chosen:
-                self._choose(kind)
+            self._chosen = kind
+            for part in (self.convergence, self.sparsity, self._plots):
+                part.visible = kind is None
+            for other, view in self._made.items():
+                view.visible = other is kind
 
     def _make(self, kind: type[ProblemView], problem: Problem) -> None:
         """Make a view, and put it onto the page when it has been drawn: of what changes in the message that
@@ -52,11 +55,3 @@ class TopViews:
         self._made[kind] = view
         self._session.show_in(view)
         self.view.append(view)
-
-    def _choose(self, kind: type[ProblemView] | None) -> None:
-        self._chosen = kind
-        for view in (self.convergence, self.sparsity):
-            view.visible = kind is None
-        self._plots.visible = kind is None
-        for other, view in self._made.items():
-            view.visible = other is kind

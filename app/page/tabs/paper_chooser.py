@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import panel as pn
 
@@ -78,13 +78,10 @@ class PaperChooser:
         state = (self.exhibit.id, text, len(ended))
         if state != self._judged and ended:
             self._judged = state
-            self._verdicts.object = self._said(self.exhibit, ended)
+            verdicts = Outcome.of(self.exhibit, [Run.of(watched) for watched in ended]).verdicts
+            head = f"<h3>{html.escape(self.exhibit.name)}: what its runs say</h3>"
+            self._verdicts.object = head + verdicts_as_html(verdicts)
         self._verdicts.visible = bool(ended)
-
-    @staticmethod
-    def _said(exhibit: Exhibit, ended: Sequence[Watched]) -> str:
-        outcome = Outcome.of(exhibit, [Run.of(watched) for watched in ended])
-        return f"<h3>{html.escape(exhibit.name)}: what its runs say</h3>{verdicts_as_html(outcome.verdicts)}"
 
 
 def _line(exhibit: Exhibit) -> str:

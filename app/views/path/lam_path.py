@@ -52,11 +52,9 @@ class Path(View):
     def build(self) -> None:
         #: Plots that are still to come from ``later``.
         self.drawing: set[str] = set()
-        self._which = Menu(label="Weights of", width=150, size="small", margin=(8, 4, 4, 4), visible=False)
-        self._when = Menu(
-            label="Working set", options=MEMBERS, value="members_half", width=200, visible=False
-        )
-        self._when.param.update(size="small", margin=(8, 4, 4, 4))
+        small = {"size": "small", "margin": (8, 4, 4, 4), "visible": False}
+        self._which = Menu(label="Weights of", width=150, **small)
+        self._when = Menu(label="Working set", options=MEMBERS, value="members_half", width=200, **small)
         for menu in (self._which, self._when):
             menu.param.watch(lambda event: self.update(), "value")
         self.panes = {name: theme.pane() for name in PLOTS}

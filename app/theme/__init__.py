@@ -3,7 +3,7 @@
 
 from .assets import ASSETS, asset
 from .colours import COLORS, DASHES, GREY, dash
-from .formatting import aligned, capital, cell, number, seconds
+from .formatting import aligned, capital, cell, counted, number, seconds
 from .material import REM, mui
 from .plots import (
     IMAGE,

@@ -21,6 +21,11 @@ def number(value: float | int | None, digits: int = 4) -> str:
     return _plain(value, digits).replace("-", "−")
 
 
+def counted(n: int, one: str, many: str = "") -> str:
+    """Count things: "1 trial", "3 trials"; ``many`` is the plural where it is not ``one`` with an s."""
+    return f"{number(n)} {one if n == 1 else many or f'{one}s'}"
+
+
 def aligned(values: Sequence[float | None]) -> list[str]:
     """Write numbers of one column: with as many decimals each as give six significant digits to the
     smallest, so that the points of right-aligned texts stand below each other; all with exponents if one of

@@ -268,7 +268,7 @@ class SweepPanel:
                 parts.append(f"{number(self._kept)} kept from before")
             parts += [f"{number(n)} {state}" for state, n in counts(cells).items()]
             if alive and self.sweep.workers is not None:
-                parts.append(f"{self.sweep.workers} worker" + "s" * (self.sweep.workers != 1))
+                parts.append(theme.counted(self.sweep.workers, "worker"))
             elif alive:
                 parts.append("starting")
             if alive and self.sweep.silent:

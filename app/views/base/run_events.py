@@ -67,7 +67,7 @@ def run_events(rows: Mapping[str, np.ndarray], *, notes: bool = True) -> list[Ru
         if "epoch-start" in events:
             said.append(("epoch", f"epoch {rows['epoch'][k]} begins"))
         if returned:
-            weights = "1 weight returns" if returned == 1 else f"{theme.number(returned)} weights return"
+            weights = theme.counted(returned, "weight returns", "weights return")
             said.append(("return", f"{weights} that shrinking had missed"))
         said += [("trouble", text) for word, text in TROUBLE.items() if word in events]
         if "search-failed" in events or events.count("memory-cleared") > events.count("epoch-start"):

@@ -79,13 +79,12 @@ def sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     best, bound = float(seen["best"]), float(seen["bound"])
     carrying = int(np.count_nonzero(seen["alpha"] > LEAST))
     said = f"<b>{html.escape(trace.info.label)}</b> at iteration {number(iteration)}: "
-    said += f"{number(held)} {'cut' if held == 1 else 'cuts'}, {number(carrying)} active. "
+    said += f"{theme.counted(held, 'cut')}, {number(carrying)} active. "
     said += f"The best f is {number(best, 6)} and the lower bound of f* is {number(bound, 6)}: "
     said += f"f* is proved to within {number(max(best - bound, 0.0), 3)}."
     if dropped := int(seen["numbers"].max()) + 1 - held:
-        were = "inactive cut was" if dropped == 1 else "inactive cuts were"
-        said += f" {number(dropped)} {were} dropped; their aggregate stays."
+        were = theme.counted(dropped, "inactive cut was", "inactive cuts were")
+        said += f" {were} dropped; their aggregate stays."
     if refused := int(seen["refused"]):
-        skipped = "duplicate was" if refused == 1 else "duplicates were"
-        said += f" {number(refused)} {skipped} skipped."
+        said += f" {theme.counted(refused, 'duplicate was', 'duplicates were')} skipped."
     return f"<p>{said}</p>"

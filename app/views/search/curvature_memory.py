@@ -171,7 +171,7 @@ class Memory(Plots, ProbeView):
                 else ""
             )
             return f"{said}no pairs, B = B₀{more}.</p>"
-        said += f"{number(pairs)} {'pair' if pairs == 1 else 'pairs'}; {held} {number(2 * pairs)} columns of "
+        said += f"{theme.counted(pairs, 'pair')}; {held} {number(2 * pairs)} columns of "
         said += f"{number(rows)} numbers, {number(2 * pairs * WORD * rows / 1e6, 3)} MB"
         if size is not None and rows < size:
             whole = 2 * pairs * WORD * size / 1e6

@@ -200,6 +200,6 @@ def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     if count := seen["returned"].size:
         names = ", ".join(named(trace, int(j)) for j in seen["returned"][:NAMED])
         more = f" and {number(count - NAMED)} more" if count > NAMED else ""
-        back = "weight returns" if count == 1 else "weights return"
-        text += f" {number(count)} {back} that shrinking had missed: {names}{more}."
+        back = theme.counted(count, "weight returns", "weights return")
+        text += f" {back} that shrinking had missed: {names}{more}."
     return f"<p>{text} {legend({name: color for _, name, color in GROUPS})}</p>"

@@ -176,7 +176,7 @@ class WorkingSetMap(ProbeView):
         rows = trace.since(None)[0]
         until = rows["iteration"] <= self.cursor.iteration
         count = int(returns({name: rows[name][until] for name in ("returned", "events")}).sum())
-        wrong = "1 wrong guess" if count == 1 else f"{theme.number(count)} wrong guesses"
+        wrong = theme.counted(count, "wrong guess", "wrong guesses")
         guessed = f"; {wrong} so far" if (rows["returned"][until] >= 0).any() else ""
         used, colours = self._told
         if self._drawn.changed("said", used, guessed, colours):

@@ -258,7 +258,7 @@ class Trajectories(ProbeView):
         lines = [
             f"<b>{html.escape(followed.trace.info.label)}</b> at iteration {number(at)}{phase}: "
             f"{CHOSEN[self.which].format(number(beta.size))} of {number(followed.size)} weights, "
-            f"in {number(sizes.size)} {'cluster' if sizes.size == 1 else 'clusters'} {MADE[grouping.maker]}."
+            f"in {theme.counted(sizes.size, 'cluster')} {MADE[grouping.maker]}."
         ]
         inside, between = grouping.spread(beta)
         alone = sizes.max(initial=0) < 2

@@ -30,7 +30,7 @@ class CursorBar(Component):
     marks = param.List(default=[], doc="[iteration, kind, text] each")
 
     _esm = theme.asset("elements.js", "cursor_bar.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("cursor_bar.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "cursor_bar.css")]
 
     def __init__(self, session: Session, on_space: Any, branches: Branches | None = None) -> None:
         super().__init__(sizing_mode="stretch_width")

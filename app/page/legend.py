@@ -33,7 +33,7 @@ class LegendRows(Component):
     notice = param.String(default="", doc="why no run can be started; empty if one can, or while runs live")
 
     _esm = theme.asset("elements.js", "legend.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("legend.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "legend.css")]
 
     def __init__(self, session: Session) -> None:
         super().__init__(sizing_mode="stretch_width", steers=session.steers)

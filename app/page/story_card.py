@@ -27,7 +27,7 @@ class StoryCard(Component):
     ask = param.Dict(default={}, doc="what is asked before the run, the answer, and what it was")
 
     _esm = theme.asset("elements.js", "ask.js", "story_card.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("story_card.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "story_card.css")]
 
     def __init__(self, guide: Guide, prediction: Prediction, on_back: Callable[[], None]) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10, 8, 10))

@@ -61,7 +61,7 @@ class Ballot(Component):
     state = param.Dict(default={}, doc="question, choices and, after the runs, what it was; empty for none")
 
     _esm = theme.asset("elements.js", "ballot.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("ballot.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "ballot.css")]
 
     def __init__(self, poll: Poll) -> None:
         super().__init__(sizing_mode="stretch_width")

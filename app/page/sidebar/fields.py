@@ -86,7 +86,7 @@ class Form(Component):
     title = param.String(default="", doc="with a title the fields can be folded away, and are at first")
 
     _esm = theme.asset("elements.js", "fields.js", "form.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "fields.css")]
 
     def __init__(self, on_change: Callable[[], None], **params: Any) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)

@@ -40,7 +40,7 @@ class OwnLoops(Component):
     size = param.Integer(default=0, doc="number of weights of the problem that is chosen; 0 without one")
 
     _esm = theme.asset("elements.js", "clipboard.js", "own_loops.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css", "own_loops.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "fields.css", "own_loops.css")]
 
     def __init__(self, page: Stage, optimum: Optimum) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10))

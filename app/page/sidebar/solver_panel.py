@@ -41,7 +41,7 @@ class SolverPanel(Component):
     entries = param.List(default=[], doc="one dictionary a line")
 
     _esm = theme.asset("elements.js", "fields.js", "solver_panel.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "fields.css")]
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10))

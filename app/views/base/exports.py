@@ -105,7 +105,7 @@ class CopyButtons(Component):
     margin = (4, 4)
 
     _esm = theme.asset("elements.js", "clipboard.js", "copy.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("fields.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "fields.css")]
 
     def show(self, heads: Sequence[str], rows: Rows) -> None:
         """Let the buttons copy this table."""

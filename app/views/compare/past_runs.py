@@ -31,7 +31,7 @@ class RunList(Component):
     undo = param.Boolean(default=False, doc="whether what was deleted can be put back")
 
     _esm = theme.asset("elements.js", "sorting.js", "runs.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("runs.css", "sorting.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "runs.css", "sorting.css")]
 
 
 class PastRuns(View):

@@ -24,7 +24,7 @@ class EventList(Component):
     iteration = param.Integer(default=0, doc="the iteration under the cursor")
 
     _esm = theme.asset("elements.js", "sorting.js", "events.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("events.css", "sorting.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "events.css", "sorting.css")]
 
 
 class EventLog(View):

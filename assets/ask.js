@@ -1,5 +1,4 @@
 // What a story asks before its run: choices, or a number, which may be the step on a picture of φ; and the answer.
-const NS = "http://www.w3.org/2000/svg"
 const WIDE = 260, HIGH = 96 // of the picture, in its own units
 let asked = 0
 
@@ -17,11 +16,6 @@ function ask(send) {
   const choices = (told) => told.choices.map((choice) =>
     element("label", {}, element("input", {type: "radio", name, value: choice, change: () => answer(choice)}), choice))
 
-  const shape = (tag, attributes) => {
-    const el = document.createElementNS(NS, tag)
-    for (const [key, value] of Object.entries(attributes)) { el.setAttribute(key, value) }
-    return el
-  }
 
   // φ as a curve that is clicked on, and a slider under it for those who do not point
   const step = (told) => {

@@ -17,12 +17,12 @@ function button(shown, click, attributes = {}) {
 // What a button that shows no words is called.
 const called = (text) => ({title: text, "aria-label": text})
 
-function icon(path) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
-  svg.setAttribute("viewBox", "0 0 24 24")
-  svg.setAttribute("aria-hidden", "true")
-  const shape = document.createElementNS("http://www.w3.org/2000/svg", "path")
-  shape.setAttribute("d", path)
-  svg.append(shape)
-  return svg
+// A part of a drawing.
+function shape(tag, attributes, ...children) {
+  const el = document.createElementNS("http://www.w3.org/2000/svg", tag)
+  for (const [name, value] of Object.entries(attributes)) { el.setAttribute(name, value) }
+  el.append(...children)
+  return el
 }
+
+const icon = (path) => shape("svg", {viewBox: "0 0 24 24", "aria-hidden": "true"}, shape("path", {d: path}))

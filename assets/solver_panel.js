@@ -6,12 +6,9 @@ export function render({model}) {
   const send = (action, key, more = {}) => model.send_msg({action, key, ...more})
 
   function chip(data) {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
-    for (const [n, v] of Object.entries({width: 26, height: 10, "aria-hidden": "true"})) { svg.setAttribute(n, v) }
-    if (data.chosen) {
-      svg.innerHTML = `<line x1="1" y1="5" x2="25" y2="5" stroke-width="3" stroke="${data.color}" stroke-dasharray="${DASHES[data.dash] ?? ""}"/>`
-    }
-    return svg
+    const look = {stroke: data.color, "stroke-width": 3, "stroke-dasharray": DASHES[data.dash] ?? ""}
+    const line = data.chosen ? [shape("line", {x1: 1, y1: 5, x2: 25, y2: 5, ...look})] : []
+    return shape("svg", {width: 26, height: 10, "aria-hidden": "true"}, ...line)
   }
 
   const kept = (text, label, path, act, more = {}) => button(text, act, {...called(label), "data-path": path, ...more})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -77,12 +78,9 @@ def _by_name(items: Any, key: Any, name: Any) -> dict[str, list[Any]]:
         groups.setdefault(repr(key(item)), []).append(item)
     found: dict[str, list[Any]] = {}
     for alike in groups.values():
-        plain = short = re.sub(r"[^A-Za-z0-9_-]+", "-", name(alike[0])).strip("-")
-        n = 1
-        while short in found:
-            n += 1
-            short = f"{plain}-{n}"
-        found[short] = alike
+        short = re.sub(r"[^A-Za-z0-9_-]+", "-", name(alike[0])).strip("-")
+        names = (f"{short}-{n}" if n > 1 else short for n in itertools.count(1))
+        found[next(one for one in names if one not in found)] = alike
     return found
 
 

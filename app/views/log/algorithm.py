@@ -19,7 +19,7 @@ from solvers.runs.breakpoints import known
 #: Digits of numbers in a step.
 DIGITS = 4
 #: An index of one letter, as in V_A, or of several, as in t_{k+1}.
-INDEX, BRACED = re.compile(r"_([A-Za-z0-9*∞])"), re.compile(r"_\{([^}]*)\}")
+INDEX, BRACED = re.compile(r"_([A-Za-z0-9*∞])(?![A-Za-z0-9])"), re.compile(r"_\{([^}]*)\}")
 
 
 class Algorithm(View):

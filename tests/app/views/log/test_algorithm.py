@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from app.views import Algorithm
-from solvers import Trace
+from app.views.log.algorithm import typeset
+from solvers import SOLVERS, Trace, pseudocode
 from tests.app.helpers import text
 
 RECORDS = [
@@ -47,6 +50,14 @@ def test_an_algorithm_is_written_as_html_with_indices():
     assert "w<sub>j</sub>" in written
     assert "<b>x</b>" not in written
     assert "if sᵀy &gt; 0" in written
+
+
+@pytest.mark.parametrize("solver", [solver for solver in SOLVERS if pseudocode(SOLVERS[solver]) is not None])
+def test_an_index_is_a_whole_one_and_names_of_parameters_have_none(solver):
+    for step in pseudocode(SOLVERS[solver]).steps:
+        written = typeset(step.text)
+        assert not re.search(r"</sub>[A-Za-z0-9]", written), written
+        assert written.count("<sub>") <= step.text.count("_")
 
 
 def test_a_solver_that_nobody_has_written_down_has_none():

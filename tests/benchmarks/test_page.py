@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
+import datasets
 import solvers
 from app.page.page import Page
 from app.runs import library
@@ -254,6 +255,33 @@ def test_six_runs_of_10_000_iterates_stay_smooth(visit, report):
     tab.button("Stop").click()
     assert rate > 30
     assert statistics.median(answers) < 0.3
+
+
+#: Problems of millions of weights, by their number: the address, and the tabs that are opened while they run.
+LARGE = {
+    1_917_168: ({"data": "conll2000", "lam": "1"}, "prox-qn;growing=prox-qn,rule=growing"),
+    121_866_804: ({"data": "synthetic-tree", "options": "preset=paper", "lam": "1"}, "prox-qn"),
+}
+LARGE_TABS = ("Shrinking", "Rules", "Memory", "Line search", "Trajectories")
+
+
+@pytest.mark.parametrize("weights", LARGE)
+def test_views_of_millions_of_weights_are_smooth(visit, report, weights):
+    address, chosen = LARGE[weights]
+    if not datasets.DATASETS[address["data"]].available()[0]:
+        pytest.skip(f"{address['data']} is not at hand")
+    tab = visit(**address, solvers=chosen, tol="1e-15", max_seconds="600", tab="shrinking")
+    tab.button("Run").click()
+    tab.wait_until(lambda: tab.iteration("prox-qn") > 2, "iterates", 300)
+    rates = []
+    for title in LARGE_TABS:
+        tab.open_tab(title)
+        rates.append(tab.page.evaluate(WATCHED, 5)[0])
+    assert "running" in tab.states(), "all of this while a run goes on"
+    tab.button("Stop").click()
+    report.table(f"{weights:,} weights, live: frames a second", LARGE_TABS, [rates])
+    report.note(f"Load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
+    assert min(rates) > 30
 
 
 def test_a_story_is_there_within_a_second_with_all_tabs_opened(visit, report):

@@ -78,10 +78,10 @@ def problem_of(entry: DataSetInfo, lam: Lam) -> Problem:
     return solvers.make_problem(datasets.load(entry.id, **options))
 
 
-def stopping(problem: Problem, seconds: float = BUDGET) -> Stopping:
-    """Violations may be a tenth of λ and a ten-thousandth of that at zero: so a small λ is told from none."""
+def stopping(problem: Problem, seconds: float = BUDGET, tol: float = 1e-4) -> Stopping:
+    """Violations may be a tenth of λ and ``tol`` of that at zero: so a small λ is told from none."""
     ratio = problem.lam / problem.lam_max
-    return Stopping(tol=min(1e-4, 0.1 * ratio), max_seconds=seconds)
+    return Stopping(tol=min(tol, 0.1 * ratio), max_seconds=seconds)
 
 
 def found(run: solvers.Run) -> Found:
@@ -133,7 +133,9 @@ def chosen(seen: list[Found]) -> Found:
 def check(entry: DataSetInfo, lam: Lam) -> Found:
     problem = problem_of(entry, lam)
     assert problem.lam == lam.value
-    got = found(solvers.Run(problem, solvers.make_solver("prox-qn"), stopping=stopping(problem)))
+    # at 1e-4 one of leukemia's 34 test samples has another label than at the optimum
+    stop = stopping(problem, tol=1e-4 if entry.id in SLOW else 1e-6)
+    got = found(solvers.Run(problem, solvers.make_solver("prox-qn"), stopping=stop))
     assert got.status == "converged"
     assert got.metric == pytest.approx(lam.metric, abs=METRIC)
     assert got.nonzeros == pytest.approx(lam.nonzeros, rel=NONZEROS, abs=2)

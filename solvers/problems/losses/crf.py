@@ -25,6 +25,7 @@ from .chains.chain_single import ChainTerm
 from .duals import entropies, entropy, over_rows
 from .instances import Instances
 from .loss import BoundLoss, Loss
+from .multiclass import variances
 
 
 @dataclass(frozen=True)
@@ -246,9 +247,7 @@ class BoundChains(BoundLoss):
         return np.concatenate(found)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        μ = G.copy()
-        μ[np.arange(rows.size), self.y[rows]] += 1.0
-        return μ * (1.0 - μ)
+        return variances(G, self.y[rows])
 
     def tail_diagonal(self, scores: Scores) -> np.ndarray:
         """Return Σ_t p_t(1 - p_t) over pair marginals p_t, one a transition."""
@@ -259,7 +258,7 @@ class BoundChains(BoundLoss):
 
         def task(k: int) -> None:
             messages = Messages(self.blocks[k], transitions, scores, None, 0.0, self.pulse)
-            α, β = messages.alpha, messages.marginals(np.empty_like(scores.Z))
+            (β, _), α = messages.backward(), messages.alpha
             out[k] = transitions.forth * (α.T @ β) - transitions.forth**2 * ((α * α).T @ (β * β))
             for _, tokens in self._wide(messages):
                 Z = scores.Z[tokens]

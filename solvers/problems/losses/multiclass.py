@@ -67,8 +67,7 @@ class BoundSoftmax(RowLoss):
         return over_rows(self, residual.Z, term)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        μ = with_truth(G, self.y[rows])
-        return μ * (1.0 - μ)
+        return variances(G, self.y[rows])
 
     def chunk_curved(
         self, Z: np.ndarray, G: np.ndarray, rows: np.ndarray, D: np.ndarray, out: np.ndarray
@@ -100,10 +99,27 @@ def with_truth(G: np.ndarray, places: np.ndarray) -> np.ndarray:
     return μ
 
 
+def variances(G: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return μ(1 - μ) for the probabilities μ of :func:`with_truth`."""
+    out = np.empty_like(G)
+    write_variances(G, places, out)
+    return out
+
+
 def covariances(μ: np.ndarray, D: np.ndarray, out: np.ndarray) -> None:
     """Write (diag(μ) - μμᵀ) D of each row to ``out``."""
     weighted = μ * D
     np.subtract(weighted, μ * weighted.sum(axis=1, keepdims=True), out=out)
+
+
+@kernel
+def write_variances(G, places, out):
+    """Write μ(1 - μ) to ``out``, μ being G plus the truth: in one walk, without an array of μ."""
+    for i in range(G.shape[0]):
+        for c in range(G.shape[1]):
+            out[i, c] = G[i, c] * (1.0 - G[i, c])
+        μ = G[i, places[i]] + 1.0
+        out[i, places[i]] = μ * (1.0 - μ)
 
 
 @kernel

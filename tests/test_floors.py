@@ -21,7 +21,7 @@ FLOORS = {
             "solvers.problems.metrics.multilabel",
             "solvers.problems.row_norms",
             "solvers.problems.sources",
-            "solvers.problems.products.working_set",
+            "solvers.problems.products",
         ),
         ("solvers.problems.losses",),
         ("solvers.problems",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Self
 
@@ -22,27 +22,20 @@ from .products.by_columns import (
     scores_by_rows,
 )
 from .products.by_rows import (
+    CHUNK,
     Rows,
+    SomeRows,
     column_squares,
-    count_columns,
-    dense_into_columns,
-    into_columns,
-    transpose,
     weighted_sum,
 )
+from .products.storage import SLAB, content, plain_rows, rows_of_block, write_columns
 from .products.working_set import Columns, WorkingSet
 from .scores import Scores
 
-#: Bytes of scores of one block of rows: they should stay in the second-level cache.
-SLAB = 512 * 1024
-#: Column entries times outputs that one kernel call handles, some 20 ms.
-CHUNK = 16_000_000
 #: Bytes of columns that are copied side by side for a working set, at most.
 GATHERED = 48 * 2**20
 #: Entries of a fresh array that are cleared between two pulses, some 20 ms.
 CLEARED = 4_000_000
-#: Entries of a dense matrix that are turned into floating-point numbers at a time.
-CAST = 1_000_000
 #: Weights looked at between two pulses.
 PIECE = 4_000_000
 #: Runs of features for each thread: they take turns, as some take longer.
@@ -100,9 +93,9 @@ class Design:
     def _store(self, X: Any) -> None:
         n, d = self.n_rows, self.n_features
         if not hasattr(X, "csc_rows") and not isinstance(X, np.ndarray):
-            X = _plain_rows(X)
-        self.nnz, self.binary = _content(X)
-        self.block_rows = _block_rows(n, d, self.n_outputs, self.nnz)
+            X = plain_rows(X)
+        self.nnz, self.binary = content(X)
+        self.block_rows = rows_of_block(n, d, self.n_outputs, self.nnz)
         self.edges = np.append(np.arange(0, n, self.block_rows), n)
         self.starts = np.zeros((self.n_blocks, d + 1), dtype=np.int64)
         self.rows = np.empty(self.nnz, dtype=np.uint16)
@@ -118,10 +111,10 @@ class Design:
                 if not self.binary:
                     self.values[at] = values
             else:
-                _into_columns(X, lo, hi, starts[1:], None)
+                write_columns(X, lo, hi, starts[1:], None)
                 starts[0] = offset
                 np.cumsum(starts, out=starts)
-                _into_columns(X, lo, hi, starts[:-1].copy(), (self.rows, self.values))
+                write_columns(X, lo, hi, starts[:-1].copy(), (self.rows, self.values))
             offset = int(starts[-1])
         self._count()
 
@@ -176,11 +169,15 @@ class Design:
             self.touched += int(self.column_nnz[features].sum())
             self._scores_rows(features, V, Z)
             return Scores(Z, tail)
-        nonzero = v != 0.0
-        active = (self.working_set() if active is None else active).restrict(nonzero)
-        v = v[nonzero]
-        body = v[: active.n_body]
         tail = np.zeros(self.n_tail)
+        if not whole and (rows := self._some_rows(active)) is not None:
+            tail[active.tail] = v[active.n_body :]
+            self.touched += rows.entries
+            rows.add_scores(v[: active.n_body], *active.body, Z, self._each_part)
+            return Scores(Z, tail)
+        nonzero = v != 0.0
+        active, v = (self.working_set() if active is None else active).restrict(nonzero), v[nonzero]
+        body = v[: active.n_body]
         tail[active.tail] = v[active.n_body :]
         self.touched += self.cost(active)
         if self._by_rows(active):
@@ -240,7 +237,9 @@ class Design:
 
     def by_rows(self) -> Rows:
         """Return X row by row, for solvers that walk over samples: a second copy, made at the first call."""
-        return self.derived("rows", lambda: Rows(*transpose(self.edges, self.starts, self.rows, self.values)))
+        every = np.arange(self.n_features)
+        columns = self.starts, self.rows, self.values
+        return self.derived("rows", lambda: SomeRows(self.edges, columns, every).rows)
 
     def column_squares(self) -> np.ndarray:
         """Return Σ_i x_ij² of each column, made at the first call."""
@@ -324,8 +323,8 @@ class Design:
     def adjoint(self, residual: Scores, active: WorkingSet | None = None) -> np.ndarray:
         """Return Aᵀ G for a residual G in score space: Σ_i x_ij G_ic for each weight (j, c) of ``active``."""
         G = residual.Z
-        self.touched += self.cost(active)
         if active is None or active.full:
+            self.touched += self.nnz
             out = np.empty(self.size)
             body, tail = self.split(out)
             tail[:] = residual.tail
@@ -333,6 +332,11 @@ class Design:
             return out
         out = np.empty(len(active))
         out[active.n_body :] = residual.tail[active.tail]
+        if (rows := self._some_rows(active)) is not None:
+            self.touched += rows.entries
+            out[: active.n_body] = rows.adjoint(G, *active.body, self._each_part)
+            return out
+        self.touched += self.cost(active)
         if self._by_rows(active):
             features, place = active.rows()
             rows = np.empty((features.size, self.n_outputs))
@@ -364,6 +368,25 @@ class Design:
             adjoint_by_rows(self.starts[b], self.rows, self.values, features[lo:hi], slab, out[lo:hi])
 
         self._each_feature(task, features, self.n_outputs)
+
+    def _some_rows(self, active: WorkingSet) -> SomeRows | None:
+        """Return X row by row with the members' features, where products are made so: where scores of a block
+        do not fit the cache, and columns would be walked through for so many outputs that a walk along rows
+        with all outputs costs less. They serve all sets restricted from this one, until half of the entries
+        is not needed."""
+        if self.block_rows * self.n_outputs * 8 <= SLAB or self.n_outputs == 1:
+            return None
+        features, shared = active.rows()[0], active.lineage
+        entries = int(self.column_nnz[features].sum())
+        if int(self.column_nnz[active.body[0]].sum()) <= entries * (3.0 + self.n_outputs / 6.0):
+            return None
+        held = shared.rows
+        if held is None or held.entries > 2 * entries or not held.has(features):
+            shared.rows = SomeRows(self.edges, (self.starts, self.rows, self.values), features)
+        return shared.rows
+
+    def _each_part(self, walk: Callable, parts: Iterable[int]) -> None:
+        self.team.each(walk, parts, self.pulse)
 
     def _by_rows(self, active: WorkingSet) -> bool:
         """Tell whether to handle all outputs of a feature at once."""
@@ -441,60 +464,3 @@ class Design:
         inner = np.searchsorted(ends, np.arange(1, pieces) * (total / pieces), side="right")
         cuts = sorted({0, *inner.tolist(), features.size})
         return list(pairwise(cuts)) or [(0, 0)]
-
-
-def _plain_rows(X: Any) -> Any:
-    """Return a sparse matrix by rows, each with its features in ascending order, once, and without zeros."""
-    if not (sp.issparse(X) and X.format == "csr"):
-        X = sp.csr_array(X)
-    zeros = any(bool((part == 0).any()) for part in _pieces(X.data))
-    if zeros or not X.has_canonical_format:  # the caller's arrays are shared: they are not ours to reorder
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-    return X
-
-
-def _content(X: Any) -> tuple[int, bool]:
-    """Return the number of non-zero entries, and whether all of them are one."""
-    if hasattr(X, "csc_rows"):
-        return int(X.nnz), bool(X.binary)
-    if not isinstance(X, np.ndarray):
-        return int(X.nnz), all(bool((part == 1).all()) for part in _pieces(X.data))
-    nnz = int(np.count_nonzero(X != 0))
-    return nnz, nnz == np.count_nonzero(X == 1)
-
-
-def _pieces(entries: np.ndarray) -> Iterator[np.ndarray]:
-    return (entries[lo : lo + CAST] for lo in range(0, entries.size, CAST))
-
-
-def _block_rows(n: int, d: int, m: int, nnz: int) -> int:
-    """Choose the number of rows in a block, about the same in each: scores of a block fit the slab, and
-    columns keep some 8 entries a block on average."""
-    rows = 1 << max(7, (SLAB // (8 * m)).bit_length() - 1)
-    while rows < n and nnz * rows < 8 * n * d:
-        rows *= 2
-    blocks = -(-n // min(rows, 1 << 16))
-    return max(1, -(-n // max(blocks, 1)))
-
-
-def _into_columns(
-    X: Any, lo: int, hi: int, place: np.ndarray, columns: tuple[np.ndarray, np.ndarray] | None
-) -> None:
-    """Go through the non-zero entries of rows lo to hi of X: count them for each column in ``place``, or
-    store each where ``place`` says, row numbers from lo and values (empty where all are one)."""
-    rows, values = columns or (np.empty(0, dtype=np.uint16), np.empty(0))
-    if isinstance(X, np.ndarray):
-        for first in range(lo, hi, few := max(1, CAST // X.shape[1])):
-            piece = np.ascontiguousarray(X[first : min(first + few, hi)], dtype=np.float64)
-            dense_into_columns(piece, first - lo, place, rows, values, columns is not None)
-        return
-    starts = X.indptr[lo : hi + 1].astype(np.int64)
-    at = slice(int(starts[0]), int(starts[-1]))
-    features = X.indices[at].astype(np.int32, copy=False)
-    if columns is None:
-        count_columns(features, place)
-    else:
-        entries = X.data[at if values.size else slice(0)].astype(np.float64, copy=False)
-        into_columns(starts, features, entries, place, rows, values)

@@ -1,13 +1,19 @@
-"""X row by row, made from its blocks of columns, and the sums of squares of its columns."""
+"""X row by row, made from its blocks of columns, products of that, and the sums of squares of columns."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...compute.jit import kernel
+
+#: Parts of the rows whose products threads share: always as many, so that sums do not depend on the threads.
+PARTS = 4
+#: Entries times outputs that one kernel call handles, some 20 ms.
+CHUNK = 16_000_000
 
 
 class Rows(NamedTuple):
@@ -71,23 +77,66 @@ def weighted_sum(v, coordinates, first, lengths, width, tail):
     return total
 
 
+class SomeRows:
+    """X row by row with ``features`` alone (ascending), for products with all outputs of a feature at once:
+    the scores of a row stay in the first-level cache, where a column gathers those of all rows."""
+
+    def __init__(self, edges: np.ndarray, columns: tuple[np.ndarray, ...], features: np.ndarray) -> None:
+        self.features = features
+        self.rows = Rows(*transpose(edges, *columns, features))
+        self.entries = self.rows.features.size
+
+    def has(self, features: np.ndarray) -> bool:
+        """Tell whether all of these are there."""
+        return np.isin(features, self.features, assume_unique=True).all()
+
+    def add_scores(
+        self, v: np.ndarray, features: np.ndarray, outputs: np.ndarray, Z: np.ndarray, each: Callable
+    ) -> None:
+        """Add X V to Z, for the weights ``v`` at these features and outputs."""
+        V = np.zeros((self.features.size, Z.shape[1]))
+        V[np.searchsorted(self.features, features), outputs] = v
+        self._each_part(lambda lo, hi, k: row_scores(*self.rows, V, lo, hi, Z), Z.shape[1], each)
+
+    def adjoint(self, G: np.ndarray, features: np.ndarray, outputs: np.ndarray, each: Callable) -> np.ndarray:
+        """Return Σ_i x_ij G_ic for each pair (j, c) of these features and outputs."""
+        sums = np.zeros((PARTS, self.features.size, G.shape[1]))
+        self._each_part(lambda lo, hi, k: row_adjoint(*self.rows, G, lo, hi, sums[k]), G.shape[1], each)
+        return sums.sum(axis=0)[np.searchsorted(self.features, features), outputs]
+
+    def _each_part(self, task: Callable[[int, int, int], None], width: int, each: Callable) -> None:
+        """Call task(lo, hi, k) over runs of rows of part k, which keep a call short, one after the other."""
+        n = self.rows.starts.size - 1
+        step = max(1, CHUNK * n // max(self.entries * width, 1))
+
+        def walk(k: int) -> Iterator[None]:
+            end = n * (k + 1) // PARTS
+            for lo in range(n * k // PARTS, end, step):
+                task(lo, min(lo + step, end), k)
+                yield
+
+        each(walk, range(PARTS))
+
+
 @kernel
-def transpose(edges, starts, rows, values):
-    """Turn blocks of columns into rows, in which features ascend."""
+def transpose(edges, starts, rows, values, some):
+    """Turn the columns ``some`` of blocks, ascending, into rows, in which they are numbered as they stand
+    there, and ascend."""
     place = np.zeros(edges[-1] + 1, np.int64)
     for b in range(starts.shape[0]):
-        for p in range(starts[b, 0], starts[b, -1]):
-            place[edges[b] + rows[p] + 1] += 1
+        for j in some:
+            for p in range(starts[b, j], starts[b, j + 1]):
+                place[edges[b] + rows[p] + 1] += 1
     for i in range(1, place.size):
         place[i] += place[i - 1]
     row_starts = place.copy()
-    features = np.empty(rows.size, np.int32)
-    entries = np.empty(values.size)
+    features = np.empty(place[-1], np.int32)
+    entries = np.empty(place[-1] if values.size else 0)
     for b in range(starts.shape[0]):
-        for j in range(starts.shape[1] - 1):
-            for p in range(starts[b, j], starts[b, j + 1]):
+        for q in range(some.size):
+            for p in range(starts[b, some[q]], starts[b, some[q] + 1]):
                 i = edges[b] + rows[p]
-                features[place[i]] = j
+                features[place[i]] = q
                 if values.size:
                     entries[place[i]] = values[p]
                 place[i] += 1
@@ -95,37 +144,34 @@ def transpose(edges, starts, rows, values):
 
 
 @kernel
-def count_columns(features, counts):
-    """Add to ``counts`` how often each column occurs."""
-    for p in range(features.size):
-        counts[features[p]] += 1
+def row_scores(starts, features, values, V, lo, hi, Z):
+    """Add x_ij V[j] to Z[i] for the rows from ``lo`` to ``hi``, features in ascending order.
+
+    Feature numbers are read as unsigned, as a negative one would count from the end."""
+    m = Z.shape[1]
+    for i in range(lo, hi):
+        z, p, end = Z[i], starts[i], starts[i + 1]
+        if values.size == 0:
+            while p + 4 <= end:  # four features at a time: one store of the scores for four loads
+                a, b = np.uint32(features[p]), np.uint32(features[p + 1])
+                d, e = np.uint32(features[p + 2]), np.uint32(features[p + 3])
+                for c in range(m):
+                    z[c] = (((z[c] + V[a, c]) + V[b, c]) + V[d, c]) + V[e, c]
+                p += 4
+        while p < end:
+            a, x = np.uint32(features[p]), values[p] if values.size else 1.0
+            for c in range(m):
+                z[c] += x * V[a, c]
+            p += 1
 
 
 @kernel
-def into_columns(starts, features, entries, place, rows, values):
-    """Go through the entries of rows, none of them zero: store the number of the row, and the entry where not
-    all are one, at the ``place`` of its column, and move that on by one."""
-    for i in range(starts.size - 1):
-        for p in range(starts[i] - starts[0], starts[i + 1] - starts[0]):
-            j = features[p]
-            q = place[j]
-            rows[q] = i
-            if values.size:
-                values[q] = entries[p]
-            place[j] = q + 1
-
-
-@kernel
-def dense_into_columns(X, first, place, rows, values, store):
-    """The same for rows of a dense matrix, which are numbered from ``first`` on, and may have zeros; unless
-    ``store``, entries are only counted. Rows are few: column after column they are read from the cache."""
-    for j in range(X.shape[1]):
-        q = place[j]
-        for i in range(X.shape[0]):
-            if X[i, j] != 0.0:
-                if store:
-                    rows[q] = first + i
-                    if values.size:
-                        values[q] = X[i, j]
-                q += 1
-        place[j] = q
+def row_adjoint(starts, features, values, G, lo, hi, sums):
+    """Add x_ij G[i] to sums[j] for the rows from ``lo`` to ``hi``."""
+    m = G.shape[1]
+    for i in range(lo, hi):
+        g = G[i]
+        for p in range(starts[i], starts[i + 1]):
+            j, x = np.uint32(features[p]), values[p] if values.size else 1.0
+            for c in range(m):
+                sums[j, c] += x * g[c]

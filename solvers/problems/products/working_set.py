@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .by_rows import SomeRows
+
 
 class Columns(NamedTuple):
     """Columns of X cut into blocks of rows: column q of block b is ``rows[starts[b, q]:starts[b, q + 1]]``,
@@ -17,9 +19,12 @@ class Columns(NamedTuple):
 
 
 class Lineage:
-    """Columns of X copied side by side, shared by a working set and the sets it was restricted from."""
+    """What was copied of X for a working set, shared with the sets restricted from it: columns side by side,
+    or rows."""
 
     def __init__(self) -> None:
+        #: X row by row with the features of some set, where products are made so
+        self.rows: SomeRows | None = None
         #: number of partial gradients computed so far
         self.gradients = 0
         #: the set whose columns were gathered, how many entries they have, and the columns
@@ -101,6 +106,11 @@ class WorkingSet:
         return here, shared
 
     @property
+    def body(self) -> tuple[np.ndarray, np.ndarray]:
+        """List the members of the body by their features, and by their outputs."""
+        return np.divmod(self.coordinates[: self.n_body], self.n_outputs)
+
+    @property
     def tail(self) -> np.ndarray:
         """List the members in the tail by their position in it."""
         return self.coordinates[self.n_body :] - self.n_features * self.n_outputs
@@ -109,7 +119,7 @@ class WorkingSet:
         """Return ``starts`` (n_outputs + 1), ``features`` and ``order``: member ``order[q]`` is weight
         (``features[q]``, c) for starts[c] <= q < starts[c + 1]; features ascend within an output."""
         if self._grouped is None:
-            features, outputs = np.divmod(self.coordinates[: self.n_body], self.n_outputs)
+            features, outputs = self.body
             counts = np.bincount(outputs, minlength=self.n_outputs)
             # sorted by counting, as numbers this short are
             order = np.argsort(outputs.astype(np.min_scalar_type(self.n_outputs)), kind="stable")

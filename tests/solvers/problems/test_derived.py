@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import solvers
-from solvers.problems import design as module
+from solvers.problems.products import by_rows as module
 from solvers.problems.derived import Derived
 from tests.solvers.helpers import binary
 

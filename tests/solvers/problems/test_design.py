@@ -16,8 +16,15 @@ N, D, M = 300, 11, 5
 @pytest.fixture
 def small_blocks(monkeypatch):
     """128 rows a block, the least there is, and kernel calls of a few columns."""
-    monkeypatch.setattr(module, "SLAB", 1)
+    monkeypatch.setattr("solvers.problems.products.storage.SLAB", 1)
     monkeypatch.setattr(module, "CHUNK", 200)
+
+
+@pytest.fixture
+def wide_blocks(small_blocks, monkeypatch):
+    """Blocks whose scores are taken not to fit the cache, and kernel calls of a few rows."""
+    monkeypatch.setattr(module, "SLAB", 1)
+    monkeypatch.setattr("solvers.problems.products.by_rows.CHUNK", 200)
 
 
 def flat(X, m, n_tail):
@@ -44,7 +51,9 @@ def working_sets(design, rng):
 
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize(("m", "n_tail"), [(1, 0), (M, 0), (M, M * M)])
-def test_products_agree_with_a_dense_matrix_on_every_working_set(storage, m, n_tail, small_blocks):
+@pytest.mark.parametrize("blocks", ["small_blocks", "wide_blocks"])
+def test_products_agree_with_a_dense_matrix_on_every_working_set(storage, m, n_tail, blocks, request):
+    request.getfixturevalue(blocks)
     X, rng = matrix(N, D, storage), np.random.default_rng(1)
     design, A = Design(X, m, n_tail), flat(X, m, n_tail)
     assert design.n_blocks == 3
@@ -71,6 +80,32 @@ def test_both_kernel_routes_are_taken(small_blocks, monkeypatch):
         taken.clear()
         design.scores(np.ones(len(active)), active)
         assert set(taken) == {route}
+
+
+@pytest.mark.parametrize("storage", ["sparse", "binary"])
+def test_in_wide_blocks_products_for_most_outputs_go_along_rows(storage, wide_blocks):
+    """Rows made for a set serve those left of it, until half of their entries is not needed; scores are those
+    of columns bit by bit."""
+    rng = np.random.default_rng(5)
+    design, narrow = Design(matrix(N, 60, storage), M, M * M), Design(matrix(N, 60, storage), M, M * M)
+    narrow.block_rows = 0
+    G = Scores(rng.normal(size=(N, M)), rng.normal(size=M * M))
+    alone = design.working_set(np.arange(60) * M)
+    design.adjoint(G, alone)
+    assert alone.lineage.rows is None
+    most = design.working_set(np.flatnonzero(rng.random(design.size) < 0.95))
+    v = rng.normal(size=len(most)) * (rng.random(len(most)) < 0.9)
+    for share, anew in ((1.0, True), (0.8, False), (0.3, True), (1.0, True)):
+        held, features = most.lineage.rows, int(60 * share)
+        members = np.searchsorted(most.coordinates, features * M)
+        active = most.restrict((np.arange(len(most)) < members) | (most.coordinates >= 60 * M))
+        at = active.overlap(most)[1]
+        plain = narrow.working_set(active.coordinates)
+        for Z in (design.scores(v[at], active), design.scores(v[at], active)):
+            assert np.array_equal(flat_scores(Z), flat_scores(narrow.scores(v[at], plain)))
+        np.testing.assert_allclose(design.adjoint(G, active), narrow.adjoint(G, plain), atol=1e-12)
+        assert plain.lineage.rows is None
+        assert (most.lineage.rows is not held) == anew
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -156,7 +191,9 @@ def test_zeros_in_a_vector_and_in_a_matrix_touch_nothing(small_blocks):
     "form", ["csr", "csc", "coo", "wide indices", "dense", "fortran", "whole", "boolean"]
 )
 def test_columns_are_those_of_scipy_whatever_the_form_of_the_matrix(form, small_blocks, monkeypatch):
-    monkeypatch.setattr(module, "CAST", 5 * D)  # five rows of a dense matrix at a time
+    monkeypatch.setattr(
+        "solvers.problems.products.storage.CAST", 5 * D
+    )  # five rows of a dense matrix at a time
     X = matrix(N, D, "sparse", seed=3)
     if form in ("whole", "boolean"):
         X = X.astype(bool if form == "boolean" else np.int8)
@@ -193,14 +230,16 @@ def test_the_matrix_handed_in_stays_as_it_was():
 
 
 @pytest.mark.parametrize("storage", ["sparse", "binary"])
-def test_two_threads_give_the_products_of_one_bit_by_bit_and_their_time_is_counted(storage, small_blocks):
+@pytest.mark.parametrize("blocks", ["small_blocks", "wide_blocks"])
+def test_two_threads_give_the_products_of_one_bit_by_bit_and_their_time_is_counted(storage, blocks, request):
+    request.getfixturevalue(blocks)
     X, rng = matrix(1000, 40, storage), np.random.default_rng(2)
     team = Team(2)
     one, two = Design(X, M, M * M), Design(X, M, M * M, team)
     G = Scores(rng.normal(size=(1000, M)), rng.normal(size=M * M))
-    few = np.flatnonzero(rng.random(one.size) < 0.1)
-    for coordinates in (None, few):
-        v = rng.normal(size=one.size if coordinates is None else few.size)
+    few, most = (np.flatnonzero(rng.random(one.size) < share) for share in (0.1, 0.95))
+    for coordinates in (None, few, most):
+        v = rng.normal(size=one.size if coordinates is None else coordinates.size)
         sets = [d.working_set(coordinates) for d in (one, two)]
         assert np.array_equal(flat_scores(one.scores(v, sets[0])), flat_scores(two.scores(v, sets[1])))
         assert np.array_equal(one.adjoint(G, sets[0]), two.adjoint(G, sets[1]))
@@ -248,11 +287,3 @@ def test_more_rows_than_sixteen_bits_count():
     assert design.n_blocks > 1
     np.testing.assert_array_equal(design.scores(np.array([3.0])).Z, 3 * X)
     assert design.adjoint(Scores(np.ones((70_000, 1)), np.zeros(0)))[0] == 60_000.0
-
-
-def test_scores_move_in_place_and_as_new():
-    a, b = Scores(np.ones((3, 2)), np.ones(4)), Scores(np.full((3, 2), 2.0), np.full(4, 3.0))
-    c = a.plus(0.5, b)
-    a.move(0.5, b)
-    np.testing.assert_array_equal(flat_scores(a), flat_scores(c))
-    np.testing.assert_array_equal(a.tail, np.full(4, 2.5))

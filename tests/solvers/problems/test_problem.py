@@ -306,7 +306,7 @@ def test_a_tiny_copy_runs_with_the_same_types(kind):
 
 @pytest.mark.parametrize("lengths", [[500, 3, 4], [3, 500], [500]])
 def test_a_tiny_copy_exists_where_a_sequence_is_longer_than_a_block(lengths, monkeypatch):
-    monkeypatch.setattr("solvers.problems.design.SLAB", 1)
+    monkeypatch.setattr("solvers.problems.products.storage.SLAB", 1)
     data = chains()
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     X = np.random.default_rng(0).normal(size=(offsets[-1], 8))

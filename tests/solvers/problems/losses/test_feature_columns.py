@@ -5,7 +5,6 @@ import pytest
 
 import solvers
 from solvers.declare import Trait
-from solvers.problems import design
 from solvers.problems.losses import feature_columns, score_rows
 from solvers.problems.losses.feature_columns import ColumnData, column_entries, scratch_for
 from tests.solvers.helpers import MAKERS, compiled, dense_of
@@ -50,7 +49,7 @@ class Columns:
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr(design, "SLAB", 1024)
+    monkeypatch.setattr("solvers.problems.products.storage.SLAB", 1024)
 
 
 @pytest.mark.parametrize(("kind", "loss"), PAIRS)

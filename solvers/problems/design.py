@@ -30,7 +30,7 @@ from .products.by_rows import (
 )
 from .products.storage import SLAB, content, plain_rows, rows_of_block, write_columns
 from .products.working_set import Columns, WorkingSet
-from .scores import Scores
+from .scores import Scores, recycled
 
 #: Bytes of columns that are copied side by side for a working set, at most.
 GATHERED = 48 * 2**20
@@ -162,7 +162,8 @@ class Design:
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
         """Return A v for weights v, one value a member of ``active`` (None: all weights); zeros cost
         nothing."""
-        Z = np.zeros((self.n_rows, self.n_outputs))
+        Z = recycled(self.n_rows, self.n_outputs)
+        Z[:] = 0.0
         whole = active is None or active.full
         if whole and (rows := self._occupied(v)) is not None:
             features, V, tail = rows

@@ -2,9 +2,54 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from ..compute.jit import kernel
+
+#: Numbers in an array from which on its memory is used again, and up to which it is kept for that.
+RECYCLED = 2**17, 2**25
+#: Unused arrays that a thread keeps: a line search leaves those of its direction and of the residual before.
+SPARE = 2
+
+
+class _Loan:
+    """Memory of one array, which goes back to those to spare once no array looks at it any more."""
+
+    __slots__ = ("__array_interface__", "_memory", "_spare")
+
+    def __init__(self, memory: np.ndarray, spare: list[np.ndarray]) -> None:
+        self._memory, self._spare = memory, spare
+        self.__array_interface__ = memory.__array_interface__
+
+    def __del__(self) -> None:
+        if len(self._spare) < SPARE:
+            self._spare.append(self._memory)
+
+
+class _Recycled(threading.local):
+    """Arrays as large as scores, in memory that others have left: to get fresh pages from the system takes as
+    long as what is then written to them."""
+
+    def __init__(self) -> None:
+        self._spare: list[np.ndarray] = []
+
+    def __call__(self, rows: int, columns: int) -> np.ndarray:
+        """Return an uninitialized (rows, columns) array."""
+        least, most = RECYCLED
+        if not least <= rows * columns <= most:
+            return np.empty((rows, columns))
+        fitting = [k for k, memory in enumerate(self._spare) if memory.size == rows * columns]
+        if fitting:
+            memory = self._spare.pop(fitting[-1])
+        else:
+            self._spare.clear()
+            memory = np.empty(rows * columns)
+        return np.asarray(_Loan(memory, self._spare)).reshape(rows, columns)
+
+
+recycled = _Recycled()
 
 
 class Scores:

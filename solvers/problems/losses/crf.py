@@ -17,7 +17,7 @@ import numpy as np
 
 from ...compute.jit import kernel
 from ...declare import Trait, param
-from ..scores import Scores
+from ..scores import Scores, recycled
 from .chains.chain_curved import Linearized
 from .chains.chain_log import add_log_curved, add_log_marginals, log_partition
 from .chains.chain_packed import Block, Messages, Transitions, pack
@@ -132,7 +132,7 @@ class BoundChains(BoundLoss):
         return float(self._forward_backward(scores, delta, t, residual).sum()), residual
 
     def _empty(self) -> Scores:
-        return Scores(np.empty((self.y.size, self.n_outputs)), np.zeros(self.n_tail))
+        return Scores(recycled(self.y.size, self.n_outputs), np.zeros(self.n_tail))
 
     def _forward_backward(
         self, scores: Scores, delta: Scores | None, t: float, residual: Scores | None

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...declare import Trait
 from ..metrics.multilabel import ranking_loss
-from ..scores import Scores
+from ..scores import Scores, recycled
 from .chunks import moved_rows, row_chunks
 from .loss import BoundLoss
 from .score_rows import residuals_of, values_of
@@ -60,13 +60,13 @@ class RowLoss(BoundLoss):
         return out
 
     def residual(self, scores: Scores) -> Scores:
-        G = np.empty_like(scores.Z)
+        G = recycled(*scores.Z.shape)
         self._each_chunk(lambda k: self.chunk_residual(moved_rows(scores, k), self.y[k], G[k]))
         return Scores(G, np.zeros(0))
 
     def hessian(self, scores: Scores, residual: Scores) -> Callable[[Scores], Scores]:
         def product(delta: Scores) -> Scores:
-            out = np.empty_like(delta.Z)
+            out = recycled(*delta.Z.shape)
 
             def task(k: slice) -> None:
                 here = scores.Z[k], residual.Z[k], np.arange(k.start, k.stop)

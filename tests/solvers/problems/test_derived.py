@@ -5,8 +5,8 @@ import threading
 import pytest
 
 import solvers
-from solvers.problems.products import by_rows as module
 from solvers.problems.derived import Derived
+from solvers.problems.products import by_rows as module
 from tests.solvers.helpers import binary
 
 SECONDS = 0.3

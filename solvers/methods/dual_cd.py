@@ -23,6 +23,10 @@ from .usual import cooling_param, cooling_start_param
 CHUNK = 1_000_000
 #: Features up to which they are numbered by 16 bits: rows then take half the room in the cache.
 SHORT = 2**16
+#: Bytes of rows up to which they are taken to stay in the cache from pass to pass.
+CACHE = 2**22
+#: Bytes of rows, about, that are visited together where they do not.
+NEAR = 2**13
 #: Median s‖x_i‖²/λ, the curvature of the dual by one variable, from which passes are counted in thousands.
 LONG = 1e3
 #: Violation of the dual's conditions, in units of the margin, that is no more than rounding.
@@ -39,7 +43,9 @@ class DualCD(Solver):
     number is left of p_i, β_i in [0, 1], w = (s/λ) Σ_i β_i y_i x_i, and the step is a clipped Newton step
     (Hsieh et al., Algorithm 1). Of several labels a sample, p_i is what lies on each label of the pairs that
     the multilabel hinge compares, as much on the labels as on the others, and the subproblem is a projection
-    onto two simplices of one size σ ≤ 1. Samples are taken in a new random order in each pass.
+    onto two simplices of one size σ ≤ 1. Samples are taken in a new random order in each pass: where
+    their rows do not stay in the cache, in groups of ``neighbours``, since to find a short row in memory
+    takes longer than to read it.
 
     With ``shrinking`` a variable at its bound is left out when its gradient points outwards by more than the
     share ``slack`` of the largest violation of the pass before. (1 in Hsieh et al., section 3.2; less leaves
@@ -59,7 +65,7 @@ class DualCD(Solver):
     paper = "Hsieh et al. 2008; Keerthi et al. 2008; Yu et al. 2010, section 8"
     needs = Trait.RIDGE | Trait.DUAL_COORDINATES
     knows = Knows(violation=False, dual_gap=True)
-    presets = as_printed(slack=1.0)
+    presets = as_printed(slack=1.0, neighbours=False)
     dense_vectors = 3
     carries = ("variables",)
 
@@ -72,6 +78,11 @@ class DualCD(Solver):
         low=0.0,
         high=1.0,
         title="shrinking slack",
+    )
+    neighbours: bool = param(
+        True,
+        "visit neighbouring samples together, where their rows do not stay in the cache",
+        title="neighbours together",
     )
     cooling_start: float = cooling_start_param()
     cooling: float = cooling_param()
@@ -96,7 +107,7 @@ class DualCD(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = np.random.default_rng(self.seed).integers(1, 2**63, 1, dtype=np.uint64)
-        dual = _dual_of(problem, w0)
+        dual = _dual_of(problem, self.neighbours, w0)
         shrink = self.slack if self.shrinking else np.inf
         target, epoch, n, missed = self.cooling_start, 0, 0, None
         yield _seen(dual, 0, dual.keep, epoch=0, events=("epoch-start",))
@@ -169,8 +180,8 @@ class _Dual:
     #: the upper bound of the dual variables
     bound = 1.0
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.w = problem, np.zeros(problem.size)
+    def __init__(self, problem: Problem, neighbours: bool) -> None:
+        self.problem, self.w, self.neighbours = problem, np.zeros(problem.size), neighbours
         self.rows = problem.design.by_rows()
         # unsigned, as a negative index would count from the end, and looking for it takes as long as the sums
         features, short = self.rows.features, problem.design.n_features <= SHORT
@@ -202,8 +213,7 @@ class _Dual:
     def run(self, state: np.ndarray, slack: float) -> float:
         """Make a pass, and leave out what points outwards by more than the share ``slack`` of the pass
         before; return how far apart the gradients were that ought to be equal."""
-        design, order = self.problem.design, self.samples
-        shuffle(order, state)
+        design, order = self.problem.design, self._order(state)
         size = max(1, CHUNK * design.n_rows // max(design.nnz * design.n_outputs, 1))
         bounds = slack * self.range[0], slack * self.range[1]
         least, most = 0.0, 0.0
@@ -214,18 +224,30 @@ class _Dual:
             self.problem.pulse()
         # nothing is left out by a bound that no gradient has come near
         self.range = least or -np.inf, most or np.inf
-        self.samples = order[self.active(order)]
+        self.samples = self.samples[self.active(self.samples)]
         return most - least
+
+    def _order(self, state: np.ndarray) -> np.ndarray:
+        """Return the samples to visit, in a random order of groups of neighbours, which are cut elsewhere in
+        each pass."""
+        n = self.samples.size
+        row = (self.rows.features.nbytes + self.rows.values.nbytes) / len(self.keep)
+        size = max(1, int(NEAR / row)) if self.neighbours and n * row > CACHE else 1
+        before = int(state[0] % np.uint64(size))
+        groups = np.arange(-(-(before + n) // size))
+        shuffle(groups, state)
+        places = (size * groups[:, None] + np.arange(size)).reshape(-1) - before
+        return self.samples[places[(places >= 0) & (places < n)]]
 
 
 class _Binary(_Dual):
     """One β_i a sample."""
 
-    def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
+    def __init__(self, problem: Problem, neighbours: bool, w0: np.ndarray | None) -> None:
         loss = problem.loss
         self.y, self.bound = loss.labels.astype(np.float64), loss.declared.dual_bound
         self.variables = self.beta = np.zeros(self.y.size)
-        super().__init__(problem)
+        super().__init__(problem, neighbours)
         with np.errstate(divide="ignore"):
             newton = 1.0 / (self.ratio * self.rows.squared_norms() + loss.declared.dual(0.0)[2])
         self.data = BinaryDual(loss.term, self.y, newton, self.bound, self.beta)
@@ -250,9 +272,9 @@ class _OverLabels(_Dual):
     """A row of dual variables a sample, one for each label. A subclass gives the ``kernel`` of its pass, and
     the ``data`` of the problem that this takes after the rows."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, neighbours: bool) -> None:
         self.variables = self.P = np.zeros((problem.design.n_rows, problem.loss.n_outputs))
-        super().__init__(problem)
+        super().__init__(problem, neighbours)
         self.squares = self.rows.squared_norms()
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
@@ -266,8 +288,8 @@ class _Multiclass(_OverLabels):
 
     kernel = staticmethod(multiclass_pass)
 
-    def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Problem, neighbours: bool, w0: np.ndarray | None) -> None:
+        super().__init__(problem, neighbours)
         self.data = self.y, self.costs = problem.loss.labels, problem.loss.label_costs
         worst, each = self.y, np.arange(self.y.size)
         if w0 is not None:
@@ -293,8 +315,8 @@ class _Multilabel(_OverLabels):
 
     kernel = staticmethod(multilabel_pass)
 
-    def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Problem, neighbours: bool, w0: np.ndarray | None) -> None:
+        super().__init__(problem, neighbours)
         self.Y, delta = problem.loss.y, float(problem.loss.margins[0, 0, 0])
         self.data = self.Y, delta
         if w0 is not None:
@@ -315,8 +337,8 @@ class _Multilabel(_OverLabels):
         return self.data[1] * float(np.sum(self.P * (self.Y == 0)))
 
 
-def _dual_of(problem: Problem, w0: np.ndarray | None) -> _Dual:
+def _dual_of(problem: Problem, neighbours: bool, w0: np.ndarray | None) -> _Dual:
     if problem.loss.n_outputs == 1:
-        return _Binary(problem, w0)
+        return _Binary(problem, neighbours, w0)
     kind = _Multilabel if isinstance(problem.loss, BoundMultilabelMax) else _Multiclass
-    return kind(problem, w0)
+    return kind(problem, neighbours, w0)

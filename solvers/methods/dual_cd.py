@@ -228,11 +228,14 @@ class _Dual:
         return most - least
 
     def _order(self, state: np.ndarray) -> np.ndarray:
-        """Return the samples to visit, in a random order of groups of neighbours, which are cut elsewhere in
-        each pass."""
+        """Return the samples to visit, in a random order; with ``neighbours`` of groups of these, which are
+        cut elsewhere in each pass."""
         n = self.samples.size
         row = (self.rows.features.nbytes + self.rows.values.nbytes) / len(self.keep)
-        size = max(1, int(NEAR / row)) if self.neighbours and n * row > CACHE else 1
+        if not (self.neighbours and n * row > CACHE):
+            shuffle(order := self.samples.copy(), state)
+            return order
+        size = max(1, int(NEAR / row))
         before = int(state[0] % np.uint64(size))
         groups = np.arange(-(-(before + n) // size))
         shuffle(groups, state)
@@ -246,11 +249,14 @@ class _Binary(_Dual):
     def __init__(self, problem: Problem, neighbours: bool, w0: np.ndarray | None) -> None:
         loss = problem.loss
         self.y, self.bound = loss.labels.astype(np.float64), loss.declared.dual_bound
-        self.variables = self.beta = np.zeros(self.y.size)
+        samples = np.zeros((self.y.size, 4))
+        self.variables = self.beta = samples[:, 3]
         super().__init__(problem, neighbours)
+        samples[:, 0], samples[:, 1] = self.rows.starts[:-1], self.rows.starts[1:]
         with np.errstate(divide="ignore"):
             newton = 1.0 / (self.ratio * self.rows.squared_norms() + loss.declared.dual(0.0)[2])
-        self.data = BinaryDual(loss.term, self.y, newton, self.bound, self.beta)
+        samples[:, 2] = self.y * newton
+        self.data = BinaryDual(loss.term, self.bound, samples)
         if w0 is not None:
             self.beta[:] = -self.y * loss.residual(problem.at(w0).scores).Z[:, 0]
             self.refresh()
@@ -265,7 +271,7 @@ class _Binary(_Dual):
         return -(self.beta * self.y)[:, None]
 
     def value(self) -> float:
-        return float(dual_values(self.data.term, self.beta).sum())
+        return float(dual_values(self.data.term, self.beta.copy()).sum())
 
 
 class _OverLabels(_Dual):

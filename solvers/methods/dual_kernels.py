@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +16,13 @@ FULL = 1.0 - 1e-12
 
 
 class BinaryDual(NamedTuple):
-    """The term of a loss of margins, labels -1 and +1, Newton steps per unit of the gradient, which are
-    1/(s/λ ‖x_i‖² - h''), the upper bound of β, and β."""
+    """The term of a loss of margins, the upper bound of β, and a row of ``samples`` (n, 4) each: where its
+    entries begin and end, y_i times the Newton step per unit of the gradient, which is 1/(s/λ ‖x_i‖² - h''),
+    and β_i. They lie side by side, as they are needed together and samples come in a random order."""
 
     term: Any
-    y: np.ndarray
-    newton: np.ndarray
     bound: float
-    beta: np.ndarray
+    samples: np.ndarray
 
 
 @kernel
@@ -51,20 +51,21 @@ def binary_pass(rows, dual, w, order, keep, scale, slack):
     bound whose gradient g = y_i x_iᵀw - h'(β_i) points outwards beyond ``slack`` (least, most) is left out:
     ``keep`` is set to False.
     """
-    starts, features, values = rows
-    term, y, newton, bound, beta = dual
+    _, features, values = rows
+    term, bound, samples = dual
     least, most, touched = 0.0, 0.0, 0
     for visit in range(order.size):
         i = order[visit]
-        lo, hi = starts[i], starts[i + 1]
+        lo, hi, newton, β = np.int64(samples[i, 0]), np.int64(samples[i, 1]), samples[i, 2], samples[i, 3]
+        y = math.copysign(1.0, newton)
         touched += hi - lo
-        g = y[i] * gathered(features, values, lo, hi, w) - dual_of(term, beta[i])[1]
-        if beta[i] == 0.0:
+        g = y * gathered(features, values, lo, hi, w) - dual_of(term, β)[1]
+        if β == 0.0:
             if g > slack[1]:
                 keep[i] = False
                 continue
             g = min(g, 0.0)
-        elif beta[i] == bound:
+        elif β == bound:
             if g < slack[0]:
                 keep[i] = False
                 continue
@@ -72,11 +73,11 @@ def binary_pass(rows, dual, w, order, keep, scale, slack):
         least, most = min(least, g), max(most, g)
         if g == 0.0:
             continue
-        new = min(max(beta[i] - g * newton[i], 0.0), bound)
-        if new != beta[i]:
-            scatter(features, values, lo, hi, scale * (new - beta[i]) * y[i], w)
+        new = min(max(β - g * abs(newton), 0.0), bound)
+        if new != β:
+            scatter(features, values, lo, hi, scale * (new - β) * y, w)
             touched += hi - lo
-            beta[i] = new
+            samples[i, 3] = new
     return least, most, touched
 
 

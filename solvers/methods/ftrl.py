@@ -23,7 +23,7 @@ LANES = 4
 #: Entries of X, about, that are sorted into batches at once: instances are shuffled within such a span.
 ENTRIES = 2_000_000
 #: Entries times outputs of a step from which on threads share it: to wait for each other takes 0.1 ms.
-SHARED = 500_000
+SHARED = 150_000
 #: No values.
 NONE = np.empty(0)
 

@@ -40,7 +40,8 @@ CLEARED = 4_000_000
 PIECE = 4_000_000
 #: Runs of features for each thread: they take turns, as some take longer.
 RUNS = 2
-#: No members.
+#: All members, and none.
+ALL = slice(None)
 NOBODY = np.zeros(0, dtype=np.int64)
 
 
@@ -162,19 +163,18 @@ class Design:
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
         """Return A v for weights v, one value a member of ``active`` (None: all weights); zeros cost
         nothing."""
-        Z = recycled(self.n_rows, self.n_outputs)
-        Z[:] = 0.0
+        Z, tail = recycled(self.n_rows, self.n_outputs), np.zeros(self.n_tail)
         whole = active is None or active.full
+        if not whole and (rows := self._some_rows(active, v[: active.n_body] != 0.0)) is not None:
+            tail[active.tail] = v[active.n_body :]
+            self.touched += rows.entries
+            rows.write_scores(v[: active.n_body], *active.body, Z, self._each_part)
+            return Scores(Z, tail)
+        Z[:] = 0.0
         if whole and (rows := self._occupied(v)) is not None:
             features, V, tail = rows
             self.touched += int(self.column_nnz[features].sum())
             self._scores_rows(features, V, Z)
-            return Scores(Z, tail)
-        tail = np.zeros(self.n_tail)
-        if not whole and (rows := self._some_rows(active)) is not None:
-            tail[active.tail] = v[active.n_body :]
-            self.touched += rows.entries
-            rows.add_scores(v[: active.n_body], *active.body, Z, self._each_part)
             return Scores(Z, tail)
         nonzero = v != 0.0
         active, v = (self.working_set() if active is None else active).restrict(nonzero), v[nonzero]
@@ -370,16 +370,16 @@ class Design:
 
         self._each_feature(task, features, self.n_outputs)
 
-    def _some_rows(self, active: WorkingSet) -> SomeRows | None:
+    def _some_rows(self, active: WorkingSet, needed: np.ndarray | slice = ALL) -> SomeRows | None:
         """Return X row by row with the members' features, where products are made so: where scores of a block
         do not fit the cache, and columns would be walked through for so many outputs that a walk along rows
-        with all outputs costs less. They serve all sets restricted from this one, until half of the entries
-        is not needed."""
+        with all outputs costs less, though only some members are ``needed``. They serve all sets restricted
+        from this one, until half of the entries is not needed."""
         if self.block_rows * self.n_outputs * 8 <= SLAB or self.n_outputs == 1:
             return None
         features, shared = active.rows()[0], active.lineage
         entries = int(self.column_nnz[features].sum())
-        if int(self.column_nnz[active.body[0]].sum()) <= entries * (3.0 + self.n_outputs / 6.0):
+        if int(self.column_nnz[active.body[0][needed]].sum()) <= entries * (3.0 + self.n_outputs / 6.0):
             return None
         held = shared.rows
         if held is None or held.entries > 2 * entries or not held.has(features):

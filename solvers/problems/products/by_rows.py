@@ -90,10 +90,10 @@ class SomeRows:
         """Tell whether all of these are there."""
         return np.isin(features, self.features, assume_unique=True).all()
 
-    def add_scores(
+    def write_scores(
         self, v: np.ndarray, features: np.ndarray, outputs: np.ndarray, Z: np.ndarray, each: Callable
     ) -> None:
-        """Add X V to Z, for the weights ``v`` at these features and outputs."""
+        """Write X V to Z, for the weights ``v`` at these features and outputs."""
         V = np.zeros((self.features.size, Z.shape[1]))
         V[np.searchsorted(self.features, features), outputs] = v
         self._each_part(lambda lo, hi, k: row_scores(*self.rows, V, lo, hi, Z), Z.shape[1], each)
@@ -145,12 +145,14 @@ def transpose(edges, starts, rows, values, some):
 
 @kernel
 def row_scores(starts, features, values, V, lo, hi, Z):
-    """Add x_ij V[j] to Z[i] for the rows from ``lo`` to ``hi``, features in ascending order.
+    """Write Σ_j x_ij V[j] to Z[i] for the rows from ``lo`` to ``hi``, added up by ascending features.
 
     Feature numbers are read as unsigned, as a negative one would count from the end."""
     m = Z.shape[1]
     for i in range(lo, hi):
         z, p, end = Z[i], starts[i], starts[i + 1]
+        for c in range(m):
+            z[c] = 0.0
         if values.size == 0:
             while p + 4 <= end:  # four features at a time: one store of the scores for four loads
                 a, b = np.uint32(features[p]), np.uint32(features[p + 1])

@@ -106,6 +106,10 @@ def test_in_wide_blocks_products_for_most_outputs_go_along_rows(storage, wide_bl
         np.testing.assert_allclose(design.adjoint(G, active), narrow.adjoint(G, plain), atol=1e-12)
         assert plain.lineage.rows is None
         assert (most.lineage.rows is not held) == anew
+    sparse = np.where(np.arange(len(most)) < 3, 1.0, 0.0)
+    alone = design.working_set(most.coordinates)
+    assert np.array_equal(flat_scores(design.scores(sparse, alone)), flat_scores(narrow.scores(sparse, most)))
+    assert alone.lineage.rows is None  # columns of three weights cost less
 
 
 @pytest.mark.parametrize("storage", STORAGES)

@@ -107,13 +107,13 @@ class DualCD(Solver):
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
         state = np.random.default_rng(self.seed).integers(1, 2**63, 1, dtype=np.uint64)
-        dual = _dual_of(problem, self.neighbours, w0)
+        dual = _dual_of(problem, w0)
         shrink = self.slack if self.shrinking else np.inf
         target, epoch, n, missed = self.cooling_start, 0, 0, None
         yield _seen(dual, 0, dual.keep, epoch=0, events=("epoch-start",))
         while True:
             visited, n, known = dual.keep.copy(), n + 1, {"epoch": epoch}
-            violation = dual.run(state, shrink)
+            violation = dual.run(state, shrink, self.neighbours)
             if missed is not None:
                 known["events"] = ("epoch-start",)
                 known["returned"] = int(np.count_nonzero(missed & dual.inside()))
@@ -180,8 +180,8 @@ class _Dual:
     #: the upper bound of the dual variables
     bound = 1.0
 
-    def __init__(self, problem: Problem, neighbours: bool) -> None:
-        self.problem, self.w, self.neighbours = problem, np.zeros(problem.size), neighbours
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.w = problem, np.zeros(problem.size)
         self.rows = problem.design.by_rows()
         # unsigned, as a negative index would count from the end, and looking for it takes as long as the sums
         features, short = self.rows.features, problem.design.n_features <= SHORT
@@ -210,10 +210,10 @@ class _Dual:
         """Compute w = -(s/λ)XᵀG from the dual variables: many steps have left their rounding in it."""
         self.w[:] = self.problem.design.adjoint(Scores(-self.ratio * self.residual(), np.zeros(0)))
 
-    def run(self, state: np.ndarray, slack: float) -> float:
+    def run(self, state: np.ndarray, slack: float, neighbours: bool) -> float:
         """Make a pass, and leave out what points outwards by more than the share ``slack`` of the pass
         before; return how far apart the gradients were that ought to be equal."""
-        design, order = self.problem.design, self._order(state)
+        design, order = self.problem.design, self._order(state, neighbours)
         size = max(1, CHUNK * design.n_rows // max(design.nnz * design.n_outputs, 1))
         bounds = slack * self.range[0], slack * self.range[1]
         least, most = 0.0, 0.0
@@ -227,12 +227,12 @@ class _Dual:
         self.samples = self.samples[self.active(self.samples)]
         return most - least
 
-    def _order(self, state: np.ndarray) -> np.ndarray:
+    def _order(self, state: np.ndarray, neighbours: bool) -> np.ndarray:
         """Return the samples to visit, in a random order; with ``neighbours`` of groups of these, which are
         cut elsewhere in each pass."""
         n = self.samples.size
         row = (self.rows.features.nbytes + self.rows.values.nbytes) / len(self.keep)
-        if not (self.neighbours and n * row > CACHE):
+        if not (neighbours and n * row > CACHE):
             shuffle(order := self.samples.copy(), state)
             return order
         size = max(1, int(NEAR / row))
@@ -246,12 +246,12 @@ class _Dual:
 class _Binary(_Dual):
     """One β_i a sample."""
 
-    def __init__(self, problem: Problem, neighbours: bool, w0: np.ndarray | None) -> None:
+    def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
         loss = problem.loss
         self.y, self.bound = loss.labels.astype(np.float64), loss.declared.dual_bound
         samples = np.zeros((self.y.size, 4))
         self.variables = self.beta = samples[:, 3]
-        super().__init__(problem, neighbours)
+        super().__init__(problem)
         samples[:, 0], samples[:, 1] = self.rows.starts[:-1], self.rows.starts[1:]
         with np.errstate(divide="ignore"):
             newton = 1.0 / (self.ratio * self.rows.squared_norms() + loss.declared.dual(0.0)[2])
@@ -278,9 +278,9 @@ class _OverLabels(_Dual):
     """A row of dual variables a sample, one for each label. A subclass gives the ``kernel`` of its pass, and
     the ``data`` of the problem that this takes after the rows."""
 
-    def __init__(self, problem: Problem, neighbours: bool) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.variables = self.P = np.zeros((problem.design.n_rows, problem.loss.n_outputs))
-        super().__init__(problem, neighbours)
+        super().__init__(problem)
         self.squares = self.rows.squared_norms()
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
@@ -294,8 +294,8 @@ class _Multiclass(_OverLabels):
 
     kernel = staticmethod(multiclass_pass)
 
-    def __init__(self, problem: Problem, neighbours: bool, w0: np.ndarray | None) -> None:
-        super().__init__(problem, neighbours)
+    def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
+        super().__init__(problem)
         self.data = self.y, self.costs = problem.loss.labels, problem.loss.label_costs
         worst, each = self.y, np.arange(self.y.size)
         if w0 is not None:
@@ -321,8 +321,8 @@ class _Multilabel(_OverLabels):
 
     kernel = staticmethod(multilabel_pass)
 
-    def __init__(self, problem: Problem, neighbours: bool, w0: np.ndarray | None) -> None:
-        super().__init__(problem, neighbours)
+    def __init__(self, problem: Problem, w0: np.ndarray | None) -> None:
+        super().__init__(problem)
         self.Y, delta = problem.loss.y, float(problem.loss.margins[0, 0, 0])
         self.data = self.Y, delta
         if w0 is not None:
@@ -343,8 +343,8 @@ class _Multilabel(_OverLabels):
         return self.data[1] * float(np.sum(self.P * (self.Y == 0)))
 
 
-def _dual_of(problem: Problem, neighbours: bool, w0: np.ndarray | None) -> _Dual:
+def _dual_of(problem: Problem, w0: np.ndarray | None) -> _Dual:
     if problem.loss.n_outputs == 1:
-        return _Binary(problem, neighbours, w0)
+        return _Binary(problem, w0)
     kind = _Multilabel if isinstance(problem.loss, BoundMultilabelMax) else _Multiclass
-    return kind(problem, neighbours, w0)
+    return kind(problem, w0)

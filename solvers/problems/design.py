@@ -184,7 +184,7 @@ class Design:
         if self._by_rows(active):
             features, place = active.rows()
             V = np.zeros((features.size, self.n_outputs))
-            V[place, active.coordinates[: active.n_body] % self.n_outputs] = body
+            V[place, active.body[1]] = body
             self._scores_rows(features, V, Z)
         else:
             outputs, features, order = active.by_output()
@@ -342,7 +342,7 @@ class Design:
             features, place = active.rows()
             rows = np.empty((features.size, self.n_outputs))
             self._adjoint_rows(G, features, rows)
-            out[: active.n_body] = rows[place, active.coordinates[: active.n_body] % self.n_outputs]
+            out[: active.n_body] = rows[place, active.body[1]]
         else:
             outputs, features, order = active.by_output()
             sums = np.zeros(features.size)

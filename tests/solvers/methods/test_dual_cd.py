@@ -64,6 +64,29 @@ def test_shrinking_leaves_variables_out_and_brings_all_back():
     assert trace.result["objective"] == pytest.approx(plain.result["objective"], rel=1e-9)
 
 
+@pytest.mark.parametrize("n", [2, 50, 203])
+def test_neighbours_together_are_all_visited_once_a_pass(n, monkeypatch):
+    """Rows that share no feature: one pass over all solves for each variable."""
+    monkeypatch.setattr("solvers.methods.dual_cd.CACHE", 0)
+    monkeypatch.setattr("solvers.methods.dual_cd.NEAR", 100)
+    y = np.where(np.arange(n) % 2, 1, -1)
+    problem = solvers.make_problem(np.eye(n), y, loss="binary-hinge", penalty="l2", lam=0.1 / n)
+    for seed in range(5):
+        trace = solvers.solve(problem, solvers.make_solver("dual-cd", seed=seed), tol=1e-12, max_iter=1)
+        np.testing.assert_allclose(trace.w, y, rtol=1e-12)
+        assert trace.passes[-1] == 1.0  # each row is read and its step written, once
+
+
+def test_neighbours_together_reach_the_same_optimum_by_other_iterates(monkeypatch):
+    monkeypatch.setattr("solvers.methods.dual_cd.CACHE", 0)
+    data = binary(n=400, seed=2)
+    _, together = solved(data, "binary-hinge")
+    _, apart = solved(data, "binary-hinge", neighbours=False)
+    assert together.objective[1] != apart.objective[1]
+    assert together.result["objective"] == pytest.approx(apart.result["objective"], rel=1e-9)
+    assert together.result["dual_gap"] <= 1e-10 * together.result["objective"]
+
+
 def test_a_start_near_the_optimum_is_used():
     data = binary(n=500, d=20, seed=2)
     problem, trace = solved(data, "binary-hinge")

@@ -36,7 +36,7 @@ def follower(browser, request):
 
 
 def test_followers_see_the_runs_live_look_around_alone_come_back_and_hear_of_the_end(visit, follower):
-    teacher = visit(data="digit-strings", solvers="prox-gd", tol="1e-12")
+    teacher = visit(data="digit-strings", solvers="prox-gd", tol="1e-300", speed="10 a second")
     teacher.button("Teach this").click()
     address = teacher.page.locator("output.address")
     teacher.wait_until(lambda: "teach=" in address.inner_text(), "an address")

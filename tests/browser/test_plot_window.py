@@ -13,7 +13,7 @@ POINTS = """() => {
 
 
 def test_a_plot_is_live_in_a_second_window_whose_end_harms_nothing(visit):
-    first = visit(data="digit-strings", solvers="prox-gd", tol="1e-12")
+    first = visit(data="digit-strings", solvers="prox-gd", tol="1e-300", speed="10 a second")
     first.button("Run").click()
     first.wait_until(lambda: first.points("convergence") > 2, "first points")
     with first.page.expect_popup() as found:

@@ -265,7 +265,7 @@ class _Binary(_Dual):
         return self.keep[samples]
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
-        return binary_pass(self.rows, self.data, self.w, order, self.keep, self.ratio, bounds)
+        return binary_pass(self.rows, self.data, self.w, order, self.keep, self.ratio, bounds)[:3]
 
     def residual(self) -> np.ndarray:
         return -(self.beta * self.y)[:, None]

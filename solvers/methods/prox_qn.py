@@ -386,4 +386,4 @@ def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:
     support = np.flatnonzero((point.w if active is None else active.take(point.w)) != 0.0)
     if active is not None and not active.full:
         support = active.coordinates[support]
-    return support[np.isin(support, dropped_from.coordinates, assume_unique=True, invert=True)]
+    return support[~dropped_from.mask()[support]]

@@ -81,6 +81,15 @@ class WorkingSet:
         members)."""
         return w if self.full else w[self.coordinates]
 
+    def mask(self) -> np.ndarray:
+        """Tell of each of all weights whether it is a member."""
+        if self.full:
+            return np.ones(self.size, dtype=np.bool_)
+        # pages of zeros that are not touched cost nothing
+        mask = np.zeros(self.size, dtype=np.bool_)
+        mask[self.coordinates] = True
+        return mask
+
     def support(self, w: np.ndarray) -> np.ndarray:
         """List the members that are not zero, ascending."""
         places = np.flatnonzero(self.take(w) != 0.0)
@@ -95,15 +104,7 @@ class WorkingSet:
 
     def overlap(self, other: WorkingSet) -> tuple[np.ndarray, np.ndarray]:
         """Tell which of the members are in another set too, and which of its members are in this one."""
-        if self.full:  # all of them are not listed for that
-            places, shared = other.coordinates, np.ones(len(other), dtype=np.bool_)
-        else:
-            places = np.searchsorted(self.coordinates, other.coordinates)
-            shared = places < len(self)
-            shared[shared] = self.coordinates[places[shared]] == other.coordinates[shared]
-        here = np.zeros(len(self), dtype=np.bool_)
-        here[places[shared]] = True
-        return here, shared
+        return self.take(other.mask()), other.take(self.mask())
 
     @property
     def body(self) -> tuple[np.ndarray, np.ndarray]:

@@ -27,6 +27,8 @@ SHORT = 2**16
 CACHE = 2**22
 #: Bytes of rows, about, that are visited together where they do not.
 NEAR = 2**13
+#: Samples whose rows are read together before they are visited, where these are no neighbours.
+AHEAD = 16
 #: Median s‖x_i‖²/λ, the curvature of the dual by one variable, from which passes are counted in thousands.
 LONG = 1e3
 #: Violation of the dual's conditions, in units of the margin, that is no more than rounding.
@@ -179,6 +181,8 @@ class _Dual:
     variables: np.ndarray
     #: the upper bound of the dual variables
     bound = 1.0
+    #: whether a pass goes over groups of neighbouring samples
+    grouped = False
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.w = problem, np.zeros(problem.size)
@@ -213,7 +217,10 @@ class _Dual:
     def run(self, state: np.ndarray, slack: float, neighbours: bool) -> float:
         """Make a pass, and leave out what points outwards by more than the share ``slack`` of the pass
         before; return how far apart the gradients were that ought to be equal."""
-        design, order = self.problem.design, self._order(state, neighbours)
+        design = self.problem.design
+        row = (self.rows.features.nbytes + self.rows.values.nbytes) / len(self.keep)
+        self.grouped = neighbours and self.samples.size * row > CACHE
+        order = self._order(state, max(1, int(NEAR / row)) if self.grouped else 1)
         size = max(1, CHUNK * design.n_rows // max(design.nnz * design.n_outputs, 1))
         bounds = slack * self.range[0], slack * self.range[1]
         least, most = 0.0, 0.0
@@ -227,15 +234,13 @@ class _Dual:
         self.samples = self.samples[self.active(self.samples)]
         return most - least
 
-    def _order(self, state: np.ndarray, neighbours: bool) -> np.ndarray:
-        """Return the samples to visit, in a random order; with ``neighbours`` of groups of these, which are
-        cut elsewhere in each pass."""
+    def _order(self, state: np.ndarray, size: int) -> np.ndarray:
+        """Return the samples to visit, in a random order, or in one of groups of ``size`` neighbours, which
+        are cut elsewhere in each pass."""
         n = self.samples.size
-        row = (self.rows.features.nbytes + self.rows.values.nbytes) / len(self.keep)
-        if not (neighbours and n * row > CACHE):
+        if size == 1:
             shuffle(order := self.samples.copy(), state)
             return order
-        size = max(1, int(NEAR / row))
         before = int(state[0] % np.uint64(size))
         groups = np.arange(-(-(before + n) // size))
         shuffle(groups, state)
@@ -265,7 +270,8 @@ class _Binary(_Dual):
         return self.keep[samples]
 
     def visit(self, order: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, int]:
-        return binary_pass(self.rows, self.data, self.w, order, self.keep, self.ratio, bounds)[:3]
+        ahead = 0 if self.grouped else AHEAD
+        return binary_pass(self.rows, self.data, self.w, order, self.keep, self.ratio, bounds, ahead)[:3]
 
     def residual(self) -> np.ndarray:
         return -(self.beta * self.y)[:, None]

@@ -13,8 +13,8 @@ from ..problems.products.by_columns import gathered, scatter
 
 #: A sum of dual variables above this is 1, but for rounding.
 FULL = 1.0 - 1e-12
-#: Samples whose rows are read ahead of their visits, and numbers of 8 bytes in a line of the cache.
-AHEAD, LINE = 16, 8
+#: Numbers of 8 bytes in a line of the cache.
+LINE = 8
 
 
 class BinaryDual(NamedTuple):
@@ -44,16 +44,15 @@ def shuffle(order, state):
 
 
 @kernel
-def fetched(rows, samples, order, begin):
-    """Read from each line of the cache that the next ``AHEAD`` samples of ``order`` need, from ``begin`` on.
+def fetched(rows, samples, order):
+    """Read from each line of the cache that the samples of ``order`` need.
 
     A visit waits for its row, and the next one for its outcome; reads on which nothing depends are waited for
     together. The number returned means nothing, but without it the compiler would leave them out.
     """
     _, features, values = rows
     seen, x = 0, 0.0
-    for visit in range(begin, min(begin + AHEAD, order.size)):
-        i = order[visit]
+    for i in order:
         lo, hi = np.int64(samples[i, 0]), np.int64(samples[i, 1])
         for p in range(lo, hi, 2 * LINE):
             seen ^= np.int64(features[p])
@@ -64,21 +63,22 @@ def fetched(rows, samples, order, begin):
 
 
 @kernel
-def binary_pass(rows, dual, w, order, keep, scale, slack):
+def binary_pass(rows, dual, w, order, keep, scale, slack, ahead):
     """Go once over the samples of ``order``; return the largest violation above and below 0, the entries of X
     touched, and what :func:`fetched` does.
 
     ``scale`` is s/λ, so that w = scale Σ_i β_i y_i x_i. A step is Newton's along β_i, clipped to [0, bound]
     (infinite for a sample without features under the hinge loss, which is 1 whatever w is). A sample at a
     bound whose gradient g = y_i x_iᵀw - h'(β_i) points outwards beyond ``slack`` (least, most) is left out:
-    ``keep`` is set to False.
+    ``keep`` is set to False. The rows of ``ahead`` samples are read together before they are visited (0: each
+    when it is).
     """
     _, features, values = rows
     term, bound, samples = dual
     least, most, touched, read = 0.0, 0.0, 0, 0.0
     for visit in range(order.size):
-        if visit % AHEAD == 0:
-            read += fetched(rows, samples, order, visit)
+        if ahead and visit % ahead == 0:
+            read += fetched(rows, samples, order[visit : visit + ahead])
         i = order[visit]
         lo, hi, newton, β = np.int64(samples[i, 0]), np.int64(samples[i, 1]), samples[i, 2], samples[i, 3]
         y = math.copysign(1.0, newton)

@@ -28,7 +28,7 @@ from .probes.probe import (
     WEIGHTS,
     Probe,
 )
-from .problems.certificates.certificate import duality_gap
+from .problems.certificates.certificate import duality_gap, lower_bound
 from .problems.certificates.optimality import Knows, why_not_tolerance
 from .problems.line import Line
 from .problems.losses.loss import BoundLoss, Loss

@@ -12,7 +12,7 @@ import numpy as np
 from app.papers.bounds import Bounds
 from app.papers.groups import Groups
 from app.settings.recipe import Recipe, text_of
-from solvers import FIELDS, Trace, relative_gap
+from solvers import FIELDS, Trace, lower_bound, relative_gap
 from solvers.compute.lazy import lazy
 
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ class Case:
         for run in self.runs.values():
             f, gap = run.record.get("objective"), run.record.get("dual_gap")
             if f is not None and gap is not None:
-                proved.append(f - gap)
+                proved.append(lower_bound(f, gap))
             if run.trace is not None and np.isfinite(run.trace.dual_gap).any():
-                proved.append(float(np.nanmax(run.trace.objective - run.trace.dual_gap)))
+                proved.append(float(np.nanmax(lower_bound(run.trace.objective, run.trace.dual_gap))))
         bound = max(proved)
         return max(relative_gap(self.f_star, bound), 0.0) if math.isfinite(bound) else None
 

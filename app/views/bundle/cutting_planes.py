@@ -15,7 +15,7 @@ from app.views.base.probe_view import ProbeView, Seen
 from app.views.bundle.cut_section import CutSection
 from app.views.bundle.cut_weights import LEAST, CutWeights
 from app.views.convergence.any_field import Record
-from solvers import CUTS, Trace
+from solvers import CUTS, Trace, lower_bound
 
 
 class Bounds(RunPlot):
@@ -37,7 +37,7 @@ class Bounds(RunPlot):
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         f = known(rows["objective"])
-        return {"y": f, "bound": f - known(rows["dual_gap"])}
+        return {"y": f, "bound": lower_bound(f, known(rows["dual_gap"]))}
 
 
 class Bundle(Plots, ProbeView):

@@ -113,6 +113,12 @@ def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> f
     return point.objective - point.rounding() - below - 0.5 * longest * longest / problem.penalty.ridge
 
 
+def lower_bound(objective: np.ndarray | float, gap: np.ndarray | float) -> np.ndarray | float:
+    """Return the lower bounds of f* that proved gaps at these objectives give: f - gap, less the rounding of
+    both, which counts where f is far above f*."""
+    return objective - gap - np.finfo(float).eps * (np.abs(objective) + np.abs(gap))
+
+
 def _off(problem: Problem, residual: Scores) -> float:
     """Return what rounding may do to a product of this residual with a column of X of length 1."""
     return rounding_of_sums(problem) * math.sqrt(residual.dot(residual))

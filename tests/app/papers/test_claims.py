@@ -245,3 +245,10 @@ def test_f_star_is_the_least_that_any_run_found_and_its_proof_is_the_best_bound(
     assert case.unsure == pytest.approx((1.8 - 1.5) / 1.5)
     (alone,) = cases([run("a", SLOW)])
     assert alone.unsure is None
+
+
+def test_a_bound_proved_far_above_f_star_is_believed_no_further_than_it_was_rounded():
+    gap = 1e14 - 0.95
+    assert 1e14 - gap > 0.95
+    (case,) = cases([run("a", [1e14, 0.95], columns={"dual_gap": [gap, 0.01]})])
+    assert case.unsure == pytest.approx((0.95 - 0.94) / 0.94)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import solvers
-from solvers import duality_gap
+from solvers import duality_gap, lower_bound
 from solvers.problems.point import Point
 from tests.solvers.helpers import MAKERS, chains
 
@@ -198,6 +198,14 @@ def test_the_certificate_of_many_weights_takes_no_further_vector_of_them():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 0.8 * 8 * problem.size
+
+
+def test_a_lower_bound_is_not_above_what_was_rounded_into_its_gap():
+    f = 10.0 ** np.arange(-8.0, 20.0)
+    for proved in (-3.0, 0.0, 0.1, 0.978054720):
+        bound = lower_bound(f, f - proved)
+        assert (bound <= proved).all()
+        assert (bound >= proved - 1e-15 * (f + np.abs(f - proved))).all()
 
 
 def test_stop_is_felt_while_the_certificate_is_computed():

@@ -191,6 +191,7 @@ class _Dual:
         features, short = self.rows.features, problem.design.n_features <= SHORT
         features = features.astype(np.uint16) if short else features.view(np.uint32)
         self.rows = self.rows._replace(features=features)
+        self.row_bytes = (features.nbytes + self.rows.values.nbytes) / problem.design.n_rows
         #: s/λ
         self.ratio = problem.scale / problem.penalty.ridge
         self.activate()
@@ -218,9 +219,8 @@ class _Dual:
         """Make a pass, and leave out what points outwards by more than the share ``slack`` of the pass
         before; return how far apart the gradients were that ought to be equal."""
         design = self.problem.design
-        row = (self.rows.features.nbytes + self.rows.values.nbytes) / len(self.keep)
-        self.grouped = neighbours and self.samples.size * row > CACHE
-        order = self._order(state, max(1, int(NEAR / row)) if self.grouped else 1)
+        self.grouped = neighbours and self.samples.size * self.row_bytes > CACHE
+        order = self._order(state, max(1, int(NEAR / self.row_bytes)) if self.grouped else 1)
         size = max(1, CHUNK * design.n_rows // max(design.nnz * design.n_outputs, 1))
         bounds = slack * self.range[0], slack * self.range[1]
         least, most = 0.0, 0.0

@@ -87,6 +87,16 @@ def test_neighbours_together_reach_the_same_optimum_by_other_iterates(monkeypatc
     assert together.result["dual_gap"] <= 1e-10 * together.result["objective"]
 
 
+@pytest.mark.parametrize("storage", ["dense", "sparse", "binary"])
+def test_rows_that_are_read_ahead_change_no_iterate(storage, monkeypatch):
+    data = binary(n=203, storage=storage, seed=2)
+    _, ahead = solved(data, "binary-hinge")
+    monkeypatch.setattr("solvers.methods.dual_cd.AHEAD", 0)
+    _, apart = solved(data, "binary-hinge")
+    np.testing.assert_array_equal(ahead.objective, apart.objective)
+    np.testing.assert_array_equal(ahead.passes, apart.passes)
+
+
 def test_a_start_near_the_optimum_is_used():
     data = binary(n=500, d=20, seed=2)
     problem, trace = solved(data, "binary-hinge")

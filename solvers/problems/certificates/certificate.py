@@ -114,8 +114,26 @@ def bound_by_convexity(point: Point, squares: float, *, tied: bool = False) -> f
 
 
 def lower_bound(objective: np.ndarray | float, gap: np.ndarray | float) -> np.ndarray | float:
-    """Return the lower bounds of f* that proved gaps at these objectives give: f - gap, less the rounding of
-    both, which counts where f is far above f*."""
+    """Return what proved gaps say of f*.
+
+    Parameters
+    ----------
+    objective, gap : (n,) float64 or float
+        f of each iterate, and an upper bound of f - f*.
+
+    Returns
+    -------
+    (n,) float64 or float
+        Lower bounds of f*: f - gap, less the rounding of both, which counts where f is far above f*.
+
+    Examples
+    --------
+    >>> from solvers import lower_bound
+    >>> bool(1e14 - (1e14 - 0.95) > 0.95)
+    True
+    >>> bool(lower_bound(1e14, 1e14 - 0.95) > 0.95)
+    False
+    """
     return objective - gap - np.finfo(float).eps * (np.abs(objective) + np.abs(gap))
 
 

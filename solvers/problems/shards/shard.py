@@ -30,7 +30,7 @@ def join(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 #: What may be asked, and how two shards' answers become one; None where there is no answer.
 ORDERS: dict[str, Callable[[Any, Any], Any] | None] = {
     **dict.fromkeys(("enlist", "narrow", "forget", "scores", "residual", "sup", "random")),
-    **dict.fromkeys(("second", "hessian", "curved", "plus", "negate", "move")),
+    **dict.fromkeys(("second", "hessian", "curved", "plus", "move")),
     **dict.fromkeys(("about", "value", "count_ties", "dot", "slope", "adjoint", "metric"), add),
     **dict.fromkeys(("adjoint_of_squares", "column_squares", "kinks", "rise"), add),
     **dict.fromkeys(("middle", "points"), join),
@@ -118,9 +118,6 @@ class Shard:
 
     def plus(self, new: int, at: int, t: float, delta: int) -> None:
         self.held[new] = self.held[at].plus(t, self.held[delta])
-
-    def negate(self, new: int, at: int) -> None:
-        self.held[new] = -self.held[at]
 
     def move(self, at: int, t: float, delta: int) -> None:
         self.held[at].move(t, self.held[delta])

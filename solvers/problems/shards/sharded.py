@@ -113,9 +113,6 @@ class ShardedScores(Held):
     def dot(self, other: ShardedScores) -> float:
         return self._owner.ask("dot", self.place, other.place)
 
-    def __neg__(self) -> ShardedScores:
-        return self._owner.made("negate", self.place)
-
     def move(self, t: float, delta: ShardedScores) -> None:
         self.queue.add("move", self.place, float(t), delta.place)
 

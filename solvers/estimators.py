@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from typing import Any, Self
 
@@ -40,6 +41,7 @@ from .runs.trace import Trace
 LIVE_VIEW = "app.notebook"
 
 
+@dataclass(eq=False, repr=False)  # scikit-learn compares and prints estimators itself
 class Estimator(BaseEstimator):
     """Base of the estimators: min_w s Σ_i loss_i(w) + λR(w) by any solver that takes the loss and R.
 
@@ -75,32 +77,18 @@ class Estimator(BaseEstimator):
         Iterations of the run, features of X.
     """
 
-    def __init__(
-        self,
-        solver: str = "prox-qn",
-        *,
-        solver_params: Mapping[str, Any] | None = None,
-        penalty: str = "l1",
-        penalty_params: Mapping[str, Any] | None = None,
-        lam: float | None = None,
-        lam_ratio: float | None = None,
-        fit_intercept: bool = True,
-        tol: float | None = 1e-6,
-        max_iter: int | None = None,
-        max_seconds: float | None = 600.0,
-        scope: bool | Callable[[Trace], None] = False,
-    ) -> None:
-        self.solver = solver
-        self.solver_params = solver_params
-        self.penalty = penalty
-        self.penalty_params = penalty_params
-        self.lam = lam
-        self.lam_ratio = lam_ratio
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.scope = scope
+    solver: str = "prox-qn"
+    _: KW_ONLY
+    solver_params: Mapping[str, Any] | None = None
+    penalty: str = "l1"
+    penalty_params: Mapping[str, Any] | None = None
+    lam: float | None = None
+    lam_ratio: float | None = None
+    fit_intercept: bool = True
+    tol: float | None = 1e-6
+    max_iter: int | None = None
+    max_seconds: float | None = 600.0
+    scope: bool | Callable[[Trace], None] = False
 
     def _solve(self, X: Any, y: np.ndarray, loss: str, offsets: np.ndarray | None = None) -> np.ndarray:
         """Solve the problem of rows ``X`` with labels ``y``, set what was learned, and return the weights
@@ -225,6 +213,7 @@ def _tells_probabilities(estimator: SparseMulticlass) -> bool:
     return known is not None and Trait.LOG_LINEAR in known.traits
 
 
+@dataclass(eq=False, repr=False)
 class SparseMulticlass(_OfRows):
     """A loss of two classes or more with any penalty that fits: by default λΣ_j ‖W_j:‖₂ by
     ``anderson-bcd``, which leaves out whole features.
@@ -243,36 +232,10 @@ class SparseMulticlass(_OfRows):
     (3, 4)
     """
 
-    def __init__(
-        self,
-        solver: str = "anderson-bcd",
-        *,
-        loss: str = "multiclass-logistic",
-        solver_params: Mapping[str, Any] | None = None,
-        penalty: str = "l1-l2",
-        penalty_params: Mapping[str, Any] | None = None,
-        lam: float | None = None,
-        lam_ratio: float | None = None,
-        fit_intercept: bool = True,
-        tol: float | None = 1e-6,
-        max_iter: int | None = None,
-        max_seconds: float | None = 600.0,
-        scope: bool | Callable[[Trace], None] = False,
-    ) -> None:
-        super().__init__(
-            solver,
-            solver_params=solver_params,
-            penalty=penalty,
-            penalty_params=penalty_params,
-            lam=lam,
-            lam_ratio=lam_ratio,
-            fit_intercept=fit_intercept,
-            tol=tol,
-            max_iter=max_iter,
-            max_seconds=max_seconds,
-            scope=scope,
-        )
-        self.loss = loss
+    solver: str = "anderson-bcd"
+    _: KW_ONLY
+    penalty: str = "l1-l2"
+    loss: str = "multiclass-logistic"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""

@@ -136,17 +136,25 @@ class Estimator(BaseEstimator):
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
 
 
+def _tells_probabilities(estimator: _OfRows) -> bool:
+    """Tell whether the loss is the likelihood of a log-linear model."""
+    known = LOSSES.get(estimator.loss)
+    return known is not None and Trait.LOG_LINEAR in known.traits
+
+
 class _OfRows(ClassifierMixin, Estimator):
-    """Base of the classifiers of single rows."""
+    """Base of the classifiers of single rows, which learn by their ``loss``."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _fit(self, X: Any, y: Any, loss: str, *, two: bool) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
+        two = not self.__sklearn_tags__().classifier_tags.multi_class
         if two and (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}: take "
@@ -155,7 +163,7 @@ class _OfRows(ClassifierMixin, Estimator):
         self.classes_ = np.unique(y)
         if self.classes_.size < 2:
             raise ValueError(f"y holds one class, {self.classes_[0]!r}: at least two classes are needed")
-        self._solve(X, y, loss)
+        self._solve(X, y, self.loss)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -172,7 +180,9 @@ class _OfRows(ClassifierMixin, Estimator):
         Z = self.decision_function(X)
         return self.classes_[(Z > 0.0).astype(int) if Z.ndim == 1 else Z.argmax(axis=1)]
 
-    def _probabilities(self, X: Any) -> np.ndarray:
+    @available_if(_tells_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, (n, n_classes)."""
         Z = self.decision_function(X)
         return softmax(Z, axis=1) if Z.ndim == 2 else np.column_stack([expit(-Z), expit(Z)])
 
@@ -193,24 +203,12 @@ class SparseLogistic(_OfRows):
     ('converged', 11)
     """
 
+    loss = "logistic"
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""
-        return self._fit(X, y, "logistic", two=True)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, (n, 2)."""
-        return self._probabilities(X)
-
-
-def _tells_probabilities(estimator: SparseMulticlass) -> bool:
-    """Tell whether the loss is the likelihood of a log-linear model."""
-    known = LOSSES.get(estimator.loss)
-    return known is not None and Trait.LOG_LINEAR in known.traits
 
 
 @dataclass(eq=False, repr=False)
@@ -236,15 +234,6 @@ class SparseMulticlass(_OfRows):
     _: KW_ONLY
     penalty: str = "l1-l2"
     loss: str = "multiclass-logistic"
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""
-        return self._fit(X, y, self.loss, two=False)
-
-    @available_if(_tells_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, (n, n_classes)."""
-        return self._probabilities(X)
 
 
 class ChainCRF(Estimator):

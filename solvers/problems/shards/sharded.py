@@ -253,7 +253,7 @@ class ShardedLoss(ShardClient, BoundLoss):
             if sizes.sum() <= FEW or sizes.sum() == left:
                 break
             left = sizes.sum()
-            trial = _weighted_median(middles, sizes)
+            trial = float(np.quantile(middles, 0.5, weights=sizes, method="inverted_cdf"))
             risen = self.ask("rise", kinks.place, trial)
             rounding = ROUNDING * (risen - begin)
             if begin + risen + tilt[1] * trial >= -rounding:
@@ -284,9 +284,3 @@ def _bits(members: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
     kept = np.zeros(wide.size, dtype=bool)
     kept[places] = True
     return np.packbits(kept)
-
-
-def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    order = np.argsort(values, kind="stable")
-    half = np.searchsorted(np.cumsum(weights[order]), 0.5 * weights.sum())
-    return float(values[order][min(half, values.size - 1)])

@@ -69,6 +69,11 @@ class CompileClock(event.Listener):
         """Return the wall and CPU seconds that the calling thread has compiled so far."""
         return getattr(self._local, "spent", (0.0, 0.0))
 
+    def besides(self) -> tuple[float, float]:
+        """Return the wall and CPU clock of the calling thread, which stand still while it compiles."""
+        wall, cpu = self.spent()
+        return time.perf_counter() - wall, time.thread_time() - cpu
+
 
 compile_clock = CompileClock()
 event.register("numba:compile", compile_clock)

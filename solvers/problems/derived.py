@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -38,17 +37,13 @@ class Derived:
         """Return the array called ``name``, made by ``make`` if it is not there yet. ``make`` must not pulse:
         a run that is held meanwhile would hold up all others."""
         if name not in self._used:
-            wall, cpu, compiled = time.perf_counter(), time.thread_time(), compile_clock.spent()
+            began = compile_clock.besides()
             with self._lock:
                 if name not in self._made:
                     thing = make()
-                    took = time.thread_time() - cpu - (compile_clock.spent()[1] - compiled[1])
-                    self._made[name] = thing, max(took, 0.0)
+                    self._made[name] = thing, max(compile_clock.besides()[1] - began[1], 0.0)
             self._used.add(name)
             self.setup_seconds += self._made[name][1]
-            compile_wall, compile_cpu = (b - a for a, b in zip(compiled, compile_clock.spent(), strict=True))
-            self.spent = (
-                self.spent[0] + time.perf_counter() - wall - compile_wall,
-                self.spent[1] + time.thread_time() - cpu - compile_cpu,
-            )
+            clocks = zip(self.spent, began, compile_clock.besides(), strict=True)
+            self.spent = tuple(spent + now - then for spent, then, now in clocks)
         return self._made[name][0]

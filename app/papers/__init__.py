@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,10 +36,17 @@ class Value:
     within: float | None = None
 
     @classmethod
-    def read(cls, table: Mapping[str, Any]) -> Value:
+    def row(cls, table: Mapping[str, Any]) -> Iterator[Value]:
+        """Yield a number, or several that differ in what ``by`` names, as ``paper`` lists them."""
+        if "by" in table:
+            for one, number in table["paper"].items():
+                rest = {name: value for name, value in table.items() if name != "by"}
+                own = {"name": table["name"].format(one), table["by"]: one, "paper": number}
+                yield from cls.row(rest | own)
+            return
         own = {name: value for name, value in table.items() if name not in ("field", "to", "phase")}
         how = {name: table[name] for name in ("field", "to", "phase") if name in table}
-        return cls(measure=Measure(**how), **own)
+        yield cls(measure=Measure(**how), **own)
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,7 @@ class Exhibit:
         return cls(
             stand_ins=tuple(given.pop("stand_in", ())),
             drawings=tuple(Drawing(**one) for one in given.pop("draw", ())),
-            values=tuple(Value.read(one) for one in given.pop("value", ())),
+            values=tuple(value for one in given.pop("value", ()) for value in Value.row(one)),
             claims=tuple(map(Claim.of, given.pop("claim", ()))),
             **given,
         )

@@ -140,14 +140,26 @@ def read(path: Path) -> Paper:
     """Read the paper in a TOML file; ValueError that names the file where it is none."""
     try:
         text = tomllib.loads(path.read_text(encoding="utf-8"))
-        exhibits = [Exhibit.of(table) for table in text.pop("exhibit")]
+        tables: dict[str, dict[str, Any]] = {}
+        for table in text.pop("exhibit"):
+            tables[table["id"]] = _as_before(table, tables)
         return Paper(
-            exhibits={exhibit.id: exhibit for exhibit in exhibits},
+            exhibits={id: Exhibit.of(table) for id, table in tables.items()},
             missing=tuple(text.pop("missing", ())),
             **text,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name} is no paper: {error}") from error
+
+
+def _as_before(table: dict[str, Any], before: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the table of an exhibit. One that is ``like`` another takes from it what it does not say, of a
+    sweep key by key."""
+    own = dict(table)
+    if "like" not in own:
+        return own
+    other = before[own.pop("like")]
+    return {**other, **own, "sweep": {**other["sweep"], **own.get("sweep", {})}}
 
 
 @cache

@@ -41,7 +41,8 @@ class Value:
         if "by" in table:
             for one, number in table["paper"].items():
                 rest = {name: value for name, value in table.items() if name != "by"}
-                own = {"name": table["name"].format(one), table["by"]: one, "paper": number}
+                value = float(one) if table["by"] == "lam" else one
+                own = {"name": table["name"].format(one), table["by"]: value, "paper": number}
                 yield from cls.row(rest | own)
             return
         own = {name: value for name, value in table.items() if name not in ("field", "to", "phase")}

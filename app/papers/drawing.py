@@ -236,8 +236,6 @@ def _figure(
 def _title(name: str, to: float | None) -> str:
     if name == "seconds":
         return f"CPU seconds to a gap of {to:g}"
-    if name == "test_metric":
-        return "on the test part"
     if name in FIELDS and name not in TITLES:
         return FIELDS[name].title
     return Measure(name).title

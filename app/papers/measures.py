@@ -214,10 +214,7 @@ class Measure:
         trace = run.trace
         if trace is None or not len(trace):
             return _not_begun(run)
-        if self.field == "direction_steps":
-            clock = np.cumsum(_steps(trace))
-        else:
-            clock = np.asarray(trace[COLUMNS.get(self.field, self.field)], dtype=float)
+        clock = column(case, run, self.field)
         if self.phase:
             inside = np.array([phase == self.phase for phase in trace.phase])
             clock = np.cumsum(np.where(inside, np.diff(clock, prepend=0.0), 0.0))

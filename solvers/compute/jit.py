@@ -69,8 +69,8 @@ class CompileClock(event.Listener):
         """Return the wall and CPU seconds that the calling thread has compiled so far."""
         return getattr(self._local, "spent", (0.0, 0.0))
 
-    def besides(self) -> tuple[float, float]:
-        """Return the wall and CPU clock of the calling thread, which stand still while it compiles."""
+    def net(self) -> tuple[float, float]:
+        """Return the wall and CPU clock of the calling thread, net of compiling."""
         wall, cpu = self.spent()
         return time.perf_counter() - wall, time.thread_time() - cpu
 

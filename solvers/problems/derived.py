@@ -37,13 +37,13 @@ class Derived:
         """Return the array called ``name``, made by ``make`` if it is not there yet. ``make`` must not pulse:
         a run that is held meanwhile would hold up all others."""
         if name not in self._used:
-            began = compile_clock.besides()
+            began = compile_clock.net()
             with self._lock:
                 if name not in self._made:
                     thing = make()
-                    self._made[name] = thing, max(compile_clock.besides()[1] - began[1], 0.0)
+                    self._made[name] = thing, max(compile_clock.net()[1] - began[1], 0.0)
             self._used.add(name)
             self.setup_seconds += self._made[name][1]
-            clocks = zip(self.spent, began, compile_clock.besides(), strict=True)
+            clocks = zip(self.spent, began, compile_clock.net(), strict=True)
             self.spent = tuple(spent + now - then for spent, then, now in clocks)
         return self._made[name][0]

@@ -122,14 +122,14 @@ class Problem(Objective):
 
     def _look_at_zero(self) -> _Zero:
         if self._gradient.value is None:
-            began, touched = compile_clock.besides()[1], self.design.touched
+            began, touched = compile_clock.net()[1], self.design.touched
             point = self.at()
             with one_blas_thread():
                 length = math.sqrt(point.residual.dot(point.residual))
             noise = NOISE * self.scale * length * self.design.longest_column()
             g0 = point.gradient() if self.smooth else None  # ridges have no part in it
             self.design.touched = touched
-            self._gradient.seconds += compile_clock.besides()[1] - began
+            self._gradient.seconds += compile_clock.net()[1] - began
             if self.size <= KEPT:
                 self._gradient.value = g0, noise
         else:

@@ -421,10 +421,10 @@ class Run:
         """Let the solver tune itself; its time is set-up, not solving."""
         self.problem.violation_at_zero()  # accounted for by the problem, and never on the solver's clock
         self._known = Known(self.problem.at().objective)
-        began, compiled = time.thread_time(), compile_clock.spent()[1]
+        began = compile_clock.net()[1]
         self.solver = self.solver.prepare(self.problem)
         derived = self.problem.design.derived.spent[1]
-        self._setup = time.thread_time() - began - (compile_clock.spent()[1] - compiled) - derived
+        self._setup = compile_clock.net()[1] - began - derived
         self.problem.design.touched = 0
         self.trace.tell(params=asdict(self.solver))
 

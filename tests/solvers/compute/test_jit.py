@@ -92,7 +92,7 @@ def test_the_cache_is_named_after_all_sources(tmp_path, monkeypatch):
 
 
 def test_the_compile_clock_counts_the_compiling_thread_alone(clock):
-    other, before = [], jit.compile_clock.spent()
+    other, before, net = [], jit.compile_clock.spent(), jit.compile_clock.net()
     with event.trigger_event("numba:compile"):
         clock.work(2.0)
         with event.trigger_event("numba:compile"):  # of a function that the first one calls
@@ -103,6 +103,7 @@ def test_the_compile_clock_counts_the_compiling_thread_alone(clock):
         clock.idle(4.0)
     clock.work(8.0)
     assert np.subtract(jit.compile_clock.spent(), before) == pytest.approx([7.0, 3.0])
+    assert np.subtract(jit.compile_clock.net(), net) == pytest.approx([8.0, 8.0])
     assert other == [(0.0, 0.0)]
 
 

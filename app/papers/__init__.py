@@ -38,15 +38,13 @@ class Value:
     @classmethod
     def row(cls, table: Mapping[str, Any]) -> Iterator[Value]:
         """Yield a number, or several that differ in what ``by`` names, as ``paper`` lists them."""
-        if "by" in table:
-            for one, number in table["paper"].items():
-                rest = {name: value for name, value in table.items() if name != "by"}
-                value = float(one) if table["by"] == "lam" else one
-                own = {"name": table["name"].format(one), table["by"]: value, "paper": number}
-                yield from cls.row(rest | own)
+        own = dict(table)
+        if by := own.pop("by", None):
+            for one, number in own["paper"].items():
+                value = float(one) if by == "lam" else one
+                yield from cls.row({**own, "name": own["name"].format(one), by: value, "paper": number})
             return
-        own = {name: value for name, value in table.items() if name not in ("field", "to", "phase")}
-        how = {name: table[name] for name in ("field", "to", "phase") if name in table}
+        how = {name: own.pop(name) for name in ("field", "to", "phase") if name in own}
         yield cls(measure=Measure(**how), **own)
 
 
@@ -159,8 +157,10 @@ def _as_before(table: dict[str, Any], before: Mapping[str, dict[str, Any]]) -> d
     own = dict(table)
     if "like" not in own:
         return own
-    other = before[own.pop("like")]
-    return {**other, **own, "sweep": {**other["sweep"], **own.get("sweep", {})}}
+    if (like := own.pop("like")) not in before:
+        raise ValueError(f"{own['id']} is like {like!r}, which is no exhibit before it")
+    other = before[like]
+    return {**other, **own, "sweep": {**other.get("sweep", {}), **own.get("sweep", {})}}
 
 
 @cache

@@ -112,6 +112,7 @@ TITLED = '[[exhibit]]\nid = "figure-1"\ntitle = "t"\nshows = "s."\n'
         TITLED,
         TITLED + 'why_not = "w."\n[exhibit.sweep]\ndata = "digits"',
         TITLED + 'why_not = "w."\n[[exhibit.draw]]\nx = "a"\ny = "b"',
+        TITLED + 'like = "figure-2"',
     ],
 )
 def test_a_file_that_is_no_paper_is_named(tmp_path, text):
@@ -119,6 +120,43 @@ def test_a_file_that_is_no_paper_is_named(tmp_path, text):
     path.write_text(text)
     with pytest.raises(ValueError, match=r"my2030\.toml is no paper: "):
         read(path)
+
+
+PAPER = """
+id = "my2030"
+cite = "c"
+title = "t"
+"""
+SWEPT = """
+[exhibit.sweep]
+data = "digits"
+lam = [1e-3, 0.5]
+solvers = ["prox-qn"]
+[[exhibit.value]]
+name = "λ = {}"
+by = "lam"
+paper = {1e-3 = 7, "0.5" = 3}
+run = "prox-qn"
+field = "nnz"
+"""
+
+
+def test_a_row_of_a_table_is_a_number_for_each_entry(tmp_path):
+    path = tmp_path / "my2030.toml"
+    path.write_text(PAPER + TITLED + SWEPT)
+    first, second = read(path).exhibits["figure-1"].values
+    assert (first.name, first.lam, first.paper, first.measure.field) == ("λ = 1e-3", 1e-3, 7, "nnz")
+    assert (second.name, second.lam, second.paper, second.run) == ("λ = 0.5", 0.5, 3, "prox-qn")
+
+
+def test_an_exhibit_like_another_says_only_what_differs(tmp_path):
+    path = tmp_path / "my2030.toml"
+    own = '[[exhibit]]\nid = "figure-2"\nlike = "figure-1"\ntitle = "other"\n[exhibit.sweep]\nlam = 2\n'
+    path.write_text(PAPER + TITLED + SWEPT + own)
+    one, other = read(path).exhibits.values()
+    assert (other.title, other.shows, other.values) == ("other", one.shows, one.values)
+    assert other.sweep == {**one.sweep, "lam": 2}
+    assert one.sweep["lam"] == [1e-3, 0.5]
 
 
 def test_numbers_of_the_paper_are_numbers():

@@ -28,7 +28,7 @@ from .products.by_rows import (
     column_squares,
     weighted_sum,
 )
-from .products.storage import SLAB, content, plain_rows, rows_of_block, write_columns
+from .products.storage import NEAR, SLAB, content, plain_rows, rows_of_block, write_columns
 from .products.working_set import Columns, WorkingSet
 from .scores import Scores, recycled
 
@@ -372,10 +372,11 @@ class Design:
 
     def _some_rows(self, active: WorkingSet, needed: np.ndarray | slice = ALL) -> SomeRows | None:
         """Return X row by row with the members' features, where products are made so: where scores of a block
-        do not fit the cache, and columns would be walked through for so many outputs that a walk along rows
-        with all outputs costs less, though only some members are ``needed``. They serve all sets restricted
-        from this one, until half of the entries is not needed."""
-        if self.block_rows * self.n_outputs * 8 <= SLAB or self.n_outputs == 1:
+        do not fit the cache, nor those of one output its first level, and columns would be walked through for
+        so many outputs that a walk along rows with all outputs costs less, though only some members are
+        ``needed``. They serve all sets restricted from this one, until half of the entries is not needed."""
+        near = self.block_rows * self.n_outputs * 8 <= SLAB or self.block_rows * 8 <= NEAR
+        if near or self.n_outputs == 1:
             return None
         features, shared = active.rows()[0], active.lineage
         entries = int(self.column_nnz[features].sum())

@@ -12,6 +12,8 @@ from ...compute.jit import kernel
 
 #: Bytes of scores of one block of rows: they should stay in the second-level cache.
 SLAB = 512 * 1024
+#: Bytes of them of one output that lie in the first-level cache.
+NEAR = 32 * 1024
 #: Entries of a dense matrix that are turned into floating-point numbers at a time.
 CAST = 1_000_000
 

@@ -24,6 +24,7 @@ def small_blocks(monkeypatch):
 def wide_blocks(small_blocks, monkeypatch):
     """Blocks whose scores are taken not to fit the cache, and kernel calls of a few rows."""
     monkeypatch.setattr(module, "SLAB", 1)
+    monkeypatch.setattr(module, "NEAR", 1)
     monkeypatch.setattr("solvers.problems.products.by_rows.CHUNK", 200)
 
 

@@ -13,12 +13,14 @@ from ..problems.penalties import soft_threshold
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.row_norms import row_prox
-from .newton_kernels import FLAT, promised, sweep, sweep_rows
+from .newton_kernels import FLAT, promised, sweeps, sweeps_of_rows
 from .usual import beta_param, sigma_param, tol_param
 from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
 #: Entries of X times outputs that one kernel call reads: some 20 ms.
 CHUNK = 4_000_000
+#: Share of the entries that a gradient reads up to which sweeps go on, and to what part of ``inner``.
+CHEAP, STRICT = 0.25, 0.1
 #: Decrease, in units of |f|, below which a direction counts as none.
 NO_DECREASE = 1e-22
 
@@ -35,10 +37,12 @@ class NewtonCD(WorkingSetSolver):
     that model bends less than f along d, it is made to bend as much from the next iteration on: else steps
     would overshoot for ever once f tells them no more from better ones.
 
-    Sweeps end when the violations of the model are at most ``inner`` times that of the iterate. With
-    ``inner=0`` they end as in the paper: when the sum of violations is at most ε_in times that of the first
-    iterate, ε_in = 1 at first, and a quarter of it after each iteration that takes a single sweep. Within the
-    sweeps weights sit out by the test of liblinear, and all are visited once more before the end.
+    Sweeps end when the violations of the model are at most ``inner`` times that of the iterate, or a tenth of
+    it while sweeps have read less than a quarter of what a gradient reads: better steps then cost next to
+    nothing. With ``inner=0`` they end as in the paper: when the sum of violations is at most ε_in times that
+    of the first iterate, ε_in = 1 at first, and a quarter of it after each iteration that takes a single
+    sweep. Within the sweeps weights sit out by the test of liblinear, and all are visited once more before
+    the end.
 
     The paper adds ν = 1e-12 to the Hessian, which depends on the unit of the features; here the curvature
     of a weight has a floor that does not.
@@ -86,9 +90,7 @@ class _Model(Steps):
     def __init__(self, solver: NewtonCD, problem: Problem) -> None:
         super().__init__()
         self.solver, self.problem = solver, problem
-        design = problem.design
-        self.columns = design.starts, design.edges, design.rows, design.values
-        self.width, self.sweeps = design.n_outputs, 0
+        self.width, self.sweeps = problem.design.n_outputs, 0
         #: of a chain CRF: a factor of the model's Hessian, and what that is by transitions
         self.tau, self.bent = 1.0, None
         self.rng = np.random.default_rng(solver.seed)
@@ -114,19 +116,23 @@ class _Model(Steps):
         self._begin(point, look)
         if self.problem.loss.n_tail:
             self._step_in_transitions(point, look)
-        goal = solver.inner * look.largest if solver.inner else np.inf
-        order, slack, self.sweeps = np.arange(n_members), np.inf, 0
+        goal = solver.inner * look.largest
+        everyone, nnz = np.arange(n_members), self.problem.design.nnz * self.width
+        order, slack, self.sweeps, self.read = everyone, np.inf, 0, 0
         while self.sweeps < solver.max_inner:
             if solver.order == "random":
                 order = self.rng.permutation(order)
-            largest, total = self._sweep(order, slack)
-            self.sweeps += 1
+            strict = max(0, int(CHEAP * nnz - self.read) // max(self.work, 1))
+            aim = STRICT * goal if strict > 0 else goal
+            done, visits, largest, total = self._sweeps(order, slack, aim, strict)
+            self.sweeps += done
             self.first = self.first or total
-            met = largest <= goal if solver.inner else total <= self.eps * self.first
-            if met and order.size == n_members:
+            met = largest <= aim if solver.inner else total <= self.eps * self.first
+            if met and visits == n_members:
                 break
             # the rest is at rest: all are visited again, else those that have not too much room
-            order = np.arange(n_members) if met else order[self.keep[order]]
+            order = everyone if met else order[self.keep[order]]
+            self.keep[order] = True
             slack = np.inf if met else largest / self.problem.loss.n_instances
         if self.sweeps == 1:
             self.eps *= 0.25
@@ -139,8 +145,11 @@ class _Model(Steps):
         self.d = np.zeros_like(self.w)
         members, self.n_body = look.members.n_body // m, look.members.n_body
         full = look.members.full
-        self.features = np.arange(members) if full else look.members.coordinates[: self.n_body : m] // m
-        self.work = int(problem.design.column_nnz[self.features].sum()) * m
+        features = np.arange(members) if full else look.members.coordinates[: self.n_body : m] // m
+        self.lengths = problem.design.column_nnz[features] * m
+        self.work = int(self.lengths.sum())
+        (starts, rows, values), self.features = problem.design.columns_of(features)
+        self.columns = starts, problem.design.edges, rows, values
         self.keep = np.ones(members, dtype=np.bool_)
         self.H = np.full((members, m), -1.0)
         if m == 1:
@@ -181,28 +190,38 @@ class _Model(Steps):
         """Cut the members to visit into those of one kernel call each."""
         if self.work <= CHUNK:
             return [order]
-        work = np.cumsum(self.problem.design.column_nnz[self.features[order]] * self.width)
+        work = np.cumsum(self.lengths[order])
         cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
         return np.split(order, cuts)
 
-    def _sweep(self, order: np.ndarray, slack: float) -> tuple[float, float]:
-        """Visit members in this order; return the largest violation of the model met, and their sum."""
-        problem, m = self.problem, self.width
+    def _sweeps(
+        self, order: np.ndarray, slack: float, goal: float, most: int
+    ) -> tuple[int, int, float, float]:
+        """Visit members in this order, until no violation of the model is above ``goal``, ``most`` sweeps are
+        done (0: any number) or 20 ms are over; return the number of sweeps, and of the last one the visits,
+        the largest violation met and their sum."""
+        problem, solver, m = self.problem, self.solver, self.width
         l1, l2, sup = problem.penalty.row_norms
-        ridge, largest, total = problem.penalty.ridge, 0.0, 0.0
+        ridge, n = problem.penalty.ridge, problem.loss.n_instances
+        most = min(most or np.inf, CHUNK // max(self.work, 1), solver.max_inner - self.sweeps)
+        if solver.inner == 0.0 or solver.order == "random":
+            most = 1
+        ends = slack, self.keep, n, goal, max(most, 1)
+        done, visits, largest, total = 1, 0, 0.0, 0.0
         for part in self._calls(order):
             if m == 1:  # all norms of a row of one weight are the same
-                most, sums, touched = sweep(
+                done, members, worst, sums, touched = sweeps(
                     self.columns, self.features, part, self.w, self.g, self.d, self.h, self.u,
-                    self.H[:, 0], l1 + l2 + sup, ridge, slack, self.keep,
+                    self.H[:, 0], l1 + l2 + sup, ridge, *ends,
                 )  # fmt: skip
             else:
                 w, g, d = (v[: self.n_body].reshape(-1, m) for v in (self.w, self.g, self.d))
-                most, sums, touched = sweep_rows(
+                done, members, worst, sums, touched = sweeps_of_rows(
                     self.columns, self.features, part, w, g, d, self.h, self.u,
-                    self.H, (self.tau * problem.scale, l1, l2, sup), ridge, slack, self.keep,
+                    self.H, (self.tau * problem.scale, l1, l2, sup), ridge, *ends,
                 )  # fmt: skip
-            largest, total = max(largest, most), total + sums
+            visits, largest, total = visits + members, max(largest, worst), total + sums
+            self.read += touched * m
             problem.design.touched += touched
             problem.pulse()
-        return largest, total
+        return done, visits, largest, total

@@ -19,40 +19,49 @@ FLAT = 1e-10
 
 
 @kernel
-def sweep(columns, features, order, w, g, d, h, u, H, l1, ridge, slack, keep):
-    """Visit the weights ``order`` once in place of d, u = h·Xd and ``keep``; return the largest violation of
-    the model met, their sum, and the entries of X read.
+def sweeps(columns, features, order, w, g, d, h, u, H, l1, ridge, slack, keep, n, goal, most):
+    """Visit the weights ``order`` again and again, in place of d, u = h·Xd and ``keep``, until the largest
+    violation of the model met in a sweep is at most ``goal``, or after ``most`` sweeps; return how many there
+    were, of the last one the visits, the largest violation met and their sum, and the entries of X read.
 
-    Entries are those of members: w, g, d, the curvatures H (negative: not computed yet) and ``keep``, which
-    gets False for weights at zero that have more room than ``slack``; ``h`` is s ∂²ℓ/∂z² of each sample.
+    Entries are those of members: w, g, d, the curvatures H (negative: not computed yet) and ``keep``: a
+    weight for which it is False is passed over. Weights at zero that have more room than ``slack`` get False;
+    after a sweep that is the largest violation over ``n``. ``h`` is s ∂²ℓ/∂z² of each sample.
     """
     starts, edges, rows, values = columns
-    largest, total, touched = 0.0, 0.0, 0
-    for k in order:
-        j, now = features[k], w[k] + d[k]
-        a = g[k] + ridge * d[k]
-        for b in range(starts.shape[0]):
-            lo, hi = starts[b, j], starts[b, j + 1]
-            a += gathered(rows, values, lo, hi, u[edges[b] : edges[b + 1]])
-            touched += hi - lo
-        if now == 0.0:
-            violation = abs(a) - l1
-            if violation <= 0.0:
-                keep[k] = -violation <= slack
+    done, touched = 0, 0
+    while True:
+        visits, largest, total = 0, 0.0, 0.0
+        for k in order:
+            if not keep[k]:
                 continue
-        else:
-            violation = abs(a + np.sign(now) * l1)
-        keep[k] = True
-        largest, total = max(largest, violation), total + violation
-        if H[k] < 0.0:
-            H[k] = ridge + curvature_of(columns, j, h)
-        if H[k] == 0.0:
-            continue
-        target = soft_thresholded(now - a / H[k], l1 / H[k])
-        if target != now:
-            d[k] = target - w[k]  # not d + z: w + d is exactly zero where the target is
-            move(columns, j, target - now, h, u)
-    return largest, total, touched
+            visits += 1
+            j, now = features[k], w[k] + d[k]
+            a = g[k] + ridge * d[k]
+            for b in range(starts.shape[0]):
+                lo, hi = starts[b, j], starts[b, j + 1]
+                a += gathered(rows, values, lo, hi, u[edges[b] : edges[b + 1]])
+                touched += hi - lo
+            if now == 0.0:
+                violation = abs(a) - l1
+                if violation <= 0.0:
+                    keep[k] = -violation <= slack
+                    continue
+            else:
+                violation = abs(a + np.sign(now) * l1)
+            largest, total = max(largest, violation), total + violation
+            if H[k] < 0.0:
+                H[k] = ridge + curvature_of(columns, j, h)
+            if H[k] == 0.0:
+                continue
+            target = soft_thresholded(now - a / H[k], l1 / H[k])
+            if target != now:
+                d[k] = target - w[k]  # not d + z: w + d is exactly zero where the target is
+                move(columns, j, target - now, h, u)
+        done += 1
+        if largest <= goal or done == most:
+            return done, visits, largest, total, touched
+        slack = largest / n
 
 
 @kernel
@@ -85,8 +94,8 @@ def move(columns, j, change, h, u):
 
 
 @kernel
-def sweep_rows(columns, features, order, W, G, D, P, U, H, strengths, ridge, slack, keep):
-    """Visit rows of W as :func:`sweep` visits weights; ``P`` (rows of X, outputs) has the probabilities of
+def sweeps_of_rows(columns, features, order, W, G, D, P, U, H, strengths, ridge, slack, keep, n, goal, most):
+    """Visit rows of W as :func:`sweeps` visits weights; ``P`` (rows of X, outputs) has the probabilities of
     the softmax, U = s H A D, and H a bound of the curvature for each weight of a row (its first negative:
     not computed yet).
 
@@ -98,46 +107,53 @@ def sweep_rows(columns, features, order, W, G, D, P, U, H, strengths, ridge, sla
     scale, l1, l2, sup = strengths
     m = W.shape[1]
     a, now, V, out = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    largest, total, touched = 0.0, 0.0, 0
-    for k in order:
-        j = features[k]
-        zero = True
-        for c in range(m):
-            a[c] = G[k, c] + ridge * D[k, c]
-            now[c] = W[k, c] + D[k, c]
-            zero = zero and now[c] == 0.0
-        for b in range(starts.shape[0]):
-            there = U[edges[b] : edges[b + 1]]
-            for p in range(starts[b, j], starts[b, j + 1]):
-                i, x = rows[p], values[p] if values.size else 1.0
-                for c in range(m):
-                    a[c] += x * there[i, c]
-            touched += starts[b, j + 1] - starts[b, j]
-        row_subgradient(now, a, l1, l2, sup, out)
-        violation = norm(out)
-        keep[k] = True
-        if zero and violation == 0.0:
-            keep[k] = room_of(a, l1, l2, sup) <= slack
-            continue
-        largest, total = max(largest, violation), total + violation
-        if H[k, 0] < 0.0:
-            bound_rows(columns, j, P, scale, ridge, l2 > 0.0 or sup > 0.0, H[k], V, out)
-        if H[k, 0] == 0.0:
-            continue
-        for c in range(m):
-            V[c] = now[c] - a[c] / H[k, c]
-            if l2 == 0.0 and sup == 0.0:
-                V[c] = soft_thresholded(V[c], l1 / H[k, c])
-        if l2 > 0.0 or sup > 0.0:
-            row_prox(V, l1 / H[k, 0], l2 / H[k, 0], sup / H[k, 0])
-        moved = False
-        for c in range(m):
-            a[c] = V[c] - now[c]
-            moved = moved or a[c] != 0.0
-            D[k, c] = V[c] - W[k, c]
-        if moved:
-            move_rows(columns, j, a, P, scale, U)
-    return largest, total, touched
+    done, touched = 0, 0
+    while True:
+        visits, largest, total = 0, 0.0, 0.0
+        for k in order:
+            if not keep[k]:
+                continue
+            visits += 1
+            j = features[k]
+            zero = True
+            for c in range(m):
+                a[c] = G[k, c] + ridge * D[k, c]
+                now[c] = W[k, c] + D[k, c]
+                zero = zero and now[c] == 0.0
+            for b in range(starts.shape[0]):
+                there = U[edges[b] : edges[b + 1]]
+                for p in range(starts[b, j], starts[b, j + 1]):
+                    i, x = rows[p], values[p] if values.size else 1.0
+                    for c in range(m):
+                        a[c] += x * there[i, c]
+                touched += starts[b, j + 1] - starts[b, j]
+            row_subgradient(now, a, l1, l2, sup, out)
+            violation = norm(out)
+            if zero and violation == 0.0:
+                keep[k] = room_of(a, l1, l2, sup) <= slack
+                continue
+            largest, total = max(largest, violation), total + violation
+            if H[k, 0] < 0.0:
+                bound_rows(columns, j, P, scale, ridge, l2 > 0.0 or sup > 0.0, H[k], V, out)
+            if H[k, 0] == 0.0:
+                continue
+            for c in range(m):
+                V[c] = now[c] - a[c] / H[k, c]
+                if l2 == 0.0 and sup == 0.0:
+                    V[c] = soft_thresholded(V[c], l1 / H[k, c])
+            if l2 > 0.0 or sup > 0.0:
+                row_prox(V, l1 / H[k, 0], l2 / H[k, 0], sup / H[k, 0])
+            moved = False
+            for c in range(m):
+                a[c] = V[c] - now[c]
+                moved = moved or a[c] != 0.0
+                D[k, c] = V[c] - W[k, c]
+            if moved:
+                move_rows(columns, j, a, P, scale, U)
+        done += 1
+        if largest <= goal or done == most:
+            return done, visits, largest, total, touched
+        slack = largest / n
 
 
 @kernel

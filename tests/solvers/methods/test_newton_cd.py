@@ -61,6 +61,24 @@ def test_the_product_with_the_hessian_follows_the_steps(kind):
     np.testing.assert_allclose((X.T @ model.u.reshape(len(X), -1)).ravel(), bent, atol=1e-7)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_sweeps_of_one_call_are_those_of_a_call_each(kind, monkeypatch):
+    """Also where a call ends within a sweep; and sweeps that cost little end at a tenth of ``inner``."""
+    solver = solvers.make_solver("newton-cd", rule="none")
+    problem = problem_of(MAKERS[kind](n=60, d=20), None, "l1")
+    together = solvers.solve(problem, solver, tol=1e-9)
+    assert together.inner_iterations.max() > 3
+    for entries in (1, problem.design.nnz * problem.design.n_outputs):
+        monkeypatch.setattr("solvers.methods.newton_cd.CHUNK", entries)
+        alone = solvers.solve(problem, solver, tol=1e-9)
+        np.testing.assert_array_equal(alone.inner_iterations, together.inner_iterations)
+        np.testing.assert_array_equal(alone.objective, together.objective)
+    monkeypatch.setattr("solvers.methods.newton_cd.CHEAP", 100.0)
+    strict = solvers.solve(problem, solver, tol=1e-9)
+    assert strict.inner_iterations.sum() / len(strict) > together.inner_iterations.sum() / len(together)
+    assert len(strict) <= len(together)
+
+
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_what_a_direction_promises_is_the_slope_and_the_change_of_the_kinks(penalty):
     problem = problem_of("multiclass", penalty=penalty)
@@ -78,7 +96,13 @@ def test_as_printed_it_takes_the_iterations_and_cycles_of_liblinear(capfd):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = LogisticRegression(
-            fit_intercept=False, l1_ratio=1.0, solver="liblinear", C=1 / (lam * 400), tol=1e-8, verbose=1
+            fit_intercept=False,
+            l1_ratio=1.0,
+            solver="liblinear",
+            C=1 / (lam * 400),
+            tol=1e-8,
+            verbose=1,
+            random_state=0,
         )
         model.fit(data.train.X, data.train.y)
     theirs = [int(k) for k in re.findall(r"#CD cycles (\d+)", capfd.readouterr().out)]

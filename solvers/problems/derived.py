@@ -27,6 +27,11 @@ class Derived:
         self.setup_seconds, self.spent = 0.0, (0.0, 0.0)
         self._used: set[str] = set()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names of what this user has used."""
+        return frozenset(self._used)
+
     def attached(self) -> Self:
         """Share the arrays with another user, which gets an account of its own."""
         other = copy.copy(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -14,21 +15,10 @@ import scipy.sparse as sp
 from ..compute.team import Team, no_pulse
 from .arrays import digest_of
 from .derived import Derived
-from .products.by_columns import (
-    adjoint_by_output,
-    adjoint_by_rows,
-    copy_columns,
-    scores_by_output,
-    scores_by_rows,
-)
-from .products.by_rows import (
-    CHUNK,
-    Rows,
-    SomeRows,
-    column_squares,
-    weighted_sum,
-)
-from .products.storage import NEAR, SLAB, content, plain_rows, rows_of_block, write_columns
+from .products import storage
+from .products.by_columns import adjoint_by_output, adjoint_by_rows, scores_by_output, scores_by_rows
+from .products.by_rows import CHUNK, Rows, SomeRows, column_squares, weighted_sum
+from .products.storage import NEAR, SLAB, PickedColumns
 from .products.working_set import Columns, WorkingSet
 from .scores import Scores, recycled
 
@@ -40,6 +30,9 @@ CLEARED = 4_000_000
 PIECE = 4_000_000
 #: Runs of features for each thread: they take turns, as some take longer.
 RUNS = 2
+#: Entries of a sparse X with one output from which on columns are made when they are asked for, and how often
+#: some are picked before all are made.
+PICKED, PICKS = 1_000_000, 8
 #: All members, and none.
 ALL = slice(None)
 NOBODY = np.zeros(0, dtype=np.int64)
@@ -66,6 +59,10 @@ class Design:
     fraction of what it costs over all rows. A matrix of ones stores no values. Columns of block b are
     ``rows[starts[b, j]:starts[b, j + 1]]`` and the same of ``values`` (empty when ``binary``).
 
+    A large sparse X with one output stays by rows at first, for gradients over all weights: to turn it into
+    columns takes longer than many a run. Columns that a working set needs are picked from the rows; all are
+    made when a solver asks for ``columns``. Both count as set-up of every run that uses them.
+
     Examples
     --------
     >>> import numpy as np
@@ -83,45 +80,66 @@ class Design:
         self._store(X)
 
     def _describe(self, shape: tuple[int, int], n_outputs: int, n_tail: int, team: Team | None) -> None:
-        self.n_rows, self.n_features = shape
+        self.shape = self.n_rows, self.n_features = shape
         self.n_outputs, self.n_tail = n_outputs, n_tail
         self.size = self.n_features * n_outputs + n_tail
         self.team = team or Team()
         self.pulse: Callable[[], None] = no_pulse
         #: entries of X touched by products so far
         self.touched = 0
+        #: X by columns, and a large sparse one by rows until they are needed
+        self._turned: Columns | None = None
+        self.picked: PickedColumns | None = None
 
     def _store(self, X: Any) -> None:
-        n, d = self.n_rows, self.n_features
         if not hasattr(X, "csc_rows") and not isinstance(X, np.ndarray):
-            X = plain_rows(X)
-        self.nnz, self.binary = content(X)
-        self.block_rows = rows_of_block(n, d, self.n_outputs, self.nnz)
-        self.edges = np.append(np.arange(0, n, self.block_rows), n)
-        self.starts = np.zeros((self.n_blocks, d + 1), dtype=np.int64)
-        self.rows = np.empty(self.nnz, dtype=np.uint16)
-        self.values = np.empty(0 if self.binary else self.nnz)
-        offset = 0
-        for b in range(self.n_blocks):
-            lo, hi, starts = int(self.edges[b]), int(self.edges[b + 1]), self.starts[b]
-            if hasattr(X, "csc_rows"):
-                indptr, indices, values = X.csc_rows(lo, hi)
-                starts[:] = offset + indptr
-                at = slice(offset, int(starts[-1]))
-                self.rows[at] = indices
-                if not self.binary:
-                    self.values[at] = values
-            else:
-                write_columns(X, lo, hi, starts[1:], None)
-                starts[0] = offset
-                np.cumsum(starts, out=starts)
-                write_columns(X, lo, hi, starts[:-1].copy(), (self.rows, self.values))
-            offset = int(starts[-1])
-        self._count()
+            X = storage.plain_rows(X)
+        self.nnz, self.binary = storage.content(X)
+        self.block_rows = storage.rows_of_block(*self.shape, self.n_outputs, self.nnz)
+        self.edges = np.append(np.arange(0, self.n_rows, self.block_rows), self.n_rows)
+        if sp.issparse(X) and self.n_outputs == 1 and self.nnz >= PICKED:
+            self.picked = PickedColumns(X, self.edges, self.binary)
+            self._count(self.picked.counts)
+        else:
+            columns = self._turned = storage.turned(X, self.edges, self.nnz, self.binary)
+            self._count(np.diff(columns.starts))
 
-    def _count(self) -> None:
+    def _count(self, counts: np.ndarray) -> None:
         self.derived = Derived()
-        self.column_nnz = (self.starts[:, 1:] - self.starts[:, :-1]).sum(axis=0)
+        self.column_nnz = counts.sum(axis=0)
+
+    @property
+    def columns(self) -> Columns:
+        """Return all columns of X, made at the first call where it is large and sparse."""
+        return self._turned or self.derived("columns", self.picked.turned)
+
+    @property
+    def starts(self) -> np.ndarray:
+        return self.columns.starts
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.columns.rows
+
+    @property
+    def values(self) -> np.ndarray:
+        return self.columns.values
+
+    def columns_of(self, features: np.ndarray) -> tuple[Columns, np.ndarray]:
+        """Return columns among which are those of ``features``, and the place of each."""
+        picked = self.picked
+        if picked is None or picked.times >= PICKS or 3 * self.column_nnz[features].sum() > self.nnz:
+            return self.columns, features
+        while (missing := np.unique(features[picked.place[features] < 0])).size:
+            self.derived(f"columns {picked.times}", partial(picked.pick, missing))
+        for time in range(picked.times):  # set-up of all that use them
+            self.derived(f"columns {time}", no_pulse)
+        return picked.columns, picked.place[features]
+
+    def expect(self, gradient: np.ndarray) -> None:
+        """Take weights for the likelier to be needed the larger an entry of the ``gradient`` at w = 0 is."""
+        if self.picked is not None:
+            self.picked.likely = np.abs(gradient[: self.n_features])
 
     @property
     def n_blocks(self) -> int:
@@ -133,11 +151,10 @@ class Design:
     ) -> Self:
         """Return the design of columns that are cut into blocks already, at the rows ``edges``."""
         design = cls.__new__(cls)
-        starts, design.rows, design.values = columns
-        design._describe((int(edges[-1]), starts.shape[1] - 1), n_outputs, n_tail, team)
-        design.edges, design.starts, design.block_rows = edges, starts, int(edges[1] - edges[0])
-        design.nnz, design.binary = design.rows.size, not design.values.size
-        design._count()
+        design._describe((int(edges[-1]), columns.starts.shape[1] - 1), n_outputs, n_tail, team)
+        design._turned, design.edges, design.block_rows = columns, edges, int(edges[1] - edges[0])
+        design.nnz, design.binary = columns.rows.size, not columns.values.size
+        design._count(np.diff(columns.starts))
         return design
 
     def attached(self, pulse: Callable[[], None]) -> Design:
@@ -238,12 +255,17 @@ class Design:
 
     def by_rows(self) -> Rows:
         """Return X row by row, for solvers that walk over samples: a second copy, made at the first call."""
-        every = np.arange(self.n_features)
-        columns = self.starts, self.rows, self.values
-        return self.derived("rows", lambda: SomeRows(self.edges, columns, every).rows)
+        if self.picked is not None:
+            return self.picked.rows
+        return self.derived(
+            "rows", lambda: SomeRows(self.edges, self.columns, np.arange(self.n_features)).rows
+        )
 
     def column_squares(self) -> np.ndarray:
         """Return Σ_i x_ij² of each column, made at the first call."""
+        picked = self.picked
+        if picked is not None:
+            return self.derived("column squares", lambda: picked.rows.column_squares(self.n_features))
         return self.derived("column squares", lambda: column_squares(self.starts, self.values))
 
     def longest_column(self) -> float:
@@ -273,17 +295,24 @@ class Design:
         if self.binary:
             return self
         other = copy.copy(self)
-        other.values = self.values * self.values
+        other._turned, other.picked = self.columns._replace(values=self.values * self.values), None
         return other
 
     def squared_sums(self, C: np.ndarray) -> np.ndarray:
         """Return Σ_i x_ij² C_ik, shape (n_features, k)."""
+        if self.picked is not None:
+            return self.picked.rows.squared().adjoint(C, self.n_features, self._each_part)
         out = np.empty((self.n_features, C.shape[1]))
         self.squared()._adjoint_rows(C, np.arange(self.n_features), out)
         return out
 
     def adjoint_of_squares(self, h: Scores, active: WorkingSet) -> np.ndarray:
         """Return Σ_i x_ij² h_ic for each weight (j, c) of ``active``."""
+        if self.picked is not None:
+            if active.full:
+                return self.squared_sums(h.Z)[:, 0]
+            columns = storage.side_by_side(*self.columns_of(active.body[0]), self._each_part)
+            return Design.of_blocks(self.edges, columns, 1, team=self.team).squared().adjoint(h)
         # columns gathered for gradients hold x, not x²
         alone = active if active.full else self.working_set(active.coordinates)
         return self.squared().adjoint(h, alone)
@@ -297,6 +326,8 @@ class Design:
 
     def first_rows(self, n: int) -> sp.csr_array:
         """Return the first ``n`` rows, of which the first block has more."""
+        if self.picked is not None:
+            return self.picked.rows.some(np.arange(min(n, int(self.edges[1]))), self.n_features)
         found = np.flatnonzero(self.rows[: self.starts[0, -1]] < n)
         features = np.searchsorted(self.starts[0], found, side="right") - 1
         values = np.ones(found.size) if self.binary else self.values[found]
@@ -305,7 +336,8 @@ class Design:
 
     def digest(self) -> str:
         """Hash X."""
-        return digest_of(np.array([self.n_rows, self.n_features]), self.starts, self.rows, self.values)
+        X = self.columns if self.picked is None else self.picked.rows
+        return digest_of(np.array(self.shape), *X)
 
     def take(self, rows: np.ndarray) -> Design:
         """Return a design of these rows (ascending), with all features: a copy of what it needs."""
@@ -329,7 +361,10 @@ class Design:
             out = np.empty(self.size)
             body, tail = self.split(out)
             tail[:] = residual.tail
-            self._adjoint_rows(G, np.arange(self.n_features), body)
+            if self.picked is None:
+                self._adjoint_rows(G, np.arange(self.n_features), body)
+            else:  # always, as its sums are not those of columns to the last digit
+                body[:] = self.picked.rows.adjoint(G, self.n_features, self._each_part)
             return out
         out = np.empty(len(active))
         out[active.n_body :] = residual.tail[active.tail]
@@ -384,7 +419,7 @@ class Design:
             return None
         held = shared.rows
         if held is None or held.entries > 2 * entries or not held.has(features):
-            shared.rows = SomeRows(self.edges, (self.starts, self.rows, self.values), features)
+            shared.rows = SomeRows(self.edges, self.columns, features)
         return shared.rows
 
     def _each_part(self, walk: Callable, parts: Iterable[int]) -> None:
@@ -403,13 +438,15 @@ class Design:
         order."""
         shared = active.lineage
         if shared.columns is None:
-            return Columns(self.starts, self.rows, self.values), active.by_output()[1]
+            return self.columns_of(active.by_output()[1])
         return shared.columns, active.places_in(shared.base)
 
     def _gather(self, active: WorkingSet) -> None:
         """Copy the columns of a set, side by side in the order in which products visit them, when gradients
         on it or on what was left of it are needed again: to find a short column in memory takes longer
         than to read it. They serve all sets restricted from this one, until half of them is not needed."""
+        if self.picked is not None:
+            return
         shared, features = active.lineage, active.by_output()[1]
         shared.gradients += 1
         entries = int(self.column_nnz[features].sum())
@@ -417,17 +454,8 @@ class Design:
             return
         if entries * (self.rows.itemsize + (0 if self.binary else 8)) > GATHERED:
             return
-        lengths = self.starts[:, features + 1] - self.starts[:, features]
-        starts = np.zeros((self.n_blocks, features.size + 1), dtype=np.int64)
-        np.cumsum(lengths, axis=1, out=starts[:, 1:])
-        starts[1:] += np.cumsum(starts[:-1, -1])[:, None]
-        columns = Columns(starts, np.empty(entries, np.uint16), np.empty(0 if self.binary else entries))
-
-        def task(b: int) -> None:
-            copy_columns(self.starts[b], self.rows, self.values, features, *columns, b)
-
-        self.team.each(task, range(self.n_blocks), self.pulse)
-        shared.base, shared.entries, shared.columns = active, entries, columns
+        shared.columns = storage.side_by_side(self.columns, features, self._each_part)
+        shared.base, shared.entries = active, entries
 
     def _each_block(self, task: Callable, features: np.ndarray, width: int) -> None:
         """Call task(block, lo, hi) over blocks, which threads share, and over runs of ``features`` that keep

@@ -128,6 +128,8 @@ class Problem(Objective):
                 length = math.sqrt(point.residual.dot(point.residual))
             noise = NOISE * self.scale * length * self.design.longest_column()
             g0 = point.gradient() if self.smooth else None  # ridges have no part in it
+            if g0 is not None:
+                self.design.expect(g0)
             self.design.touched = touched
             self._gradient.seconds += compile_clock.net()[1] - began
             if self.size <= KEPT:

@@ -29,6 +29,33 @@ class Rows(NamedTuple):
             return np.diff(self.starts).astype(float)
         return row_squares(self.starts, self.values)
 
+    def squared(self) -> Rows:
+        """Return the rows of the x_ij²."""
+        return self._replace(values=self.values * self.values)
+
+    def column_squares(self, n_features: int) -> np.ndarray:
+        """Return Σ_i x_ij² of each feature."""
+        return feature_squares(self.features, self.values, np.zeros(n_features))
+
+    def adjoint(self, G: np.ndarray, n_features: int, each: Callable) -> np.ndarray:
+        """Return Σ_i x_ij G_ic for each feature j and output c."""
+        sums = np.zeros((PARTS, n_features, G.shape[1]))
+        self.each_part(lambda lo, hi, k: row_adjoint(*self, G, lo, hi, sums[k]), G.shape[1], each)
+        return sums.sum(axis=0)
+
+    def each_part(self, task: Callable[[int, int, int], None], width: int, each: Callable) -> None:
+        """Call task(lo, hi, k) over runs of rows of part k, which keep a call short, one after the other."""
+        n = self.starts.size - 1
+        step = max(1, CHUNK * n // max(self.features.size * width, 1))
+
+        def walk(k: int) -> Iterator[None]:
+            end = n * (k + 1) // PARTS
+            for lo in range(n * k // PARTS, end, step):
+                task(lo, min(lo + step, end), k)
+                yield
+
+        each(walk, range(PARTS))
+
     def some(self, rows: np.ndarray, n_features: int) -> sp.csr_array:
         """Copy a few rows, for products with them alone."""
         lengths = self.starts[rows + 1] - self.starts[rows]
@@ -58,6 +85,14 @@ def column_squares(starts, values):
             for p in range(starts[b, j], starts[b, j + 1]):
                 total += values[p] * values[p] if values.size else 1.0
             out[j] = total
+    return out
+
+
+@kernel
+def feature_squares(features, values, out):
+    """Add Σ x² of each feature to ``out``, and return it; ``values`` is empty for a matrix of ones."""
+    for p in range(features.size):
+        out[features[p]] += values[p] * values[p] if values.size else 1.0
     return out
 
 
@@ -96,26 +131,12 @@ class SomeRows:
         """Write X V to Z, for the weights ``v`` at these features and outputs."""
         V = np.zeros((self.features.size, Z.shape[1]))
         V[np.searchsorted(self.features, features), outputs] = v
-        self._each_part(lambda lo, hi, k: row_scores(*self.rows, V, lo, hi, Z), Z.shape[1], each)
+        self.rows.each_part(lambda lo, hi, k: row_scores(*self.rows, V, lo, hi, Z), Z.shape[1], each)
 
     def adjoint(self, G: np.ndarray, features: np.ndarray, outputs: np.ndarray, each: Callable) -> np.ndarray:
         """Return Σ_i x_ij G_ic for each pair (j, c) of these features and outputs."""
-        sums = np.zeros((PARTS, self.features.size, G.shape[1]))
-        self._each_part(lambda lo, hi, k: row_adjoint(*self.rows, G, lo, hi, sums[k]), G.shape[1], each)
-        return sums.sum(axis=0)[np.searchsorted(self.features, features), outputs]
-
-    def _each_part(self, task: Callable[[int, int, int], None], width: int, each: Callable) -> None:
-        """Call task(lo, hi, k) over runs of rows of part k, which keep a call short, one after the other."""
-        n = self.rows.starts.size - 1
-        step = max(1, CHUNK * n // max(self.entries * width, 1))
-
-        def walk(k: int) -> Iterator[None]:
-            end = n * (k + 1) // PARTS
-            for lo in range(n * k // PARTS, end, step):
-                task(lo, min(lo + step, end), k)
-                yield
-
-        each(walk, range(PARTS))
+        sums = self.rows.adjoint(G, self.features.size, each)
+        return sums[np.searchsorted(self.features, features), outputs]
 
 
 @kernel
@@ -171,6 +192,13 @@ def row_scores(starts, features, values, V, lo, hi, Z):
 def row_adjoint(starts, features, values, G, lo, hi, sums):
     """Add x_ij G[i] to sums[j] for the rows from ``lo`` to ``hi``."""
     m = G.shape[1]
+    if m == 1:
+        alone = sums.reshape(-1)
+        for i in range(lo, hi):
+            g = G[i, 0]
+            for p in range(starts[i], starts[i + 1]):
+                alone[np.uint32(features[p])] += values[p] * g if values.size else g
+        return
     for i in range(lo, hi):
         g = G[i]
         for p in range(starts[i], starts[i + 1]):

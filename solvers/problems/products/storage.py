@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...compute.jit import kernel
+from .by_columns import copy_columns
+from .by_rows import Rows
+from .working_set import Columns
 
 #: Bytes of scores of one block of rows: they should stay in the second-level cache.
 SLAB = 512 * 1024
@@ -54,6 +58,119 @@ def rows_of_block(n: int, d: int, m: int, nnz: int) -> int:
     return max(1, -(-n // max(blocks, 1)))
 
 
+def turned(X: Any, edges: np.ndarray, nnz: int, binary: bool) -> Columns:
+    """Turn X into columns, cut into blocks at the rows ``edges``."""
+    starts = np.zeros((len(edges) - 1, X.shape[1] + 1), dtype=np.int64)
+    columns = Columns(starts, np.empty(nnz, dtype=np.uint16), np.empty(0 if binary else nnz))
+    offset = 0
+    for own, (lo, hi) in zip(starts, pairwise(edges.tolist()), strict=True):
+        if hasattr(X, "csc_rows"):
+            indptr, indices, values = X.csc_rows(lo, hi)
+            own[:] = offset + indptr
+            at = slice(offset, int(own[-1]))
+            columns.rows[at] = indices
+            if not binary:
+                columns.values[at] = values
+        elif isinstance(X, np.ndarray) and nnz == X.size and not binary:
+            own[:] = np.arange(offset, offset + X[lo:hi].size + 1, hi - lo)
+            at = slice(offset, int(own[-1]))
+            columns.rows[at].reshape(-1, hi - lo)[:] = np.arange(hi - lo)
+            columns.values[at].reshape(-1, hi - lo)[:] = X[lo:hi].T
+        else:
+            write_columns(X, lo, hi, own[1:], None)
+            own[0] = offset
+            np.cumsum(own, out=own)
+            write_columns(X, lo, hi, own[:-1].copy(), (columns.rows, columns.values))
+        offset = int(own[-1])
+    return columns
+
+
+def side_by_side(columns: Columns, features: np.ndarray, each: Callable) -> Columns:
+    """Copy the columns ``features``, in this order; ``each`` calls a function with each block."""
+    lengths = columns.starts[:, features + 1] - columns.starts[:, features]
+    starts = np.zeros((len(lengths), features.size + 1), dtype=np.int64)
+    np.cumsum(lengths, axis=1, out=starts[:, 1:])
+    starts[1:] += np.cumsum(starts[:-1, -1])[:, None]
+    entries, values = int(starts[-1, -1]), columns.values
+    copies = Columns(starts, np.empty(entries, np.uint16), np.empty(entries if values.size else 0))
+    each(
+        lambda b: copy_columns(columns.starts[b], columns.rows, values, features, *copies, b),
+        range(len(starts)),
+    )
+    return copies
+
+
+class PickedColumns:
+    """A sparse X by rows, and by columns those that were asked for so far.
+
+    To turn all of a large X takes longer than a solver takes that works on few weights. Entries of a block
+    are picked into as much memory as all of them would take: pages that nobody writes to cost nothing.
+
+    Attributes
+    ----------
+    counts : array of int64, (blocks, d)
+        Entries of each column in each block.
+    place : array of int64, (d,)
+        Of each feature among the columns; -1 where its column is not there.
+    likely : array, (d,), or None
+        The larger, the sooner the column of a feature will be asked for.
+    times : int
+        How often columns were picked.
+    """
+
+    def __init__(self, X: Any, edges: np.ndarray, binary: bool) -> None:
+        values = np.empty(0) if binary else X.data.astype(np.float64)
+        self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32), values)
+        self.edges, self.likely, self.times, self._held = edges, None, 0, 0
+        self.counts = np.zeros((len(edges) - 1, X.shape[1]), dtype=np.int64)
+        for b, at in enumerate(self._entries()):
+            count_columns(self.rows.features[at], self.counts[b])
+        self.place = np.full(X.shape[1], -1)
+        starts = np.zeros((len(edges) - 1, X.shape[1] + 1), dtype=np.int64)
+        starts[:, 0] = self.rows.starts[edges[:-1]]
+        self.columns = Columns(starts, np.empty(X.nnz, dtype=np.uint16), np.empty(values.size))
+
+    def _entries(self) -> Iterator[slice]:
+        return (slice(lo, hi) for lo, hi in pairwise(self.rows.starts[self.edges].tolist()))
+
+    def turned(self) -> Columns:
+        """Return all columns."""
+        starts, features, values = self.rows
+        entries = values if values.size else np.ones(features.size)
+        X = sp.csr_array((entries, features, starts), shape=(starts.size - 1, self.place.size))
+        return turned(X, self.edges, features.size, not values.size)
+
+    def pick(self, features: np.ndarray) -> None:
+        """Copy these columns, none of which is there, and some that are likely to be asked for next, with as
+        many entries again."""
+        features = np.concatenate([features, self._next(features)])
+        lengths, first = self.counts[:, features], self._held
+        self._held += features.size
+        ends = self.columns.starts[:, first : first + 1] + np.cumsum(lengths, axis=1)
+        self.columns.starts[:, first + 1 : self._held + 1] = ends
+        for b, at in enumerate(self._entries()):
+            place = np.full(self.place.size, -1)
+            place[features] = ends[b] - lengths[b]
+            starts = self.rows.starts[self.edges[b] : self.edges[b + 1] + 1]
+            entries = self.rows.values[at] if self.rows.values.size else self.rows.values
+            into_columns(starts, self.rows.features[at], entries, place, *self.columns[1:])
+        self.place[features] = np.arange(first, self._held)
+        self.times += 1
+
+    def _next(self, features: np.ndarray) -> np.ndarray:
+        """List the likeliest of the features that are neither there nor among these."""
+        if self.likely is None:
+            return features[:0]
+        likely = np.where(self.place < 0, self.likely, -np.inf)
+        likely[features] = -np.inf
+        most = min(8 * features.size, likely.size)
+        top = np.argpartition(-likely, most - 1)[:most]
+        top = top[np.argsort(-likely[top], kind="stable")]
+        top = top[likely[top] > -np.inf]
+        entries = np.cumsum(self.counts[:, top].sum(axis=0))
+        return top[: np.searchsorted(entries, self.counts[:, features].sum())]
+
+
 def write_columns(
     X: Any, lo: int, hi: int, place: np.ndarray, columns: tuple[np.ndarray, np.ndarray] | None
 ) -> None:
@@ -85,28 +202,33 @@ def count_columns(features, counts):
 @kernel
 def into_columns(starts, features, entries, place, rows, values):
     """Go through the entries of rows, none of them zero: store the number of the row, and the entry where not
-    all are one, at the ``place`` of its column, and move that on by one."""
+    all are one, at the ``place`` of its column, and move that on by one; where it is negative, pass over."""
     for i in range(starts.size - 1):
         for p in range(starts[i] - starts[0], starts[i + 1] - starts[0]):
             j = features[p]
             q = place[j]
-            rows[q] = i
-            if values.size:
-                values[q] = entries[p]
-            place[j] = q + 1
+            if q >= 0:
+                rows[q] = i
+                if values.size:
+                    values[q] = entries[p]
+                place[j] = q + 1
 
 
 @kernel
 def dense_into_columns(X, first, place, rows, values, store):
     """The same for rows of a dense matrix, which are numbered from ``first`` on, and may have zeros; unless
     ``store``, entries are only counted. Rows are few: column after column they are read from the cache."""
+    if not store:
+        for i in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                place[j] += X[i, j] != 0.0
+        return
     for j in range(X.shape[1]):
         q = place[j]
         for i in range(X.shape[0]):
             if X[i, j] != 0.0:
-                if store:
-                    rows[q] = first + i
-                    if values.size:
-                        values[q] = X[i, j]
+                rows[q] = first + i
+                if values.size:
+                    values[q] = X[i, j]
                 q += 1
         place[j] = q

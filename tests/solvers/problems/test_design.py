@@ -28,6 +28,13 @@ def wide_blocks(small_blocks, monkeypatch):
     monkeypatch.setattr("solvers.problems.products.by_rows.CHUNK", 200)
 
 
+@pytest.fixture
+def picked(small_blocks, monkeypatch):
+    """A sparse X with one output is by rows, its columns picked when they are asked for."""
+    monkeypatch.setattr(module, "PICKED", 1)
+    monkeypatch.setattr("solvers.problems.products.by_rows.CHUNK", 200)
+
+
 def flat(X, m, n_tail):
     """A of f(w) = L(A w) as one dense matrix over (scores row by row, tail)."""
     return np.block(
@@ -52,13 +59,14 @@ def working_sets(design, rng):
 
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize(("m", "n_tail"), [(1, 0), (M, 0), (M, M * M)])
-@pytest.mark.parametrize("blocks", ["small_blocks", "wide_blocks"])
+@pytest.mark.parametrize("blocks", ["small_blocks", "wide_blocks", "picked"])
 def test_products_agree_with_a_dense_matrix_on_every_working_set(storage, m, n_tail, blocks, request):
     request.getfixturevalue(blocks)
     X, rng = matrix(N, D, storage), np.random.default_rng(1)
     design, A = Design(X, m, n_tail), flat(X, m, n_tail)
     assert design.n_blocks == 3
     assert design.binary == ("binary" in storage)
+    assert (design.picked is not None) == (blocks == "picked" and m == 1 and storage in ("sparse", "binary"))
     residual = Scores(rng.normal(size=(N, m)), rng.normal(size=n_tail))
     for active in working_sets(design, rng):
         at = np.arange(design.size) if active is None else active.coordinates
@@ -111,6 +119,63 @@ def test_in_wide_blocks_products_for_most_outputs_go_along_rows(storage, wide_bl
     alone = design.working_set(most.coordinates)
     assert np.array_equal(flat_scores(design.scores(sparse, alone)), flat_scores(narrow.scores(sparse, most)))
     assert alone.lineage.rows is None  # columns of three weights cost less
+
+
+@pytest.mark.parametrize("storage", ["sparse", "binary"])
+def test_columns_that_are_picked_give_the_products_of_all_columns_bit_by_bit(storage, picked, monkeypatch):
+    """Those asked for are there, with the likeliest of the others; all are made for a set that needs a third
+    of the entries, and after ``PICKS`` times."""
+    rng = np.random.default_rng(6)
+    X = matrix(N, 60, storage)
+    design, G = Design(X, 1), Scores(rng.normal(size=(N, 1)), np.zeros(0))
+    with monkeypatch.context() as plain:
+        plain.setattr(module, "PICKED", np.inf)
+        whole = Design(X, 1)
+    assert design.column_nnz.tolist() == whole.column_nnz.tolist()
+    np.testing.assert_allclose(design.column_squares(), whole.column_squares(), rtol=1e-14)
+    every = design.working_set()
+    squares = [d.adjoint_of_squares(G, every) for d in (design, whole)]
+    np.testing.assert_allclose(*squares, atol=1e-12)
+    np.testing.assert_allclose(design.squared_sums(G.Z)[:, 0], squares[0], rtol=1e-14)
+    gradient = design.adjoint(G)
+    likely = np.zeros(60)
+    likely[[41, 42, 43]] = 2.0, -3.0, 1.0
+    design.expect(likely)
+    asked = []
+    for features in ([7, 11], [7, 42], [3, 11, 20], [50]):
+        active = design.working_set(np.array(features))
+        v = rng.normal(size=active.n_body)
+        fresh = whole.working_set(active.coordinates)
+        assert np.array_equal(design.scores(v, active).Z, whole.scores(v, fresh).Z)
+        assert np.array_equal(design.adjoint(G, active), whole.adjoint(G, fresh))
+        squares = [d.adjoint_of_squares(G, s) for d, s in ((design, active), (whole, fresh))]
+        np.testing.assert_array_equal(*squares)
+        asked += features
+        there = np.flatnonzero(design.picked.place >= 0)
+        assert set(asked) | {42} <= set(there)
+        assert 50 in asked or there.size < 12
+    assert design.picked.times == 3
+    few = design.attached(lambda: None)
+    few.columns_of(np.array([7]))
+    assert len(few.derived.names) == 3
+    assert "columns" not in design.derived.names
+    columns, places = design.columns_of(np.arange(40))
+    assert [*map(np.array_equal, columns, whole.columns)] == [True, True, True]
+    assert places.tolist() == [*range(40)]
+    assert np.array_equal(design.adjoint(G), gradient)  # whoever asked for columns meanwhile
+    np.testing.assert_allclose(gradient, whole.adjoint(G), atol=1e-12)
+    monkeypatch.setattr(module, "PICKS", 3)
+    assert design.columns_of(np.array([59]))[0] is columns
+
+
+def test_rows_and_digests_do_not_ask_for_columns(picked):
+    X = matrix(N, D, "sparse", density=0.2)
+    design = Design(X, 1)
+    assert design.digest() == Design(X, 1).digest() != Design(2.0 * X, 1).digest()
+    np.testing.assert_array_equal(design.first_rows(5).toarray(), dense_of(X)[:5])
+    np.testing.assert_array_equal(design.by_rows().some(np.arange(N), D).toarray(), dense_of(X))
+    assert design.picked.times == 0
+    assert "columns" not in design.derived.names
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -193,13 +258,15 @@ def test_zeros_in_a_vector_and_in_a_matrix_touch_nothing(small_blocks):
 
 
 @pytest.mark.parametrize(
-    "form", ["csr", "csc", "coo", "wide indices", "dense", "fortran", "whole", "boolean"]
+    "form", ["csr", "csc", "coo", "wide indices", "dense", "fortran", "full", "whole", "boolean"]
 )
 def test_columns_are_those_of_scipy_whatever_the_form_of_the_matrix(form, small_blocks, monkeypatch):
     monkeypatch.setattr(
         "solvers.problems.products.storage.CAST", 5 * D
     )  # five rows of a dense matrix at a time
     X = matrix(N, D, "sparse", seed=3)
+    if form == "full":
+        X = sp.csr_array(dense_of(X) + 10.0)
     if form in ("whole", "boolean"):
         X = X.astype(bool if form == "boolean" else np.int8)
     if form == "wide indices":
@@ -249,6 +316,14 @@ def test_two_threads_give_the_products_of_one_bit_by_bit_and_their_time_is_count
         assert np.array_equal(flat_scores(one.scores(v, sets[0])), flat_scores(two.scores(v, sets[1])))
         assert np.array_equal(one.adjoint(G, sets[0]), two.adjoint(G, sets[1]))
     assert team.cpu_seconds > 0.0
+
+
+@pytest.mark.parametrize("storage", ["sparse", "binary"])
+def test_gradients_along_rows_are_those_of_one_thread_bit_by_bit(storage, picked):
+    X, rng = matrix(1000, 40, storage), np.random.default_rng(2)
+    G = Scores(rng.normal(size=(1000, 1)), np.zeros(0))
+    one, two = Design(X, 1).adjoint(G), Design(X, 1, team=Team(2)).adjoint(G)
+    assert np.array_equal(one, two)
 
 
 def test_the_pulse_comes_between_blocks_and_between_pieces_of_them(small_blocks):

@@ -27,6 +27,10 @@ class Derived:
         self.setup_seconds, self.spent = 0.0, (0.0, 0.0)
         self._used: set[str] = set()
 
+    def __contains__(self, name: str) -> bool:
+        """Tell whether the array called ``name`` is there."""
+        return name in self._made
+
     @property
     def names(self) -> frozenset[str]:
         """Return the names of what this user has used."""

@@ -128,7 +128,9 @@ class Design:
     def columns_of(self, features: np.ndarray) -> tuple[Columns, np.ndarray]:
         """Return columns among which are those of ``features``, and the place of each."""
         picked = self.picked
-        if picked is None or picked.times >= PICKS or 3 * self.column_nnz[features].sum() > self.nnz:
+        if picked is None or "columns" in self.derived or picked.times >= PICKS:
+            return self.columns, features
+        if 3 * self.column_nnz[features].sum() > self.nnz:
             return self.columns, features
         while (missing := np.unique(features[picked.place[features] < 0])).size:
             self.derived(f"columns {picked.times}", partial(picked.pick, missing))

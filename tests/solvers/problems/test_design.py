@@ -158,14 +158,19 @@ def test_columns_that_are_picked_give_the_products_of_all_columns_bit_by_bit(sto
     few = design.attached(lambda: None)
     few.columns_of(np.array([7]))
     assert len(few.derived.names) == 3
-    assert "columns" not in design.derived.names
+    assert "columns" not in design.derived
+    monkeypatch.setattr(module, "PICKS", 3)
+    assert few.columns_of(np.array([59]))[0] is design.columns
     columns, places = design.columns_of(np.arange(40))
     assert [*map(np.array_equal, columns, whole.columns)] == [True, True, True]
     assert places.tolist() == [*range(40)]
     assert np.array_equal(design.adjoint(G), gradient)  # whoever asked for columns meanwhile
     np.testing.assert_allclose(gradient, whole.adjoint(G), atol=1e-12)
-    monkeypatch.setattr(module, "PICKS", 3)
-    assert design.columns_of(np.array([59]))[0] is columns
+    assert design.columns_of(np.array([7]))[0] is columns  # no others are needed then
+    monkeypatch.setattr(module, "PICKS", 8)
+    another = Design(X, 1)
+    assert another.columns_of(np.arange(30))[0] is another.columns
+    assert another.picked.times == 0
 
 
 def test_rows_and_digests_do_not_ask_for_columns(picked):
@@ -175,7 +180,7 @@ def test_rows_and_digests_do_not_ask_for_columns(picked):
     np.testing.assert_array_equal(design.first_rows(5).toarray(), dense_of(X)[:5])
     np.testing.assert_array_equal(design.by_rows().some(np.arange(N), D).toarray(), dense_of(X))
     assert design.picked.times == 0
-    assert "columns" not in design.derived.names
+    assert "columns" not in design.derived
 
 
 @pytest.mark.parametrize("storage", STORAGES)

@@ -135,10 +135,12 @@ class PickedColumns:
 
     def turned(self) -> Columns:
         """Return all columns."""
-        starts, features, values = self.rows
-        entries = values if values.size else np.ones(features.size)
-        X = sp.csr_array((entries, features, starts), shape=(starts.size - 1, self.place.size))
-        return turned(X, self.edges, features.size, not values.size)
+        starts = np.zeros((len(self.counts), self.place.size + 1), dtype=np.int64)
+        np.cumsum(self.counts, axis=1, out=starts[:, 1:])
+        starts += self.columns.starts[:, :1]
+        columns = Columns(starts, *(np.empty_like(entries) for entries in self.columns[1:]))
+        self._copy(starts[:, :-1].copy(), columns)
+        return columns
 
     def pick(self, features: np.ndarray) -> None:
         """Copy these columns, none of which is there, and some that are likely to be asked for next, with as
@@ -148,14 +150,18 @@ class PickedColumns:
         self._held += features.size
         ends = self.columns.starts[:, first : first + 1] + np.cumsum(lengths, axis=1)
         self.columns.starts[:, first + 1 : self._held + 1] = ends
-        for b, at in enumerate(self._entries()):
-            place = np.full(self.place.size, -1)
-            place[features] = ends[b] - lengths[b]
-            starts = self.rows.starts[self.edges[b] : self.edges[b + 1] + 1]
-            entries = self.rows.values[at] if self.rows.values.size else self.rows.values
-            into_columns(starts, self.rows.features[at], entries, place, *self.columns[1:])
+        place = np.full_like(self.counts, -1)
+        place[:, features] = ends - lengths
+        self._copy(place, self.columns)
         self.place[features] = np.arange(first, self._held)
         self.times += 1
+
+    def _copy(self, place: np.ndarray, columns: Columns) -> None:
+        """Copy entries to where ``place``, (blocks, d), says, with those of a column one after the other."""
+        for b, at in enumerate(self._entries()):
+            starts = self.rows.starts[self.edges[b] : self.edges[b + 1] + 1]
+            entries = self.rows.values[at] if self.rows.values.size else self.rows.values
+            into_columns(starts, self.rows.features[at], entries, place[b], *columns[1:])
 
     def _next(self, features: np.ndarray) -> np.ndarray:
         """List the likeliest of the features that are neither there nor among these."""

@@ -89,23 +89,13 @@ def _check_columns(request: Request, tables: list[arff.Table]) -> None:
         raise DataError(f"{request.paths[1].name} has other attributes than {request.paths[0].name}.")
 
 
-def lshtc_dryrun(request: Request) -> Content:
-    """Documents of training and test part and, last, their hierarchy."""
-    *documents, above = request.paths
-    return _documents_of_tree(request, documents, above)
-
-
-def own(request: Request) -> Content:
-    """lshtc:PATH,HIERARCHY, with its test part in another file if one is named."""
-    documents, above = request.paths
-    return _documents_of_tree(request, [documents, *request.test_file], above)
-
-
-def _documents_of_tree(request: Request, documents: list[Path], above: Path) -> Content:
-    """Documents and their hierarchy.
+def lshtc(request: Request) -> Content:
+    """Return documents for training, perhaps others for testing, below the hierarchy that is the last file.
 
     Feature 0, a document number, is left out; the columns are the words that occur in training.
     """
+    *documents, above = request.paths
+    documents += request.test_file
     tree = hierarchy.read(above, progress=request.progress)
     parts = [_documents(path, above, tree, request) for path in documents]
     seen = np.unique(parts[0].X.indices)

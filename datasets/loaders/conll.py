@@ -95,8 +95,8 @@ def _content(request: Request, files: list[tuple[Path, str | None]]) -> Content:
     request.progress("making features", None)
     matrices, names = _features(kinds, parts, request.options["min_count"])
     tags = [np.array(part.columns[-1].values)[part.columns[-1].codes] for part in parts]
-    *labels, label_names = encode("sequences", *tags)
-    made = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=False)]
+    labels, label_names = encode("sequences", *tags)
+    made = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=True)]
     return Content(
         made[0],
         label_names,

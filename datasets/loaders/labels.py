@@ -13,36 +13,32 @@ def name_of(label: float | str) -> str:
     return f"{label:.12g}" if isinstance(label, float) else str(label)
 
 
-def encode(
-    kind: str, train: np.ndarray, test: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
-    """Codes of training and test labels, one a sample, and the names of the classes in sorted order.
+def encode(kind: str, *parts: np.ndarray) -> tuple[list[np.ndarray], tuple[str, ...]]:
+    """Codes of the labels of each part, one a sample, and the names of the classes in sorted order.
 
-    Binary: -1 for the smaller of two labels, +1 for the larger; otherwise int32 codes, -1 in the test part
-    for a label that the training part does not have. Raises
-    DataError where a binary set has other than two labels.
+    Training comes first. Binary: -1 for the smaller of two labels, +1 for the larger; otherwise int32 codes,
+    -1 for a label that the training part does not have. Raises DataError where a binary set has other than
+    two labels.
     """
-    if not len(train):
+    if not len(parts[0]):
         raise DataError("No training sample has a label; at least two samples need different ones.")
-    classes, codes = np.unique(train, return_inverse=True)
+    classes = np.unique(parts[0])
     if kind == "binary" and len(classes) != 2:
         raise DataError(
             f"A binary set has two different labels in training, not {len(classes):,}: use kind=multiclass."
         )
-    test_codes = None
-    if test is not None:
-        places = np.minimum(np.searchsorted(classes, test), len(classes) - 1)
-        test_codes = np.where(classes[places] == test, places, -1).astype(np.int32)
-        if kind == "binary" and (test_codes < 0).any():
-            raise DataError(
-                f"The test part has label {name_of(test[test_codes < 0][0])}, the training part does not."
-            )
-    if kind == "binary":
-        codes = (2 * codes - 1).astype(np.int8)
-        test_codes = None if test_codes is None else (2 * test_codes - 1).astype(np.int8)
-    else:
-        codes = codes.astype(np.int32)
-    return codes, test_codes, tuple(name_of(label) for label in classes.tolist())
+    coded = []
+    for labels in parts:
+        places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        codes = np.where(classes[places] == labels, places, -1).astype(np.int32)
+        if kind == "binary":
+            if (codes < 0).any():
+                raise DataError(
+                    f"The test part has label {name_of(labels[codes < 0][0])}, the training part does not."
+                )
+            codes = (2 * codes - 1).astype(np.int8)
+        coded.append(codes)
+    return coded, tuple(name_of(label) for label in classes.tolist())
 
 
 def indicator(codes: np.ndarray, offsets: np.ndarray, n_labels: int) -> scipy.sparse.csr_matrix:

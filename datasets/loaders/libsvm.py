@@ -78,13 +78,10 @@ def content(
     matrices = [_columns(path, rows.X, first_index, d) for path, rows in zip(paths, files, strict=True)]
     if d > MANY and not n_features:
         matrices, names_of_features = _occurring(matrices, first_index)
+    labels, names = encode(kind, *(rows.labels for rows in files))
     if kind == "multilabel":
-        codes, test_codes, names = encode(kind, *(rows.labels for rows in files))
-        both = [codes] if test_codes is None else [codes, test_codes]
-        labels = [indicator(code, rows.offsets, len(names)) for code, rows in zip(both, files, strict=True)]
-    else:
-        *labels, names = encode(kind, *(rows.labels for rows in files))
-    parts = [Part(X, y) for X, y in zip(matrices, labels, strict=False)]
+        labels = [indicator(code, rows.offsets, len(names)) for code, rows in zip(labels, files, strict=True)]
+    parts = [Part(X, y) for X, y in zip(matrices, labels, strict=True)]
     return Content(
         parts[0],
         names,

@@ -30,7 +30,7 @@ def reuters(request: Request) -> Content:
     X, X_test, vocabulary = word_counts((row[2] for row in train), (row[2] for row in test))
     flat = [np.array([topic for row in part for topic in row[1]]) for part in (train, test)]
     offsets = [np.cumsum([0] + [len(row[1]) for row in part]) for part in (train, test)]
-    codes, test_codes, names = encode("multilabel", *flat)
+    (codes, test_codes), names = encode("multilabel", *flat)
     Y, Y_test = indicator(codes, offsets[0], len(names)), indicator(test_codes, offsets[1], len(names))
     kept = request.options["top_words"]
     if 0 < kept < len(vocabulary):

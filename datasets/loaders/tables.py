@@ -40,7 +40,7 @@ def letter(request: Request) -> Content:
         raise DataError(
             f"{path.name} has {X.shape[0]:,} rows of {X.shape[1]} numbers; 20,000 of 16 are expected."
         )
-    y, y_test, names = encode("multiclass", np.array(labels[:n]), np.array(labels[n:]))
+    (y, y_test), names = encode("multiclass", np.array(labels[:n]), np.array(labels[n:]))
     return Content(Part(X[:n], y), names, LETTER_FEATURES, sha256(path), test=Part(X[n:], y_test))
 
 

@@ -27,7 +27,7 @@ def classified(
 ) -> Content:
     """Content of texts that have one class each, as word counts; ``split`` as for :func:`word_counts`."""
     X, X_test, vocabulary = word_counts((text for _, text in train), (text for _, text in test), split)
-    y, y_test, names = encode(
+    (y, y_test), names = encode(
         "multiclass", *(np.array([label for label, _ in part]) for part in (train, test))
     )
     shown = [text[:SHOWN] for _, text in train + test]

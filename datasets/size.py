@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ class Size:
     nonzeros: int
     by: tuple[str, ...] = ()
 
-    def with_common(self, options: dict[str, Any]) -> Size:
+    def with_common(self, options: Mapping[str, Any]) -> Size:
         """Return the size after the options that all sets have: ``double``, ``degree``, ``bias`` and
         ``positive``."""
         double = options.get("double", 0)
@@ -38,8 +39,10 @@ class Size:
         )
 
 
-def generated(samples: int, features: int, outputs: int, per_row: float, *by: str, length: int = 1) -> Size:
-    """Estimate the size of a generated set: a quarter as many samples are for testing, and every row has a
-    non-zero."""
-    rows = (samples + max(samples // 4, 1)) * length
-    return Size(rows, features, outputs, int(rows * min(max(per_row, 1), features)), by)
+def generated(options: Mapping[str, Any], outputs: str, by: Sequence[str]) -> Size:
+    """Estimate the size of a generated set, whose option ``outputs`` counts its outputs and whose options
+    ``by`` make it smaller: a quarter as many samples are for testing, and every row has a non-zero."""
+    samples, features = options["n_samples"], options["n_features"]
+    rows = (samples + max(samples // 4, 1)) * options.get("length", 1)
+    per_row = min(max(options["density"] * features, 1), features)
+    return Size(rows, features, options[outputs], int(rows * per_row), tuple(by))

@@ -7,13 +7,13 @@ The keys of a set are those of :class:`DataSetInfo`, those of an option, a file 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..entry import DataSetInfo, Lam
 from ..options import Option
-from ..size import Size, generated
+from ..size import generated
 from ..store import DataFile
 
 __all__ = ["OWN_FILES", "SETS"]
@@ -35,19 +35,6 @@ def _option(name: str, table: Table) -> Option:
     return Option(name, **{"default": None, **_values(USUAL.get(name, {}) | table)})
 
 
-def _measure(outputs: str, by: list[str]) -> Callable[[Mapping[str, Any]], Size]:
-    """Return the measure of a generated set: ``outputs`` names the option that counts its outputs, ``by``
-    those that make it smaller."""
-    return lambda o: generated(
-        o["n_samples"],
-        o["n_features"],
-        o[outputs],
-        o["density"] * o["n_features"],
-        *by,
-        length=o.get("length", 1),
-    )
-
-
 def _entry(id: str, table: Table) -> DataSetInfo:
     own, files, kinds = (table.pop(name, {}) for name in ("options", "files", "kinds"))
     lams, measure = table.pop("lams", ()), table.pop("measure", None)
@@ -58,7 +45,7 @@ def _entry(id: str, table: Table) -> DataSetInfo:
         files=tuple(DataFile(file) if isinstance(file, str) else DataFile(**file) for file in files),
         kinds=tuple(kinds.items()),
         lams=tuple(Lam(**lam) for lam in lams),
-        measure=measure and _measure(**measure),
+        measure=measure and partial(generated, **measure),
         paths=tuple(id.partition(":")[2].split(",")) if ":" in id else (),
     )
 

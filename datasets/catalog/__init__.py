@@ -1,7 +1,8 @@
 """What there is, as far as it can be said without loading anything: tables of sets, which are read here.
 
-The keys of a set are those of :class:`DataSetInfo`, those of an option, a file or a λ theirs. An option that
-``options.toml`` knows has what it says there, unless the set says otherwise.
+The keys of a set are those of :class:`DataSetInfo`, those of an option, a file or a λ theirs. What stands
+above the first set of a file holds for all of them, and an option that ``options.toml`` knows has what it
+says there, unless the set says otherwise.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def _entry(id: str, table: Table) -> DataSetInfo:
 
 
 def _sets(name: str) -> list[DataSetInfo]:
-    return [_entry(id, table) for id, table in _tables(name).items()]
+    tables = _tables(name)
+    shared = {key: tables.pop(key) for key, value in [*tables.items()] if not isinstance(value, dict)}
+    return [_entry(id, shared | table) for id, table in tables.items()]
 
 
 #: What options that several sets have in common say.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,21 +114,10 @@ def pack_observations(probes: ProbeStore) -> bytes:
     if not fits:
         kept, pool = [], {}
     places = {address: str(place) for place, address in enumerate(pool)}
-    index = [
-        [
-            iteration,
-            {
-                probe: {
-                    name: [places[id(one)] for one in value]
-                    if isinstance(value, Common)
-                    else places[id(value)]
-                    for name, value in found.items()
-                }
-                for probe, found in seen.items()
-            },
-        ]
-        for iteration, seen in kept
-    ]
+    index = _changed(
+        kept,
+        lambda seen: [places[id(one)] for one in seen] if isinstance(seen, Common) else places[id(seen)],
+    )
     return pack({places[address]: array for address, array in pool.items()}, index=index)
 
 
@@ -137,23 +126,25 @@ def _arrays_of(seen: Mapping[str, Mapping[str, Any]]) -> list[np.ndarray]:
     return [one for value in values for one in (value if isinstance(value, Common) else (value,))]
 
 
+def _changed(
+    everything: Sequence[tuple[int, dict[str, Any]]], change: Callable[[Any], Any]
+) -> list[tuple[int, dict[str, Any]]]:
+    """Return observations with a change made to each value that a probe saw."""
+    return [
+        (
+            iteration,
+            {probe: {name: change(value) for name, value in found.items()} for probe, found in seen.items()},
+        )
+        for iteration, seen in everything
+    ]
+
+
 def unpack_observations(block: bytes) -> ProbeStore:
     """Return the observations that were packed."""
     arrays, header = unpack(block)
     return ProbeStore.of(
-        [
-            (
-                iteration,
-                {
-                    probe: {
-                        name: Common(arrays[one] for one in value)
-                        if isinstance(value, list)
-                        else arrays[value]
-                        for name, value in found.items()
-                    }
-                    for probe, found in seen.items()
-                },
-            )
-            for iteration, seen in header["index"]
-        ]
+        _changed(
+            header["index"],
+            lambda told: Common(arrays[one] for one in told) if isinstance(told, list) else arrays[told],
+        )
     )

@@ -133,12 +133,11 @@ class ExportPanel(Component):
         name = "page" if form == "html" else FORMATS[form].name
         self.notice = f"making {name} …"
         if form == "html":
-            made, ending = self._report(traces), "html"
-            work: Callable[[], bytes] = made.encode
+            work: Callable[[], bytes] = self._report(traces).encode
         else:
-            ending, work = FORMATS[form].ending, partial(as_bytes, traces, form)
+            work = partial(as_bytes, traces, form)
         label = traces[0].info.label if len(traces) == 1 else "runs"
-        file = f"solverscope-{re.sub(r'[^A-Za-z0-9._-]+', '-', label)}.{ending}"
+        file = f"solverscope-{re.sub(r'[^A-Za-z0-9._-]+', '-', label)}.{form}"
 
         def send(made: bytes | None) -> None:
             self.notice = "" if made is not None else f"{name} could not be made: the server's log says why."

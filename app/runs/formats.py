@@ -13,19 +13,19 @@ from solvers.runs.trace import save
 
 
 class Format(NamedTuple):
-    """The name in a menu, what it is good for, the ending of files, and how one is written."""
+    """The name in a menu, what it is good for, and how a file is written."""
 
     name: str
     about: str
-    ending: str
     write: Callable[[Sequence[Trace], Path], None] = save
 
 
+#: The formats by the ending of their files.
 FORMATS = {
-    "csv": Format("CSV", "a line an iterate, for a spreadsheet", "csv"),
-    "jsonl": Format("JSON lines", "all that is recorded, as `solverscope run --json` prints it", "jsonl"),
-    "npz": Format("NPZ", "NumPy arrays: a column a field, and the weights", "npz"),
-    "parquet": Format("Parquet", "the table that benchopt writes", "parquet", benchopt.write),
+    "csv": Format("CSV", "a line an iterate, for a spreadsheet"),
+    "jsonl": Format("JSON lines", "all that is recorded, as `solverscope run --json` prints it"),
+    "npz": Format("NPZ", "NumPy arrays: a column a field, and the weights"),
+    "parquet": Format("Parquet", "the table that benchopt writes", benchopt.write),
 }
 
 
@@ -37,6 +37,6 @@ def offered() -> dict[str, Format]:
 def as_bytes(traces: Sequence[Trace], form: str) -> bytes:
     """Return runs in one of the formats."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"runs.{FORMATS[form].ending}"
+        path = Path(folder) / f"runs.{form}"
         FORMATS[form].write(list(traces), path)
         return path.read_bytes()

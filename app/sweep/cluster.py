@@ -7,8 +7,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, InvalidStateError
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -177,13 +177,9 @@ def started(work: Callable[[], T], name: str = "asking the scheduler") -> Future
 
     def do() -> None:
         try:
-            found = work()
+            outcome.set_result(work())
         except BaseException as error:
-            with suppress(InvalidStateError):  # nobody wants it any more
-                outcome.set_exception(error)
-        else:
-            with suppress(InvalidStateError):
-                outcome.set_result(found)
+            outcome.set_exception(error)
 
     threading.Thread(target=do, name=name, daemon=True).start()
     return outcome

@@ -15,11 +15,11 @@ from app.runs.live import LiveRun
 from app.runs.pool import Worker
 from app.watch import Told
 from solvers import Ending, Iterate, Point, Problem, Solver
-from solvers.runs.own_loop import OWN_LOOP, apart_by, disagreement
+from solvers.runs.endings import saying
+from solvers.runs.own_loop import ENDED, OWN_LOOP, apart_by, disagreement
 
 #: Iterates of a loop that are looked at in a second at most, and the share of a core that this may take.
 RATE, SHARE = 20.0, 0.2
-ENDED = "the loop has ended"
 
 
 class Feed:
@@ -114,8 +114,7 @@ class Loop(Solver):
             try:
                 one = next(told)
             except StopIteration as stop:
-                said = [stop.value.message, disagreement(apart)]
-                return Ending(stop.value.status, "; ".join(filter(None, said)))
+                return saying(stop.value, disagreement(apart))
             began = time.thread_time()
             point = Point(problem, one.w, problem.design.scores(one.w))
             violation = point.violation()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from traceback import walk_tb
 
@@ -24,6 +25,11 @@ def failure(error: Exception) -> Ending:
     if isinstance(error, MemoryError):
         return Ending("failed", "out of memory: take a smaller problem or fewer pairs")
     return Ending("failed", described(error))
+
+
+def saying(ending: Ending, *more: str | None) -> Ending:
+    """Return an ending that says this as well, as far as it is anything."""
+    return replace(ending, message="; ".join(filter(None, [ending.message, *more])))
 
 
 def described(error: Exception) -> str:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
 from ..declare import number
-from ..methods.iterate import FIELDS
+from ..methods.iterate import FIELDS, Ending
 from ..problems.point import Point
 from ..problems.problem import Problem
 from .allowance import Allowance
-from .endings import failure
+from .endings import failure, saying
 from .run_info import RunInfo
 from .trace import Trace, plain
 
 #: What stands in the place of the solver's id.
 OWN_LOOP = "own-loop"
+ENDED = "the loop has ended"
 #: Share of the loop's time that may go into computing objectives and violations at its weights, and into
 #: copies of these; and seconds that may go into copies anyhow.
 SHARE, ANYHOW = 0.005, 0.02
@@ -180,17 +182,12 @@ class OwnLoop:
     ) -> None:
         if self._problem is not None:
             self._look()
-        said = ["the loop has ended"]
-        status = "stopped"
-        if isinstance(error, Exception):
-            ending = failure(error)
-            status, said = ending.status, [ending.message]
-        last, message = self.trace.last, "; ".join(filter(None, [*said, disagreement(self._apart)]))
+        ending = failure(error) if isinstance(error, Exception) else Ending("stopped", ENDED)
+        ending = saying(ending, disagreement(self._apart))
+        last = self.trace.last
         known = ("objective", "violation", "nnz", "nnz_rows", "cpu_seconds", "wall_seconds")
         result = {name: last.get(name, math.nan) for name in known}
         about = {"type": "result", "label": self.trace.info.label, "solver": self.trace.info.solver}
-        self.trace.result = plain(
-            about | {"status": status, "message": message} | result | {"iterations": max(self._n, 0)}
-        )
-        self.trace.finish(status, message)
+        self.trace.result = plain(about | asdict(ending) | result | {"iterations": max(self._n, 0)})
+        self.trace.finish(ending.status, ending.message)
         self._watch(self.trace)

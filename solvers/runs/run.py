@@ -26,7 +26,7 @@ from ..problems.problem import Problem
 from .allowance import Allowance
 from .branch import Iterates, Origin, branch, taken_over
 from .breakpoints import Watch
-from .endings import described, failure, misfit, returned
+from .endings import described, failure, misfit, returned, saying
 from .gate import Gate, Interrupted
 from .run_info import RunInfo
 from .segments import change
@@ -247,7 +247,7 @@ class Run:
     def _with_hint(self, limit: Ending) -> Ending:
         """Return an ending with what the solver says of the problem, where it did not converge."""
         hint = self.solver.hint(self.problem) if limit.status in ("max-iter", "max-seconds") else None
-        return replace(limit, message=f"{limit.message}; {hint}") if hint else limit
+        return saying(limit, hint)
 
     def _limit(self, iterate: Iterate) -> Ending | None:
         """Say why the run ends at this iterate, or None. What seems to have converged is looked at once more
@@ -436,13 +436,8 @@ class Run:
             "type": "result",
             "label": self.label,
             "solver": self.solver.id,
-            "status": ending.status,
-            "message": ending.message,
-            "objective": last.get("objective"),
-            "violation": last.get("violation"),
-            "dual_gap": last.get("dual_gap"),
-            "nnz": last.get("nnz"),
-            "nnz_rows": last.get("nnz_rows"),
+            **asdict(ending),
+            **{name: last.get(name) for name in ("objective", "violation", "dual_gap", "nnz", "nnz_rows")},
             "iterations": last.get("iteration", 0),
             "epochs": last.get("epoch", -1) + 1,
             "passes": last.get("passes", 0.0),
@@ -465,11 +460,9 @@ class Run:
             except Interrupted:  # a run that is stopped here ends without these
                 pass
             except Exception as error:
-                unjudged = f"no metrics, {described(error)}"
-                said = [ending.message] if ending.message else []
-                ending = Ending(ending.status, "; ".join([*said, unjudged]))
+                ending = saying(ending, f"no metrics, {described(error)}")
             ending = self._admitted(ending, last["objective"], result["objective"])
-            result |= {"status": ending.status, "message": ending.message}
+            result |= asdict(ending)
         trace.result = plain(result)
         trace.finish(ending.status, ending.message)
 
@@ -481,7 +474,7 @@ class Run:
         if objective - recorded > WRONG * abs(objective):
             false.append(f"f at its weights is {objective:.9g}, not {recorded:.9g}")
         status = "stalled" if false and ending.status == "converged" else ending.status
-        return Ending(status, "; ".join([*filter(None, [ending.message]), *false]))
+        return saying(replace(ending, status=status), *false)
 
     def _judge(self, w: np.ndarray, result: dict[str, Any]) -> None:
         """Add violation, proved gap and metrics of the last weights to ``result``, off the clock."""

@@ -43,8 +43,3 @@ def described(error: Exception) -> str:
     file = files[-1] if all(ours) else files[ours.index(False)]
     line = next(line for frame, line in reversed(frames) if frame.f_code.co_filename == file)
     return f"{said} ({Path(file).name}, line {line})"
-
-
-def misfit(id: str, yielded: object) -> TypeError:
-    """Return the error of a solver that yields something else than an iterate."""
-    return TypeError(f"{id} yields {type(yielded).__name__}: yield solvers.Iterate.at(point, n, ...)")

@@ -26,7 +26,7 @@ from ..problems.problem import Problem
 from .allowance import Allowance
 from .branch import Iterates, Origin, branch, taken_over
 from .breakpoints import Watch
-from .endings import described, failure, misfit, returned, saying
+from .endings import described, failure, returned, saying
 from .gate import Gate, Interrupted
 from .run_info import RunInfo
 from .segments import change
@@ -343,7 +343,8 @@ class Run:
             self._cpu += max(used - off_cpu, 0.0)
             self._wall += max(time.perf_counter() - wall - off_wall - (self._waited - waited), 0.0)
         if not isinstance(iterate, Iterate):
-            raise misfit(self.solver.id, iterate)
+            kind = type(iterate).__name__
+            raise TypeError(f"{self.solver.id} yields {kind}: yield solvers.Iterate.at(point, n, ...)")
         if not np.isnan(iterate.cpu_seconds):  # it comes of a run of its own, which took so long
             self._cpu, self._wall = iterate.cpu_seconds, iterate.wall_seconds
         return iterate

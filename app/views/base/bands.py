@@ -134,10 +134,10 @@ class Bands:
     ) -> None:
         """Draw these families of the ``traces``; ``columns(trace)`` gives the curve of a run, which depends
         on its rows and on what ``shown(trace)`` returns."""
-        first = {id(runs[0]): runs for _, runs in wanted}
+        first = {runs[0]: runs for _, runs in wanted}
         self._names = {id(runs[0]): f"{label}, median of {len(runs)}" for label, runs in wanted}
-        for feed, trace in self._curves.match(traces, lambda trace: id(trace) in first):
-            family = first[id(trace)]
+        for feed, trace in self._curves.match(traces, lambda trace: trace in first):
+            family = first[trace]
             going = [not one.result for one in family]
             key = (*((one.since(None)[1], shown(one)) for one in family), *going)
             feed.replace(partial(self._band, family, going, columns, **logarithmic), key)

@@ -44,7 +44,7 @@ class Cursor(param.Parameterized):
     def keep_up(self, traces: Sequence[Trace]) -> None:
         """Go to the first run, unless one was chosen that is still there (runs start in any order), and along
         with its head while following."""
-        stays = self.chosen and any(t is self.run for t in traces)
+        stays = self.chosen and self.run in traces
         run = self.run if stays else next(iter(traces), None)
         changes: dict[str, object] = {} if run is self.run else {"run": run}
         if run is not None and self.follow and (last := run.last):

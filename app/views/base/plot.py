@@ -188,8 +188,8 @@ class RunPlot(View):
     def draw(self) -> None:
         self._set_axes()
         repeated = families(self.traces) if self.banded and self.x in X_AXES else []
-        together = {id(trace) for family in repeated for trace in family.runs}
-        curves = self.curves.match(self.traces, lambda trace: id(trace) not in together)
+        together = {trace for family in repeated for trace in family.runs}
+        curves = self.curves.match(self.traces, lambda trace: trace not in together)
         lines = self.curves.renderers + self._draw_bands(repeated)
         if lines != self._lines:
             self._fit_to(lines)
@@ -236,8 +236,7 @@ class RunPlot(View):
     def points(self, trace: Trace, rows: Records, at: Sequence[int]) -> dict[str, list]:
         """Return where these of the rows of a run are drawn, and in its colour: "x", "y" and "color"."""
         columns = self._columns(trace, {name: column[at] for name, column in rows.items()})
-        place = next(k for k, t in enumerate(self.traces) if t is trace)
-        colors = [looks.style(trace, place)[0]] * len(at)
+        colors = [looks.style(trace, self.traces.index(trace))[0]] * len(at)
         return {"x": columns["x"].tolist(), "y": columns["y"].tolist(), "color": colors}
 
     def _mark_cursor(self) -> None:

@@ -65,4 +65,4 @@ class ShownIterate:
         iterate, run = f"iterate {theme.number(place.iteration)}", place.run()
         if run is self._cursor.run:
             return iterate
-        return f"{iterate} of {place.label if any(t is run for t in traces) else 'an earlier run'}"
+        return f"{iterate} of {place.label if run in traces else 'an earlier run'}"

@@ -140,8 +140,7 @@ class View(Viewer):
     @property
     def chosen(self) -> Trace | None:
         """Return the run under the cursor, if it is one of those to draw."""
-        run = self.cursor.run
-        return run if any(trace is run for trace in self.traces) else None
+        return self.cursor.run if self.cursor.run in self.traces else None
 
     def put_above(self, *pieces: pn.viewable.Viewable) -> None:
         """Put something of the page's above the panes."""
@@ -311,7 +310,7 @@ class View(Viewer):
     def _tapped(self, event: object) -> None:
         """Move the cursor along the run that is drawn to a click on a plot over iterations."""
         run = self.cursor.run if self._place is None else self._place.run()
-        if self.cursor.run is not None and placed(event) and any(trace is run for trace in self.traces):
+        if self.cursor.run is not None and placed(event) and run in self.traces:
             self.cursor.place(run, round(event.x))
 
     def __panel__(self) -> pn.viewable.Viewable:

@@ -58,12 +58,12 @@ class BenchoptCurves(Convergence):
         alike = self._problems.get(problem, [])
         if alike != self.traces:
             self.show(alike)
-        times = {id(runs[0]): len(runs) for _, runs in families(alike)}
+        times = {runs[0]: len(runs) for _, runs in families(alike)}
         first = {trace.info.solver: trace for trace in reversed(alike)}
         said = []
         for trace in reversed(first.values()):
             color, dash = looks.style(trace)
-            n = times.get(id(trace))
+            n = times.get(trace)
             words = f"{escape(trace.info.solver)}{f', median of {n}' if n else ''}"
             said.append((LINES[dash], color, words))
         self.legend.object = theme.marks(said)

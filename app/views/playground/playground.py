@@ -231,8 +231,7 @@ class Playground(ProblemView):
             self._said.object = f'<p class="note">{KEY}</p>'
             return
         marks = Marks.of(found[1], problem)
-        place = next(k for k, t in enumerate(self.traces) if t is trace)
-        self.plane.show_marks(marks, size, looks.style(trace, place)[0])
+        self.plane.show_marks(marks, size, looks.style(trace, self.traces.index(trace))[0])
         self._said.object = describe(trace, found[0], marks)
 
     def _picked(self, event: Tap) -> None:

@@ -140,7 +140,7 @@ class RowSparsity(Plots):
         runs = [
             Shown(trace, *looks.style(trace, place)[:1], *found)
             for place, trace in enumerate(self.traces)
-            if any(t is trace for t in shown) and (found := trace.probes.last(ROWS.name, at)) is not None
+            if trace in shown and (found := trace.probes.last(ROWS.name, at)) is not None
         ]
         mark = [(run.trace, run.iteration, run.trace is self.cursor.run) for run in runs]
         if not runs or not self._drawn.changed("rows", mark):

@@ -193,7 +193,7 @@ class WorkingSetMap(ProbeView):
         clicked = next(iter(self._clicked.data["layout"]), max(self._layouts, default=0))
         layout = self._layouts.get(clicked)
         run = None if layout is None else layout.run()
-        if not placed(event) or not any(trace is run for trace in self.traces):
+        if not placed(event) or run not in self.traces:
             return  # a click on the picture of a run that was removed
         line, iteration = int(np.floor(event.y)), int(event.x)
         if 0 <= line < len(layout.image) and layout.shown.size:

@@ -69,6 +69,7 @@ class SolverCurves(View):
     def draw(self) -> None:
         lines: dict[str, list] = {name: [] for name in self._lines.data}
         dots: dict[str, list] = {name: [] for name in self.points.data}
+        rings: dict[str, list] = {name: [] for name in self.rings.data}
         for k, (name, (x, y)) in enumerate(self._curves.items()):
             color = theme.COLORS[k % len(theme.COLORS)]
             corners = _stairs(x, y) if self._steps else (x, y)
@@ -79,17 +80,11 @@ class SolverCurves(View):
                 dots["y"] += y.tolist()
                 dots["color"] += [color] * x.size
                 dots["label"] += [name] * x.size
-        self._lines.data, self.points.data = lines, dots
-        names = list(self._curves)
-        self.rings.data = {
-            "x": [v for x, _ in self._marked.values() for v in x],
-            "y": [v for _, y in self._marked.values() for v in y],
-            "color": [
-                theme.COLORS[names.index(name) % len(theme.COLORS)]
-                for name, (x, _) in self._marked.items()
-                for _ in x
-            ],
-        }
+            x, y = self._marked.get(name, ((), ()))
+            rings["x"] += x
+            rings["y"] += y
+            rings["color"] += [color] * len(x)
+        self._lines.data, self.points.data, self.rings.data = lines, dots, rings
         if self._pane.object is None:
             self._pane.object = self.figure
 

@@ -157,15 +157,13 @@ class Sweep(View):
 
     def draw(self) -> None:
         outcomes, best = self._outcomes(self.gap.value), self._choices()
-        same = outcomes == self.shown and not self._drawn.changed("data", self.data.value, *best)
-        if same:
-            return
-        self.shown = outcomes
         data = list(dict.fromkeys(outcome.data for outcome in outcomes))
         if data != self.data.options:
             chosen = self.data.value if self.data.value in data else data[0]
             self.data.param.update(options=data, value=chosen, visible=len(data) > 1)
-        self._drawn.changed("data", self.data.value, *best)
+        if not self._drawn.changed("outcomes", outcomes, self.data.value, best):
+            return
+        self.shown = outcomes
         if self._heat.object is None:  # a figure without data has no axes, of which browsers complain
             self._heat.object = self._heat_figure
         names = labels_of(outcomes)
@@ -235,15 +233,12 @@ class Sweep(View):
 
     def _tapped_cell(self, event: Tap) -> None:
         """Open the run of the cell that was clicked on: the k-th factor of an axis lies from k to k + 1."""
-        names, problems = self._heat_figure.x_range.factors, self._heat_figure.y_range.factors
         if not placed(event):
             return
         x, y = int(np.floor(event.x)), int(np.floor(event.y))
-        if 0 <= x < len(names) and 0 <= y < len(problems):
-            for outcome in self.shown:
-                if (outcome.label, outcome.problem) == (names[x], problems[y]):
-                    self._on_open(outcome.key)
-                    return
+        inside = 0 <= x < len(self.grid.columns) and 0 <= y < len(self.grid.rows)
+        if inside and (cell := self.grid.cells[-1 - y][x]):
+            self._on_open(cell[0])
 
 
 def _read_out(outcome: Outcome) -> str:

@@ -97,6 +97,7 @@ class View(Viewer):
         self._empty = False
         self._place: Place | None = None
         self._cursor_lines: list[tuple[Span, float]] = []
+        self._late: list[tuple[pn.pane.Bokeh, figure]] = []
         self._note = None if part else ShownIterate(self.cursor)
         self._hint = theme.html(sizing_mode="stretch_width", css_classes=["cover"])
         self._update_hint()
@@ -159,6 +160,13 @@ class View(Viewer):
         line = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
         plot.add_layout(line)
         self._cursor_lines.append((line, shift))
+
+    def late_pane(self, plot: figure) -> pn.pane.Bokeh:
+        """Return a place for a figure that comes with the first drawing: browsers complain of one without
+        data, which has no axes."""
+        pane = theme.pane()
+        self._late.append((pane, plot))
+        return pane
 
     def draw(self) -> None:
         """Bring the panes up to date with ``self.traces`` and ``self.cursor``, the parts to begin with; it is
@@ -254,6 +262,9 @@ class View(Viewer):
             for line, shift in self._cursor_lines:
                 line.location = self.cursor.iteration + shift
             self.draw()
+            for pane, plot in self._late:
+                pane.object = plot
+            self._late.clear()
 
     @batch()
     def _attempt(self, work: Callable[[], None]) -> None:

@@ -93,11 +93,10 @@ class LineSearch(ProbeView):
             self.param.models, label="Model of f", size="small", margin=(8, 4)
         )
         controls = theme.column(*self._knobs.values(), self._zoom, self._model, kind="controls")
-        self._phi_pane, self._slope_pane = theme.pane(), theme.pane()
-        self._slope = theme.column(self._slope_pane, kind="narrow")
+        self._slope = theme.column(self.late_pane(self.figures.slope), kind="narrow")
         self._slope.visible = False
         across = theme.column(
-            theme.column(self._phi_pane, kind="broad"),
+            theme.column(self.late_pane(self.figures.phi), kind="broad"),
             self._slope,
             theme.column(self.trials, kind="narrow"),
             kind="across",
@@ -143,8 +142,6 @@ class LineSearch(ProbeView):
             self._attempt(self._look)
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
-        if self._phi_pane.object is None:
-            self._phi_pane.object, self._slope_pane.object = self.figures.phi, self.figures.slope
         if self._why_no_line(seen):
             self._show(iteration, seen, None)
             return

@@ -97,8 +97,7 @@ class WhyLeft(ProbeView):
         self.figure.scatter("iteration", "gradient", source=self._source, size=4, color=theme.COLORS[0])
         looks = {"color": theme.COLORS[1], "fill_alpha": "fill"}
         theme.diamonds(self.figure, self._moves, "iteration", "gradient", **looks)
-        self._pane = theme.pane()
-        self._body.extend([self._said, self._pane])
+        self._body.extend([self._said, self.late_pane(self.figure)])
         self.param.watch(self._moved, "weight")
         self._begun = 0  # the weight that is shown until somebody chooses another
 
@@ -111,10 +110,9 @@ class WhyLeft(ProbeView):
 
     def draw(self) -> None:
         trace, tested = self.chosen, self.iterations()
-        if tested:
-            self._begin(trace)
+        self._begin(trace)
         self.drew(self.cursor.iteration)
-        if not tested or not self._drawn.changed("test", trace, tested[-1], self.weight):
+        if not self._drawn.changed("test", trace, tested[-1], self.weight):
             return
         weight = self._watched(trace)
         course = tests(trace, weight)
@@ -131,8 +129,6 @@ class WhyLeft(ProbeView):
         drawn = [name for name in LINES if name in always or np.isfinite(course[name]).any()]
         self.figure.yaxis[0].axis_label = theme.upright(said.label(*drawn))
         self._said.object = f"<p>Weight {named(trace, weight)} {_sentence(course, moved, said)}.</p>"
-        if self._pane.object is None:
-            self._pane.object = self.figure
 
     def _watched(self, trace: Trace) -> int:
         """Return the weight asked for, or the last one there is."""

@@ -125,8 +125,7 @@ class WorkingSetMap(ProbeView):
         self.figure.js_on_event("tap", tell)  # arrives before the click itself
         self.show_cursor(self.figure, 0.5)
         self.figure.on_event("tap", self._tapped)
-        self._pane = theme.pane()
-        self._body.extend([self._said, self._pane])
+        self._body.extend([self._said, self.late_pane(self.figure)])
 
     def _fit(self) -> None:
         """Set axes that reach to the newest iterate, not to the end of the room, and count weights, not
@@ -167,8 +166,6 @@ class WorkingSetMap(ProbeView):
         self.drew(self.cursor.iteration)
         self._lam_marks.show_run(trace)
         self._say(trace)
-        if self._pane.object is None:
-            self._pane.object = self.figure
 
     def _say(self, trace: Trace) -> None:
         """Say how many weights were used, how many guesses have turned out wrong up to the cursor, where

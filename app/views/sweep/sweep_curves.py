@@ -53,8 +53,7 @@ class SolverCurves(View):
         self.rings = theme.source("x", "y", "color")
         if self._ringed:
             self.figure.scatter("x", "y", source=self.rings, line_color="color", fill_color=None, size=14)
-        self._pane = theme.pane()
-        self._body.append(self._pane)
+        self._body.append(self.late_pane(self.figure))
 
     def put(self, curves: Curves, marked: Curves | None = None) -> None:
         """Show these curves, in the colours of their places; those without a known value stay out. Points
@@ -85,8 +84,6 @@ class SolverCurves(View):
             rings["y"] += y
             rings["color"] += [color] * len(x)
         self._lines.data, self.points.data, self.rings.data = lines, dots, rings
-        if self._pane.object is None:
-            self._pane.object = self.figure
 
 
 def _known(x: Sequence[float], y: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:

@@ -108,8 +108,8 @@ class Sweep(View):
         self.held_out.visible = False
         self.parts = [self.profile, self.times, self.worth, self.held_out]
         choices = pn.FlexBox(self.gap, self.data, align_items="center", margin=0)
-        self._heat, self._named = theme.pane(), theme.html(margin=(0, 10), visible=False)
-        heat = theme.column(self._heat, kind="plots heat")
+        self._named = theme.html(margin=(0, 10), visible=False)
+        heat = theme.column(self.late_pane(self._heat_figure), kind="plots heat")
         plots = theme.column(*self.parts, kind="plots tall")
         self._body.extend([choices, self._named, self.grid, heat, self._legend, plots])
 
@@ -164,8 +164,6 @@ class Sweep(View):
         if not self._drawn.changed("outcomes", outcomes, self.data.value, best):
             return
         self.shown = outcomes
-        if self._heat.object is None:  # a figure without data has no axes, of which browsers complain
-            self._heat.object = self._heat_figure
         names = labels_of(outcomes)
         self._legend.object = theme.marks(
             ("━", theme.COLORS[k % len(theme.COLORS)], html.escape(name)) for k, name in enumerate(names)

@@ -90,9 +90,12 @@ class Trajectories(ProbeView):
         self._bars: list[int] = []
         self._choice = Choice(np.empty(0, dtype=np.int64))
         self._said = theme.said(3, 5)
-        self._panes = theme.column(kind="across")
+        main, sizes, spread = (
+            self.late_pane(plot) for plot in (self.figures.main, self.figures.sizes, self.figures.spread)
+        )
+        beside = theme.column(sizes, spread, kind="narrow")
         self._controls()
-        self._body.extend([self._panes, self._said])
+        self._body.extend([theme.column(theme.column(main, kind="broad"), beside, kind="across"), self._said])
         for plot in (self.figures.main, self.figures.spread):
             self.show_cursor(plot)
         for event in ("tap", "doubletap"):  # the second of two quick clicks is no tap for Bokeh
@@ -143,14 +146,6 @@ class Trajectories(ProbeView):
         self._show_course()
         self._show_phases(trace)
         self.figures.lam_marks.show_run(trace)
-        if not len(self._panes):
-            self._show_panes()
-
-    def _show_panes(self) -> None:
-        main, sizes, spread = (
-            theme.pane(plot) for plot in (self.figures.main, self.figures.sizes, self.figures.spread)
-        )
-        self._panes.extend([theme.column(main, kind="broad"), theme.column(sizes, spread, kind="narrow")])
 
     def _begin(self, trace: Trace, seen: Seen) -> None:
         """Offer the outputs of another run, and forget the run before."""

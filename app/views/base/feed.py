@@ -110,6 +110,12 @@ def known(column: np.ndarray) -> np.ndarray:
     return values
 
 
+def latest(at: np.ndarray, values: np.ndarray, iterations: np.ndarray) -> np.ndarray:
+    """Return at each iteration the last of the values known ``at`` some, ascending, up to it; nan before the
+    first."""
+    return np.append(values, np.nan)[np.searchsorted(at, iterations, side="right") - 1]
+
+
 def shaded(x: np.ndarray, epoch: np.ndarray) -> dict[str, np.ndarray]:
     """Find where every second epoch begins and ends on an axis, of the rows of a run; nowhere if it has
     none."""

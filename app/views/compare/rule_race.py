@@ -6,7 +6,7 @@ import numpy as np
 import panel as pn
 
 from app import theme
-from app.views.base.feed import Records, known
+from app.views.base.feed import Records, known, latest
 from app.views.base.plot import Plots, RunPlot
 from app.views.base.run_events import returns
 from app.views.convergence.convergence import Convergence
@@ -36,8 +36,7 @@ class Cost(RunPlot):
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         seen = [(k, float(test.get("cost", np.nan))) for k, test in trace.probes.entries(SHRINKING.name)]
         at, cost = np.array(seen, dtype=float).reshape(-1, 2).T
-        place = np.searchsorted(at, rows["iteration"], side="right") - 1
-        return {"y": self.drawable(np.append(cost, np.nan)[place])}
+        return {"y": self.drawable(latest(at, cost, rows["iteration"]))}
 
 
 class Mistakes(RunPlot):
@@ -52,8 +51,7 @@ class Mistakes(RunPlot):
         everything, _, _ = trace.since(None)
         wrong = np.where(everything["returned"] >= 0, np.cumsum(returns(everything)), np.nan)
         # rows may have been read before the trace was thinned
-        place = np.searchsorted(everything["iteration"], rows["iteration"], side="right") - 1
-        return {"y": self.drawable(wrong[place])}
+        return {"y": self.drawable(latest(everything["iteration"], wrong, rows["iteration"]))}
 
 
 class Gap(Convergence):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer
 
-from app.views.base.feed import POINTS, Feed, Records
+from app.views.base.feed import POINTS, Feed, Records, latest
 from app.views.base.plot import RunPlot
 from solvers import LOSSES, Problem, Solver, Trace
 
@@ -62,12 +62,8 @@ class Accuracy(RunPlot):
             feed.clear()
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
-        measured = list(trace.test_metric)
-        if not measured:
-            return {"y": np.full(len(rows["iteration"]), np.nan)}
-        at, _, values = (np.array(column) for column in zip(*measured, strict=True))
-        last = np.searchsorted(at, rows["iteration"], side="right") - 1
-        return {"y": np.where(last >= 0, values[np.maximum(last, 0)], np.nan)}
+        at, _, values = np.array(list(trace.test_metric), dtype=float).reshape(-1, 3).T
+        return {"y": latest(at, values, rows["iteration"])}
 
 
 def metric_name(trace: Trace) -> str | None:

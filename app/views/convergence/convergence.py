@@ -13,7 +13,7 @@ import param
 from bokeh.models import ColumnDataSource
 
 from app import theme
-from app.views.base.feed import Records, known
+from app.views.base.feed import Records, known, latest
 from app.views.base.phases import turns
 from app.views.base.plot import RunPlot, menu
 from app.views.convergence.identification import Aways, nearest
@@ -150,8 +150,7 @@ class Convergence(RunPlot):
         at, distances, differences = self._aways.of(trace, best)
         if self.measure == "support":
             distances = differences
-        place = np.searchsorted(at, iterations, side="right") - 1
-        return np.append(distances, np.nan)[place]
+        return latest(at, distances, iterations)
 
     def key(self, trace: Trace) -> object:
         if self.measure in OF_WEIGHTS:

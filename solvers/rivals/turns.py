@@ -5,60 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 Call = TypeVar("Call")
 Result = TypeVar("Result")
+#: The answer to a call that nobody wants answered any more.
+LEAVE = object()
 
 
 class Left(BaseException):
     """Unwinds a program whose calls nobody answers any more; no program catches it by mistake."""
-
-
-class _Program(threading.Thread):
-    """The thread of a program. It and whoever advances it take turns."""
-
-    def __init__(self, program: Callable[[Callable[[Any], Any]], Any]) -> None:
-        super().__init__(name="foreign program", daemon=True)
-        self.call: Any = None
-        self.answer: Any = None
-        self.left = self.ended = False
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.spent = 0.0  # CPU seconds of the last turn
-        self._program = program
-        self._turn, self._over = threading.Semaphore(0), threading.Semaphore(0)
-
-    def run(self) -> None:
-        self._wait()
-        try:
-            if not self.left:
-                self.result = self._program(self._ask)
-        except BaseException as error:  # raised again by the thread that advances
-            self.error = error
-        self.ended = True
-        self._hand_over()
-
-    def advance(self) -> None:
-        """Let the program work up to its next call, or to its end."""
-        self._turn.release()
-        self._over.acquire()
-
-    def _ask(self, call: Any) -> Any:
-        self.call = call
-        self._hand_over()
-        self._wait()
-        if self.left:
-            raise Left
-        return self.answer
-
-    def _wait(self) -> None:
-        self._turn.acquire()
-        self._began = time.thread_time()
-
-    def _hand_over(self) -> None:
-        self.spent = time.thread_time() - self._began
-        self._over.release()
 
 
 def calls_of(
@@ -81,20 +38,40 @@ def calls_of(
     Exception
         Whatever the program raises.
     """
-    thread = _Program(program)
+    answers, said = SimpleQueue(), SimpleQueue()  # said: what it is, a call or how it ended, and CPU seconds
+
+    def ask(call: Call) -> Any:
+        nonlocal began
+        said.put(("call", call, time.thread_time() - began))
+        answer, began = answers.get(), time.thread_time()
+        if answer is LEAVE:
+            raise Left
+        return answer
+
+    def work() -> None:
+        nonlocal began
+        began = time.thread_time()
+        try:
+            end = "result", program(ask)
+        except BaseException as error:  # raised again by the thread that advances
+            end = "error", error
+        said.put((*end, time.thread_time() - began))
+
+    began = 0.0
+    thread = threading.Thread(target=work, name="foreign program", daemon=True)
     thread.start()
+    kind = "call"
     try:
         while True:
-            thread.advance()
-            book(thread.spent)
-            if thread.ended:
+            kind, what, spent = said.get()
+            book(spent)
+            if kind != "call":
                 break
-            thread.answer = yield thread.call
+            answers.put((yield what))
     finally:
-        if not thread.ended:
-            thread.left = True
-            thread.advance()
+        if kind == "call":
+            answers.put(LEAVE)
         thread.join()
-    if thread.error is not None:
-        raise thread.error
-    return thread.result
+    if kind == "error":
+        raise what
+    return what

@@ -35,18 +35,11 @@ class SciPyMinimize(Solver):
     """
 
     method: ClassVar[str]
+    #: options of ``minimize`` for this method, and further arguments
+    options: ClassVar[dict[str, Any]]
+    extra: ClassVar[dict[str, Any]] = {}
     needs = Trait.SMOOTH | Trait.NO_KINKS
     watched = CALLBACK
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Return the options of ``minimize`` for this method."""
-        raise TypeError(f"{type(self).__name__} does not define options")
-
-    @property
-    def extra(self) -> dict[str, Any]:
-        """Return further arguments of ``minimize``."""
-        return {}
 
     def iterate(
         self, problem: Problem, w0: np.ndarray | None = None
@@ -156,13 +149,10 @@ class SciPyNewtonCG(SciPyMinimize):
     summary = "scipy.optimize.minimize, method Newton-CG, watched by its callback"
     paper = "Nocedal and Wright 2006, Algorithm 7.1"
     method = "Newton-CG"
+    options: ClassVar = {"xtol": 0.0, "maxiter": NO_LIMIT}
     dense_vectors = 14
 
     tol: float = tol_param()
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return {"xtol": 0.0, "maxiter": NO_LIMIT}
 
 
 @dataclass(frozen=True)
@@ -175,14 +165,8 @@ class SciPyTrustConstr(SciPyMinimize):
     summary = "scipy.optimize.minimize, method trust-constr, watched by its callback"
     paper = "Lalee, Nocedal and Plantenga 1998"
     method = "trust-constr"
+    options: ClassVar = {"gtol": 0.0, "xtol": 1e-15, "maxiter": NO_LIMIT}
+    extra: ClassVar = {"hess": "2-point"}
     dense_vectors = 18
 
     tol: float = tol_param()
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return {"gtol": 0.0, "xtol": 1e-15, "maxiter": NO_LIMIT}
-
-    @property
-    def extra(self) -> dict[str, Any]:
-        return {"hess": "2-point"}

@@ -4,7 +4,7 @@ line 19 on."""
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
 from .iterate import NAN
 from .prox_qn_kernels import promised, sweep
+from .solver import Solver
 
 #: Decrease, in units of |f|, below which a direction counts as none.
 NO_DECREASE = 1e-22
@@ -33,24 +34,9 @@ PAIRS, GEMM = (30, 100), 5.0
 SPREAD, SAMPLE, FLOOR = 100.0, 100_000, 1e-6
 
 
-class Settings(Protocol):
-    """The hyper-parameters of :class:`.prox_qn.ProxQN` that are used here."""
-
-    memory: int | str
-    keep_pairs: bool
-    max_inner: int
-    balance: str
-    order: str
-    beta: float
-    sigma: float
-    gamma: str
-    diagonal: str
-    gamma0: float
-    seed: int
-
-
 class Model:
-    """min_d gᵀd + ½dᵀBd + λ‖w + d‖₁ on a working set, B by the pairs (s, y), γ and D.
+    """min_d gᵀd + ½dᵀBd + λ‖w + d‖₁ on a working set, B by the pairs (s, y), γ and D, with the
+    hyper-parameters of a ``solver``, :class:`.prox_qn.ProxQN`.
 
     Attributes
     ----------
@@ -58,7 +44,7 @@ class Model:
         What happened since the last record.
     """
 
-    def __init__(self, solver: Settings, problem: Problem) -> None:
+    def __init__(self, solver: Solver, problem: Problem) -> None:
         self.solver, self.problem, self.lam = solver, problem, problem.penalty.l1
         self.inner, self.sweeps = InnerProblem(solver, problem), 0
         self.metric = Metric(solver.diagonal, problem)
@@ -204,7 +190,7 @@ class Metric:
 class InnerProblem:
     """min_d gᵀd + ½dᵀBd + Σ_j λ_j|w_j + d_j| by coordinate descent (section 2.2)."""
 
-    def __init__(self, solver: Settings, problem: Problem) -> None:
+    def __init__(self, solver: Solver, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
         self.rng = np.random.default_rng(solver.seed)
 

@@ -382,8 +382,5 @@ def _returned(point: Point, dropped_from: WorkingSet | None) -> np.ndarray:
     """List non-zero weights that were outside the working set when the last epoch ended."""
     if dropped_from is None:
         return np.empty(0, dtype=np.int64)
-    active = point.active
-    support = np.flatnonzero((point.w if active is None else active.take(point.w)) != 0.0)
-    if active is not None and not active.full:
-        support = active.coordinates[support]
+    support = np.flatnonzero(point.w != 0.0) if point.active is None else point.active.support(point.w)
     return support[~dropped_from.mask()[support]]

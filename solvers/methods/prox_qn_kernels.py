@@ -7,24 +7,19 @@ import numpy as np
 from ..compute.jit import kernel
 
 
-def shrink(w: np.ndarray, g: np.ndarray, lam: float, slack: float) -> tuple[np.ndarray, float]:
+@kernel
+def shrink(w, g, lam, slack):
     """Mark the weights that stay, w_j ≠ 0 or |g_j| > λ - ``slack``, and return M too (lines 3 to 9).
 
     ``slack`` is M̂/N; M is the largest |∂_j f| of eq. (16) among those that stay.
     """
-    keep = np.empty(w.size, dtype=np.bool_)
-    return keep, _shrink(w, g, lam, slack, keep)
-
-
-@kernel
-def _shrink(w, g, lam, slack, keep):
-    M = 0.0
+    keep, M = np.empty(w.size, np.bool_), 0.0
     for j in range(w.size):
         keep[j] = w[j] != 0.0 or abs(g[j]) - lam + slack > 0.0
         if keep[j]:
             violation = abs(g[j]) - lam if w[j] == 0.0 else abs(g[j] + np.sign(w[j]) * lam)
             M = max(M, violation)
-    return M
+    return keep, M
 
 
 @kernel

@@ -24,7 +24,7 @@ from .prox_qn_kernels import shrink
 from .prox_qn_model import Model
 from .solver import Solver
 from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
-from .working_sets import Look, Selection, Steps, rule_param, spent, stepped, why_not_rule
+from .working_sets import Look, Selection, Steps, looked_once, rule_param, spent, stepped, why_not_rule
 
 #: Weights and sequences from which on a pass of FTRL-Proximal comes first.
 START_SIZE, START_INSTANCES = 10_000, 2_000
@@ -314,15 +314,9 @@ class _State:
         return not test.whole and (self.exhausted or self.aim >= test.largest)
 
     def look_once(self, test: ShrinkTest) -> Ending:
-        """Look at all weights in the end, where none has come back: is it their optimum too?"""
-        violation, left = self.point.violation(), f"{len(self.A):,} of {self.problem.size:,} weights"
-        if self.aim >= violation:
-            return Ending(
-                "converged", f"violation {violation:.3g} over all weights is at most {self.aim:.3g}"
-            )
+        """Look at all weights in the end, where none has come back."""
         solved = "no step decreases the objective" if self.exhausted else f"a violation of {test.largest:.3g}"
-        told = f"the optimum on the {left} that are left ({solved}); over all weights the violation is"
-        return Ending("stalled", f"{told} {violation:.3g}, and {self.aim:.3g} was asked for")
+        return looked_once(self.point, self.A, self.aim, solved)
 
     def search(self) -> Found[Point]:
         """Search along the solution d of the inner problem on A (lines 19 to 33)."""

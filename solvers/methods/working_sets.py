@@ -125,7 +125,7 @@ def stepped(
         if done:
             return Ending("converged", f"violation {violation:.3g} is at most {selection.aim:.3g}")
         if not selection.rule.returns and not look.whole and (stuck or look.largest <= selection.aim):
-            return selection.look_once(point, look.largest)
+            return looked_once(point, selection.members, selection.aim, f"a violation of {look.largest:.3g}")
         found = steps.step(point, look)
         stuck = found.t == 0.0
         if stuck and look.whole:  # the set was chosen among all blocks just now
@@ -133,6 +133,16 @@ def stepped(
         if not stuck:
             point, n = found.point, n + 1
         fresh = not stuck
+
+
+def looked_once(point: Point, members: WorkingSet, aim: float, solved: str) -> Ending:
+    """Look at all weights in the end, where none has come back: is the optimum on the ``members`` that of
+    all? ``solved`` says in words how far the problem on these is solved."""
+    violation, left = point.violation(), f"{len(members):,} of {point.problem.size:,} weights"
+    if violation <= aim:
+        return Ending("converged", f"violation {violation:.3g} over all weights is at most {aim:.3g}")
+    told = f"the optimum on the {left} that are left ({solved}); over all weights the violation is"
+    return Ending("stalled", f"{told} {violation:.3g}, and {aim:.3g} was asked for")
 
 
 class _Outcome(NamedTuple):
@@ -207,16 +217,6 @@ class Selection:
         members = self._settle(looked, keep)
         on_members = g if keep.all() else g[np.repeat(keep, self.width)]
         return Look(members, on_members, seen.largest, whole, sphere)
-
-    def look_once(self, point: Point, solved: float) -> Ending:
-        """Look at all blocks in the end, where none has come back: is it their optimum too? ``solved`` is the
-        violation on the working set."""
-        violation, left = point.violation(), f"{len(self.members):,} of {self.problem.size:,} weights"
-        if violation <= self.aim:
-            told = f"violation {violation:.3g} over all weights is at most {self.aim:.3g}"
-            return Ending("converged", told)
-        told = f"the optimum on the {left} that are left (a violation of {solved:.3g}); over all weights the"
-        return Ending("stalled", f"{told} violation is {violation:.3g}, and {self.aim:.3g} was asked for")
 
     def iterate(self, point: Point, n: int, look: Look, found: Found[Point] | None, **known: Any) -> Iterate:
         """Describe iterate n, to which the step ``found`` led, and what the rule made of it."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -322,36 +323,28 @@ class Selection:
             self.before,
             whole,
             self.problem.loss.n_instances,
-            self._sphere_maker(point, looked, g),
+            partial(self._sphere, point, looked, g),
         )
 
-    def _sphere_maker(self, point: Point, looked: np.ndarray, g: np.ndarray) -> Callable[[], Sphere | None]:
-        """Return what makes the sphere at a point: it costs a pass over the scores."""
-
-        def make() -> Sphere | None:
-            if why_no_sphere(self.problem) is not None:
-                return None
-            everything = looked.size == self.n_blocks
-            lengths = self._lengths(looked)
-            dual = dual_point(
-                point,
-                None if everything else self._coordinates(looked),
-                g,
-                np.repeat(lengths, self.width) if self.width > 1 else lengths,
-            )
-            if self._dual is None or dual.value > self._dual.value:
-                self._dual = dual
-            gap, radius = gap_and_radius(point, self._dual, self._bends.largest)
-            return Sphere(
-                self._rooms(self._dual.gradient), self.problem.scale * lengths * radius, radius, gap
-            )
-
-        return make
-
-    def _rooms(self, g: np.ndarray) -> np.ndarray:
-        out = np.empty(g.size // self.width)
-        rooms(self._blocks(g), *self.strengths, out)
-        return out
+    def _sphere(self, point: Point, looked: np.ndarray, g: np.ndarray) -> Sphere | None:
+        """Make the sphere at a point: it costs a pass over the scores."""
+        if why_no_sphere(self.problem) is not None:
+            return None
+        everything = looked.size == self.n_blocks
+        lengths = self._lengths(looked)
+        dual = dual_point(
+            point,
+            None if everything else self._coordinates(looked),
+            g,
+            np.repeat(lengths, self.width) if self.width > 1 else lengths,
+        )
+        if self._dual is None or dual.value > self._dual.value:
+            self._dual = dual
+        gap, radius = gap_and_radius(point, self._dual, self._bends.largest)
+        gradients = self._blocks(self._dual.gradient)
+        room = np.empty(len(gradients))
+        rooms(gradients, *self.strengths, room)
+        return Sphere(room, self.problem.scale * lengths * radius, radius, gap)
 
     @lazy
     def _bends(self) -> Bends:

@@ -16,11 +16,11 @@ def tol_param() -> float:
     )
 
 
-def beta_param() -> float:
-    """Declare ``beta`` of a backtracking search along a direction."""
+def beta_param(help: str = "factor of the backtracking line search") -> float:
+    """Declare ``beta`` of a backtracking search, by default along a direction."""
     return param(
         0.5,
-        "factor of the backtracking line search",
+        help,
         low=0.0,
         high=0.999,
         open_low=True,
@@ -30,14 +30,7 @@ def beta_param() -> float:
 
 def step_factor_param() -> float:
     """Declare ``beta`` of a search for the length of a proximal step."""
-    return param(
-        0.5,
-        "factor of the step when a trial is refused",
-        low=0.0,
-        high=0.999,
-        open_low=True,
-        title="backtracking factor β",
-    )
+    return beta_param("factor of the step when a trial is refused")
 
 
 def sigma_param(default: float = 0.01) -> float:

@@ -194,11 +194,6 @@ class Clusters:
         return members
 
     @property
-    def sizes(self) -> np.ndarray:
-        """Return the number of weights in each cluster, int64."""
-        return self.members[: self.count].astype(np.int64)
-
-    @property
     def size(self) -> int:
         """Return the number of entries of γ."""
         return self.count + int(np.count_nonzero(self.labels < 0))

@@ -117,11 +117,6 @@ class Study:
         inside = t[np.searchsorted(t, lo) : np.searchsorted(t, hi, side="right")]
         return inside[:: -(-inside.size // MARKED) or 1]
 
-    def count(self, lo: float, hi: float) -> int:
-        """Count the breakpoints in a window."""
-        t = self.breakpoints.t
-        return int(np.searchsorted(t, hi, side="right") - np.searchsorted(t, lo))
-
     def drawn(self, lo: float, hi: float) -> Picture:
         """Compute φ and φ' on a window: at the steps tried, at breakpoints, and on a grid that is refined for
         about a second."""

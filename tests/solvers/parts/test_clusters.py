@@ -128,7 +128,7 @@ def test_projections_are_those_of_the_matrix():
     assert clusters.down(w) == pytest.approx(np.linalg.lstsq(C, w, rcond=None)[0])
     assert clusters.down(clusters.up(gamma)) == pytest.approx(gamma)
     assert clusters.members == pytest.approx(C.sum(axis=0))
-    assert clusters.sizes.tolist() == np.bincount(labels[labels >= 0]).tolist()
+    assert clusters.members[:4].tolist() == np.bincount(labels[labels >= 0]).tolist()
 
 
 def test_projections_of_many_weights_pulse_between_pieces(monkeypatch):

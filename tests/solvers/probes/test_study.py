@@ -34,7 +34,7 @@ def test_breakpoints_are_where_a_margin_is_passed(hinge):
     lo, hi = study.window
     expected = np.sort(t[(t > 1e-12) & (t <= hi)])
     np.testing.assert_allclose(np.unique(study.marked(0.0, hi)), np.unique(expected), rtol=1e-9)
-    assert study.count(lo, hi) == expected.size
+    assert study.marked(lo, hi).size == expected.size
 
 
 def test_the_staircase_has_the_slopes_on_both_sides_of_each_breakpoint(hinge):
@@ -60,13 +60,13 @@ def test_an_exact_search_ends_in_its_target_segment_at_the_minimum(hinge):
     values = [hinge.at(w + t * d).objective for t in (0.999 * step, step, 1.001 * step)]
     assert values[1] == min(values)
     assert study.near[0] < step < study.near[1]
-    assert study.count(*study.near) >= 1
+    assert study.marked(*study.near).size >= 1
 
 
 def test_of_very_many_breakpoints_some_are_drawn_and_the_staircase_still_rises(monkeypatch, hinge):
     seen, _ = searched(hinge, steps=1)
     study = Study(hinge, seen)
-    whole = study.count(*study.window)
+    whole = study.marked(*study.window).size
     monkeypatch.setattr("solvers.probes.study.MARKED", 10)
     picture = study.drawn(*study.window)
     assert whole > 10 >= study.marked(*study.window).size

@@ -4,13 +4,6 @@ const FORGOTTEN = "solverscope-forgotten"
 const LOST = "The server is gone, and its runs with it. The plots stay, and this page reconnects when the server is back."
 const BACK = "The server was restarted or dropped this page: the settings are as before, the runs are lost."
 
-function* inside(root) {
-  for (const element of root.querySelectorAll("*")) {
-    yield element
-    if (element.shadowRoot) yield* inside(element.shadowRoot)
-  }
-}
-
 function wait(lost) {
   for (const element of inside(document))
     if (element.classList.contains("needs-server")) {

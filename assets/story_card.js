@@ -21,22 +21,14 @@ export function render({model}) {
 
   // The view that a step points at comes with the page's next changes, and may have to be made first. It is looked
   // for until the visitor does something: then the page stays where it is.
-  const deep = (root) => {
-    for (const el of root.querySelectorAll("*")) {
-      if (el.classList.contains("pointed")) { return el }
-      const found = el.shadowRoot && deep(el.shadowRoot)
-      if (found) { return found }
-    }
-    return null
-  }
   let looking = null
   const enough = () => {
     clearTimeout(looking)
     for (const act of ACTS) { removeEventListener(act, enough, true) }
   }
   const look = () => {
-    const found = deep(document)
-    if (found && found.offsetParent !== null) {
+    const found = inside(document).find((el) => el.classList.contains("pointed"))
+    if (found?.offsetParent) {
       found.scrollIntoView({block: "nearest"})
       enough()
     } else {

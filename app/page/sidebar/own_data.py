@@ -49,7 +49,7 @@ class OwnData(Component):
     )
 
     _esm = theme.asset("elements.js", "own_data.js")
-    _stylesheets: ClassVar[list[str]] = [theme.asset("own_data.css")]
+    _stylesheets: ClassVar[list[str]] = [theme.asset("component.css", "own_data.css")]
 
     def __init__(self, session: Session, take: Callable[..., None], **params: Any) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)

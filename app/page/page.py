@@ -103,7 +103,7 @@ class Page:
         self.limits = Form(self._changed)
         self.breaks = Breaks(session, self._changed)
         self.problem = ProblemPanel(
-            session, setting.problem, self._problem_changed, self.notify, own_files=self.rights.files
+            session, setting.problem, self._problem_changed, self.notify, own_files=self.rights.own
         )
         self.controls = RunControls(session, self.start, self._forget_press, self._changed)
         self.legend = LegendRows(session)
@@ -150,7 +150,7 @@ class Page:
             self.problem.view,
             theme.html("<h2>Solvers</h2>", margin=(8, 10, 0, 10)),
             self.solvers,
-            *([self.own_loops] if self.rights.loops else []),
+            *([self.own_loops] if self.rights.own else []),
             self.pending,
             theme.html("<h2>Limits and threads</h2>", margin=(8, 10, 0, 10)),
             self.limits,

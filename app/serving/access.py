@@ -23,14 +23,13 @@ SWEEPS_HERE = "sweeps are run by visitors of this machine only: start your own w
 
 @dataclass(frozen=True)
 class Rights:
-    """What a visitor's page may reach besides the data sets that the server lists: ``files`` that they drop
-    on it, ``loops`` of their own programs, and, unless ``no_sweeps`` says why not, processes of this machine
-    and the Dask ``schedulers`` that were named when the server was started."""
+    """What a visitor's page may reach besides the data sets that the server lists: what is their ``own``,
+    which are files that they drop on it and loops of their programs, and, unless ``no_sweeps`` says why not,
+    processes of this machine and the Dask ``schedulers`` that were named when the server was started."""
 
-    files: bool = True
+    own: bool = True
     no_sweeps: str = ""
     schedulers: tuple[str, ...] = ()
-    loops: bool = True
 
 
 #: Those of whoever is at this machine, where no scheduler was named.
@@ -41,7 +40,7 @@ def rights(peer: str | None, headers: Mapping[str, str], serving: Serving) -> Ri
     """Return what whoever makes this request may reach."""
     here = from_here(peer, headers)
     no_sweeps = PUBLIC_SWEEPS if serving.public else "" if here else SWEEPS_HERE
-    return Rights(here, no_sweeps, () if no_sweeps else serving.schedulers, here)
+    return Rights(here, no_sweeps, () if no_sweeps else serving.schedulers)
 
 
 def refusal(peer: str | None, host: str | None, serving: Serving, origin: str | None = None) -> str | None:

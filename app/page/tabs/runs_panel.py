@@ -61,7 +61,7 @@ class HistoryTrouble:
 class RunsPanel:
     """The list, and what is done with its lines. A watcher of the session; ``known(key)`` is the problem with
     a key, if the page has it: views draw more of a run on it. Results of benchopt are drawn above the list,
-    for visitors who may give ``files``."""
+    for visitors who may give files of their ``own``."""
 
     def __init__(
         self, session: Session, known: Callable[[str | None], Problem | None], rights: Rights = HERE
@@ -80,7 +80,7 @@ class RunsPanel:
         self.view = PastRuns(on_act=self._act)
         self.file: BenchoptFile | None = None
         self.curves: BenchoptCurves | None = None
-        if rights.files:
+        if rights.own:
             size = {"chunk": CHUNK, "size": benchopt.MOST_BYTES}
             said = {
                 "label": "Open results of benchopt",

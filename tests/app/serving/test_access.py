@@ -104,16 +104,16 @@ NAMED = Serving(hosts=("scope.example",), schedulers=("tcp://127.0.0.1:8786",))
         (HERE, {"Host": "localhost"}, EVERYTHING),
         (NAMED, {"Host": "localhost"}, Rights(schedulers=NAMED.schedulers)),
         (Serving(public=True), {"Host": "localhost"}, Rights(no_sweeps="a server for the public runs")),
-        (NAMED, {"Host": "scope.example"}, Rights(files=False, no_sweeps="by visitors of this machine only")),
+        (NAMED, {"Host": "scope.example"}, Rights(own=False, no_sweeps="by visitors of this machine only")),
         (
             NAMED,
             {"Host": "localhost", "X-Forwarded-For": "192.0.2.7"},
-            Rights(files=False, no_sweeps="by visitors of this machine only"),
+            Rights(own=False, no_sweeps="by visitors of this machine only"),
         ),
         (
             Serving(public=True, schedulers=NAMED.schedulers),
             {"Host": "scope.example"},
-            Rights(files=False, no_sweeps="a server for the public runs"),
+            Rights(own=False, no_sweeps="a server for the public runs"),
         ),
     ],
 )
@@ -121,6 +121,6 @@ def test_files_and_sweeps_are_for_visitors_of_this_machine_and_schedulers_are_th
     serving, headers, wanted
 ):
     given = rights("127.0.0.1", headers, serving)
-    assert (given.files, given.schedulers) == (wanted.files, wanted.schedulers)
+    assert (given.own, given.schedulers) == (wanted.own, wanted.schedulers)
     assert wanted.no_sweeps in given.no_sweeps
     assert bool(given.no_sweeps) is bool(wanted.no_sweeps)

@@ -112,7 +112,7 @@ def test_no_field_leads_to_a_scheduler_that_was_not_named_when_the_server_was_st
 
 
 def test_visitors_from_elsewhere_find_no_form_and_run_no_sweeps(made):
-    panel = made(Rights(files=False, no_sweeps="sweeps are run by visitors of this machine only"))
+    panel = made(Rights(own=False, no_sweeps="sweeps are run by visitors of this machine only"))
     fields = pn.Column(panel.view).select(lambda part: isinstance(part, pmui.TextAreaInput | pmui.TextInput))
     assert list(fields) == []
     panel.run()

@@ -260,6 +260,6 @@ def test_reading_can_be_stopped(opened, wait_until, monkeypatch):
 
 
 def test_a_visitor_from_elsewhere_is_told_why_there_is_no_place_for_a_file():
-    opened = Page({"data": "breast-cancer"}, rights=Rights(files=False))
+    opened = Page({"data": "breast-cancer"}, rights=Rights(own=False))
     assert "visitors of this machine only" in opened.problem.own.object
     opened.close()

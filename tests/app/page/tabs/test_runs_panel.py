@@ -343,4 +343,4 @@ def test_results_of_benchopt_are_opened_and_drawn_above_the_list(
 
 
 def test_a_visitor_who_may_give_no_files_is_offered_none(session):
-    assert RunsPanel(session, lambda key: None, Rights(files=False)).file is None
+    assert RunsPanel(session, lambda key: None, Rights(own=False)).file is None

@@ -26,3 +26,12 @@ function shape(tag, attributes, ...children) {
 }
 
 const icon = (path) => shape("svg", {viewBox: "0 0 24 24", "aria-hidden": "true"}, shape("path", {d: path}))
+
+// Other children, without taking the focus away from the user: it goes to what has the same path, or else the same name.
+function redraw(root, children) {
+  const pathOf = (el) => el.dataset.path ?? el.getAttribute("aria-label")
+  const focused = root.getRootNode().activeElement
+  const path = focused && root.contains(focused) ? pathOf(focused) : null
+  root.replaceChildren(...children)
+  if (path) { [...root.querySelectorAll("input, select, button, a")].find((el) => pathOf(el) === path)?.focus() }
+}

@@ -25,14 +25,3 @@ function field(data, send) {
   const offer = button(data.offer, () => send(data.name, data.offer, {offered: true}))
   return [label, element("p", {class: "note", role: "status"}, data.note, " ", offer)]
 }
-
-// Redraw without taking the focus or the open panels away from the user.
-function redraw(root, children) {
-  const focused = root.getRootNode().activeElement
-  const path = focused && root.contains(focused) ? focused.dataset.path ?? focused.getAttribute("aria-label") : null
-  root.replaceChildren(...children)
-  if (path) {
-    const again = [...root.querySelectorAll("input, select, button")].find((el) => (el.dataset.path ?? el.getAttribute("aria-label")) === path)
-    again?.focus()
-  }
-}

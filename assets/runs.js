@@ -22,11 +22,10 @@ export function render({model}) {
   const send = (message) => model.send_msg(message)
   let naming = null
 
-  const iconed = (action, text, act) => button(icon(ICONS[action]), act, {...called(text), "data-action": action})
-
+  // after it the box of its line has the focus, which Enter does not press
   function field(run) {
     const input = element("input", {type: "text", maxlength: "80", "aria-label": `Name of ${run.title}`, value: run.name,
-      keydown, blur: () => done(true)})
+      "data-path": `${run.id} box`, keydown, blur: () => done(true)})
     const done = (keep) => {
       if (naming !== run.id) { return }
       naming = null
@@ -50,11 +49,12 @@ export function render({model}) {
     if (!run.kept) { return element("tr", {}, element("td"), ...Object.values(cells), element("td")) }
     cells.when.title = new Date(1000 * run.started).toLocaleString()
     if (naming === run.id) { cells.title.replaceChildren(field(run)) }
-    const ids = [run.id]
+    const ids = [run.id], part = (name) => ({"data-path": `${run.id} ${name}`})
+    const iconed = (action, text, act) => button(icon(ICONS[action]), act, {...called(text), ...part(action), "data-action": action})
     const box = element("input", {type: "checkbox", "aria-label": `Select ${run.title}`, checked: model.chosen.includes(run.id),
-      change: () => send({action: "choose", ids, value: box.checked})})
+      ...part("box"), change: () => send({action: "choose", ids, value: box.checked})})
     const show = button(run.shown ? "Remove" : "Show", () => send({action: run.shown ? "put-away" : "show", ids}),
-      {class: "show", "aria-pressed": String(run.shown), "aria-label": run.shown ? `Remove ${run.title} from the plots` : `Show ${run.title}`})
+      {class: "show", ...part("show"), "aria-pressed": String(run.shown), "aria-label": run.shown ? `Remove ${run.title} from the plots` : `Show ${run.title}`})
     const pin = iconed("pin", run.pinned ? `Unpin ${run.title}` : `Pin ${run.title}: never delete it`,
       () => send({action: "pin", ids, value: !run.pinned}))
     pin.setAttribute("aria-pressed", String(run.pinned))
@@ -62,7 +62,7 @@ export function render({model}) {
     const remove = iconed("delete", `Delete ${run.title}`, () => send({action: "delete", ids}))
     const acts = element("td", {class: "acts"}, show, pin, rename, remove)
     if (run.setting) {
-      acts.prepend(element("a", {href: `?${run.setting}`, title: `Load the settings of ${run.title}`}, "Load settings"))
+      acts.prepend(element("a", {href: `?${run.setting}`, ...part("settings"), title: `Load the settings of ${run.title}`}, "Load settings"))
     }
     return element("tr", {"data-id": run.id, class: run.alive ? "alive" : ""},
       element("td", {class: "box"}, box), ...Object.values(cells), acts)
@@ -86,21 +86,14 @@ export function render({model}) {
   root.append(bar, frame)
 
   function draw() {
-    const held = root.getRootNode().activeElement
-    const focus = held?.closest("tr")?.dataset.id
-    const action = held?.dataset.action ?? held?.className
     const lines = listed(), all = model.entries.length
-    body.replaceChildren(...order.sorted(lines, (run, name) => name === "when" ? run.started : run[name]).map(line))
+    redraw(body, order.sorted(lines, (run, name) => name === "when" ? run.started : run[name]).map(line))
     count.textContent = lines.length < all ? `${lines.length} of ${all} runs` : ""
     for (const one of [showAll, deleteAll]) { one.disabled = chosen().length === 0 }
     if (notice.textContent !== model.notice) { notice.textContent = model.notice }
     undo.hidden = !model.undo
     showAll.hidden = deleteAll.hidden = !model.entries.some((run) => run.kept)
     if (naming !== null) { body.querySelector("input[type=text]")?.focus() }
-    else if (focus !== undefined) {
-      const again = [...(body.querySelector(`tr[data-id="${focus}"]`)?.querySelectorAll("button, input") ?? [])]
-      again.find((el) => (el.dataset.action ?? el.className) === action)?.focus()
-    }
   }
   for (const name of ["entries", "chosen", "notice", "undo"]) {
     // a name that is being written would be lost

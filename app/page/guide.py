@@ -32,13 +32,10 @@ class Guide:
 
     @property
     def setting(self) -> Experiment:
-        """Return the settings that the story has at this step."""
-        return self._until(-1 if self.at is None else self.at)
-
-    def _until(self, k: int) -> Experiment:
-        """Return the story's settings with what its steps up to number ``k`` set."""
+        """Return the story's settings with what its steps up to this one set."""
         setting = self._stage.story.setting
-        given = {name: value for step in self._stage.story.steps[: k + 1] for name, value in step.set.items()}
+        gone = () if self.at is None else self._stage.story.steps[: self.at + 1]
+        given = {name: value for step in gone for name, value in step.set.items()}
         if not given.keys() & setting.address().keys():
             return setting
         return Experiment.from_address(given, setting)[0]

@@ -119,6 +119,7 @@ class SolverPanel(Component):
 
     def _draw(self) -> None:
         self._drawn = self._offered()
+        originals = {entry.id: entry for entry in reversed(self._list)}
         lines = []
         for entry in sorted(self._list, key=lambda e: self._reason(e) is not None):
             reason = self._reason(entry)
@@ -138,13 +139,10 @@ class SolverPanel(Component):
                     "fields": entry.entered.shown(parameters(solver)),
                     "changed": bool(entry.entered.values),
                     "presets": list(solver.presets),
-                    "copy": entry is not self._original(entry.id),
+                    "copy": entry is not originals[entry.id],
                 }
             )
         self.entries = lines
-
-    def _original(self, id: str) -> Entry:
-        return next(e for e in self._list if e.id == id)
 
     def receive(self, data: dict[str, Any]) -> None:
         key = data.get("key")
@@ -162,7 +160,8 @@ class SolverPanel(Component):
             case "choose":
                 self._choose(entry)
             case "copy":
-                label = self._free_label(entry.id)
+                taken = {other.label for other in self._list}
+                label = next(one for k in count(2) if (one := f"{entry.id}-{k}") not in taken)
                 copied = Entry(entry.id, label, Entered(dict(entry.entered.values)), entry.penalty)
                 self._choose(copied)
                 self._list.insert(key + 1, copied)
@@ -178,7 +177,3 @@ class SolverPanel(Component):
                         entry.entered.put(declared, data.get("value"))
         self._draw()
         self._on_change()
-
-    def _free_label(self, id: str) -> str:
-        taken = {e.label for e in self._list}
-        return next(label for k in range(2, 1000) if (label := f"{id}-{k}") not in taken)

@@ -40,7 +40,6 @@ export function render({model}) {
     else if (!state.open && mine === undefined) { parts.push(element("p", {}, "The runs have started: no more answers are taken.")) }
     root.replaceChildren(...parts)
   }
-  model.on("state", draw)
-  draw()
+  watch(model, ["state"], draw)
   return root
 }

@@ -8,7 +8,6 @@ export function render({model}) {
     drawn = names().join()
     root.replaceChildren(...names().map((name) => copying(`Copy as ${name}`, () => model.texts[name])))
   }
-  model.on("texts", draw)
-  draw()
+  watch(model, ["texts"], draw)
   return root
 }

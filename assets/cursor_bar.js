@@ -115,10 +115,8 @@ export function render({model}) {
   model.on("remove", () => {
     for (const [name, listener] of Object.entries(listeners)) { document.removeEventListener(name, listener, true) }
   })
-  model.on("state", draw)
-  model.on("marks", place)
-  model.on("offer", drawOffer)
-  draw()
-  drawOffer()
+  watch(model, ["state"], draw)
+  watch(model, ["marks"], place)
+  watch(model, ["offer"], drawOffer)
   return root
 }

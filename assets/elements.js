@@ -27,6 +27,12 @@ function shape(tag, attributes, ...children) {
 
 const icon = (path) => shape("svg", {viewBox: "0 0 24 24", "aria-hidden": "true"}, shape("path", {d: path}))
 
+// Draws now, and whenever one of these properties changes.
+function watch(model, names, draw) {
+  for (const name of names) { model.on(name, draw) }
+  draw()
+}
+
 // Other children, without taking the focus away from the user: it goes to what has the same path, or else the same name.
 function redraw(root, children) {
   const pathOf = (el) => el.dataset.path ?? el.getAttribute("aria-label")

@@ -18,8 +18,7 @@ export function render({model}) {
       line.setAttribute("aria-current", String(Number(line.dataset.iteration) === model.iteration))
     }
   }
-  model.on("entries", draw)
-  model.on("iteration", mark)
-  draw()
+  watch(model, ["entries"], draw)
+  watch(model, ["iteration"], mark)
   return element("div", {}, filter.field, list)
 }

@@ -107,8 +107,7 @@ export function render({model}) {
     }))
     notice.textContent = model.notice
   }
-  for (const name of ["runs", "chosen", "plots", "texts", "notice"]) { model.on(name, draw) }
+  watch(model, ["runs", "chosen", "plots", "texts", "notice"], draw)
   model.on("msg:custom", ({file, data}) => save(file, new Blob([data])))
-  draw()
   return root
 }

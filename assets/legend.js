@@ -104,8 +104,6 @@ export function render({model}) {
       root.replaceChildren(...wanted)
     }
   }
-  model.on("rows", draw)
-  model.on("notice", draw)
-  draw()
+  watch(model, ["rows", "notice"], draw)
   return root
 }

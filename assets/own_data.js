@@ -34,7 +34,6 @@ export function render({model}) {
     if (error.textContent !== model.error) { error.textContent = model.error }
     error.hidden = model.error === ""
   }
-  for (const name of ["busy", "notice", "error"]) { model.on(name, draw) }
-  draw()
+  watch(model, ["busy", "notice", "error"], draw)
   return root
 }

@@ -17,7 +17,6 @@ export function render({model}) {
     weights.textContent = model.size === 0 ? "The data have not loaded yet." :
       `It is shown on the problem that is chosen when it starts, now one of ${model.size} weight${model.size === 1 ? "" : "s"}.`
   }
-  for (const name of ["token", "size"]) { model.on(name, draw) }
-  draw()
+  watch(model, ["token", "size"], draw)
   return details
 }

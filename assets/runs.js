@@ -95,10 +95,7 @@ export function render({model}) {
     showAll.hidden = deleteAll.hidden = !model.entries.some((run) => run.kept)
     if (naming !== null) { body.querySelector("input[type=text]")?.focus() }
   }
-  for (const name of ["entries", "chosen", "notice", "undo"]) {
-    // a name that is being written would be lost
-    model.on(name, () => { if (naming === null) { draw() } })
-  }
-  draw()
+  // a name that is being written would be lost
+  watch(model, ["entries", "chosen", "notice", "undo"], () => { if (naming === null) { draw() } })
   return root
 }

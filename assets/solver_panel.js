@@ -57,7 +57,6 @@ export function render({model}) {
     count.textContent = unfit.length === 1 ? "1 solver does not fit: why" : `${unfit.length} solvers do not fit: why`
     folded.hidden = !unfit.length
   }
-  model.on("entries", draw)
-  draw()
+  watch(model, ["entries"], draw)
   return root
 }

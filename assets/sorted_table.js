@@ -7,9 +7,7 @@ export function render({model}) {
     body.replaceChildren(...order.sorted(model.rows, (row, k) => row[k]).map((row) =>
       element("tr", {}, ...row.map((text) => element("td", {}, text)))))
   }
-  model.on("heads", drawHeads)
-  model.on("rows", draw)
-  drawHeads()
-  draw()
+  watch(model, ["heads"], drawHeads)
+  watch(model, ["rows"], draw)
   return root
 }

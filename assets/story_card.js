@@ -66,12 +66,9 @@ export function render({model}) {
     next.disabled = step.at === count - 1
     if (step.at !== at) { at = step.at; reveal() }
   }
-  model.on("text", tell)
-  model.on("changed", draw)
-  model.on("step", draw)
-  model.on("ask", expect)
+  watch(model, ["text"], tell)
+  watch(model, ["changed", "step"], draw)
+  watch(model, ["ask"], expect)
   model.on("remove", enough)
-  tell()
-  expect()
   return element("section", {"aria-label": "Story"}, prediction.root, card, steps, guide, change)
 }

@@ -70,10 +70,9 @@ export function render({model}) {
     settle()
     if (focused) { cell(at)?.focus({preventScroll: true}); mark() }
   }
-  for (const name of ["rows", "columns", "cells"]) { model.on(name, draw) }
   const resized = new ResizeObserver(mark)
   resized.observe(document.documentElement)
   model.on("remove", () => { resized.disconnect(); ring?.remove() })
-  draw()
+  watch(model, ["rows", "columns", "cells"], draw)
   return grid
 }

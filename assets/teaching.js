@@ -31,7 +31,6 @@ export function render({model}) {
     opener.classList.toggle("live", on)
     opener.dataset.count = on ? String(model.followers) : ""
   }
-  for (const name of ["code", "address", "host", "followers", "counts", "note"]) { model.on(name, draw) }
-  draw()
+  watch(model, ["code", "address", "host", "followers", "counts", "note"], draw)
   return root
 }

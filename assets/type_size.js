@@ -16,7 +16,6 @@ export function render({model}) {
     page.dataset.view = model.view
     for (const view of Bokeh.index.roots) { view.invalidate_layout?.() }
   }
-  model.on("view", draw)
-  draw()
+  watch(model, ["view"], draw)
   return element("span", {}, ...buttons)
 }

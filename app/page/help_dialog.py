@@ -12,7 +12,7 @@ from app.views.base.help import Help
 
 class HelpDialog(Component):
     """One card for all plots, made of nothing before it is asked for: ``find(id)`` returns what is to be said
-    of the figure with this id, None for one that is gone. ``assets/help_buttons.js`` puts the "?" on
+    of the figure with this id, None for one that is gone. ``assets/plot_buttons.js`` puts the "?" on
     figures."""
 
     _esm = theme.asset("elements.js", "help_dialog.js")

@@ -48,7 +48,7 @@ class Optimum:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.text = theme.html(margin=(6, 4), css_classes=["optimum"])
+        self.text = theme.html(margin=(6, 4))
         self.button = pmui.Button(
             label="Find f*",
             variant="text",

@@ -76,7 +76,7 @@ class ProblemPanel:
         self.penalty = Menu(label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide)
         self.penalty_form = Form(self._penalty_form_changed)
         self.lam = pmui.TextInput(label="λ", width=110, size="small")
-        self.ratio = theme.html(margin=(14, 10, 0, 0), css_classes=["ratio"])
+        self.ratio = theme.html(margin=(14, 10, 0, 0))
         self.slider = pmui.DiscreteSlider(
             label="λ on a log scale",
             options=[1.0],

@@ -76,41 +76,34 @@ class OwnData(Component):
 
     def _begin(self, name: str, size: int) -> None:
         self._give_up("")
-        most = self.limits["size"]
+        name, most = _clean(name), self.limits["size"]
         if not 0 < size <= most:
             what = "is empty" if size <= 0 else f"has more than {most:,} bytes"
-            self.error = f"{_clean(name)} {what}: give a file of at most {most >> 20} MiB."
+            self.error = f"{name} {what}: give a file of at most {most >> 20} MiB."
             return
         if len(self._ids) >= MOST_FILES or self._kept + size > QUOTA:
             self.error = (
-                f"{_clean(name)} exceeds what a page keeps, {MOST_FILES} files of {QUOTA >> 20} MiB in all: "
+                f"{name} exceeds what a page keeps, {MOST_FILES} files of {QUOTA >> 20} MiB in all: "
                 "open another page for it."
             )
             return
         self._size, self._came = size, 0
         try:
-            self._open(_clean(name))
+            if self._folder is None:
+                self._folder = Folder()
+            self._count += 1
+            self._path = self._folder.path / str(self._count) / name
+            self._path.parent.mkdir()
+            self._file = self._path.open("wb")
         except OSError as error:
-            self._cannot_keep(_clean(name), error)
+            self._cannot_keep(name, error)
             return
-        self.param.update(busy=True, error="", notice=f"receiving {self._path.name} …")
-        self._ask()
-
-    def _open(self, name: str) -> None:
-        if self._folder is None:
-            self._folder = Folder()
-        self._count += 1
-        folder = self._folder.path / str(self._count)
-        folder.mkdir()
-        self._path = folder / name
-        self._file = self._path.open("wb")
+        self.param.update(busy=True, error="", notice=f"receiving {name} …")
+        self.answer({"from": 0})
 
     def _cannot_keep(self, name: str, error: OSError) -> None:
         reason, advice = why_not_written(error)
         self._give_up(f"{name} cannot be kept on the server, for {reason}: {advice}.")
-
-    def _ask(self) -> None:
-        self.answer({"from": self._came})
 
     def _receive(self, piece: bytes) -> None:
         if self._file is None:
@@ -127,7 +120,7 @@ class OwnData(Component):
             return
         if self._came < self._size:
             self.notice = f"receiving {self._path.name}: {100 * self._came // self._size} %"
-            self._ask()
+            self.answer({"from": self._came})
             return
         self._file.close()
         self._file = None

@@ -177,19 +177,16 @@ class SweepPanel:
         if key in opened:
             self._session.cursor.choose(watched.trace, follow=False)
         elif watched.trace is not None and len(opened) < MOST_OPEN:
-            self._show(watched)
+            problem = self._known(watched.trace.info.problem.get("key"))
+            self._session.add(OpenCell(watched, self._styles, problem))
+            self._styles -= 1
+            self._session.tick()
         self._clicked = "" if key in self._opened else key
         self.update()
 
     @property
     def _opened(self) -> set[str]:
         return {run.id for run in self._session.runs if isinstance(run, OpenCell)}
-
-    def _show(self, watched: Watched) -> None:
-        problem = self._known(watched.trace.info.problem.get("key"))
-        self._session.add(OpenCell(watched, self._styles, problem))
-        self._styles -= 1
-        self._session.tick()
 
     def _place(self) -> Place:
         chosen = self.place.value

@@ -25,6 +25,9 @@ function shape(tag, attributes, ...children) {
   return el
 }
 
+// Dashes of runs, of a line that is as long as a word.
+const DASHES = {solid: "", dashed: "7 4", dotdash: "2 3 7 3", dotted: "2 3"}
+
 const icon = (path) => shape("svg", {viewBox: "0 0 24 24", "aria-hidden": "true"}, shape("path", {d: path}))
 
 // Draws now, and whenever one of these properties changes.

@@ -20,8 +20,6 @@ function curves(plot, runs, notes) {
   return [...found.values()].sort((one, other) => place(one) - place(other))
 }
 
-const DASHES = {solid: [], dashed: [6], dotted: [2, 4], dotdash: [2, 4, 6, 4], dashdot: [6, 4, 2, 4]}
-
 // The figure below its title and its legend, in one picture.
 function picture(view, type, {title, marks, runs, notes}) {
   const {CanvasLayer} = Bokeh.require("core/util/canvas")
@@ -54,7 +52,7 @@ function picture(view, type, {title, marks, runs, notes}) {
       ctx.strokeStyle = color
       ctx.globalAlpha = alpha
       ctx.lineWidth = 2
-      ctx.setLineDash(typeof dash === "string" ? DASHES[dash] ?? [] : dash)
+      ctx.setLineDash(dash)
       ctx.beginPath()
       ctx.moveTo(x, y)
       ctx.lineTo(x + SAMPLE, y)

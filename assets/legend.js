@@ -8,7 +8,6 @@ const ICONS = {
   remove: "M19 6.41 17.59 5 12 10.59 6.41 5 5 6.41 10.59 12 5 17.59 6.41 19 12 13.41 17.59 19 19 17.59 13.41 12z",
 }
 ICONS.unpin = ICONS.pin
-const DASHES = {solid: "", dashed: "7 4", dotdash: "2 3 7 3", dotted: "2 3"}
 const ALIVE = ["queued", "loading", "compiling", "ready", "replaying", "running", "paused"]
 const TOLD = ["failed", "paused", "replaying", "ready"]
 
@@ -53,7 +52,7 @@ function fill(parts, data) {
   row.style.setProperty("--chip", data.color)
   const line = chip.querySelector("line")
   line.setAttribute("stroke", data.color)
-  line.setAttribute("stroke-dasharray", DASHES[data.dash] ?? "")
+  line.setAttribute("stroke-dasharray", DASHES[data.dash])
   chip.title = data.hidden ? `Show ${data.label}` : `Hide ${data.label} (double click: show it alone)`
   chip.setAttribute("aria-label", `${data.hidden ? "Show" : "Hide"} ${data.label}`)
   chip.setAttribute("aria-pressed", String(!data.hidden))

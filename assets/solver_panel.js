@@ -1,12 +1,10 @@
-const DASHES = {solid: "", dashed: "7 4", dotdash: "2 3 7 3", dotted: "2 3"}
-
 export function render({model}) {
   const root = element("div", {class: "solvers"})
   const open = new Set()
   const send = (action, key, more = {}) => model.send_msg({action, key, ...more})
 
   function chip(data) {
-    const look = {stroke: data.color, "stroke-width": 3, "stroke-dasharray": DASHES[data.dash] ?? ""}
+    const look = {stroke: data.color, "stroke-width": 3, "stroke-dasharray": DASHES[data.dash]}
     const line = data.chosen ? [shape("line", {x1: 1, y1: 5, x2: 25, y2: 5, ...look})] : []
     return shape("svg", {width: 26, height: 10, "aria-hidden": "true"}, ...line)
   }

@@ -15,18 +15,12 @@ function wait(lost) {
 function say(text, closeable) {
   document.getElementById("connection")?.remove()
   if (!text) return
-  const bar = document.createElement("div")
-  bar.id = "connection"
-  bar.setAttribute("role", "alert")
-  bar.style.cssText = "position:fixed;z-index:2000;bottom:72px;left:50%;transform:translateX(-50%);max-width:min(90vw,720px);" +
+  const style = "position:fixed;z-index:2000;bottom:72px;left:50%;transform:translateX(-50%);max-width:min(90vw,720px);" +
     "padding:8px 16px;border-radius:6px;background:#7A3B00;color:#fff;font:14px/20px Roboto,sans-serif;box-shadow:0 2px 8px #0006"
-  bar.textContent = text
+  const bar = element("div", {id: "connection", role: "alert", style}, text)
   if (closeable) {
-    const close = document.createElement("button")
-    close.textContent = "Close"
-    close.style.cssText = "margin-left:16px;font:inherit;color:inherit;background:none;border:0;text-decoration:underline;cursor:pointer"
-    close.onclick = () => bar.remove()
-    bar.append(close)
+    const plain = "margin-left:16px;font:inherit;color:inherit;background:none;border:0;text-decoration:underline;cursor:pointer"
+    bar.append(button("Close", () => bar.remove(), {style: plain}))
   }
   document.body.append(bar)
 }

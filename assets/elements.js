@@ -1,4 +1,4 @@
-// Elements of the page's own components: attributes that are false or null are left out, true ones are empty, and
+// Elements of the page and its components: attributes that are false or null are left out, true ones are empty, and
 // functions are called at the events that they are named after.
 function element(tag, attributes = {}, ...children) {
   const el = document.createElement(tag)

@@ -1,9 +1,7 @@
 // Below the name of a weight of pixels (of the class "pictured", with the shape of the picture as data-shape) stands
 // their picture, or above it at the lower edge of the page, while the pointer is on it.
 {
-  const picture = document.createElement("img")
-  picture.alt = ""
-  picture.className = "pixels"
+  const picture = element("img", {alt: "", class: "pixels"})
   const LOOKS = {position: "fixed", zIndex: 2000, pointerEvents: "none", padding: "6px", border: "1px solid #8888", borderRadius: "4px"}
   let before = null
   // of "mouseover" nothing is heard here where the pointer goes from one part of a component to another

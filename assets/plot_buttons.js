@@ -5,16 +5,10 @@
     border-radius: 50%; font: inherit; line-height: 1; cursor: pointer; color: inherit; opacity: 0.75;
     background: color-mix(in srgb, currentColor 14%, transparent);`
   const add = (view, kind, left, text, title, click) => {
-    const button = document.createElement("button")
-    button.type = "button"
-    button.className = kind
-    button.textContent = text
-    button.title = title
-    button.setAttribute("aria-label", `${title} (${view.model.name.replaceAll("-", " ")})`)
-    button.style.cssText = `left: ${left}; ${STYLE}`
-    button.addEventListener("click", () => click(button))
-    view.shadow_el.append(button)
-    return button
+    const label = `${title} (${view.model.name.replaceAll("-", " ")})`
+    const made = button(text, () => click(made), {class: kind, title, "aria-label": label, style: `left: ${left}; ${STYLE}`})
+    view.shadow_el.append(made)
+    return made
   }
   window.plotDrawn = (view) => {
     if (!view.model.name || view.shadow_el.querySelector(".help")) { return } // it is called again when laid out anew

@@ -80,7 +80,7 @@ def serve() -> None:
 
         more = PARTS if isinstance(page, Page) else []
         pn.state.curdoc.template_variables.update(
-            scripts="\n".join([scripts(), theme.asset(*more)]),
+            scripts="\n".join([scripts(), theme.asset("elements.js", *more)]),
             plain_modules=CHANGES["panel_import_map"].fits(),
         )
         connection = CustomJS(code=theme.asset("connection.js"))

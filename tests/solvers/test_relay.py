@@ -113,7 +113,7 @@ def dense(design):
 
 
 def test_rows_taken_out_of_a_design_are_its_rows(monkeypatch):
-    monkeypatch.setattr("solvers.problems.design.rows_of_block", lambda *sizes: 7)
+    monkeypatch.setattr("solvers.problems.products.storage.rows_of_block", lambda *sizes: 7)
     rng = np.random.default_rng(0)
     for X in (rng.normal(size=(40, 6)), (rng.random((40, 6)) < 0.4).astype(float)):
         rows = np.sort(rng.permutation(40)[:17])

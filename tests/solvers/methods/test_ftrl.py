@@ -15,7 +15,7 @@ from tests.solvers.methods.test_sgd import PAIRS, instance_gradient
 @pytest.fixture
 def short_spans(monkeypatch):
     """Spans of a few instances, some in two blocks of rows, and each step shared by the team."""
-    monkeypatch.setattr("solvers.problems.design.rows_of_block", lambda *sizes: 17)
+    monkeypatch.setattr("solvers.problems.products.storage.rows_of_block", lambda *sizes: 17)
     monkeypatch.setattr("solvers.methods.ftrl.ENTRIES", 30)
     monkeypatch.setattr("solvers.methods.ftrl.SHARED", 0)
 

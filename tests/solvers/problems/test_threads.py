@@ -13,7 +13,7 @@ LOSSES = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
 @pytest.fixture(autouse=True)
 def many_small_pieces(monkeypatch):
     """Blocks of rows and of chains, and chunks of rows, of which threads have several each."""
-    monkeypatch.setattr("solvers.problems.design.rows_of_block", lambda *sizes: 11)
+    monkeypatch.setattr("solvers.problems.products.storage.rows_of_block", lambda *sizes: 11)
     monkeypatch.setattr("solvers.problems.losses.chains.chain_packed.BLOCK_TOKENS", 20)
     chunks = [(lo, lo + 13) for lo in range(0, 10_000, 13)]
     for module in ("row_loss", "duals"):

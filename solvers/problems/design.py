@@ -127,10 +127,8 @@ class Design:
 
     def columns_of(self, features: np.ndarray) -> tuple[Columns, np.ndarray]:
         """Return columns among which are those of ``features``, and the place of each."""
-        picked = self.picked
-        if picked is None or "columns" in self.derived or picked.times >= PICKS:
-            return self.columns, features
-        if 3 * self.column_nnz[features].sum() > self.nnz:
+        picked, entries = self.picked, self.column_nnz[features].sum()
+        if picked is None or "columns" in self.derived or picked.times >= PICKS or 3 * entries > self.nnz:
             return self.columns, features
         while (missing := np.unique(features[picked.place[features] < 0])).size:
             self.derived(f"columns {picked.times}", partial(picked.pick, missing))
@@ -343,6 +341,9 @@ class Design:
 
     def take(self, rows: np.ndarray) -> Design:
         """Return a design of these rows (ascending), with all features: a copy of what it needs."""
+        if self.picked is not None:
+            X = self.picked.rows.some(rows, self.n_features)
+            return Design(X, self.n_outputs, self.n_tail, self.team)
         parts, cuts = [], np.searchsorted(rows, self.edges)
         for b, (lo, hi) in enumerate(pairwise(cuts)):
             parts.append(self.block(b).tocsr()[rows[lo:hi] - self.edges[b]])

@@ -179,6 +179,8 @@ def test_rows_and_digests_do_not_ask_for_columns(picked):
     assert design.digest() == Design(X, 1).digest() != Design(2.0 * X, 1).digest()
     np.testing.assert_array_equal(design.first_rows(5).toarray(), dense_of(X)[:5])
     np.testing.assert_array_equal(design.by_rows().some(np.arange(N), D).toarray(), dense_of(X))
+    some = np.array([0, 3, 130, N - 1])
+    np.testing.assert_array_equal(design.take(some).first_rows(4).toarray(), dense_of(X)[some])
     assert design.picked.times == 0
     assert "columns" not in design.derived
 

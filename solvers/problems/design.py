@@ -59,9 +59,8 @@ class Design:
     fraction of what it costs over all rows. A matrix of ones stores no values. Columns of block b are
     ``rows[starts[b, j]:starts[b, j + 1]]`` and the same of ``values`` (empty when ``binary``).
 
-    A large sparse X with one output stays by rows at first, for gradients over all weights: to turn it into
-    columns takes longer than many a run. Columns that a working set needs are picked from the rows; all are
-    made when a solver asks for ``columns``. Both count as set-up of every run that uses them.
+    A large sparse X with one output stays by rows, as turning it into columns takes longer than many a run.
+    Columns are made when a solver asks for all, or picked for a working set, and count as its set-up.
 
     Examples
     --------
@@ -127,10 +126,12 @@ class Design:
 
     def columns_of(self, features: np.ndarray) -> tuple[Columns, np.ndarray]:
         """Return columns among which are those of ``features``, and the place of each."""
-        picked, entries = self.picked, self.column_nnz[features].sum()
-        if picked is None or "columns" in self.derived or picked.times >= PICKS or 3 * entries > self.nnz:
+        picked, n = self.picked, self.column_nnz
+        if picked is None or "columns" in self.derived or 3 * n[features].sum() > self.nnz:
             return self.columns, features
         while (missing := np.unique(features[picked.place[features] < 0])).size:
+            if picked.times >= PICKS:
+                return self.columns, features
             self.derived(f"columns {picked.times}", partial(picked.pick, missing))
         for time in range(picked.times):  # set-up of all that use them
             self.derived(f"columns {time}", no_pulse)

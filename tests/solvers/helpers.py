@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -208,3 +209,13 @@ def searched(
 def slopes_after(marks: Breakpoints) -> np.ndarray:
     """The derivative from the right at each breakpoint, of a piecewise quadratic function."""
     return marks.slope + np.cumsum(marks.jump) + marks.curvature * marks.t
+
+
+def by_scikit_learn(data: Any, **params: Any) -> np.ndarray:
+    """The weights of scikit-learn's logistic regression without intercept, its random order seeded."""
+    from sklearn.linear_model import LogisticRegression
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model = LogisticRegression(fit_intercept=False, max_iter=100_000, random_state=0, **params)
+        return model.fit(dense_of(data.train.X), data.train.y).coef_

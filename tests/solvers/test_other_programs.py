@@ -1,7 +1,6 @@
 """The same objectives as other people's programs have."""
 
 import re
-import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -9,21 +8,12 @@ import pytest
 
 import datasets
 import solvers
-from tests.solvers.helpers import binary, dense_of, multiclass
+from tests.solvers.helpers import binary, by_scikit_learn, dense_of, multiclass
 
 
 def solved(problem, solver="prox-qn"):
     trace = solvers.solve(problem, solvers.make_solver(solver), tol=1e-9, max_iter=5000)
     return trace.result["objective"]
-
-
-def by_scikit_learn(data, **params):
-    from sklearn.linear_model import LogisticRegression
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        model = LogisticRegression(fit_intercept=False, max_iter=100_000, **params)
-        return model.fit(dense_of(data.train.X), data.train.y).coef_
 
 
 @pytest.mark.parametrize("data", ["breast-cancer", "random"])

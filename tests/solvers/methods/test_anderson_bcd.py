@@ -1,17 +1,15 @@
 """Extrapolated block coordinate descent: its passes and its combination, and other programs' optima."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 import solvers
 from solvers.methods.anderson_bcd import extrapolated
 from solvers.parts.rules import RULES
 from solvers.problems.lipschitz import block_constants
-from tests.solvers.helpers import MAKERS, binary, dense_of, problem_of
+from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import LOSSES, minimum
 
@@ -102,17 +100,7 @@ def test_extrapolation_saves_most_of_the_passes_where_features_have_much_in_comm
 @pytest.mark.parametrize("rule", RULES)
 def test_the_optimum_and_support_are_those_of_liblinear(rule):
     data, lam = binary(n=150, d=40, seed=1), 0.02
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = LogisticRegression(
-            fit_intercept=False,
-            l1_ratio=1.0,
-            solver="liblinear",
-            C=1 / (lam * 150),
-            tol=1e-12,
-            max_iter=10_000,
-        )
-        theirs = model.fit(dense_of(data.train.X), data.train.y).coef_.ravel()
+    theirs = by_scikit_learn(data, l1_ratio=1.0, solver="liblinear", C=1 / (lam * 150), tol=1e-12).ravel()
     problem = solvers.make_problem(data, penalty="l1", lam=lam)
     trace = solvers.solve(problem, solvers.make_solver("anderson-bcd", rule=rule), tol=1e-10, max_iter=2_000)
     assert trace.status == "converged"

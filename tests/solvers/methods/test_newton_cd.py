@@ -2,18 +2,16 @@
 
 import itertools
 import re
-import warnings
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 import solvers
 from solvers.methods.newton_cd import _Model
 from solvers.methods.newton_kernels import promised
 from solvers.methods.working_sets import Selection
 from solvers.parts.rules import RULES
-from tests.solvers.helpers import MAKERS, binary, dense_of, problem_of
+from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, dense_of, problem_of
 from tests.solvers.oracles import PENALTIES as SHARES
 from tests.solvers.oracles import Oracle, row_violation
 from tests.solvers.smooth_programs import minimum
@@ -93,21 +91,10 @@ def test_what_a_direction_promises_is_the_slope_and_the_change_of_the_kinks(pena
 def test_as_printed_it_takes_the_iterations_and_cycles_of_liblinear(capfd):
     """Both permute at random, so the cycles of an iteration may differ by one here and there."""
     data, lam = binary(n=400, d=60, seed=3), 0.003
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = LogisticRegression(
-            fit_intercept=False,
-            l1_ratio=1.0,
-            solver="liblinear",
-            C=1 / (lam * 400),
-            tol=1e-8,
-            verbose=1,
-            random_state=0,
-        )
-        model.fit(data.train.X, data.train.y)
+    w = by_scikit_learn(data, l1_ratio=1.0, solver="liblinear", C=1 / (lam * 400), tol=1e-8, verbose=1)
     theirs = [int(k) for k in re.findall(r"#CD cycles (\d+)", capfd.readouterr().out)]
     problem = solvers.make_problem(data, penalty="l1", lam=lam)
-    least = problem.at(model.coef_.ravel()).violation() / problem.violation_at_zero()
+    least = problem.at(w.ravel()).violation() / problem.violation_at_zero()
     trace = solvers.solve(problem, solvers.make_solver("newton-cd", preset="paper"), tol=least)
     ours = trace.inner_iterations[1:].tolist()
     assert len(theirs) > 10
@@ -121,17 +108,7 @@ def test_as_printed_it_takes_the_iterations_and_cycles_of_liblinear(capfd):
 def test_the_optimum_and_support_are_those_of_liblinear(rule):
     data = binary(n=150, d=40, seed=1)
     lam = 0.02
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = LogisticRegression(
-            fit_intercept=False,
-            l1_ratio=1.0,
-            solver="liblinear",
-            C=1 / (lam * 150),
-            tol=1e-12,
-            max_iter=10_000,
-        )
-        theirs = model.fit(dense_of(data.train.X), data.train.y).coef_.ravel()
+    theirs = by_scikit_learn(data, l1_ratio=1.0, solver="liblinear", C=1 / (lam * 150), tol=1e-12).ravel()
     problem = solvers.make_problem(data, penalty="l1", lam=lam)
     trace = solvers.solve(problem, solvers.make_solver("newton-cd", rule=rule), tol=1e-10)
     assert trace.status == "converged"

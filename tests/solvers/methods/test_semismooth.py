@@ -1,12 +1,10 @@
 """Semismooth Newton: its Hessian, what its search accepts, other programs' optima, and its rate."""
 
 import itertools
-import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import solvers
@@ -14,7 +12,7 @@ from solvers.methods import semismooth
 from solvers.methods.semismooth import Newton, SemismoothNewton
 from solvers.methods.working_sets import Selection
 from solvers.parts.rules import RULES
-from tests.solvers.helpers import MAKERS, binary, chains, dense_of, multiclass, problem_of
+from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, chains, dense_of, multiclass, problem_of
 from tests.solvers.oracles import Oracle
 from tests.solvers.smooth_programs import minimum
 
@@ -136,13 +134,7 @@ def test_the_optimum_of_squared_hinges_is_that_of_scikit_learn():
 @pytest.mark.parametrize("rule", RULES)
 def test_the_optimum_and_support_are_those_of_liblinear(rule):
     data, lam = binary(n=150, d=40, seed=1), 0.02
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = LogisticRegression(
-            **{"fit_intercept": False, "l1_ratio": 1.0, "solver": "liblinear"},
-            **{"C": 1 / (lam * 150), "tol": 1e-12, "max_iter": 10_000},
-        )
-        theirs = model.fit(dense_of(data.train.X), data.train.y).coef_.ravel()
+    theirs = by_scikit_learn(data, l1_ratio=1.0, solver="liblinear", C=1 / (lam * 150), tol=1e-12).ravel()
     problem = solvers.make_problem(data, penalty="l1", lam=lam)
     trace = solvers.solve(problem, solvers.make_solver("ssn", rule=rule), tol=1e-10)
     assert trace.status == "converged"

@@ -96,7 +96,7 @@ class Design:
         self.nnz, self.binary = storage.content(X)
         self.block_rows = storage.rows_of_block(*self.shape, self.n_outputs, self.nnz)
         self.edges = np.append(np.arange(0, self.n_rows, self.block_rows), self.n_rows)
-        if sp.issparse(X) and self.n_outputs == 1 and self.nnz >= PICKED:
+        if sp.issparse(X) and self.n_outputs == 1 and not self.n_tail and self.nnz >= PICKED:
             self.picked = PickedColumns(X, self.edges, self.binary)
             self._count(self.picked.counts)
         else:
@@ -127,10 +127,10 @@ class Design:
     def columns_of(self, features: np.ndarray) -> tuple[Columns, np.ndarray]:
         """Return columns among which are those of ``features``, and the place of each."""
         picked, n = self.picked, self.column_nnz
-        if picked is None or "columns" in self.derived or 3 * n[features].sum() > self.nnz:
+        if picked is None or "columns" in self.derived:
             return self.columns, features
         while (missing := np.unique(features[picked.place[features] < 0])).size:
-            if picked.times >= PICKS:
+            if picked.times >= PICKS or 6 * n[missing].sum() > self.nnz:
                 return self.columns, features
             self.derived(f"columns {picked.times}", partial(picked.pick, missing))
         for time in range(picked.times):  # set-up of all that use them
@@ -159,8 +159,7 @@ class Design:
         return design
 
     def attached(self, pulse: Callable[[], None]) -> Design:
-        """Return a shallow copy with its own pulse, count of entries touched, and account of what is
-        derived."""
+        """Return a shallow copy that counts entries touched, and notes what is derived, for itself."""
         other = copy.copy(self)
         other.pulse, other.touched, other.derived = pulse, 0, self.derived.attached()
         return other
@@ -313,7 +312,8 @@ class Design:
             if active.full:
                 return self.squared_sums(h.Z)[:, 0]
             columns = storage.side_by_side(*self.columns_of(active.body[0]), self._each_part)
-            return Design.of_blocks(self.edges, columns, 1, team=self.team).squared().adjoint(h)
+            alone = Design.of_blocks(self.edges, columns, 1, team=self.team).attached(self.pulse)
+            return alone.squared().adjoint(h)
         # columns gathered for gradients hold x, not x²
         alone = active if active.full else self.working_set(active.coordinates)
         return self.squared().adjoint(h, alone)

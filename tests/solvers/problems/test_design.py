@@ -123,7 +123,7 @@ def test_in_wide_blocks_products_for_most_outputs_go_along_rows(storage, wide_bl
 
 @pytest.mark.parametrize("storage", ["sparse", "binary"])
 def test_columns_that_are_picked_give_the_products_of_all_columns_bit_by_bit(storage, picked, monkeypatch):
-    """Those asked for are there, with the likeliest of the others; all are made for a set that needs a third
+    """Those asked for are there, with the likeliest of the others; all are made for a set that lacks a sixth
     of the entries, and after ``PICKS`` times."""
     rng = np.random.default_rng(6)
     X = matrix(N, 60, storage)

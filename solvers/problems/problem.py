@@ -9,6 +9,7 @@ import math
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +98,7 @@ class Problem(Objective):
         self._digest = _Once(digest if callable(digest) else lambda: digest)
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
-        self._examples = _Once(self._few)
+        self._examples = _Once(partial(_few, design, loss, self._test))
         self.start = start
         self._gradient, self._zero = _Shared(), _Shared()
 
@@ -358,11 +359,6 @@ class Problem(Objective):
         """Return a few instances of the test part, or of the training part where there is no other."""
         return self._examples()
 
-    def _few(self) -> Examples:
-        held_out = self._test is not None
-        design, loss = self._test() if held_out else (self.design, self.loss)
-        return Examples.of(design, loss, held_out=held_out)
-
     def train_metric(self, point: Point) -> float:
         """Return the loss's metric (higher is better) of a point on the training part."""
         return self.loss.metric(point.scores)
@@ -400,6 +396,12 @@ class _Once:
             if self._value is None:
                 self._value = self._make()
             return self._value
+
+
+def _few(design: Design, loss: BoundLoss, test: _Once | None) -> Examples:
+    if test is not None:
+        design, loss = test()
+    return Examples.of(design, loss, held_out=test is not None)
 
 
 def _meaning(declared: Any, computing: type) -> list[Any]:

@@ -1,4 +1,6 @@
 import dataclasses
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -250,6 +252,21 @@ def test_weights_of_the_wrong_length_are_refused():
     problem, _ = setting("binary")
     with pytest.raises(ValueError, match=r"w has shape \(3,\): this problem has 12 weights"):
         problem.at(np.zeros(3))
+
+
+def test_the_data_are_freed_with_the_last_copy_of_a_problem():
+    """No cycle keeps them until Python looks for cycles: X may be as large as memory."""
+    problem = solvers.make_problem(binary(), loss="logistic", penalty="l1", lam=0.1)
+    copies = [problem.at_lam(0.2), problem.with_pulse(lambda: None)]
+    data = weakref.ref(problem.design.columns.values)
+    gc.disable()
+    try:
+        del problem
+        assert data() is not None
+        copies.clear()
+        assert data() is None
+    finally:
+        gc.enable()
 
 
 def test_the_key_knows_what_determines_the_optimum():

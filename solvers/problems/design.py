@@ -30,9 +30,9 @@ CLEARED = 4_000_000
 PIECE = 4_000_000
 #: Runs of features for each thread: they take turns, as some take longer.
 RUNS = 2
-#: Entries of a sparse X with one output from which on columns are made when they are asked for, and how often
-#: some are picked before all are made.
-PICKED, PICKS = 1_000_000, 8
+#: Entries of a sparse X with one output from which on columns are made when they are asked for; how often,
+#: and up to what share of the entries at a time, some are picked before all are made.
+PICKED, PICKS, SHARE = 1_000_000, 8, 1 / 6
 #: All members, and none.
 ALL = slice(None)
 NOBODY = np.zeros(0, dtype=np.int64)
@@ -126,11 +126,11 @@ class Design:
 
     def columns_of(self, features: np.ndarray) -> tuple[Columns, np.ndarray]:
         """Return columns among which are those of ``features``, and the place of each."""
-        picked, n = self.picked, self.column_nnz
+        picked = self.picked
         if picked is None or "columns" in self.derived:
             return self.columns, features
         while (missing := np.unique(features[picked.place[features] < 0])).size:
-            if picked.times >= PICKS or 6 * n[missing].sum() > self.nnz:
+            if picked.times >= PICKS or self.column_nnz[missing].sum() > SHARE * self.nnz:
                 return self.columns, features
             self.derived(f"columns {picked.times}", partial(picked.pick, missing))
         for time in range(picked.times):  # set-up of all that use them
@@ -159,7 +159,7 @@ class Design:
         return design
 
     def attached(self, pulse: Callable[[], None]) -> Design:
-        """Return a shallow copy that counts entries touched, and notes what is derived, for itself."""
+        """Return a shallow copy with its own pulse, count of entries touched and account of the derived."""
         other = copy.copy(self)
         other.pulse, other.touched, other.derived = pulse, 0, self.derived.attached()
         return other
@@ -312,8 +312,8 @@ class Design:
             if active.full:
                 return self.squared_sums(h.Z)[:, 0]
             columns = storage.side_by_side(*self.columns_of(active.body[0]), self._each_part)
-            alone = Design.of_blocks(self.edges, columns, 1, team=self.team).attached(self.pulse)
-            return alone.squared().adjoint(h)
+            own = Design.of_blocks(self.edges, columns, 1, team=self.team).attached(self.pulse)
+            return own.squared().adjoint(h)
         # columns gathered for gradients hold x, not x²
         alone = active if active.full else self.working_set(active.coordinates)
         return self.squared().adjoint(h, alone)

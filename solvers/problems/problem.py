@@ -399,6 +399,7 @@ class _Once:
 
 
 def _few(design: Design, loss: BoundLoss, test: _Once | None) -> Examples:
+    """Return a few instances of the ``test`` part, or of the training part where there is none."""
     if test is not None:
         design, loss = test()
     return Examples.of(design, loss, held_out=test is not None)

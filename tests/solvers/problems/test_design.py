@@ -58,7 +58,7 @@ def working_sets(design, rng):
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize(("m", "n_tail"), [(1, 0), (M, 0), (M, M * M)])
+@pytest.mark.parametrize(("m", "n_tail"), [(1, 0), (1, 2), (M, 0), (M, M * M)])
 @pytest.mark.parametrize("blocks", ["small_blocks", "wide_blocks", "picked"])
 def test_products_agree_with_a_dense_matrix_on_every_working_set(storage, m, n_tail, blocks, request):
     request.getfixturevalue(blocks)
@@ -66,7 +66,8 @@ def test_products_agree_with_a_dense_matrix_on_every_working_set(storage, m, n_t
     design, A = Design(X, m, n_tail), flat(X, m, n_tail)
     assert design.n_blocks == 3
     assert design.binary == ("binary" in storage)
-    assert (design.picked is not None) == (blocks == "picked" and m == 1 and storage in ("sparse", "binary"))
+    by_rows = blocks == "picked" and (m, n_tail) == (1, 0) and storage in ("sparse", "binary")
+    assert (design.picked is not None) == by_rows
     residual = Scores(rng.normal(size=(N, m)), rng.normal(size=n_tail))
     for active in working_sets(design, rng):
         at = np.arange(design.size) if active is None else active.coordinates
@@ -155,9 +156,12 @@ def test_columns_that_are_picked_give_the_products_of_all_columns_bit_by_bit(sto
         assert set(asked) | {42} <= set(there)
         assert 50 in asked or there.size < 12
     assert design.picked.times == 3
-    few = design.attached(lambda: None)
+    pulses = []
+    few = design.attached(lambda: pulses.append(None))
     few.columns_of(np.array([7]))
     assert len(few.derived.names) == 3
+    few.adjoint_of_squares(G, few.working_set(np.array([7])))
+    assert len(pulses) > few.n_blocks  # the columns are copied block by block, and the product has its own
     assert "columns" not in design.derived
     monkeypatch.setattr(module, "PICKS", 3)
     assert few.columns_of(np.array([59]))[0] is design.columns

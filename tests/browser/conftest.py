@@ -11,6 +11,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -19,7 +20,7 @@ import psutil
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from app.page.tabs.tab_bar import MORE, TabBar, group_of
 from app.settings.experiment import Experiment
@@ -253,6 +254,13 @@ class Visit:
           (row.title && ` (${row.title})`))"""
         return self.page.locator(".row.run").evaluate_all(code)
 
+    def account(self) -> str:
+        """What the page and its server say at the end of a test."""
+        said = []
+        with suppress(Error):  # of a page that is closed or gone
+            said = [*self.rows(), *self.page.get_by_role("alert").all_inner_texts()]
+        return "\n".join([self.page.url, *said, *self.server.log.read_text().splitlines()[-20:]])
+
     def notices(self) -> list[str]:
         """Why Run waits, if it does."""
         return [text for text in self.page.locator(".legend .notice").all_text_contents() if text]
@@ -364,6 +372,8 @@ def visit(server: Server, browser: Browser) -> Generator[Callable[..., Visit], N
         return visits[-1].open(**query)
 
     yield open_page
+    for v in visits:
+        print(v.account())  # shown of a test that failed
     for context in contexts:
         context.close()
     errors = [error for v in visits for error in v.errors]

@@ -68,6 +68,7 @@ def test_followers_see_the_runs_live_look_around_alone_come_back_and_hear_of_the
         page.get_by_text("The lesson is over.").wait_for()
         assert page.evaluate(POINTS) > 3, "what was seen stays"
     teacher.page.keyboard.press("Escape")
+    teacher.wait_until(teacher.button("Stop").is_enabled, "a run that can be stopped")
     teacher.button("Stop").click()
     teacher.wait_until(lambda: teacher.states() == ["stopped"], "the run to be stopped")
 

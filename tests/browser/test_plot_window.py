@@ -34,6 +34,7 @@ def test_a_plot_is_live_in_a_second_window_whose_end_harms_nothing(visit):
     second.close()
     at = first.iteration("prox-gd")
     first.wait_until(lambda: first.iteration("prox-gd") > at, "the run to go on")
+    first.wait_until(first.button("Stop").is_enabled, "a run that can be stopped")
     first.button("Stop").click()
     first.wait_until(lambda: first.states() == ["stopped"], "the run to be stopped")
     assert wrong == []

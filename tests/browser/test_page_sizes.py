@@ -11,8 +11,8 @@ from tests.browser.conftest import LONG, Visit
 
 pytestmark = pytest.mark.slow
 
-#: The default story, ended after seconds; the tabs that are looked at, and a problem for that of bundles.
-DEFAULT = {"max_seconds": "2", "speed": "full"}
+#: The default story, ended after a moment; the tabs that are looked at, and a problem for that of bundles.
+DEFAULT = {"max_seconds": "0.3", "speed": "full"}
 TABS = ("Shrinking", "Memory", "Line search", "Trajectories", "Weights", "Sweep", "Summary", "Race")
 #: What is there once a tab without figures of its own has something to show.
 THERE = {
@@ -28,7 +28,7 @@ BUNDLE = {
     "penalty": "l2",
     "lam": "0.01",
     "solvers": "bmrm;ls-bmrm",
-    "max_seconds": "2",
+    "max_seconds": "0.3",
     "tab": "bundle",
 }
 #: Least height of the frame of axes that shows something, in pixels.

@@ -253,7 +253,7 @@ def test_the_minimum_with_norms_of_rows_is_found_by_block_descent(fresh_home):
     [(binary, "binary-hinge"), (multiclass, "multiclass-hinge"), (multilabel, "multilabel-hinge")],
 )
 def test_losses_with_kinks_have_a_reference_that_is_proved_instead(of, loss):
-    data = of()
+    data = of(60)
     problem = solvers.make_problem(data, loss=loss, penalty="l2", lam=0.05)
     found = reference(problem)
     least = Program(data, loss, "l2", 0.05, True).least()

@@ -156,6 +156,61 @@ class _Outcome(NamedTuple):
     target: float
 
 
+def weights_of(blocks: np.ndarray, width: int) -> np.ndarray:
+    """List the weights of blocks of ``width`` weights, ascending."""
+    if width == 1:
+        return blocks
+    return (width * blocks[:, None] + np.arange(width)).reshape(-1)
+
+
+class Spheres:
+    """Makes spheres around the best dual point known so far. It does not know the selection, which keeps
+    what it has seen: the data of a run are freed with it."""
+
+    def __init__(self, problem: Problem, strengths: tuple[float, float, float], width: int) -> None:
+        self.problem, self.strengths, self.width = problem, strengths, width
+        self._dual: DualPoint | None = None
+
+    def at(self, point: Point, blocks: np.ndarray, g: np.ndarray) -> Sphere | None:
+        """Make the sphere at a point, where ``g`` is the gradient on ``blocks``: it costs a pass over the
+        scores."""
+        if why_no_sphere(self.problem) is not None:
+            return None
+        whole, lengths = blocks.size * self.width == self.problem.size, self._lengths(blocks)
+        dual = dual_point(
+            point,
+            None if whole else weights_of(blocks, self.width),
+            g,
+            np.repeat(lengths, self.width) if self.width > 1 else lengths,
+        )
+        if self._dual is None or dual.value > self._dual.value:
+            self._dual = dual
+        gap, radius = gap_and_radius(point, self._dual, self._bends.largest)
+        gradients = self._dual.gradient.reshape(-1, self.width)
+        room = np.empty(len(gradients))
+        rooms(gradients, *self.strengths, room)
+        return Sphere(room, self.problem.scale * lengths * radius, radius, gap)
+
+    def restrict(self, kept: np.ndarray) -> None:
+        """Go on with fewer of the blocks, those where ``kept`` holds."""
+        if self._dual is not None:
+            self._dual = self._dual.restricted(np.repeat(kept, self.width))
+
+    @lazy
+    def _bends(self) -> Bends:
+        return Bends.of(self.problem)
+
+    def _lengths(self, blocks: np.ndarray) -> np.ndarray:
+        """Return the length of the column of each block, see :class:`.sphere.Bends`."""
+        design = self.problem.design
+        first = blocks * self.width
+        body = first < design.n_features * design.n_outputs
+        lengths = np.empty(blocks.size)
+        lengths[body] = self._bends.columns[first[body] // design.n_outputs]
+        lengths[~body] = self._bends.tail[first[~body] - design.n_features * design.n_outputs]
+        return lengths
+
+
 class Selection:
     """Applies a rule: :meth:`look` before each step tells on which weights it is to be.
 
@@ -183,7 +238,7 @@ class Selection:
         self.cost, self._gradients = 0.0, 0.0
         #: the working set when the last epoch ended, as a mask of blocks
         self._left_by: np.ndarray | None = None
-        self._dual: DualPoint | None = None
+        self._spheres = Spheres(problem, self.strengths, self.width)
         self._last: _Outcome | None = None
 
     def look(self, point: Point, *, stuck: bool = False) -> Look:
@@ -211,8 +266,7 @@ class Selection:
             sphere = seen.sphere if rule.spheres else None
             if proved.any():
                 self.alive = looked[~proved]
-                if self._dual is not None:
-                    self._dual = self._dual.restricted(np.repeat(~proved, self.width))
+                self._spheres.restrict(~proved)
         self._last = _Outcome(looked, seen, keep, proved, self.target)
         self.before = seen.largest
         members = self._settle(looked, keep)
@@ -323,42 +377,8 @@ class Selection:
             self.before,
             whole,
             self.problem.loss.n_instances,
-            partial(self._sphere, point, looked, g),
+            partial(self._spheres.at, point, looked, g),
         )
-
-    def _sphere(self, point: Point, looked: np.ndarray, g: np.ndarray) -> Sphere | None:
-        """Make the sphere at a point: it costs a pass over the scores."""
-        if why_no_sphere(self.problem) is not None:
-            return None
-        everything = looked.size == self.n_blocks
-        lengths = self._lengths(looked)
-        dual = dual_point(
-            point,
-            None if everything else self._coordinates(looked),
-            g,
-            np.repeat(lengths, self.width) if self.width > 1 else lengths,
-        )
-        if self._dual is None or dual.value > self._dual.value:
-            self._dual = dual
-        gap, radius = gap_and_radius(point, self._dual, self._bends.largest)
-        gradients = self._blocks(self._dual.gradient)
-        room = np.empty(len(gradients))
-        rooms(gradients, *self.strengths, room)
-        return Sphere(room, self.problem.scale * lengths * radius, radius, gap)
-
-    @lazy
-    def _bends(self) -> Bends:
-        return Bends.of(self.problem)
-
-    def _lengths(self, blocks: np.ndarray) -> np.ndarray:
-        """Return the length of the column of each block, see :class:`.sphere.Bends`."""
-        design = self.problem.design
-        first = blocks * self.width
-        body = first < design.n_features * design.n_outputs
-        lengths = np.empty(blocks.size)
-        lengths[body] = self._bends.columns[first[body] // design.n_outputs]
-        lengths[~body] = self._bends.tail[first[~body] - design.n_features * design.n_outputs]
-        return lengths
 
     def _settle(self, looked: np.ndarray, keep: np.ndarray) -> WorkingSet:
         """Make the blocks kept the working set."""
@@ -377,7 +397,4 @@ class Selection:
         return v.reshape(-1, self.width)
 
     def _coordinates(self, blocks: np.ndarray) -> np.ndarray:
-        """List the weights of blocks, ascending."""
-        if self.width == 1:
-            return blocks
-        return (self.width * blocks[:, None] + np.arange(self.width)).reshape(-1)
+        return weights_of(blocks, self.width)

@@ -99,11 +99,13 @@ def _zero(
     ``flat``, by Brent's method."""
     from scipy.optimize import brentq  # here, since it is slow to import
 
-    known = {lo: at_lo, hi: at_hi}
-
-    def settled(t: float) -> float:
-        here = known[t] if t in known else slope(t, 1)
-        return 0.0 if abs(here) <= flat else here
-
+    # SciPy keeps the function in a cycle, and no arguments: these hold the problem
+    given = slope, {lo: at_lo, hi: at_hi}, flat
     # rounding may put the zero so near to a bound that halving does not come there: the last step will do
-    return brentq(settled, lo, hi, xtol=TINY, rtol=4.0 * EPS, full_output=True, disp=False)[0]
+    return brentq(_settled, lo, hi, given, xtol=TINY, rtol=4.0 * EPS, full_output=True, disp=False)[0]
+
+
+def _settled(t: float, slope: Callable[[float, int], float], known: dict[float, float], flat: float) -> float:
+    """Return the slope at t, as zero where it is less than ``flat``."""
+    here = known[t] if t in known else slope(t, 1)
+    return 0.0 if abs(here) <= flat else here

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Protocol, TypeVar
 
 from ..methods.iterate import Iterate
@@ -24,3 +25,21 @@ class Gate(Protocol[Told]):
     def step(self, run: Told, iterate: Iterate) -> None:
         """Called after each recorded iterate, whose record has the fields that the run has filled in as
         well."""
+
+
+class Pulse:
+    """What a run's problem calls inside long computations: waits at the ``gate``, and ends them once the run
+    is ``interrupted``. It does not know the run, whose data are freed with the last who uses them."""
+
+    def __init__(self, gate: Gate | None) -> None:
+        self._gate = gate
+        #: Whether the run is to end, and the seconds that the gate has taken.
+        self.interrupted, self.waited = False, 0.0
+
+    def __call__(self) -> None:
+        if self._gate is not None and not self.interrupted:
+            began = time.perf_counter()
+            self._gate.pulse()
+            self.waited += time.perf_counter() - began
+        if self.interrupted:
+            raise Interrupted

@@ -27,7 +27,7 @@ from .allowance import Allowance
 from .branch import Iterates, Origin, branch, taken_over
 from .breakpoints import Watch
 from .endings import described, failure, returned, saying
-from .gate import Gate, Interrupted
+from .gate import Gate, Interrupted, Pulse
 from .run_info import RunInfo
 from .segments import change
 from .stopping import Stopping
@@ -120,7 +120,7 @@ class Run:
                 f"the run had λ = {origin.lam:g} at iteration {origin.iteration}, and the problem of the "
                 f"branch has {problem.lam}: give it at that λ"
             )
-        self.here, self._pulse_of_given = problem, problem.pulse
+        self.here, self._pulse_of_given, self._pulse = problem, problem.pulse, Pulse(gate)
         self.problem = problem.with_pulse(self._pulse)
         self.solver = solver
         self.label = label or solver.id
@@ -141,20 +141,19 @@ class Run:
         self.trace.names, self.trace.problem = problem.names, self.here
         self.trace.probes = ProbeStore(probes, problem)
         self.compile_seconds = 0.0
-        self._cpu = self._wall = self._waited = 0.0
+        self._cpu = self._wall = 0.0
         self._setup = self._replay_seconds = 0.0
         self._known = Known(math.inf)
         self._metrics = Allowance(METRIC_SHARE)
         self._optimality = Allowance(OPTIMALITY_SHARE)
         self._met = partial(optimality.met, self.problem)
-        self._interrupted = False
         self._wanted: deque[tuple[float, Callable[[Problem], Stopping]]] = deque()
         self._support: tuple[np.ndarray, np.ndarray] | None = None
 
     def interrupt(self) -> None:
         """End the run at the next pulse, some 50 ms; callable from any thread. The trace keeps the last whole
         iterate."""
-        self._interrupted = True
+        self._pulse.interrupted = True
 
     def set_lam(self, lam: float, stopping: Callable[[Problem], Stopping] | None = None) -> None:
         """Change λ from the next iterate on; callable from any thread. The solver starts anew from the
@@ -184,16 +183,6 @@ class Run:
                 f"{self.solver.id} does not show its weights: it cannot go on from them at another λ"
             )
         self._wanted.append((lam, stopping or (lambda problem: replace(self.stopping, f_star=None))))
-
-    def _pulse(self) -> None:
-        if self._interrupted:
-            raise Interrupted
-        if self.gate is not None:
-            began = time.perf_counter()
-            self.gate.pulse()
-            self._waited += time.perf_counter() - began
-            if self._interrupted:
-                raise Interrupted
 
     def execute(self) -> Trace:
         """Advance the run to its end and return its trace."""
@@ -231,7 +220,7 @@ class Run:
                         break
                     if self.gate is not None:
                         self.gate.step(self, iterate)
-                    if self._interrupted:
+                    if self._pulse.interrupted:
                         raise Interrupted
         except Interrupted:
             pass
@@ -330,7 +319,7 @@ class Run:
         return iterates
 
     def _advance(self, iterates: Iterator[Iterate]) -> Iterate:
-        wall, cpu, waited = time.perf_counter(), time.thread_time(), self._waited
+        wall, cpu, waited = time.perf_counter(), time.thread_time(), self._pulse.waited
         helpers, compiled = self.problem.team.cpu_seconds, compile_clock.spent()
         derived = self.problem.design.derived.spent
         try:
@@ -341,7 +330,7 @@ class Run:
             off_wall, off_cpu = compiling + np.subtract(self.problem.design.derived.spent, derived)
             used = time.thread_time() - cpu + self.problem.team.cpu_seconds - helpers
             self._cpu += max(used - off_cpu, 0.0)
-            self._wall += max(time.perf_counter() - wall - off_wall - (self._waited - waited), 0.0)
+            self._wall += max(time.perf_counter() - wall - off_wall - (self._pulse.waited - waited), 0.0)
         if not isinstance(iterate, Iterate):
             kind = type(iterate).__name__
             raise TypeError(f"{self.solver.id} yields {kind}: yield solvers.Iterate.at(point, n, ...)")

@@ -113,9 +113,8 @@ def test_a_program_that_fails_ends_its_run_alone_which_keeps_its_trace(problem, 
 
 
 def test_a_process_that_is_killed_from_outside_is_a_failed_run(problem):
-    run = Run(problem, Program(does="work"), stopping=Stopping(max_iter=9))
-    gate = run.gate = Gate()
-    gate.run = run
+    gate = Gate()
+    run = gate.run = Run(problem, Program(does="work"), stopping=Stopping(max_iter=9), gate=gate)
     thread = threading.Thread(target=run.execute)
     thread.start()
     assert gate.at.wait(60)
@@ -131,9 +130,8 @@ def test_a_process_that_is_killed_from_outside_is_a_failed_run(problem):
 
 def test_a_program_stands_still_while_its_run_is_paused_and_is_ended_by_stop(problem):
     """It computes without end, and says nothing meanwhile."""
-    run = Run(problem, Program(does="work"), stopping=Stopping(max_iter=9))
-    gate = run.gate = Gate()
-    gate.run = run
+    gate = Gate()
+    run = gate.run = Run(problem, Program(does="work"), stopping=Stopping(max_iter=9), gate=gate)
     thread = threading.Thread(target=run.execute)
     thread.start()
     assert gate.at.wait(60)

@@ -137,9 +137,9 @@ def test_a_run_is_stopped_and_fails_alone_where_its_process_is_killed(id, end):
         pytest.skip(f"{id} {missing}")
     data = "synthetic-chain" if PROBLEMS.get(id, [""])[0] == "chain-crf" else "digits"
     problem = problem_of(data, *PROBLEMS.get(id, ("logistic", "l2")))
-    run = solvers.Run(problem, solvers.make_solver(id), stopping=solvers.Stopping(max_iter=1000))
-    run.gate = Gate(solvers.Run.interrupt if end == "stopped" else kill_the_process)
-    trace = run.execute()
+    gate = Gate(solvers.Run.interrupt if end == "stopped" else kill_the_process)
+    stopping = solvers.Stopping(max_iter=1000)
+    trace = solvers.Run(problem, solvers.make_solver(id), stopping=stopping, gate=gate).execute()
     assert trace.status == end
     assert len(trace) == 2
     assert trace.objective[-1] < trace.objective[0]
@@ -156,8 +156,8 @@ def test_a_paused_run_stands_still_and_goes_on_as_if_nothing_had_been(id):
     stopping = solvers.Stopping(max_iter=6)
     through = solvers.Run(problem, solvers.make_solver(id), stopping=stopping).execute()
     paused, go = threading.Event(), threading.Event()
-    run = solvers.Run(problem, solvers.make_solver(id), stopping=stopping)
-    run.gate = Gate(lambda run: (paused.set(), go.wait(PATIENCE)))
+    gate = Gate(lambda run: (paused.set(), go.wait(PATIENCE)))
+    run = solvers.Run(problem, solvers.make_solver(id), stopping=stopping, gate=gate)
     thread = threading.Thread(target=run.execute)
     thread.start()
     assert paused.wait(PATIENCE)

@@ -142,7 +142,6 @@ def test_the_program_stands_still_with_its_run_ends_with_it_and_fails_it_where_i
 ):
     """It computes without end in its fourth run."""
     stand_in(forever=True)
-    run = Run(problem, Wapiti(), stopping=Stopping(max_seconds=60))
     at, go = threading.Event(), threading.Event()
 
     class Gate:
@@ -154,7 +153,7 @@ def test_the_program_stands_still_with_its_run_ends_with_it_and_fails_it_where_i
         def step(self, run, iterate):
             pass
 
-    run.gate = Gate()
+    run = Run(problem, Wapiti(), stopping=Stopping(max_seconds=60), gate=Gate())
     thread = threading.Thread(target=run.execute)
     thread.start()
     assert at.wait(60)

@@ -1,5 +1,7 @@
+import gc
 import itertools
 import threading
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,7 +150,6 @@ def test_closing_the_steps_stops_the_run(problem):
 
 def test_an_interrupt_keeps_the_last_whole_iterate(problem):
     """The weights left behind are those of the last record, not of the step that was broken off."""
-    run = Run(problem, solvers.make_solver("prox-qn"))
     calls = itertools.count()
 
     class Gate:
@@ -159,7 +160,7 @@ def test_an_interrupt_keeps_the_last_whole_iterate(problem):
         def step(self, run, iterate):
             pass
 
-    run.gate = Gate()
+    run = Run(problem, solvers.make_solver("prox-qn"), gate=Gate())
     trace = run.execute()
     assert trace.status == "stopped"
     assert len(trace) == 5
@@ -167,8 +168,6 @@ def test_an_interrupt_keeps_the_last_whole_iterate(problem):
 
 
 def test_an_interrupt_while_a_run_finishes_does_not_escape(problem):
-    run = Run(problem, solvers.make_solver("prox-qn"), stopping=Stopping(max_iter=2))
-
     class Gate:
         def pulse(self):
             if len(run.trace) == 3:
@@ -177,7 +176,7 @@ def test_an_interrupt_while_a_run_finishes_does_not_escape(problem):
         def step(self, run, iterate):
             pass
 
-    run.gate = Gate()
+    run = Run(problem, solvers.make_solver("prox-qn"), stopping=Stopping(max_iter=2), gate=Gate())
     trace = run.execute()
     assert trace.result["status"] == trace.status
     assert trace.status in ("max-iter", "stopped")
@@ -320,3 +319,25 @@ def test_test_metrics_are_measured_and_cost_little():
     assert trace.result["test_metric"] == pytest.approx(
         np.mean(np.where(held_out.train.X @ trace.w >= 0, 1, -1) == held_out.train.y)
     )
+
+
+#: Problems that every solver here takes one of.
+POSED = [("logistic", "l1"), ("logistic", "l2"), ("binary-hinge", "l2")]
+OURS = [id for id, solver in solvers.SOLVERS.items() if solver.__module__.startswith("solvers.methods")]
+
+
+@pytest.mark.parametrize("id", OURS)
+def test_a_run_and_its_data_are_freed_with_the_last_who_uses_them(id):
+    """No cycle keeps them until Python looks for cycles: X may be as large as memory."""
+    loss, penalty = next(pair for pair in POSED if id in solvers.compatible(*pair))
+    problem = solvers.make_problem(binary(), loss=loss, penalty=penalty, lam=0.1)
+    run = Run(problem, solvers.make_solver(id), stopping=Stopping(max_iter=5))
+    gc.disable()
+    try:
+        run.execute()
+        used = weakref.ref(run), weakref.ref(problem.design.columns.values)
+        assert all(one() is not None for one in used)
+        del run, problem
+        assert all(one() is None for one in used)
+    finally:
+        gc.enable()

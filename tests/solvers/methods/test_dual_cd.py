@@ -199,7 +199,7 @@ def test_orders_are_permutations_drawn_alike():
 @pytest.mark.parametrize("storage", ["dense", "binary"])
 def test_several_labels_have_simplices_for_dual_variables(storage):
     """The bound is D of p in the simplices, computed here; shrinking leaves pairs of sample and label out."""
-    data = multiclass(n=400, storage=storage, seed=5)
+    data = multiclass(n=200, storage=storage, seed=5)
     problem, trace = solved(data, "multiclass-hinge")
     least = Program(data, "multiclass-hinge", "l2", LAM, True).least()
     assert trace.status == "converged"
@@ -207,7 +207,7 @@ def test_several_labels_have_simplices_for_dual_variables(storage):
     bound = trace.objective - trace.dual_gap
     assert np.diff(bound).min() >= -1e-14
     assert bound.max() <= least * (1.0 + 1e-8)
-    assert trace.working_set.max() == 400 * problem.loss.n_outputs
+    assert trace.working_set.max() == 200 * problem.loss.n_outputs
     assert trace.working_set.min() <= 0.8 * trace.working_set.max()
 
 
@@ -289,7 +289,7 @@ def test_the_subproblem_of_pairs_is_solved_where_the_curvature_is_next_to_nothin
 @pytest.mark.parametrize("lam", [1.0, 0.01])
 def test_pairs_of_several_labels_a_sample_have_a_dual(storage, lam):
     """Samples with no label, or all of them, are among them; another program finds the same minimum."""
-    data = multilabel(n=150, m=5, storage=storage, seed=3)
+    data = multilabel(n=60, m=5, storage=storage, seed=3)
     problem = solvers.make_problem(data, loss="multilabel-hinge", penalty="l2", lam=lam)
     trace = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-10, max_seconds=20.0)
     least = Program(data, "multilabel-hinge", "l2", lam, True).least()
@@ -298,11 +298,11 @@ def test_pairs_of_several_labels_a_sample_have_a_dual(storage, lam):
     bound = trace.objective - trace.dual_gap
     assert np.diff(bound).min() >= -1e-14
     assert bound.max() <= least * (1.0 + 1e-8)
-    assert trace.working_set.min() < trace.working_set.max() == 150 * 5
+    assert trace.working_set.min() < trace.working_set.max() == 60 * 5
     bundle = solvers.solve(problem, solvers.make_solver("ls-bmrm"), tol=1e-9, max_seconds=20.0)
     assert bundle.result["objective"] == pytest.approx(trace.result["objective"], rel=1e-8)
     again = solvers.solve(problem, solvers.make_solver("dual-cd"), tol=1e-10, w0=trace.w)
-    assert (again.objective - again.dual_gap)[0] >= -1e-15, "no worse than from 0"
+    assert (again.objective - again.dual_gap)[0] >= -1e-14, "no worse than from 0"
     assert again.result["objective"] == pytest.approx(least, rel=1e-8)
 
 

@@ -182,6 +182,13 @@ def problem_of(
     )
 
 
+def posed_to(id: str) -> solvers.Problem:
+    """A small problem that this solver takes."""
+    pairs = ("logistic", "l1"), ("logistic", "l2"), ("binary-hinge", "l2"), ("chain-crf", "l1")
+    loss, penalty = next(pair for pair in pairs if id in solvers.compatible(*pair))
+    return problem_of(chains() if loss == "chain-crf" else binary(), loss, penalty, lam=0.1)
+
+
 @cache
 def toy_problem(
     id: str = "toy", *, penalty: str | None = None, lam: float | None = None, **options: str

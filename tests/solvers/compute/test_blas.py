@@ -9,7 +9,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 import solvers
 from solvers.compute import blas
 from solvers.compute.blas import one_blas_thread
-from tests.solvers.helpers import binary
+from tests.solvers.helpers import HERE, binary, posed_to
 
 
 def blas_threads():
@@ -75,11 +75,9 @@ def test_a_solver_advanced_by_hand_has_one_thread_and_its_caller_all(problem, so
     assert blas_threads() == {2}
 
 
-@pytest.mark.parametrize("id", list(solvers.SOLVERS))
-def test_every_solver_gives_the_threads_back_also_when_it_is_left(problem, id):
-    if id not in solvers.compatible(problem.loss.id, problem.penalty.id):
-        pytest.skip(f"{id} takes other problems")
-    iterates = solvers.make_solver(id).iterate(problem)
+@pytest.mark.parametrize("id", HERE)
+def test_every_solver_gives_the_threads_back_also_when_it_is_left(id):
+    iterates = solvers.make_solver(id).iterate(posed_to(id))
     next(iterates)
     assert blas_threads() == {2}
     iterates.close()

@@ -11,7 +11,7 @@ import datasets
 import solvers
 from solvers import FIELDS, Ending, Interrupted, Iterate, Run, Solver, Stopping
 from solvers.runs import run as module
-from tests.solvers.helpers import HOUSE, binary, chains
+from tests.solvers.helpers import HOUSE, binary, chains, posed_to
 
 
 @pytest.fixture(scope="module")
@@ -321,16 +321,10 @@ def test_test_metrics_are_measured_and_cost_little():
     )
 
 
-#: Problems that every solver here takes one of.
-POSED = [("logistic", "l1"), ("logistic", "l2"), ("binary-hinge", "l2")]
-OURS = [id for id, solver in solvers.SOLVERS.items() if solver.__module__.startswith("solvers.methods")]
-
-
-@pytest.mark.parametrize("id", OURS)
+@pytest.mark.parametrize("id", HOUSE)
 def test_a_run_and_its_data_are_freed_with_the_last_who_uses_them(id):
     """No cycle keeps them until Python looks for cycles: X may be as large as memory."""
-    loss, penalty = next(pair for pair in POSED if id in solvers.compatible(*pair))
-    problem = solvers.make_problem(binary(), loss=loss, penalty=penalty, lam=0.1)
+    problem = posed_to(id)
     run = Run(problem, solvers.make_solver(id), stopping=Stopping(max_iter=5))
     gc.disable()
     try:

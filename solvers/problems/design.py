@@ -330,10 +330,10 @@ class Design:
         if self.picked is not None:
             return self.picked.rows.some(np.arange(min(n, int(self.edges[1]))), self.n_features)
         found = np.flatnonzero(self.rows[: self.starts[0, -1]] < n)
-        features = np.searchsorted(self.starts[0], found, side="right") - 1
         values = np.ones(found.size) if self.binary else self.values[found]
         shape = (min(n, int(self.edges[1])), self.n_features)
-        return sp.coo_array((values, (self.rows[found], features)), shape).tocsr()
+        starts = np.searchsorted(found, self.starts[0])
+        return sp.csc_array((values, self.rows[found], starts), shape).tocsr()
 
     def digest(self) -> str:
         """Hash X."""

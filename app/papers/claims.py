@@ -55,27 +55,7 @@ def _traced(cases: Sequence[Case], labels: Sequence[str]) -> Iterator[tuple[str,
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers:
-    """A test of a number of runs, as :class:`.measures.Measure` takes it."""
-
-    field: str = "cpu_seconds"
-    to: float | None = None
-    phase: str = ""
-
-    def __post_init__(self) -> None:
-        self.measure  # noqa: B018 (it raises ValueError where there is no such number)
-
-    @property
-    def measure(self) -> Measure:
-        return Measure(self.field, self.to, self.phase)
-
-    def known(self, case: Case, labels: Sequence[str]) -> list[Bounds]:
-        """Return the numbers of these runs, as far as they are known."""
-        return [value for label in labels if (value := self.measure.of(case, label)) is not None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Less(Numbers):
+class Less(Measure):
     """The least number of the runs ``first``, times ``by``, is below the least of ``than``, on each problem;
     with ``of`` on each data set, of numbers put together over its problems. ``slack`` is added to ``than``.
     With ``more`` it is the greatest number of ``first``, times ``by``, that is above the greatest of
@@ -116,7 +96,7 @@ class Less(Numbers):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Level(Numbers):
+class Level(Measure):
     """The largest number of the runs is at most ``factor`` times the smallest."""
 
     runs: tuple[str, ...]
@@ -133,7 +113,7 @@ class Level(Numbers):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Falls(Numbers):
+class Falls(Measure):
     """The number of each run at the largest λ is below that at the smallest; with ``rises`` above it."""
 
     runs: tuple[str, ...]
@@ -153,7 +133,7 @@ class Falls(Numbers):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lies(Numbers):
+class Lies(Measure):
     """The number of each run is below a value, or above one."""
 
     runs: tuple[str, ...]
@@ -283,7 +263,7 @@ class Claim:
             for finding in found
         )
         if not judged:
-            looked_at = isinstance(self.test, Numbers) and self.test.field in OF_GROUPS
+            looked_at = isinstance(self.test, Measure) and self.test.field in OF_GROUPS
             none = (NO_WEIGHTS if looked_at else "no run that it speaks of has come to an end",)
             return Verdict(self.text, NOT_JUDGED, numbers or none, self._measured if numbers else "")
         holds = sum(judged) >= self.share * len(judged)
@@ -291,7 +271,7 @@ class Claim:
 
     @property
     def _measured(self) -> str:
-        return self.test.measure.title if isinstance(self.test, Numbers) else ""
+        return self.test.title if isinstance(self.test, Measure) else ""
 
 
 def _tuple(value: Any) -> Any:

@@ -64,7 +64,7 @@ class Outcome:
             for case in self.cases
             if value.data in ("", case.problem.data_text.partition(",seed=")[0])
             and value.lam in (None, case.problem.lam)
-            and (number := value.measure.of(case, value.run)) is not None
+            and (number := value.measure.number(case, value.run)) is not None
         ]
         return together(value.of, numbers) if numbers else None
 
@@ -145,7 +145,7 @@ def _about(found: Sequence[Case]) -> list[str]:
 
 def _row(case: Case, run: Run) -> list[str]:
     record = run.record
-    gap = Measure("gap").of(case, run.label)
+    gap = Measure("gap").number(case, run.label)
     metric = record.get("test_metric")
     return [
         case.name,
@@ -274,7 +274,7 @@ def _point(case: Case, label: str, name: str, to: float | None) -> float | None:
     if name == "lam":
         lam = case.problem.lam
         return lam if lam is not None else case.problem.lam_ratio
-    number = (Measure("cpu_seconds", to) if name == "seconds" else Measure(name)).of(case, label)
+    number = (Measure("cpu_seconds", to) if name == "seconds" else Measure(name)).number(case, label)
     return number.low if number is not None and number.known and np.isfinite(number.low) else None
 
 

@@ -166,7 +166,7 @@ class Measure:
         name += f", phase {self.phase}" if self.phase else ""
         return name + (f", to a gap of {self.to:g}" if self.to is not None else "")
 
-    def of(self, case: Case, label: str) -> Bounds | None:
+    def number(self, case: Case, label: str) -> Bounds | None:
         """Return the number for a run of a problem; None where there is no such run, or it does not know."""
         run = case.runs.get(label)
         if run is None or not run.record:
@@ -174,6 +174,10 @@ class Measure:
         if self.to is None and not self.phase:
             return self._at_end(case, run)
         return self._on_the_way(case, run)
+
+    def known(self, case: Case, labels: Iterable[str]) -> list[Bounds]:
+        """Return the numbers of these runs, as far as they are known."""
+        return [value for label in labels if (value := self.number(case, label)) is not None]
 
     def _at_end(self, case: Case, run: Run) -> Bounds | None:
         record = run.record

@@ -194,7 +194,7 @@ def test_what_is_no_claim_is_refused(table):
 
 def measured(measure, *runs, label="a"):
     (case,) = cases(runs)
-    return str(measure.of(case, label))
+    return str(measure.number(case, label))
 
 
 def test_shares_steps_and_phases_are_made_of_the_record():

@@ -74,29 +74,19 @@ def _anywhere(problem: Recipe) -> Recipe:
 def read(path: Path) -> Story:
     """Read the story in a TOML file; ValueError that names the file where it is none."""
     try:
-        return _read(tomllib.loads(path.read_text(encoding="utf-8")))
+        text = tomllib.loads(path.read_text(encoding="utf-8"))
+        problem = Recipe(**text.pop("problem"))
+        problem = replace(problem, penalty_params=typed(PENALTIES[problem.penalty], problem.penalty_params))
+        limits = replace(PAGE_LIMITS, **text.pop("stop", {}))
+        return Story(
+            look_for=tuple(text.pop("look_for")),
+            setting=Experiment(problem, Entrant.parse_all(text.pop("solvers")), limits),
+            steps=tuple(Step(**step) for step in text.pop("step", ())),
+            ask=Ask(**text.pop("ask")) if "ask" in text else None,
+            **text,
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name} is no story: {error}") from error
-
-
-def _read(text: Mapping[str, Any]) -> Story:
-    problem = Recipe(**text["problem"])
-    problem = replace(problem, penalty_params=typed(PENALTIES[problem.penalty], problem.penalty_params))
-    limits = replace(PAGE_LIMITS, **text.get("stop", {}))
-    setting = Experiment(problem, Entrant.parse_all(text["solvers"]), limits)
-    return Story(
-        id=text["id"],
-        name=text["name"],
-        topic=text["topic"],
-        summary=text["summary"],
-        question=text["question"],
-        look_for=tuple(text["look_for"]),
-        setting=setting,
-        f_star=text.get("f_star", {}),
-        view=text.get("view", {}),
-        steps=tuple(Step(**step) for step in text.get("step", ())),
-        ask=Ask(**text["ask"]) if "ask" in text else None,
-    )
 
 
 @cache

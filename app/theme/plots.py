@@ -29,8 +29,6 @@ from .assets import asset
 
 #: Columns of a source of images.
 IMAGE = ("image", "x", "y", "dw", "dh")
-#: Marks along a horizontal axis, about.
-X_TICKS = 6
 
 
 def least(height: int) -> dict[str, str]:
@@ -41,22 +39,19 @@ def least(height: int) -> dict[str, str]:
 
 def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: int = 280, **more) -> figure:
     """Make an empty figure in the page's style; ``name`` is what a saved picture is called, ``height`` how
-    high it is in pixels where no frame says so."""
-    fig = figure(
-        styles=least(height),
-        sizing_mode="stretch_both",
-        min_width=200,
-        x_axis_label=x_label,
-        y_axis_label=upright(y_label),
-        y_axis_type="log" if log_y else "linear",
-        tools="xpan,xwheel_zoom,box_zoom,reset",
-        active_drag="box_zoom",
-        active_scroll=None,
-        toolbar_location="right",
-        **more,
-    )
+    high it is in pixels where no frame says so; ``more`` are options of Bokeh's, which go before these."""
+    usual = {
+        "styles": least(height),
+        "sizing_mode": "stretch_both",
+        "min_width": 200,
+        "y_axis_type": "log" if log_y else "linear",
+        "tools": "xpan,xwheel_zoom,box_zoom,reset",
+        "active_drag": "box_zoom",
+        "active_scroll": None,
+        "toolbar_location": "right",
+    }
+    fig = figure(x_axis_label=x_label, y_axis_label=upright(y_label), **(usual | more))
     fig.x_range.range_padding = 0.02
-    fig.xaxis.ticker.desired_num_ticks = X_TICKS
     return styled(fig, name)
 
 
@@ -141,8 +136,6 @@ def scale(fig: figure, dimension: str, *, log: bool) -> None:
     ticker = CustomJSTicker(major_code=asset("log_ticks.js")) if log else BasicTicker()
     axis, grid = (fig.xaxis, fig.xgrid) if dimension == "x" else (fig.yaxis, fig.ygrid)
     axis.ticker = grid.ticker = ticker
-    if dimension == "x" and not log:
-        ticker.desired_num_ticks = X_TICKS
 
 
 def follow_axes(fig: figure) -> None:

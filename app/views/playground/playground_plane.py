@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import bokeh.models as bm
 import numpy as np
-from bokeh.models import Arrow, BoxZoomTool, ColumnDataSource, GlyphRenderer, LinearColorMapper, NormalHead
-from bokeh.plotting import figure
 
 from app import theme
 from app.views.base.curves import Curves
@@ -23,20 +22,9 @@ class Plane:
     perpendicular looks so."""
 
     def __init__(self, name: str, height: int) -> None:
-        self.figure = plot = figure(
-            styles=theme.least(height),
-            sizing_mode="stretch_both",
-            min_width=200,
-            match_aspect=True,
-            x_axis_label="x",
-            y_axis_label="y",
-            tools="pan,wheel_zoom,reset",
-            active_scroll=None,
-            toolbar_location="right",
-        )
-        plot.add_tools(zoom := BoxZoomTool(match_aspect=True))
-        plot.toolbar.active_drag = zoom
-        theme.styled(plot, name)
+        tools = [bm.PanTool(), bm.WheelZoomTool(), bm.ResetTool(), bm.BoxZoomTool(match_aspect=True)]
+        looks = {"height": height, "match_aspect": True, "tools": tools, "active_drag": tools[-1]}
+        self.figure = plot = theme.plot(name, x_label="x", y_label="y", **looks)
         plot.min_border_left = 48
         self._ground()
         self._signs()
@@ -49,7 +37,7 @@ class Plane:
         # columns of other names than those of the runs, which the pointer tells of
         self.contours, self.kinks = (theme.source("across", "up") for _ in range(2))
         shades = [f"{GROUND}{round(255 * MOST * k / (SHADES - 1)):02x}" for k in range(SHADES)]
-        mapper = LinearColorMapper(palette=shades, low=0, high=SHADES - 1)
+        mapper = bm.LinearColorMapper(palette=shades, low=0, high=SHADES - 1)
         theme.image(plot, self.image, mapper)
         plot.line("across", "up", source=self.contours, line_color=theme.GREY, line_width=0.7, line_alpha=0.7)
         plot.line("across", "up", source=self.kinks, line_color=theme.GREY, line_width=2.5, line_alpha=0.8)
@@ -89,15 +77,15 @@ class Plane:
         self._arrow(self.combination, 3, theme.GREY)
         self._p = self._arrow(self.direction, 3, theme.COLORS[0])
 
-    def _arrow(self, source: ColumnDataSource, width: float, color: str) -> Arrow:
+    def _arrow(self, source: bm.ColumnDataSource, width: float, color: str) -> bm.Arrow:
         """Draw arrows from (x0, y0) to (x1, y1)."""
-        head = NormalHead(size=5 + 2 * width, fill_color=color, line_color=color)
+        head = bm.NormalHead(size=5 + 2 * width, fill_color=color, line_color=color)
         ends = {"x_start": "x0", "y_start": "y0", "x_end": "x1", "y_end": "y1"}
-        arrow = Arrow(source=source, end=head, line_width=width, line_color=color, level="overlay", **ends)
+        arrow = bm.Arrow(source=source, end=head, line_width=width, line_color=color, level="overlay", **ends)
         self.figure.add_layout(arrow)
         return arrow
 
-    def _trajectory(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+    def _trajectory(self, source: bm.ColumnDataSource, color: str, dash: str) -> list[bm.GlyphRenderer]:
         dots = self.figure.scatter("x", "y", source=source, size=5, color=color)
         return [dots, theme.curve(self.figure, source, "y", color=color, dash=dash, width=2)]
 

@@ -11,7 +11,6 @@ import panel as pn
 from bokeh.events import Tap
 from bokeh.models import CategoricalTickFormatter, FactorRange, HoverTool
 from bokeh.palettes import Viridis256
-from bokeh.plotting import figure
 
 from app import theme
 from app.menu import Menu
@@ -115,19 +114,11 @@ class Sweep(View):
 
     def _build_heat_map(self) -> None:
         self._cells = theme.source("x", "y", "color", "text", "ink", "key", "state")
-        fig = figure(
-            x_range=FactorRange(),
-            y_range=FactorRange(),
-            styles=theme.least(280),
-            sizing_mode="stretch_both",
-            min_width=200,
-            tools="",
-            toolbar_location="right",
-            x_axis_location="above",
-            min_border_right=12,
-            min_border_bottom=FOOT,
-        )
-        theme.styled(fig, "sweep-heat-map")
+        names = {"x_range": FactorRange(), "y_range": FactorRange(), "y_axis_type": "auto"}
+        none = {"x_label": "", "y_label": "", "tools": "", "active_drag": None}
+        places = {"x_axis_location": "above", "min_border_bottom": FOOT}
+        fig = self._heat_figure = theme.plot("sweep-heat-map", **names, **none, **places)
+        fig.x_range.range_padding = 0.0
         for axis in fig.axis:
             axis.formatter = CategoricalTickFormatter()
         fig.grid.visible = False
@@ -150,7 +141,6 @@ class Sweep(View):
         ]
         fig.add_tools(HoverTool(renderers=[cells], tooltips=tips))
         fig.on_event(Tap, self._tapped_cell)
-        self._heat_figure = fig
 
     def has_content(self) -> bool:
         return bool(self._outcomes(self.gap.value))

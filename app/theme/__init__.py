@@ -7,6 +7,7 @@ from .formatting import aligned, capital, cell, counted, number, seconds
 from .material import REM, mui
 from .plots import (
     IMAGE,
+    columns,
     curve,
     diamonds,
     draw,

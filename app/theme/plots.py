@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,13 @@ def draw(fig: figure, glyph: Glyph, source: ColumnDataSource, **more: Any) -> Gl
 def source(*columns: str) -> ColumnDataSource:
     """Make a source with these columns, empty to begin with."""
     return ColumnDataSource({name: [] for name in columns})
+
+
+def columns(source: ColumnDataSource, rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return what rows put into the columns of a source: each has a value for every column, in their
+    order."""
+    rows = list(rows)
+    return {name: [row[k] for row in rows] for k, name in enumerate(source.data)}
 
 
 def image(fig: figure, source: ColumnDataSource, shades: ColorMapper) -> GlyphRenderer:

@@ -8,13 +8,15 @@ import numpy as np
 from bokeh.models import LabelSet, VSpan
 from bokeh.plotting import figure
 
-from app.theme import GREY, draw, put, source
+from app.theme import GREY, columns, draw, put, source
 from app.views.base.feed import Records
 from app.views.base.run_events import lam_in_words
 from solvers import Trace, segments
 
 #: Share of the axis that is kept free behind a λ that is written out.
 APART = 0.06
+#: Pixels from the axis to what is written above it.
+FOOT = 4
 
 
 class LamMarks:
@@ -41,16 +43,12 @@ class LamMarks:
                 found += [(float(x[k]), color, c.lam) for k, c in zip(at, changes, strict=True)]
                 reach = max(reach, float(np.nanmax(x)))
         found.sort(key=lambda mark: mark[0])
-        said, free = [], -np.inf
-        for x, _, lam in found:
+        marks, free = [], -np.inf
+        for x, color, lam in found:
             write = x >= free
-            said.append(lam_in_words(lam) if write else "")
+            marks.append((x, color, lam_in_words(lam) if write else "", FOOT))
             free = x + APART * reach if write else free
-        marks = {
-            **{"x": [x for x, _, _ in found], "color": [color for _, color, _ in found]},
-            **{"said": said, "foot": [4] * len(found)},
-        }
-        put(self.source, marks)
+        put(self.source, columns(self.source, marks))
 
     def show_run(self, trace: Trace) -> None:
         """Mark the changes of one run, over iterations."""

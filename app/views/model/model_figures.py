@@ -50,8 +50,7 @@ class Pictures:
     def __init__(self, name: str) -> None:
         self._images = theme.source(*theme.IMAGE, "weight")
         self._labels = theme.source("x", "y", "right", "bottom", "text")
-        columns = ("x0", "y0", "x1", "y1", "color", "pair", "weight")
-        self._pairs = theme.source(*columns)
+        self._pairs = theme.source("x0", "y0", "x1", "y1", "color", "pair", "weight")
         told = theme.asset("pixels.js") + "return told(value, format, shape)"
         self._pair_names = CustomJSHover(args={"shape": None}, code=told)
         self._names = CustomJSHover(
@@ -95,13 +94,11 @@ class Pictures:
             **{"width": width, "height": height, "gap": self._gap, "across": self._across},
         }
         self._images.data = _shown(tiles, 0.0, -float(tiles.shape[0]), upwards=True)
-        self._labels.data = {
-            "x": [left for _, left in corners],
-            "y": [-top for top, _ in corners],
-            "right": [left + width for _, left in corners],
-            "bottom": [-top - height for top, _ in corners],
-            "text": names[:count],
-        }
+        frames = [
+            (left, -top, left + width, -top - height, name)
+            for (top, left), name in zip(corners, names[:count], strict=True)
+        ]
+        self._labels.data = theme.columns(self._labels, frames)
 
     def _corner(self, c: int) -> tuple[int, int]:
         """Return the row and the column of the first pixel of output ``c``."""
@@ -122,8 +119,7 @@ class Pictures:
                 (y0, x0), (y1, x1) = ((-(top + row + 0.5), left + column + 0.5) for row, column in ends)
                 named = f"{names.feature(int(features[k]))} for {names.output(int(c))}"
                 lines.append((x0, y0, x1, y1, theme.COLORS[0 if values[k] > 0 else 1], named, values[k]))
-        columns = zip(*lines, strict=True) if lines else [[]] * len(self._pairs.data)
-        self._pairs.data = dict(zip(self._pairs.data, map(list, columns), strict=True))
+        self._pairs.data = theme.columns(self._pairs, lines)
 
 
 class Transitions:

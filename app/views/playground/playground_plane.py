@@ -115,16 +115,9 @@ class Plane:
     def show_ends(self, heads: Sequence[tuple[np.ndarray, str, bool]], rays: Sequence[tuple]) -> None:
         """Mark the last iterate drawn of each run, (place, colour, whether it is the chosen one), and the
         rays, (from, to, colour), along which a run found that f falls without bound."""
-        places = np.array([place for place, _, _ in heads]).reshape(-1, 2)
-        self.here.data = {
-            "x": places[:, 0],
-            "y": places[:, 1],
-            "color": [color for _, color, _ in heads],
-            "size": [13 if chosen else 8 for _, _, chosen in heads],
-        }
-        ends = np.array([[*start, *end] for start, end, _ in rays]).reshape(-1, 4)
-        columns = dict(zip(("x", "y", "x1", "y1"), ends.T, strict=True))
-        self.rays.data = {**columns, "color": [color for _, _, color in rays]}
+        dots = [(*place, color, 13 if chosen else 8) for place, color, chosen in heads]
+        self.here.data = theme.columns(self.here, dots)
+        self.rays.data = theme.columns(self.rays, [(*start, *end, color) for start, end, color in rays])
 
     def show_marks(self, marks: Marks | None, size: float, color: str) -> None:
         """Draw what the solver sees at the cursor's iterate, in a window of this size; None: nothing."""

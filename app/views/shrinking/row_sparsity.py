@@ -163,15 +163,10 @@ class RowSparsity(Plots):
 
     def _frame(self, name: str, plot: figure, runs: list[Shown], width: float, height: float) -> None:
         """Draw a frame around the image of each run, and name it below."""
-        left = [_left(place, width) for place in range(len(runs))]
-        self._frames[name].data = {
-            "left": left,
-            "right": [x + width for x in left],
-            "bottom": [0.0] * len(runs),
-            "top": [height] * len(runs),
-            "color": [run.color for run in runs],
-        }
-        names = {x + 0.5 * width: run.label() for x, run in zip(left, runs, strict=True)}
+        frames = self._frames[name]
+        placed = [(_left(place, width), run) for place, run in enumerate(runs)]
+        frames.data = theme.columns(frames, [(x, x + width, 0.0, height, run.color) for x, run in placed])
+        names = {x + 0.5 * width: run.label() for x, run in placed}
         theme.name_ticks(plot.xaxis[0], names)
 
     def _mark_moves(self, place: int, shape: tuple[int, int], moves: Moves) -> None:

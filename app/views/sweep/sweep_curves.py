@@ -66,24 +66,16 @@ class SolverCurves(View):
         return any(x.size for x, _ in self._curves.values())
 
     def draw(self) -> None:
-        lines: dict[str, list] = {name: [] for name in self._lines.data}
-        dots: dict[str, list] = {name: [] for name in self.points.data}
-        rings: dict[str, list] = {name: [] for name in self.rings.data}
+        lines, dots, rings = [], [], []
         for k, (name, (x, y)) in enumerate(self._curves.items()):
             color = theme.COLORS[k % len(theme.COLORS)]
             corners = _stairs(x, y) if self._steps else (x, y)
-            for column, value in zip(lines.values(), (*corners, color, theme.dash(k)), strict=True):
-                column.append(value)
+            lines.append((*corners, color, theme.dash(k)))
             if not self._steps:
-                dots["x"] += x.tolist()
-                dots["y"] += y.tolist()
-                dots["color"] += [color] * x.size
-                dots["label"] += [name] * x.size
-            x, y = self._marked.get(name, ((), ()))
-            rings["x"] += x
-            rings["y"] += y
-            rings["color"] += [color] * len(x)
-        self._lines.data, self.points.data, self.rings.data = lines, dots, rings
+                dots += [(*point, color, name) for point in zip(x.tolist(), y.tolist(), strict=True)]
+            rings += [(*point, color) for point in zip(*self._marked.get(name, ((), ())), strict=True)]
+        for source, rows in ((self._lines, lines), (self.points, dots), (self.rings, rings)):
+            source.data = theme.columns(source, rows)
 
 
 def _known(x: Sequence[float], y: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:

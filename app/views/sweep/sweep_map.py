@@ -33,6 +33,8 @@ GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 MOST_ROWS, ROW, TOP, FOOT = 60, 24, 60, 24
 #: Times longer than this share of the range of the colours are dark enough for white letters.
 DARK = 0.55
+#: Colours of a cell without a time, and of its letters.
+UNKNOWN = "rgba(136, 136, 136, 0.18)", theme.GREY
 LAM = "λ, decreasing to the right"
 
 
@@ -113,7 +115,7 @@ class Sweep(View):
         self._body.extend([choices, self._named, self.grid, heat, self._legend, plots])
 
     def _build_heat_map(self) -> None:
-        self._cells = theme.source("x", "y", "color", "text", "ink", "key", "state")
+        self._cells = theme.source("x", "y", "text", "key", "state", "color", "ink")
         names = {"x_range": FactorRange(), "y_range": FactorRange(), "y_axis_type": "auto"}
         none = {"x_label": "", "y_label": "", "tools": "", "active_drag": None}
         places = {"x_axis_location": "above", "min_border_bottom": FOOT}
@@ -189,28 +191,21 @@ class Sweep(View):
         shown = [outcome for outcome in outcomes if outcome.problem in set(problems)]
         known = [max(o.seconds, LEAST_SECONDS) for o in shown if o.seconds is not None]
         low, high = (np.log10(min(known)), np.log10(max(known))) if known else (0.0, 1.0)
-        colors, inks = [], []
+        rows = []
         for outcome in shown:
-            if outcome.seconds is None:
-                colors.append("rgba(136, 136, 136, 0.18)")
-                inks.append(theme.GREY)
-                continue
-            share = (np.log10(max(outcome.seconds, LEAST_SECONDS)) - low) / max(high - low, 1e-9)
-            colors.append(Viridis256[int(255 * (1.0 - share))])  # fast is light
-            inks.append("#FFFFFF" if share > 1.0 - DARK else "#111111")
+            color, ink = UNKNOWN
+            if outcome.seconds is not None:
+                share = (np.log10(max(outcome.seconds, LEAST_SECONDS)) - low) / max(high - low, 1e-9)
+                color = Viridis256[int(255 * (1.0 - share))]  # fast is light
+                ink = "#FFFFFF" if share > 1.0 - DARK else "#111111"
+            rows.append(
+                (outcome.label, outcome.problem, _cell(outcome), outcome.key, outcome.state, color, ink)
+            )
         self._heat_figure.x_range.factors, self._heat_figure.y_range.factors = names, problems[::-1]
         height = TOP + ROW * len(problems) + FOOT
         styles = {**theme.least(220), "min-height": f"max(var(--least, 220px), {height}px)"}
         self._heat_figure.styles = styles
-        self._cells.data = {
-            "x": [outcome.label for outcome in shown],
-            "y": [outcome.problem for outcome in shown],
-            "color": colors,
-            "text": [_cell(outcome) for outcome in shown],
-            "ink": inks,
-            "key": [outcome.key for outcome in shown],
-            "state": [outcome.state for outcome in shown],
-        }
+        self._cells.data = theme.columns(self._cells, rows)
         found = {(o.problem, o.label): [o.key, _read_out(o)] for o in shown}
         cells = [[found.get((problem, name)) for name in names] for problem in problems]
         self.grid.param.update(rows=problems, columns=names, cells=cells)

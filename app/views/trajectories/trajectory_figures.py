@@ -3,12 +3,14 @@ are."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from bokeh.models import LabelSet
 from bokeh.plotting import figure
 
 from app import theme
-from app.views.base.lam_marks import LamMarks
+from app.views.base.lam_marks import FOOT, LamMarks
 from app.views.trajectories.trajectory_lines import COLORS, FAINT, Lines
 
 #: Pixels of the main picture and of those beside it.
@@ -85,18 +87,12 @@ class Figures:
         """Shade phases, each name in a shade of its own, the first in none; where there are several, write
         the names of those that are wide enough."""
         shades = {name: SHADES[k % len(SHADES)] for k, name in enumerate(dict.fromkeys(names))}
-        alphas = [shades[name] for name in names]
-        shaded = [k for k, alpha in enumerate(alphas) if alpha]
-        columns = {"x0": starts, "x1": ends, "alpha": alphas}
-        self.bands.data = {name: [column[k] for k in shaded] for name, column in columns.items()}
-        least = WIDE * (ends[-1] - starts[0]) if names else 0
-        several = len(shades) > 1
-        wide = [k for k in range(len(names)) if several and ends[k] - starts[k] > least]
-        self.phases.data = {
-            "x": [0.5 * (starts[k] + ends[k]) for k in wide],
-            "y": [4] * len(wide),
-            "name": [names[k] for k in wide],
-        }
+        phases = list(zip(starts, ends, names, strict=True))
+        shaded = [(start, end, shades[name]) for start, end, name in phases if shades[name]]
+        self.bands.data = theme.columns(self.bands, shaded)
+        least = WIDE * (ends[-1] - starts[0]) if len(shades) > 1 else math.inf
+        wide = [(0.5 * (start + end), FOOT, name) for start, end, name in phases if end - start > least]
+        self.phases.data = theme.columns(self.phases, wide)
 
     def show_marks(self, iterations: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
         """Draw a cross a crossover."""
@@ -104,13 +100,9 @@ class Figures:
 
     def show_sizes(self, slots: list[int], sizes: list[int], texts: list[str]) -> None:
         """Draw a bar a colour, the first on top."""
-        self.bars.data = {
-            "place": [-k for k in range(len(slots))],
-            "size": sizes,
-            "slot": slots,
-            "color": [COLORS[slot] for slot in slots],
-            "alpha": [BAR] * len(slots),
-        }
+        bars = enumerate(zip(sizes, slots, strict=True))
+        rows = [(-k, size, slot, COLORS[slot], BAR) for k, (size, slot) in bars]
+        self.bars.data = theme.columns(self.bars, rows)
         theme.name_ticks(self.sizes.yaxis[0], {-k: text for k, text in enumerate(texts)})
 
     def isolate(self, slot: int | None) -> None:

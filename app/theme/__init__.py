@@ -15,6 +15,7 @@ from .plots import (
     image,
     least,
     name_ticks,
+    picture,
     plot,
     point_out,
     put,

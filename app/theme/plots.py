@@ -102,6 +102,14 @@ def columns(source: ColumnDataSource, rows: Iterable[Sequence[Any]]) -> dict[str
     return {name: [row[k] for row in rows] for k, name in enumerate(source.data)}
 
 
+def picture(
+    image: np.ndarray, x: float, y: float, width: float, height: float, **more: Any
+) -> dict[str, list[Any]]:
+    """Return one image in the columns of its source, with its corner and size, and ``more`` of it."""
+    values = dict(zip(IMAGE, (image, x, y, width, height), strict=True)) | more
+    return {name: [value] for name, value in values.items()}
+
+
 def image(fig: figure, source: ColumnDataSource, shades: ColorMapper) -> GlyphRenderer:
     """Draw the images of a source, whose columns are ``IMAGE``, with no grid over them."""
     fig.grid.visible = False

@@ -73,13 +73,7 @@ class CutWeights(ProbeView):
     def _show(self, entries: list[tuple[int, Seen]]) -> None:
         image, width, each = picture(entries)
         lines, columns = image.shape
-        self._image.data = {
-            "image": [image],
-            "x": [-0.5],
-            "y": [-0.5],
-            "dw": [width * columns],
-            "dh": [each * lines],
-        }
+        self._image.data = theme.picture(image, -0.5, -0.5, width * columns, each * lines)
         self._combined.data = first_seen(entries)
         marks = [
             ("■", COLOR, "weight α"),

@@ -37,11 +37,8 @@ def _shown(image: np.ndarray, x: float, y: float, *, upwards: bool) -> dict[str,
     drawn = np.where(np.isfinite(drawn), drawn, np.nan)
     largest = max(float(np.nanmax(np.abs(drawn), initial=0.0)), 1e-30)
     height, width = image.shape
-    return {
-        "image": [(drawn / largest).astype(np.float32)],
-        "weight": [drawn.astype(np.float32)],
-        **{"x": [x], "y": [y], "dw": [width], "dh": [height]},
-    }
+    shades, weights = (drawn / largest).astype(np.float32), drawn.astype(np.float32)
+    return theme.picture(shades, x, y, width, height, weight=weights)
 
 
 class Pictures:

@@ -97,8 +97,8 @@ class Plane:
         """Draw the function."""
         (x0, x1, y0, y1), (up, across) = land.window, land.image.shape
         dx, dy = (x1 - x0) / (across - 1), (y1 - y0) / (up - 1)
-        place = {"x": [x0 - 0.5 * dx], "y": [y0 - 0.5 * dy], "dw": [x1 - x0 + dx], "dh": [y1 - y0 + dy]}
-        self.image.data = {"image": [land.image], **place}
+        corner, size = (x0 - 0.5 * dx, y0 - 0.5 * dy), (x1 - x0 + dx, y1 - y0 + dy)
+        self.image.data = theme.picture(land.image, *corner, *size)
         for source, lines in ((self.contours, land.contours), (self.kinks, land.kinks)):
             source.data = {"across": lines.x, "up": lines.y}
 

@@ -89,7 +89,7 @@ class Memory(Plots, ProbeView):
         self._pairs = theme.source("pair", "cosine")
         self._eigenvalues = theme.source("n", "value")
         self._gamma = Span(dimension="width", line_color=theme.GREY, line_dash="dashed")
-        self._cross = {name: ColumnDataSource(_picture(np.zeros((0, 0)))) for name in ("SY", "middle")}
+        self._cross = {name: theme.source(*theme.IMAGE) for name in ("SY", "middle")}
         self._at_cursor = theme.column(kind="plots")
         self._body.extend([theme.column(*self.parts, kind="plots"), self._said, self._at_cursor])
         self._figures = self._make_figures()
@@ -185,5 +185,4 @@ def _picture(values: np.ndarray) -> dict[str, list]:
     """Return a matrix as an image, its first row at 0; without entries there is none, since a browser cannot
     paint it."""
     rows, columns = values.shape
-    image = {"image": values, "x": 0, "y": 0, "dw": columns, "dh": rows}
-    return {name: [value] if values.size else [] for name, value in image.items()}
+    return theme.picture(values, 0, 0, columns, rows) if values.size else dict.fromkeys(theme.IMAGE, ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,8 +62,8 @@ class RowSparsity(Plots):
     def build(self) -> None:
         self.parts = [self.share] = self.plots(RowShare, height=220)
         self._said = theme.said(6)
-        self._patterns = ColumnDataSource(_patterns([]))
-        self._pictures = ColumnDataSource(_pictures([]))
+        self._patterns = theme.source(*theme.IMAGE, "weight", "features", "outputs", "shape")
+        self._pictures = theme.source(*theme.IMAGE, "norm")
         sides = ("left", "right", "bottom", "top", "color")
         self._frames = {name: theme.source(*sides) for name in ("patterns", "pictures")}
         self._moves = {name: theme.source("x", "y") for name in ("entered", "left")}
@@ -150,11 +151,11 @@ class RowSparsity(Plots):
         moves, shape = Moves.of(chosen.trace, chosen.iteration), chosen.trace.names.picture_shape
         pictured = [run for run in runs if run.trace.names.picture_shape == shape]
         self._said.object = _sentences(chosen, moves)
-        self._patterns.data = _patterns(runs)
+        self._patterns.data = theme.columns(self._patterns, _patterns(runs))
         rows = max(int(run.trace.nnz_rows.max(initial=1)) for run in runs)
         self._frame("patterns", self.patterns, runs, 1, rows)
         if shape:
-            self._pictures.data = _pictures(pictured)
+            self._pictures.data = theme.columns(self._pictures, _pictures(pictured))
             self._frame("pictures", self.pictures, pictured, *shape[::-1])
             self._mark_moves(pictured.index(chosen), shape, moves)
         panes = self._panes if shape else self._panes[:1]
@@ -222,20 +223,13 @@ def _left(place: int, width: float) -> float:
     return place * width * (1.0 + ROOM)
 
 
-def _patterns(runs: list[Shown]) -> dict[str, list]:
-    """Make the images of W; an image of one zero stands for one without entries, which cannot be drawn."""
-    weights = [run.seen["pattern"] if run.seen["pattern"].size else np.zeros((1, 1)) for run in runs]
-    return {
-        "image": [_shaded(W) for W in weights],
-        "weight": weights,
-        "x": [_left(place, 1) for place in range(len(runs))],
-        "y": [0] * len(runs),
-        "dw": [1] * len(runs),
-        "dh": [max(int(run.seen["count"]), 1) for run in runs],
-        "features": [_features(run) for run in runs],
-        "shape": [run.trace.names.picture_shape for run in runs],
-        "outputs": [_outputs(run, W.shape[1]) for run, W in zip(runs, weights, strict=True)],
-    }
+def _patterns(runs: list[Shown]) -> Iterator[tuple]:
+    """Yield the images of W, in the columns of their source. An image of one zero stands for one without
+    entries, which cannot be drawn."""
+    for place, run in enumerate(runs):
+        W = run.seen["pattern"] if run.seen["pattern"].size else np.zeros((1, 1))
+        named = _features(run), _outputs(run, W.shape[1]), run.trace.names.picture_shape
+        yield _shaded(W), _left(place, 1), 0, 1, max(int(run.seen["count"]), 1), W, *named
 
 
 def _shaded(W: np.ndarray) -> np.ndarray:
@@ -261,17 +255,12 @@ def _outputs(run: Shown, columns: int) -> list[str]:
     return [run.trace.names.output(int(c)) for c in np.linspace(0, m, columns + 1).astype(int)[:-1]]
 
 
-def _pictures(runs: list[Shown]) -> dict[str, list]:
-    norms = [_picture(run) for run in runs]
-    shapes = [picture.shape for picture in norms]
-    return {
-        "image": [(norm / max(float(norm.max()), 1e-300)).astype(np.float32) for norm in norms],
-        "norm": norms,
-        "x": [_left(place, width) for place, (_, width) in enumerate(shapes)],
-        "y": [0] * len(runs),
-        "dw": [width for _, width in shapes],
-        "dh": [height for height, _ in shapes],
-    }
+def _pictures(runs: list[Shown]) -> Iterator[tuple]:
+    """Yield the pictures of the norms, in the columns of their source."""
+    for place, norms in enumerate(map(_picture, runs)):
+        height, width = norms.shape
+        shades = (norms / max(float(norms.max()), 1e-300)).astype(np.float32)
+        yield shades, _left(place, width), 0, width, height, norms
 
 
 def _picture(run: Shown) -> np.ndarray:

@@ -237,24 +237,13 @@ class WorkingSetMap(ProbeView):
         """Send the whole picture; ``counts`` are the weights below each edge of a line."""
         lines, others = len(self._image), self._n_others
         band, room = (BAND * lines, ROOM * lines) if others else (0.0, 0.0)
-        place = {"x": [0], "dw": [self._room]}
-        self._source.data = {
-            "image": [self._image],
-            "y": [0],
-            "dh": [lines],
-            "names": [self._names(trace)],
-            "shape": [trace.names.picture_shape],
-            "until": [self._iterations[-1]],
-            "layout": [max(self._layouts)],
-            **place,
-        }
-        self._band.data = {"image": [self._others_image], "y": [-band - room], "dh": [band], **place}
-        self._extent.data = {
-            "left": [0],
-            "right": [self._iterations[-1] + 1],
-            "bottom": [-band - room],
-            "top": [lines],
-        }
+        until, bottom = self._iterations[-1], -band - room
+        named = {"names": self._names(trace), "shape": trace.names.picture_shape}
+        self._source.data = theme.picture(
+            self._image, 0, 0, self._room, lines, until=until, layout=max(self._layouts), **named
+        )
+        self._band.data = theme.picture(self._others_image, 0, bottom, self._room, band)
+        self._extent.data = theme.columns(self._extent, [(0, until + 1, bottom, lines)])
         number = theme.number
         ticks = {line: number(count) for line, count in _ticks(counts).items()}
         theme.name_ticks(self.figure.yaxis[0], ticks)

@@ -18,7 +18,15 @@ ALIGNED = 6
 def number(value: float | int | None, digits: int = 4) -> str:
     """Write a number with at most ``digits`` significant digits, thin spaces (at which no line breaks) in
     thousands, exponents only where needed. An integer counts or numbers something: it has all its digits."""
-    return _plain(value, digits).replace("-", "−")
+    if value is None or not (isinstance(value, Integral) or math.isfinite(value)):
+        return "–"
+    size = abs(value)
+    if isinstance(value, Integral) or (value.is_integer() and size < MOST_PLAIN):
+        return _written(f"{int(value):,}")
+    if not LEAST_PLAIN <= size < MOST_PLAIN:
+        return _written(f"{value:.{digits - 1}e}", short=True)
+    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
+    return _written(f"{value:,.{decimals}f}", short=True)
 
 
 def counted(n: int, one: str, many: str = "") -> str:
@@ -37,36 +45,18 @@ def aligned(values: Sequence[float | None]) -> list[str]:
     whole = max(math.floor(math.log10(max(sizes))) + 1, 1)
     plain = min(sizes) >= LEAST_PLAIN and max(sizes) < MOST_PLAIN and whole + decimals <= ALIGNED + 4
     form = f",.{decimals}f" if plain else f".{ALIGNED - 1}e"
-    return [_signed(v, form) for v in values]
+    return [
+        "–" if v is None or not math.isfinite(v) else _written(f"{v:{form}}") if plain or v else "0"
+        for v in values
+    ]
 
 
-def _signed(value: float | None, form: str) -> str:
-    if value is None or not math.isfinite(value):
-        return "–"
-    if value == 0 and form.endswith("e"):
-        return "0"
-    mantissa, e, exponent = f"{value:{form}}".partition("e")
+def _written(text: str, *, short: bool = False) -> str:
+    """Write the digits of a number as the page does; ``short``: without the zeros that end a fraction."""
+    mantissa, e, exponent = text.partition("e")
+    if short and "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
     return (mantissa + (f"e{int(exponent)}" if e else "")).replace(",", "\u202f").replace("-", "−")
-
-
-def _plain(value: float | int | None, digits: int) -> str:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return "–"
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if isinstance(value, Integral) or (value.is_integer() and size < MOST_PLAIN):
-        return f"{int(value):,}".replace(",", "\u202f")
-    if not LEAST_PLAIN <= size < MOST_PLAIN:
-        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-        if "." in mantissa:
-            mantissa = mantissa.rstrip("0").rstrip(".")
-        return f"{mantissa}e{int(exponent)}"
-    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
-    text = f"{value:,.{decimals}f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return text.replace(",", "\u202f")
 
 
 def seconds(value: float | None) -> str:

@@ -23,15 +23,6 @@ APART = re.compile(r",(?![^(]*\))")
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Weights to draw: their ``places`` in what the probe saw, and what is to be said of those asked for
-    that cannot be drawn."""
-
-    places: np.ndarray
-    missing: str = ""
-
-
-@dataclass(frozen=True)
 class Followed:
     """The weights of a run that a probe follows: ``members`` are their numbers in w, of ``size`` weights, as
     they were seen at an iterate with their ``values``."""
@@ -58,9 +49,10 @@ class Followed:
         found = {self.trace.names.output(c): c for c in range(min(outputs, OUTPUTS))}
         return found | ({TRANSITIONS: outputs} if self.size > features * outputs else {})
 
-    def choose(self, kind: str, count: int, output: int, named: str) -> Choice:
+    def choose(self, kind: str, count: int, output: int, named: str) -> tuple[np.ndarray, str]:
         """Choose at most ``count`` weights of one output: the largest, random ones, always the same, or those
-        that ``named`` lists by the names or the numbers of their features."""
+        that ``named`` lists by the names or the numbers of their features. Return their places in what the
+        probe saw, and what is to be said of those asked for that cannot be drawn."""
         features, outputs = self.shape
         body = self.members < features * outputs
         mine = np.flatnonzero(body & (self.members % outputs == output) if output < outputs else ~body)
@@ -70,9 +62,9 @@ class Followed:
             order = np.argsort(rank(self.members[mine]), kind="stable")
         else:
             order = np.argsort(-np.abs(self.values[mine]), kind="stable")
-        return Choice(np.sort(mine[order[:count]]))
+        return np.sort(mine[order[:count]]), ""
 
-    def _named(self, mine: np.ndarray, named: str, count: int) -> Choice:
+    def _named(self, mine: np.ndarray, named: str, count: int) -> tuple[np.ndarray, str]:
         asked = [text.strip() for text in APART.split(named) if text.strip()]
         _, outputs = self.shape
         features = {int(k) // outputs: int(place) for k, place in zip(self.members[mine], mine, strict=True)}
@@ -88,7 +80,7 @@ class Followed:
         said = self._missing(", ".join(missing)) if missing else ""
         if not asked:
             said = "Give names or numbers (from 1) of features, separated by commas."
-        return Choice(np.unique(np.array(found[:count], dtype=np.int64)), said)
+        return np.unique(np.array(found[:count], dtype=np.int64)), said
 
     def _missing(self, named: str) -> str:
         """Say that features asked for are not there, or not observed."""

@@ -19,7 +19,7 @@ from app.views.base.phases import spans
 from app.views.base.plot import menu
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.view import placed
-from app.views.trajectories.trajectory_choice import KINDS, Choice, Followed
+from app.views.trajectories.trajectory_choice import KINDS, Followed
 from app.views.trajectories.trajectory_clusters import COLORED, MAKERS, Grouping
 from app.views.trajectories.trajectory_figures import Figures
 from app.views.trajectories.trajectory_history import Entries, History
@@ -88,7 +88,7 @@ class Trajectories(ProbeView):
         self._grouped_at = -math.inf
         self._spreads: list[tuple[float, float]] = []
         self._bars: list[int] = []
-        self._choice = Choice(np.empty(0, dtype=np.int64))
+        self._missing = ""
         self._said = theme.said(3, 5)
         main, sizes, spread = (
             self.late_pane(plot) for plot in (self.figures.main, self.figures.sizes, self.figures.spread)
@@ -178,8 +178,7 @@ class Trajectories(ProbeView):
         self._grouped_at = time.monotonic()
         before, grouping = self.history, self.grouping
         followed = Followed.of(trace, seen)
-        self._choice = followed.choose(self.which, self.count, self.output, self.named)
-        places = self._choice.places
+        places, self._missing = followed.choose(self.which, self.count, self.output, self.named)
         if before is None or not np.array_equal(before.places, places) or not before.update(entries):
             self.history = History(entries, places)
             said = {"names": followed.names(places), "shape": trace.names.picture_shape}
@@ -271,8 +270,8 @@ class Trajectories(ProbeView):
             named = ", ".join(theme.pictured(name, shape) for name in names)
             lines.append(f"{number(len(crossed))} changed cluster: {named}{more}.")
         said = f"<p>{' '.join(lines)}</p>"
-        if self._choice.missing:
-            said += f'<p class="error" role="alert">{html.escape(self._choice.missing)}</p>'
+        if self._missing:
+            said += f'<p class="error" role="alert">{html.escape(self._missing)}</p>'
         return said + f'<p class="note">{KEY}</p>'
 
     # clicks

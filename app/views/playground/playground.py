@@ -183,7 +183,7 @@ class Playground(ProblemView):
         self._looked = seen, self._around(seen, AROUND)
         land = Landscape.of(problem, *self._looked)
         self.plane.show_ground(land)
-        apart = f"contours {theme.number(land.apart)} apart" if land.contours.x.size else "no contours"
+        apart = f"contours {theme.number(land.apart)} apart" if land.contours.size else "no contours"
         click = "<b>Click to choose the start</b>" if self.on_option else "Seen from above"
         self._how.object = f"<p>{click} · {apart}</p>"
 

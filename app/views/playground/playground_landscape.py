@@ -65,23 +65,16 @@ class Window(NamedTuple):
         return self.x0 <= other.x0 and other.x1 <= self.x1 and self.y0 <= other.y0 and other.y1 <= self.y1
 
 
-class Lines(NamedTuple):
-    """Lines in the plane, nan between one and the next."""
-
-    x: np.ndarray
-    y: np.ndarray
-
-
 @dataclass(frozen=True)
 class Landscape:
     """f on ``window``: shades of ``image`` from low to high, contours ``apart`` from each other (nan where f
-    is the same everywhere), and the lines on which f has kinks."""
+    is the same everywhere), and the lines on which f has kinks: (2, n), nan between one and the next."""
 
     window: Window
     image: np.ndarray
     apart: float
-    contours: Lines
-    kinks: Lines
+    contours: np.ndarray
+    kinks: np.ndarray
 
     @classmethod
     def of(cls, problem: Problem, seen: Window, window: Window) -> Self:
@@ -133,7 +126,7 @@ def _round_up(step: float) -> float:
     return power * next(times for times in (1, 2, 5, 10) if times * power >= step * (1.0 - 1e-12))
 
 
-def _contours(x: np.ndarray, y: np.ndarray, f: np.ndarray, apart: float) -> Lines:
+def _contours(x: np.ndarray, y: np.ndarray, f: np.ndarray, apart: float) -> np.ndarray:
     if math.isnan(apart):
         return _joined(())
     first, last = math.ceil(f.min() / apart), math.floor(f.max() / apart)
@@ -150,16 +143,13 @@ def _level_lines(
     return list(zip(found.xs, found.ys, strict=True))
 
 
-def _joined(lines: Iterable[tuple[np.ndarray, np.ndarray]]) -> Lines:
-    parts = [np.asarray(line) for line in lines if len(line[0])]
-    if not parts:
-        return Lines(np.zeros(0), np.zeros(0))
+def _joined(lines: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     gap = np.full((2, 1), np.nan)
-    x, y = np.concatenate([part for one in parts for part in (one, gap)], axis=1)
-    return Lines(x, y)
+    parts = [part for line in lines if len(line[0]) for part in (np.asarray(line), gap)]
+    return np.concatenate([np.zeros((2, 0)), *parts], axis=1)
 
 
-def _kinks(problem: Problem, x: np.ndarray, y: np.ndarray, pieces: np.ndarray) -> Lines:
+def _kinks(problem: Problem, x: np.ndarray, y: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     """Find where two pieces cross and no third is above them; the axes too, where the penalty has kinks."""
     highest = pieces.argmax(axis=0)
     beside = [(highest[1:], highest[:-1]), (highest[:, 1:], highest[:, :-1])]

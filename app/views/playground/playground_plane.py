@@ -100,7 +100,7 @@ class Plane:
         corner, size = (x0 - 0.5 * dx, y0 - 0.5 * dy), (x1 - x0 + dx, y1 - y0 + dy)
         self.image.data = theme.picture(land.image, *corner, *size)
         for source, lines in ((self.contours, land.contours), (self.kinks, land.kinks)):
-            source.data = {"across": lines.x, "up": lines.y}
+            source.data = {"across": lines[0], "up": lines[1]}
 
     def show_line(self, ends: np.ndarray | None) -> None:
         """Draw a line across the plane, (2, 2), along which the function is looked at; None: nothing."""

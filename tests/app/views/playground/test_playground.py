@@ -212,7 +212,7 @@ def test_contours_and_kinks_are_those_of_the_function(id, options):
 )
 def test_no_kink_is_left_out_and_none_is_drawn_where_f_is_smooth(id, on, off):
     land = Landscape.of(toy_problem(id), HERE, HERE)
-    away = [np.nanmin(np.hypot(land.kinks.x - x, land.kinks.y - y)) for x, y in on + off]
+    away = [np.nanmin(np.hypot(land.kinks[0] - x, land.kinks[1] - y)) for x, y in on + off]
     assert max(away[: len(on)]) < 0.02
     assert min(away[len(on) :]) > 0.1
 
@@ -221,10 +221,10 @@ def test_a_penalty_is_a_part_of_the_landscape():
     data = datasets.load("toy-lewis-overton")
     problem = solvers.make_problem(data, penalty="l1", lam=0.7)
     land = Landscape.of(problem, HERE, HERE)
-    k = int(np.flatnonzero(np.isfinite(land.contours.x))[50])
-    level = problem.at([land.contours.x[k], land.contours.y[k]]).objective / land.apart
+    k = int(np.flatnonzero(np.isfinite(land.contours[0]))[50])
+    level = problem.at(land.contours[:, k]).objective / land.apart
     assert level == pytest.approx(round(level), abs=0.05)
-    assert np.nanmin(np.hypot(land.kinks.x - 2.0, land.kinks.y)) < 0.02, "the axes are kinks"
+    assert np.nanmin(np.hypot(land.kinks[0] - 2.0, land.kinks[1])) < 0.02, "the axes are kinks"
 
 
 def test_the_window_shows_what_is_near_the_start_and_all_on_wish():

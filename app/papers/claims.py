@@ -17,6 +17,8 @@ from solvers import Trace
 #: What is said where a claim is about weights.
 NO_WEIGHTS = "no weights were looked at, which `solverscope paper` does"
 SEEN, NOT_SEEN, NOT_JUDGED = "seen", "not seen", "not judged"
+#: What stands behind the numbers of a problem.
+ENDINGS = {True: "", False: " (no)", None: " (open)"}
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,8 @@ class Verdict:
     of: str = ""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What one problem, or one data set, says of a claim (None: it leaves it open), with its numbers."""
-
-    holds: bool | None
-    numbers: str
+#: What one problem, or one data set, says of a claim: whether it holds (None: that is open), and its numbers.
+Finding = tuple[bool | None, str]
 
 
 class Test(Protocol):
@@ -85,7 +83,7 @@ class Less(Measure):
             shown, scaled = Bounds(than.low + self.slack, than.high + self.slack), first * self.by
             holds = less(shown, scaled) if self.more else less(scaled, shown)
             neither = math.isinf(first.low) and math.isinf(than.low)
-            yield Finding(None if neither else holds, f"{name}: {first} / {than}")
+            yield None if neither else holds, f"{name}: {first} / {than}"
 
     def _best(self, group: Sequence[Case], labels: Sequence[str]) -> Bounds | None:
         found = []
@@ -109,7 +107,7 @@ class Level(Measure):
                 continue
             low, high = together("least", values), together("most", values)
             holds = None if math.isinf(low.low) else less(high, low * self.factor)
-            yield Finding(holds, f"{case.name}: {low} to {high}")
+            yield holds, f"{case.name}: {low} to {high}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +127,7 @@ class Falls(Measure):
                 first, last = along[low], along[high]
                 holds = less(first, last) if self.rises else less(last, first)
                 said = f"{first} at λ = {text_of(low)}, {last} at {text_of(high)}"
-                yield Finding(holds, f"{name}, {label}: {said}")
+                yield holds, f"{name}, {label}: {said}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +145,7 @@ class Lies(Measure):
                 for value in self.known(case, [label]):
                     sides = (less(value, high), less(low, value))
                     holds = False if False in sides else None if None in sides else True
-                    yield Finding(holds, f"{case.name}, {label}: {value}")
+                    yield holds, f"{case.name}, {label}: {value}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +162,7 @@ class Ends:
             # what is cut before its time might have ended so
             cut = not run.over and word not in self.status and n < self.by
             holds = None if cut else word in self.status and n <= self.by
-            yield Finding(holds, f"{name}: {word} at iterate {n}")
+            yield holds, f"{name}: {word} at iterate {n}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,10 +181,10 @@ class Reaches:
             there = np.flatnonzero((values <= self.at_most) & (trace.iteration <= self.by))
             if there.size:
                 said = f"{values[there[0]]:.4g} at iterate {trace.iteration[there[0]]}"
-                yield Finding(not self.never, f"{name}: {said}")
+                yield not self.never, f"{name}: {said}"
                 continue
             late = run.over or trace.iteration[-1] >= self.by
-            yield Finding(self.never if late else None, f"{name}: {np.nanmin(values):.4g} at best")
+            yield self.never if late else None, f"{name}: {np.nanmin(values):.4g} at best"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +204,7 @@ class Peaks:
             peak = bool(values[top] > self.by * values[0 if self.over == "start" else -1])
             up = f"{values[top]:.4g} (iterate {trace.iteration[top]})"
             said = f"{name}: {values[0]:.4g} → {up} → {values[-1]:.4g}"
-            yield Finding(peak or (False if run.over else None), said)
+            yield peak or (False if run.over else None), said
 
 
 #: The vocabulary.
@@ -257,11 +255,8 @@ class Claim:
             and (not self.lam or case.problem.lam in self.lam)
         ]
         found = list(self.test.findings(spoken_of))
-        judged = [finding.holds for finding in found if finding.holds is not None]
-        numbers = tuple(
-            finding.numbers + ("" if finding.holds else " (open)" if finding.holds is None else " (no)")
-            for finding in found
-        )
+        judged = [holds for holds, _ in found if holds is not None]
+        numbers = tuple(said + ENDINGS[holds] for holds, said in found)
         if not judged:
             looked_at = isinstance(self.test, Measure) and self.test.field in OF_GROUPS
             none = (NO_WEIGHTS if looked_at else "no run that it speaks of has come to an end",)

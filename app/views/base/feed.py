@@ -41,28 +41,33 @@ class Feed:
     ) -> bool:
         """Send what is new of the rows that ``kept`` tells (None: all); all of it again when ``key`` (what
         ``columns`` depends on) has changed."""
-        rows, cursor, replaced = trace.since(self._cursor)
-        if replaced or key != self._key or len(self.source.data["x"]) > 2 * POINTS:
-            self._key = key
-            return self._send_whole(trace, columns, kept)
-        self._cursor = cursor
+        rows, self._cursor, replaced = trace.since(self._cursor)
+        whole = replaced or key != self._key or len(self.source.data["x"]) > 2 * POINTS
+        if whole:
+            rows, self._cursor, _ = trace.since(None)
+            self._key, self._seen, self._stride = key, 0, 1
         rows = _only(rows, kept(rows))
         count = len(rows["iteration"])
-        if not count:
+        if not (whole or count):
             return False
-        places = np.arange(self._seen, self._seen + count)
+        while whole and count > POINTS * self._stride:
+            self._stride *= 2
+        due = np.arange(self._seen, self._seen + count) % self._stride == 0
         self._seen += count
-        due = np.flatnonzero(places % self._stride == 0)
-        sent = due if len(due) and due[-1] == len(places) - 1 else np.append(due, len(places) - 1)
+        extra, self._extra = self._extra, not due[-1:].all()
+        due[-1:] = True
+        sent = np.flatnonzero(due)
         new = _light(columns({name: column[sent] for name, column in rows.items()}))
-        if self._extra:
+        if whole:
+            self.source.data = new
+            return True
+        if extra:
             last = len(self.source.data["x"]) - 1
             self.source.patch({name: [(last, column[0])] for name, column in new.items()})
             new = {name: column[1:] for name, column in new.items()}
         if len(new["x"]):
             few = len(new["x"]) <= FEW
             self.source.stream({name: column.tolist() for name, column in new.items()} if few else new)
-        self._extra = len(due) < len(sent)
         return True
 
     def replace(self, columns: Callable[[], Records], key: object) -> None:
@@ -76,20 +81,6 @@ class Feed:
         self._cursor, self._key = None, None
         if len(self.source.data["x"]):
             self.source.data = {name: np.empty(0, np.float32) for name in self.source.data}
-
-    def _send_whole(self, trace: Trace, columns: Columns, kept: Kept) -> bool:
-        rows, self._cursor, _ = trace.since(None)
-        rows = _only(rows, kept(rows))
-        n = self._seen = len(rows["iteration"])
-        self._stride = 1
-        while n > POINTS * self._stride:
-            self._stride *= 2
-        sent = np.arange(0, n, self._stride)
-        self._extra = n > 0 and sent[-1] != n - 1
-        if self._extra:
-            sent = np.append(sent, n - 1)
-        self.source.data = _light(columns({name: column[sent] for name, column in rows.items()}))
-        return True
 
 
 def _only(rows: Records, kept: np.ndarray | None) -> Records:

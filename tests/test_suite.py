@@ -20,7 +20,6 @@ WITH_CLOCKS = {
 #: Files that reach into private parts of libraries, and why.
 WITH_PRIVATE_PARTS = {
     "app/compat/conftest.py": "what is tested takes the place of private parts of Bokeh and Panel",
-    "app/compat/test_holoviews_validation.py": "HoloViews fills a source by a private method alone",
     "app/compat/test_panel_early_changes.py": "which browsers have read a page is private to Panel and Bokeh",
     "app/compat/test_panel_event_lock.py": "a browser's messages come to private parts of Panel",
 }

@@ -25,7 +25,6 @@ log = logging.getLogger("app.compat")
 KNOWN = {
     "bokeh": ">=3.9.2,<3.10",
     "panel": ">=1.9.4,<1.10",
-    "holoviews": ">=1.23.2,<1.24",
     "panel_material_ui": ">=0.16.6,<0.17",
 }
 #: Lines that a class may have in a script.

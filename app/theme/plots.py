@@ -14,6 +14,7 @@ from bokeh.models import (
     CustomJS,
     CustomJSTicker,
     CustomJSTickFormatter,
+    DataRange1d,
     FixedTicker,
     Glyph,
     GlyphRenderer,
@@ -41,6 +42,7 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
     """Make an empty figure in the page's style; ``name`` is what a saved picture is called, ``height`` how
     high it is in pixels where no frame says so; ``more`` are options of Bokeh's, which go before these."""
     usual = {
+        "x_range": DataRange1d(range_padding=0.02),
         "styles": least(height),
         "sizing_mode": "stretch_both",
         "min_width": 200,
@@ -51,7 +53,6 @@ def plot(name: str, *, x_label: str, y_label: str, log_y: bool = False, height: 
         "toolbar_location": "right",
     }
     fig = figure(x_axis_label=x_label, y_axis_label=upright(y_label), **(usual | more))
-    fig.x_range.range_padding = 0.02
     return styled(fig, name)
 
 

@@ -25,7 +25,7 @@ from solvers.runs.lam_path import measured, path_runs
 #: Numbers of λ, and last λ, that can be chosen.
 COUNTS = [5, 10, 20, 40]
 RATIOS = {"0.1 λmax": 0.1, "0.01 λmax": 0.01, "0.001 λmax": 1e-3, "0.0001 λmax": 1e-4}
-#: Ticks between two drawings while paths grow: each costs the pool about a second.
+#: Ticks between two drawings while paths grow: each makes all plots anew.
 EVERY = 25
 #: Bytes of weights kept to be drawn; solutions beyond are kept without.
 MOST_BYTES = 64 * 2**20

@@ -14,6 +14,7 @@ from app.settings import words
 from app.views.base import looks
 from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View
+from app.views.path.path_plots import PLOTS
 from app.views.path.solutions import MEMBERS, Solutions, lam_of
 from solvers import Trace
 
@@ -28,9 +29,6 @@ COLUMNS = (
     ("ranking loss", "test_ranking_loss", 4),
     ("micro-F1", "test_micro_f1", 4),
 )
-
-#: What is drawn, by the names of saved pictures; made in :mod:`.path_plots`.
-PLOTS = ("path-accuracy", "path-weights", "path-nnz", "path-seconds", "path-members")
 
 
 class Path(View):
@@ -84,8 +82,9 @@ class Path(View):
         theme.mark(self._plots, "five", chooses)
         when = self._when.value
         mark = traced.label, when, [trace for path in paths for trace in path.traces]
-        for name in PLOTS if chooses else PLOTS[:-1]:
-            if name not in self.drawing and not self._drawn.shows(name, *mark):
+        for name in PLOTS:
+            wanted = chooses or name != "path-members"
+            if wanted and name not in self.drawing and not self._drawn.shows(name, *mark):
                 self.drawing.add(name)
                 self.later(
                     partial(_plot, name, paths, traced, self._when.value), partial(self._show, name, mark)
@@ -140,6 +139,4 @@ def _cells(label: str, trace: Trace, shown: Sequence[tuple[str, str, int]]) -> l
 def _plot(
     name: str, paths: Sequence[Solutions], traced: Solutions, members: str, pulse: Callable[[], None]
 ) -> figure:
-    from app.views.path.path_plots import plot
-
-    return plot(name, paths, traced, members)
+    return PLOTS[name](name, paths, traced, members)

@@ -1,101 +1,77 @@
-"""Plots of λ paths, by HoloViews, which takes long to import: this module is imported where one is drawn."""
+"""Plots of λ paths."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-import holoviews as hv
-import holoviews.plotting.bokeh  # registers its renderer
 import numpy as np
-from bokeh.document import Document
-from bokeh.models import CustomJSHover, HoverTool, SaveTool, WheelZoomTool
+from bokeh.models import ColumnDataSource, CustomJSHover, DataRange1d, HoverTool, Range1d
 from bokeh.plotting import figure
 
 from app import theme
-from app.compat import holoviews_validation
 from app.views.base.feed import positive
 from app.views.path.solutions import MEMBERS, Solutions
 
 #: Features whose weights are drawn: those with the largest.
 TRACED = 60
 HEIGHT = 280
-#: Fields of tooltips that are numbers.
-NUMBERS = ("@{lam}", "@{x}", "@{y}", "@{gap}", "$x", "$y")
-#: The field of tooltips that is the name of a feature.
-FEATURE = "@{feature}"
 #: Room at both ends of a logarithmic axis, as a factor.
 MARGIN = 1.25
 LAM = "λ, decreasing to the right"
-#: HoloViews keeps options in one place for all threads.
-_lock = threading.Lock()
 
-holoviews_validation.apply()
-
-
-def plot(name: str, paths: Sequence[Solutions], traced: Solutions, members: str = "members_half") -> figure:
-    """Draw one of the plots of :data:`.lam_path.PLOTS`; ``traced`` is the path whose weights are drawn,
-    ``members`` the field of the sizes of the working sets that are."""
-    with _lock:
-        return _rendered(_MAKERS[name](paths, traced, members), name, traced.picture_shape)
+#: Places of a curve on both axes.
+Points = tuple[np.ndarray, np.ndarray]
 
 
-def _accuracy(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Overlay:
-    """Draw how good the solutions are against how sparse."""
+def _accuracy(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
+    """Draw how good the solutions are against how sparse; where all weights are zero the metric says nothing,
+    and would stretch its axis."""
     tested = any(np.isfinite(path.column("test_metric")).any() for path in paths)
-    part = "test" if tested else "train"
+    part, points = "test" if tested else "train", []
+    for path in paths:
+        some = np.where(path.column("nnz") > 0, 1.0, np.nan)
+        points.append((some * path.row_share(), some * path.column(f"{part}_metric")))
     label = f"{paths[0].traces[0].result['metric_name']}  ·  on the {part} part"
-    return _curves(
-        paths, "non-zero rows of W (%)", label, [_against_sparsity(p, f"{part}_metric") for p in paths]
-    )
+    return _curves(name, paths, "non-zero rows of W (%)", label, points)
 
 
-def _against_sparsity(path: Solutions, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return sparsity and metric; where all weights are zero the metric says nothing, and would stretch its
-    axis."""
-    some = np.where(path.column("nnz") > 0, 1.0, np.nan)
-    return some * path.row_share(), some * path.column(metric)
-
-
-def _non_zeros(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Overlay:
+def _non_zeros(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
     points = [(path.lams, path.column("nnz")) for path in paths]
-    return _curves(paths, LAM, "non-zero weights", points).opts(backend="bokeh", **_falling(paths))
+    return _curves(name, paths, LAM, "non-zero weights", points)
 
 
-def _seconds(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Overlay:
+def _seconds(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
     points = [(path.lams, positive(path.column("cpu_seconds"))) for path in paths]
-    limits = _around(np.concatenate([seconds for _, seconds in points]))
-    return _curves(paths, LAM, "CPU time (s)", points).opts(
-        backend="bokeh", **_falling(paths), logy=True, ylim=limits
-    )
+    return _curves(name, paths, LAM, "CPU time (s)", points, log_y=True)
 
 
-def _members(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Overlay:
+def _members(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
     """Draw the sizes of working sets, and faintly what they come to: the non-zeros."""
-    points = [(path.lams, positive(path.column(members))) for path in paths]
-    least = [(path.lams, positive(path.column("nnz"))) for path in paths]
-    goals = [
-        hv.Curve(xy, "x", "y").opts(backend="bokeh", color=path.color, line_dash="dotted", line_width=1)
-        for path, xy in zip(paths, least, strict=True)
-    ]
-    limits = _around(np.concatenate([sizes for _, sizes in points + least]))
+    sizes, least = (
+        [(path.lams, positive(path.column(field))) for path in paths] for field in (members, "nnz")
+    )
     when = next(words for words, field in MEMBERS.items() if field == members)
-    drawn = _curves(paths, LAM, f"working set  ·  {when}", points, goals)
-    return drawn.opts(backend="bokeh", **_falling(paths), logy=True, ylim=limits)
+    return _curves(name, paths, LAM, f"working set  ·  {when}", sizes, least, log_y=True)
 
 
-def _weights(paths: Sequence[Solutions], traced: Solutions, members: str) -> hv.Contours:
+def _weights(name: str, paths: Sequence[Solutions], traced: Solutions, members: str) -> figure:
     """Draw a line for each of the features with the largest weights."""
     names, lams, sizes = traced.rows(TRACED)
-    lines = [{"x": lams, "y": values, "feature": name} for name, values in zip(names, sizes.T, strict=True)]
     label = ("weight" if traced.signed else "norm of the row ‖W_j‖") + f"  ·  {traced.label}"
-    look = {"color": traced.color, "line_width": 1.5, "line_alpha": 0.7, **_falling(paths)}
-    contours = hv.Contours(lines, ["x", "y"], "feature")
-    tips = {"feature": theme.tip(FEATURE), "λ": "$x", "weight": "$y"}
-    return contours.opts(backend="bokeh", **_frame(LAM, label), **look, **_hover(tips))
+    fig = _frame(name, paths, LAM, label)
+    lines = ColumnDataSource({"xs": [lams] * len(names), "ys": list(sizes.T), "feature": names})
+    drawn = fig.multi_line("xs", "ys", source=lines, color=traced.color, line_width=1.5, line_alpha=0.7)
+    code = theme.asset("pixels.js") + "return told(value, format, shape)"
+    told = CustomJSHover(args={"shape": traced.picture_shape}, code=code)
+    tips = {"feature": theme.tip("@feature"), "λ": "$x{%.4g}", "weight": "$y{%.4g}"}
+    formats = {"@feature": told, "$x": "printf", "$y": "printf"}
+    fig.add_tools(HoverTool(renderers=[drawn], tooltips=list(tips.items()), formatters=formats, limit=1))
+    return fig
 
 
-_MAKERS = {
+#: Draws each plot, by the name of saved pictures: its name, the paths, that whose weights are drawn, and the
+#: field of the sizes of the working sets that are.
+PLOTS: dict[str, Callable[[str, Sequence[Solutions], Solutions, str], figure]] = {
     "path-accuracy": _accuracy,
     "path-weights": _weights,
     "path-nnz": _non_zeros,
@@ -105,23 +81,46 @@ _MAKERS = {
 
 
 def _curves(
+    name: str,
     paths: Sequence[Solutions],
     x: str,
     y: str,
-    points: Sequence[tuple[np.ndarray, np.ndarray]],
-    goals: Sequence[hv.Curve] = (),
-) -> hv.Overlay:
-    """Draw a line and a point a λ for each path, in the path's colour and dash; and ``goals`` besides."""
-    tips = {"run": "@{label}", x: "@{x}", "λ": "@{lam}", y: "@{y}", "gap at most": "@{gap}"}
-    tips.pop(LAM, None)
-    parts: list[hv.Element] = []
+    points: Sequence[Points],
+    goals: Sequence[Points] = (),
+    *,
+    log_y: bool = False,
+) -> figure:
+    """Draw a line and a point a λ for each path, in the path's colour and dash; and ``goals``, dotted."""
+    reach = np.concatenate([ys for _, ys in (*points, *goals)]) if log_y else None
+    fig, dots = _frame(name, paths, x, y, reach), []
     for path, (xs, ys) in zip(paths, points, strict=True):
-        more = {"label": np.repeat(path.label, len(xs)), "lam": path.lams, "gap": path.column("gap")}
-        look = {"color": path.color, "line_dash": path.dash, "line_width": 2}
-        parts.append(hv.Curve((xs, ys), "x", "y").opts(backend="bokeh", **look))
-        dots = hv.Scatter({"x": xs, "y": ys, **more}, "x", ["y", *more])
-        parts.append(dots.opts(backend="bokeh", color=path.color, size=7, **_hover(tips)))
-    return hv.Overlay([*parts, *goals]).opts(backend="bokeh", **_frame(x, y))
+        more = {"label": [path.label] * len(xs), "lam": path.lams, "gap": path.column("gap")}
+        source = ColumnDataSource({"x": xs, "y": ys, **more})
+        theme.curve(fig, source, "y", color=path.color, dash=path.dash, width=2)
+        dots.append(fig.scatter("x", "y", source=source, color=path.color, size=7))
+    for path, (xs, ys) in zip(paths, goals, strict=False):
+        source = ColumnDataSource({"x": xs, "y": ys})
+        theme.curve(fig, source, "y", color=path.color, dash="dotted", width=1)
+    numbers = {x: "@x", "λ": "@lam", y: "@y", "gap at most": "@gap"}
+    numbers.pop(LAM, None)
+    tips = [("run", "@label"), *((said, f"{field}{{%.4g}}") for said, field in numbers.items())]
+    formats = dict.fromkeys(numbers.values(), "printf")
+    fig.add_tools(HoverTool(renderers=dots, tooltips=tips, formatters=formats, limit=1))
+    return fig
+
+
+def _frame(
+    name: str, paths: Sequence[Solutions], x: str, y: str, logarithmic: np.ndarray | None = None
+) -> figure:
+    """Make a figure. The axis of λ is the same in all plots; the vertical one is ``logarithmic`` where there
+    are values that it is to cover."""
+    axes = {"x_range": DataRange1d(), "tools": "pan,box_zoom,reset", "height": HEIGHT}
+    if x == LAM:
+        low, high = _around(np.concatenate([path.lams for path in paths]))
+        axes |= {"x_range": Range1d(high, low), "x_axis_type": "log"}
+    if logarithmic is not None:
+        axes |= {"y_range": Range1d(*_around(logarithmic)), "y_axis_type": "log"}
+    return theme.plot(name, x_label=x, y_label=y, **axes)
 
 
 def _around(values: np.ndarray) -> tuple[float, float]:
@@ -130,39 +129,3 @@ def _around(values: np.ndarray) -> tuple[float, float]:
     if not np.isfinite(shown).any():
         return 0.1, 1.0
     return float(np.nanmin(shown)) / MARGIN, float(np.nanmax(shown)) * MARGIN
-
-
-def _falling(paths: Sequence[Solutions]) -> dict[str, object]:
-    """Return the axis of λ, the same in all plots."""
-    lams = np.concatenate([path.lams for path in paths])
-    return {"logx": True, "invert_xaxis": True, "xlim": _around(lams)}
-
-
-def _frame(x: str, y: str) -> dict[str, object]:
-    tools = {"default_tools": ["pan", "box_zoom", "reset"], "active_tools": ["box_zoom"]}
-    look = {"responsive": True, "padding": 0.05, "show_grid": True, "show_legend": False}
-    return {"xlabel": x, "ylabel": theme.upright(y), **look, **tools}
-
-
-def _hover(tips: dict[str, str]) -> dict[str, object]:
-    """Return a tooltip with these fields."""
-    shown = [(name, f"{field}{{%.4g}}" if field in NUMBERS else field) for name, field in tips.items()]
-    return {"tools": ["hover"], "hover_tooltips": shown}
-
-
-def _rendered(picture: hv.Element | hv.Overlay, name: str, shape: tuple[int, int] | None) -> figure:
-    # In a document of its own, which only the mode "server" takes: HoloViews sets the theme of the one it
-    # draws in, and would take whatever is current in any thread, that of another visitor or one destroyed.
-    renderer = hv.Store.renderers["bokeh"].instance(mode="server")
-    drawn = renderer.get_plot(picture, doc=Document()).state
-    # overlays bring the tools of their parts as well, and forget how numbers are written
-    drawn.toolbar.tools = [
-        tool for tool in drawn.toolbar.tools if not isinstance(tool, SaveTool | WheelZoomTool)
-    ]
-    code = theme.asset("pixels.js") + "return told(value, format, shape)"
-    feature = CustomJSHover(args={"shape": shape}, code=code)
-    for tool in drawn.select(HoverTool):
-        tool.formatters = {**dict.fromkeys(NUMBERS, "printf"), FEATURE: feature}
-        tool.limit = 1  # of points close together
-    drawn.update(min_width=200, sizing_mode="stretch_both", styles=theme.least(HEIGHT))
-    return theme.styled(drawn, name)

@@ -120,7 +120,6 @@ class Sweep(View):
         none = {"x_label": "", "y_label": "", "tools": "", "active_drag": None}
         places = {"x_axis_location": "above", "min_border_bottom": FOOT}
         fig = self._heat_figure = theme.plot("sweep-heat-map", **names, **none, **places)
-        fig.x_range.range_padding = 0.0
         for axis in fig.axis:
             axis.formatter = CategoricalTickFormatter()
         fig.grid.visible = False

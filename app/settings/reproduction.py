@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import datasets
@@ -17,7 +17,6 @@ import solvers
 from app.settings.experiment import Experiment
 from app.settings.recipe import Entrant, Limits, Recipe
 from app.settings.resumed import Resumed
-from app.settings.turns import Turn
 from solvers import LOSSES, PENALTIES, SOLVERS, Origin, Solver, Trace, parameters, segments
 from solvers.runs.own_loop import OWN_LOOP
 
@@ -25,23 +24,10 @@ from solvers.runs.own_loop import OWN_LOOP
 LENGTH = "# Each run goes as far as it had come: limits of time would not end it at the same iterate."
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A run from its start, or from the last iterate of the stage before it, to an iterate: at λ ``lam``, and
-    at others from the iterates on that ``turns`` name."""
-
-    label: str
-    solver: Solver
-    lam: float | None
-    turns: tuple[Turn, ...]
-    last: int
-
-
-def stages(trace: Trace) -> list[Stage]:
-    """Return what leads to the newest iterate of a run: the runs that it branched off, and itself.
-
-    Raises ValueError, one sentence, where its record does not tell that.
-    """
+def experiments(trace: Trace) -> list[Experiment]:
+    """Return what has the same iterates up to the newest one there is: the runs that it branched off, and
+    itself, each of which goes on from the file of the one before. Raises ValueError, one sentence, where its
+    record alone does not tell that."""
     info = trace.info
     if info.solver == OWN_LOOP:
         raise ValueError(f"{info.label} is a loop of your own: only your program repeats it")
@@ -52,34 +38,32 @@ def stages(trace: Trace) -> list[Stage]:
         origin = solvers.origin_of(trace, int(trace.iteration[0]) if len(trace) else 0).before
     declared = {p.name for p in parameters(SOLVERS[info.solver])}
     params = {name: value for name, value in info.params.items() if name in declared}
-    last, lam = int(trace.last["iteration"]), info.problem.get("lam")
+    last, recipe = int(trace.last["iteration"]), _recipe(info.problem)
     turns = tuple((s.first, s.lam) for s in segments(trace)[1:] if s.first <= last)
-    found = [Stage(info.label, solvers.make_solver(info.solver, **params), lam, turns, last)]
+    entrant = _entrant(info.label, solvers.make_solver(info.solver, **params))
+    found = [Experiment(recipe, (entrant,), Limits(max_iter=last), lams=turns)]
     while origin is not None:
-        now, lam = found[0], lam if origin.lam is None else origin.lam
-        if lam != now.lam:  # the same run, before its λ was changed
-            found[0] = replace(now, lam=lam, turns=((origin.iteration + 1, now.lam), *now.turns))
+        now = found[0]
+        recipe = recipe if origin.lam is None else replace(recipe, lam=origin.lam)
+        if recipe != now.problem:  # the same run, before its λ was changed
+            turns = ((origin.iteration + 1, now.problem.lam), *now.lams)
+            found[0] = replace(now, problem=recipe, lams=turns)
         else:
-            found.insert(0, Stage(origin.label, origin.solver, lam, (), origin.iteration))
+            limits = Limits(max_iter=origin.iteration)
+            found.insert(0, Experiment(recipe, (_entrant(origin.label, origin.solver),), limits))
         origin = origin.before
+    for k in range(1, len(found)):
+        before, last = found[k - 1].entrant, found[k - 1].limits.max_iter
+        name = re.sub("[^A-Za-z0-9._]+", "-", before.label)
+        file = f"{name}-{last}-{found[k - 1].key[:6]}.jsonl"
+        there = Origin(before.label, before.make(), last, (0.0, 0.0), {})
+        found[k] = replace(found[k], origin=Resumed(f"{file}@{last}", file, info.problem, there))
     return found
 
 
-def experiments(trace: Trace) -> list[Experiment]:
-    """Return what has the same iterates up to the newest one there is: an experiment for each stage, which
-    goes on from the file of the one before. Raises ValueError, one sentence, where its record alone does not
-    tell that."""
-    found, way = list[Experiment](), stages(trace)
-    for before, stage in zip([None, *way], way, strict=False):
-        label = "".join("-" if letter in ",=@" else letter for letter in stage.label)  # as it is read
-        recipe, origin = replace(_recipe(trace.info.problem), lam=stage.lam), None
-        if before is not None:
-            there = Origin(before.label, before.solver, before.last, (0.0, 0.0), {})
-            file = f"{re.sub('[^A-Za-z0-9._-]+', '-', before.label)}-{before.last}-{found[-1].key[:6]}.jsonl"
-            origin = Resumed(f"{file}@{before.last}", file, trace.info.problem, there)
-        entrants, limits = (Entrant.of(label, stage.solver),), Limits(max_iter=stage.last)
-        found.append(Experiment(recipe, entrants, limits, origin, stage.turns))
-    return found
+def _entrant(label: str, solver: Solver) -> Entrant:
+    """Return who runs, under a label that can be read again."""
+    return Entrant.of("".join("-" if letter in ",=@" else letter for letter in label), solver)
 
 
 def _repeated(traces: Sequence[Trace], said: list[str]) -> Iterator[tuple[Trace, list[Experiment]]]:
@@ -148,6 +132,7 @@ def _recipe(problem: Mapping[str, Any]) -> Recipe:
     return Recipe(
         problem["dataset"],
         _options(problem),
+        lam=problem.get("lam"),
         **{name: problem[name] for name in named},
         **{name: problem.get(name, {}) for name in ("loss_params", "penalty_params")},
     )

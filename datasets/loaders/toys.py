@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,44 +33,30 @@ class Piece(NamedTuple):
     h_yy: float
 
 
-#: 5 sqrt(9x² + 16y²) in the cone x >= |y|, the upper part of eq. (112) of Yu et al. 2010.
-WOLFE = Piece(1.0, 0.0, 0.0, 0.0, 225.0, 0.0, 400.0)
-
-
-def toy(request: Request) -> Content:
-    """Return the function max of the ``pieces`` that the options give, with their start."""
-    return _content(request, request.options["pieces"])
-
-
-def toy_abs(request: Request) -> Content:
-    """10|x| + |y|, eq. (8)."""
-    return _content(request, "10x+y; 10x-y; -10x+y; -10x-y")
-
-
-def toy_wolfe(request: Request) -> Content:
-    """5 sqrt(9x² + 16y²) where x >= |y|, else 9x + 16|y|, eq. (112): in the cone the root is the larger."""
-    return _content(request, "9x+16y; 9x-16y", WOLFE)
-
-
-def toy_hull(request: Request) -> Content:
-    """max{-100, ±2x + 3y, ±5x + 2y}, eq. (113)."""
-    return _content(request, "-100; 2x+3y; -2x+3y; 5x+2y; -5x+2y")
-
-
-def toy_lewis_overton(request: Request) -> Content:
-    """max{2|x| + y, 3y}, eq. (114)."""
-    return _content(request, "2x+y; -2x+y; 3y")
-
-
-def _content(request: Request, text: str, *more: Piece) -> Content:
-    pieces = np.array([*parse_pieces(text), *more])
+def toy(request: Request, text: str | None = None, cones: tuple[Piece, ...] = ()) -> Content:
+    """Return the function max of pieces, those that the options give where no ``text`` does, and of cones,
+    with their start."""
+    pieces = parse_pieces(request.options["pieces"] if text is None else text)
     return Content(
-        Part(np.eye(2), pieces),
+        Part(np.eye(2), np.array([*pieces, *cones])),
         ("f",),
         ("x", "y"),
         request.digest,
         start=parse_start(request.options["start"]),
     )
+
+
+#: 5 sqrt(9x² + 16y²) in the cone x >= |y|, the upper part of eq. (112) of Yu et al. 2010.
+WOLFE = Piece(1.0, 0.0, 0.0, 0.0, 225.0, 0.0, 400.0)
+
+#: 10|x| + |y|, eq. (8).
+toy_abs = partial(toy, text="10x+y; 10x-y; -10x+y; -10x-y")
+#: 5 sqrt(9x² + 16y²) where x >= |y|, else 9x + 16|y|, eq. (112): in the cone the root is the larger.
+toy_wolfe = partial(toy, text="9x+16y; 9x-16y", cones=(WOLFE,))
+#: max{-100, ±2x + 3y, ±5x + 2y}, eq. (113).
+toy_hull = partial(toy, text="-100; 2x+3y; -2x+3y; 5x+2y; -5x+2y")
+#: max{2|x| + y, 3y}, eq. (114).
+toy_lewis_overton = partial(toy, text="2x+y; -2x+y; 3y")
 
 
 def parse_start(text: str) -> tuple[float, float]:

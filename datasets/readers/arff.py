@@ -15,7 +15,8 @@ from . import table
 from .files import numbered_lines
 
 ATTRIBUTE = re.compile(r"""@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\S.*)""", re.IGNORECASE)
-NUMBERS = ("numeric", "real", "integer")
+#: Types whose values are numbers, a choice of whole ones among them.
+NUMERIC = re.compile(r"numeric|real|integer|\{\s*\d+\s*(?:,\s*\d+\s*)*\}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def read(path: Path, *, progress: Progress | None = None) -> Table:
             )
         if kind.lower().startswith("hierarchical"):
             nodes = tuple(node.strip() for node in kind[len("hierarchical") :].split(","))
-        elif kind.lower() in NUMBERS or _numeric_choice(kind):
+        elif NUMERIC.fullmatch(kind):
             names.append(name)
         else:
             raise DataError(
@@ -68,11 +69,3 @@ def read(path: Path, *, progress: Progress | None = None) -> Table:
         raise DataError(f"{path.name} has no hierarchical attribute: the last one has to be.")
     values, labels = table.parse(path, rows, text_column=-1, width=len(names) + 1)
     return Table(values, tuple(names), labels, nodes)
-
-
-def _numeric_choice(kind: str) -> bool:
-    return (
-        kind.startswith("{")
-        and kind.endswith("}")
-        and all(word.strip().isdigit() for word in kind[1:-1].split(","))
-    )

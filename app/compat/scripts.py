@@ -9,30 +9,16 @@ from pathlib import Path
 from app.compat.change import Change
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "compat"
-#: In the order in which they are made.
-NAMES = (
-    "panel_import_map",
-    "panel_react_state",
-    "bokeh_reconnect",
-    "bokeh_style_sheets",
-    "bokeh_css_values",
-    "bokeh_hidden_layout",
-    "bokeh_plot_layout",
-    "panel_page_layout",
-    "bokeh_plot_drawn",
-    "bokeh_empty_range",
-    "bokeh_axis_title",
-    "bokeh_type_size",
-)
 
 
-def _change(name: str) -> Change:
-    about, _, script = (FOLDER / f"{name}.js").read_text(encoding="utf-8").partition("*/\n")
+def _change(file: Path) -> Change:
+    about, _, script = file.read_text(encoding="utf-8").partition("*/\n")
     said = tomllib.loads(about.removeprefix("/*"))
-    return Change(name=name, script=script, **said | {"knows": tuple(said["knows"])})
+    return Change(name=file.stem, script=script, **said | {"knows": tuple(said["knows"])})
 
 
-CHANGES = {name: _change(name) for name in NAMES}
+#: By their names; none of them changes what another one does, so that their order does not matter.
+CHANGES = {file.stem: _change(file) for file in sorted(FOLDER.glob("*.js"))}
 
 
 def scripts() -> str:

@@ -14,7 +14,6 @@ from app.compat import startup
 from app.compat.scripts import CHANGES, scripts
 from app.page.following.ballot import Ballot
 from app.page.following.follow_page import FollowPage
-from app.page.following.following_session import token
 from app.page.following.plot_window import PlotWindow
 from app.page.page import TITLE, Page
 from app.page.theme_toggle import wanted as wanted_theme
@@ -87,7 +86,7 @@ def serve() -> None:
         for event in (DocumentReady, ConnectionLost, ClientReconnected):
             pn.state.curdoc.js_on_event(event, connection)
         if isinstance(page, Page):
-            follow = f"document.documentElement.dataset.follow = {token(session)!r}"
+            follow = f"document.documentElement.dataset.follow = {session.token!r}"
             pn.state.curdoc.js_on_event(DocumentReady, CustomJS(code=follow))
         pn.state.on_session_destroyed(lambda context: page.close())
         # ticks begin once the page is built: what they change before would hold that up

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import time
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Protocol
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 import panel as pn
 
@@ -38,6 +39,10 @@ class Watcher(Protocol):
 
     def update(self) -> None:
         """Bring what it shows up to date."""
+
+
+#: Sessions by their tokens.
+by_token: WeakValueDictionary[str, Session] = WeakValueDictionary()
 
 
 class Session:
@@ -85,7 +90,9 @@ class Session:
         #: What the next tick does: work that no thread was left for, and what another window of this page
         #: wants done here, since a page is changed by nobody but itself.
         self.asked: list[Callable[[], object]] = []
-        self.token = ""
+        #: What a second window names this session by: nobody can guess it.
+        self.token = secrets.token_urlsafe(24)
+        by_token[self.token] = self
         #: Other windows of this page, each with a session of its own.
         self.steered_by: WeakSet[Session] = WeakSet()
         self.closed = False

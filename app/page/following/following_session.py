@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
 from functools import partial
-from weakref import WeakValueDictionary
 
 import param
 
-from app.page.session import Session
+from app.page.session import Session, by_token
 from app.runs.shown import Shown
-
-_known: WeakValueDictionary[str, Session] = WeakValueDictionary()
-
-
-def token(session: Session) -> str:
-    """Return what a second window names a session by: nobody can guess it."""
-    if session.token not in _known:
-        session.token = secrets.token_urlsafe(24)
-        _known[session.token] = session
-    return session.token
 
 
 def named(text: str) -> Session | None:
     """Return the session with this token, as long as its page is open."""
-    session = _known.get(text)
+    session = by_token.get(text)
     return None if session is None or session.closed else session
 
 

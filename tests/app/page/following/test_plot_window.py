@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from app.page.following.following_session import named, token
+from app.page.following.following_session import named
 from app.page.following.plot_window import GONE, PlotWindow
 
 
@@ -21,7 +21,7 @@ def opened(visit, wait_until):
 
 @pytest.fixture
 def beside(opened):
-    alone = PlotWindow("sparsity", token(opened.session))
+    alone = PlotWindow("sparsity", opened.session.token)
     alone.session.tick()
     yield alone
     alone.close()
@@ -73,9 +73,8 @@ def test_it_says_when_the_page_is_closed(opened, beside):
 
 
 def test_only_who_has_the_token_of_an_open_page_sees_its_runs(opened):
-    secret = token(opened.session)
+    secret = opened.session.token
     assert named(secret) is opened.session
-    assert token(opened.session) == secret
     assert len(secret) >= 32
     for other in ("", "x", secret[:-1], secret.lower() + "x"):
         with pytest.raises(ValueError, match="is closed"):

@@ -81,24 +81,13 @@ class Products:
 
     def csc_rows(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return rows lo .. hi by columns, see the protocol above; releases the GIL."""
+        rows = self._indptr, self._indices, self.n_base, self.degree, self.bias, lo, hi
         indptr = np.zeros(self.shape[1] + 1, np.int64)
-        _count(self._indptr, self._indices, self.n_base, self.degree, self.bias, lo, hi, indptr)
+        _count(*rows, indptr)
         np.cumsum(indptr, out=indptr)
         indices = np.empty(indptr[-1], np.int32)
         values = np.empty(0 if self.binary else indptr[-1])
-        _fill(
-            self._indptr,
-            self._indices,
-            self._values,
-            self.n_base,
-            self.degree,
-            self.bias,
-            lo,
-            hi,
-            indptr[:-1].copy(),
-            indices,
-            values,
-        )
+        _fill(*rows, self._values, indptr[:-1].copy(), indices, values)
         return indptr, indices, None if self.binary else values
 
 
@@ -120,7 +109,7 @@ def _count(indptr, indices, d0, degree, bias, lo, hi, counts):
 
 
 @numba.njit(nogil=True, cache=True)
-def _fill(indptr, indices, values, d0, degree, bias, lo, hi, ends, out, out_values):
+def _fill(indptr, indices, d0, degree, bias, lo, hi, values, ends, out, out_values):
     """Fill in row numbers, counted from lo, and values; ends[c] moves from the start of column c to its
     end."""
     valued = len(values) > 0

@@ -255,26 +255,10 @@ def _entry(kept: Kept) -> dict[str, Any]:
     """Return the texts of a line, of a run that is not shown."""
     params = words.of_params(kept.solver, options(kept))
     given = ", ".join(f"{title} {_plain(value)}" for title, value in params.items())
-    return line(
-        *(
-            kept.id,
-            kept.title,
-            kept.about.get("problem", {}),
-            kept.iterations,
-            kept.objective,
-            words.of_ending(kept.state),
-            kept.about.get("lams", ()),
-        ),
-        name=kept.name,
-        started=kept.started,
-        solver=kept.solver,
-        options=given,
-        message=kept.message,
-        setting=kept.setting,
-        alive=kept.alive,
-        pinned=kept.pinned,
-        kept=True,
-    )
+    about, ends = kept.about, (kept.iterations, kept.objective, words.of_ending(kept.state))
+    same = ("name", "started", "solver", "message", "setting", "alive", "pinned")
+    told = {name: getattr(kept, name) for name in same} | {"options": given, "kept": True}
+    return line(kept.id, kept.title, about.get("problem", {}), *ends, about.get("lams", ()), **told)
 
 
 def _name(what: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,8 @@ def opened() -> Iterator[Archive]:
     used."""
     path = place()
     try:
-        archive = Archive(path, LASTING)
-        try:
+        with closing(Archive(path, LASTING)) as archive:
             yield archive
-        finally:
-            archive.close()
     except (sqlite3.Error, OSError, Newer) as error:
         if isinstance(error, NotWritten):
             raise

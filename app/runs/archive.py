@@ -178,14 +178,9 @@ class Archive:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Do all of the block, or nothing."""
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
+        with self.db:
+            self.db.execute("BEGIN IMMEDIATE")
             yield
-            self.db.execute("COMMIT")
-        except BaseException:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
-            raise
 
     # written while a run is at work
 

@@ -66,7 +66,7 @@ class Request:
     progress : callable
         To be called as ``progress(text, fraction)`` during long work.
     paths : tuple of Path
-        The files that the entry names, in its order.
+        The files that the entry names, in its order; the test part of a user's own file is the second.
     """
 
     options: dict[str, Any]
@@ -78,12 +78,6 @@ class Request:
     def digest(self) -> str:
         """Return the SHA-256 of options and seed, of all that a generator goes by."""
         return hashlib.sha256(repr((sorted(self.options.items()), self.seed)).encode()).hexdigest()
-
-    @property
-    def test_file(self) -> tuple[Path, ...]:
-        """Return the file of the test part that the user named, if any."""
-        name = self.options.get("test")
-        return (store.own_path(name),) if name else ()
 
 
 @dataclass(frozen=True)

@@ -196,6 +196,8 @@ def load(id: str, *, seed: int = 0, progress: Progress | None = None, **options:
     progress = progress or (lambda text, fraction: None)
     progress(f"loading {entry.name}", None)
     paths = [store.own_path(path) for path in entry.paths]
+    if paths and effective.get("test"):
+        paths.insert(1, store.own_path(effective["test"]))
     paths += [store.fetch(file, entry.source, progress) for file in entry.needed(**options)]
     request = Request(effective, int(seed), progress, tuple(paths))
     content = entry.load_content(request)

@@ -84,7 +84,7 @@ def conll2000(request: Request) -> Content:
 
 def own(request: Request) -> Content:
     """columns:PATH, with its test part in another file if one is named."""
-    return _content(request, [(path, None) for path in (*request.paths, *request.test_file)])
+    return _content(request, [(path, None) for path in request.paths])
 
 
 def _content(request: Request, files: list[tuple[Path, str | None]]) -> Content:

@@ -95,7 +95,6 @@ def lshtc(request: Request) -> Content:
     Feature 0, a document number, is left out; the columns are the words that occur in training.
     """
     *documents, above = request.paths
-    documents += request.test_file
     tree = hierarchy.read(above, progress=request.progress)
     parts = [_documents(path, above, tree, request) for path in documents]
     seen = np.unique(parts[0].X.indices)

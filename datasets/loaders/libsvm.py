@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,24 +26,13 @@ MANY = 1_000_000
 def own(request: Request) -> Content:
     """svmlight:PATH, with its test part in another file if one is named."""
     options = request.options
-    paths = [*request.paths, *request.test_file]
     first = None if options["first_index"] == "auto" else int(options["first_index"])
-    return content(request, paths, options["kind"], first_index=first, n_features=options["n_features"])
-
-
-def binary(request: Request) -> Content:
-    """Return a set of two classes: the training file and, where there is one, the test file."""
-    return content(request, list(request.paths), "binary")
-
-
-def multiclass(request: Request) -> Content:
-    """Return a set of several classes: the training file and, where there is one, the test file."""
-    return content(request, list(request.paths), "multiclass")
+    return content(request, options["kind"], first_index=first, n_features=options["n_features"])
 
 
 def usps(request: Request) -> Content:
     """Handwritten digits of 16 x 16 pixels; label k of the file is the digit k - 1."""
-    loaded = multiclass(request)
+    loaded = content(request, "multiclass")
     if loaded.train.X.shape[1] != 256 or loaded.label_names != tuple(str(k) for k in range(1, 11)):
         raise DataError(
             f"{request.paths[0].name}: usps has 256 features and the labels 1 to 10; this file has others."
@@ -50,14 +41,7 @@ def usps(request: Request) -> Content:
     return replace(loaded, label_names=names, feature_names=LazyNames.pixels(16, 16), picture_shape=(16, 16))
 
 
-def content(
-    request: Request,
-    paths: list[Path],
-    kind: str = "auto",
-    *,
-    first_index: int | None = 1,
-    n_features: int = 0,
-) -> Content:
+def content(request: Request, kind: str, *, first_index: int | None = 1, n_features: int = 0) -> Content:
     """Return the content of a training file and perhaps a test file.
 
     `kind` "auto": multilabel where a row has no or several labels, binary with two labels, multiclass
@@ -65,6 +49,7 @@ def content(
     and where these are more than MANY, only those that occur. Raises DataError for files that do not fit the
     kind or each other.
     """
+    paths = request.paths
     files = [svmlight.read(path, progress=request.progress) for path in paths]
     kind = _kind(paths, files, kind)
     if first_index is None:
@@ -92,7 +77,7 @@ def content(
     )
 
 
-def _kind(paths: list[Path], files: list[svmlight.Samples], kind: str) -> str:
+def _kind(paths: Sequence[Path], files: list[svmlight.Samples], kind: str) -> str:
     single = all((np.diff(rows.offsets) == 1).all() for rows in files)
     if kind == "auto":
         kind = (
@@ -129,11 +114,15 @@ def _occurring(
     return narrow, LazyNames(len(used), lambda i: f"x{used[i] + first_index}")
 
 
+#: Sets of two classes, and of several.
+binary, multiclass = partial(content, kind="binary"), partial(content, kind="multiclass")
+
+
 def rcv1(request: Request) -> Content:
     """Binary and multiclass from LIBSVM's files; multilabel from vectors and topics of Lewis et al. 2004."""
     task = request.options["task"]
     if task != "multilabel":
-        return content(request, list(request.paths), task)
+        return content(request, task)
     topics, train, *test = request.paths
     of_document, names = _topics(topics, request)
     parts = [_vectors(path, of_document, len(names), topics, request) for path in (train, *test)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -44,16 +45,6 @@ def letter(request: Request) -> Content:
     return Content(Part(X[:n], y), names, LETTER_FEATURES, sha256(path), test=Part(X[n:], y_test))
 
 
-def scene(request: Request) -> Content:
-    """1,211 + 1,196 pictures, 294 colour moments, 6 labels."""
-    return _multilabel(request, SCENES)
-
-
-def yeast(request: Request) -> Content:
-    """1,500 + 917 genes, 103 features, 14 functional classes."""
-    return _multilabel(request, tuple(f"Class{k}" for k in range(1, 15)))
-
-
 def _multilabel(request: Request, labels: tuple[str, ...]) -> Content:
     """Two tables whose last columns are the labels, 0 or 1; in `request` training comes first."""
     parts = []
@@ -71,6 +62,12 @@ def _multilabel(request: Request, labels: tuple[str, ...]) -> Content:
         )
     names = LazyNames.numbered(parts[0].X.shape[1])
     return Content(parts[0], labels, names, sha256(*request.paths), test=parts[1])
+
+
+#: 1,211 + 1,196 pictures, 294 colour moments, 6 labels.
+scene = partial(_multilabel, labels=SCENES)
+#: 1,500 + 917 genes, 103 features, 14 functional classes.
+yeast = partial(_multilabel, labels=tuple(f"Class{k}" for k in range(1, 15)))
 
 
 def tmc2007(request: Request) -> Content:

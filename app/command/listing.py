@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -10,22 +10,13 @@ def _datasets() -> Iterator[dict[str, Any]]:
     import datasets
 
     for entry in datasets.DATASETS.values():
-        available, reason = entry.available()
-        options = [
-            {"name": o.name, "default": o.default, "range": o.allowed, "help": o.help} for o in entry.options
-        ]
+        _, reason = entry.available()
         lam = entry.lam_for(entry.parse({}))
         yield {
-            **_record(entry, available, reason, options),
-            "loss": entry.loss,
-            "penalty": entry.penalty,
-            "kind": entry.kind,
-            "file": entry.file,
-            "size": entry.size,
+            **_record(entry, reason, ((option, option.allowed) for option in entry.options)),
+            **{name: getattr(entry, name) for name in ("loss", "penalty", "kind", "file", "size")},
             "lam": lam and lam.value,
-            "lam_nonzeros": lam and lam.nonzeros,
-            "lam_weights": lam and lam.weights,
-            "lam_metric": lam and lam.metric,
+            **{f"lam_{name}": lam and getattr(lam, name) for name in ("nonzeros", "weights", "metric")},
         }
 
 
@@ -33,12 +24,8 @@ def _classes(table: str) -> Iterator[dict[str, Any]]:
     import solvers
 
     for cls in getattr(solvers, table).values():
-        options = [
-            {"name": p.name, "default": p.default, "range": p.range, "help": p.help}
-            for p in solvers.parameters(cls)
-        ]
         reason = cls.why_not_here() if table == "SOLVERS" else None
-        yield _record(cls, reason is None, reason, options)
+        yield _record(cls, reason, ((p, p.range) for p in solvers.parameters(cls)))
 
 
 def _stories() -> Iterator[dict[str, Any]]:
@@ -46,13 +33,14 @@ def _stories() -> Iterator[dict[str, Any]]:
     from ..stories import stories
 
     for story in stories().values():
-        reason = why_not_data(story.setting.problem.data)
-        yield _record(story, reason is None, reason, [])
+        yield _record(story, why_not_data(story.setting.problem.data))
 
 
-def _record(thing: Any, available: bool, reason: str | None, options: list[dict[str, Any]]) -> dict[str, Any]:
+def _record(thing: Any, reason: str | None, declared: Iterable[tuple[Any, str]] = ()) -> dict[str, Any]:
+    """Return what all entries say; ``declared`` are options, with the values that each allows."""
     texts = {key: getattr(thing, key, "") for key in ("id", "name", "summary", "paper")}
-    return {**texts, "available": available, "reason": reason, "options": options}
+    options = [{"name": o.name, "default": o.default, "range": said, "help": o.help} for o, said in declared]
+    return {**texts, "available": reason is None, "reason": reason, "options": options}
 
 
 KINDS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {

@@ -406,10 +406,7 @@ class Session:
             for act in asked:
                 self._attempt(act, self)
             traces = self.traces
-            changed = len(traces) != len(self._shown) or any(
-                a is not b for a, b in zip(traces, self._shown, strict=True)
-            )
-            self._shown = traces
+            changed, self._shown = traces != self._shown, traces  # each equals itself alone
             self.cursor.keep_up(traces)
             self._go_to_hits()
             live, paused = bool(self.alive), self.state == "paused" and self.drawing > 0

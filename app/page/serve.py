@@ -33,7 +33,7 @@ def prepare() -> None:
     budget.memory = Serving.from_arguments().memory
     problem = next(iter(stories().values())).setting.problem
     with suppress(ValueError):  # beyond what the server may hold: the page says so
-        library.problem(library.load(problem.data, problem.options, problem.seed), problem)
+        library.problem(library.load(problem), problem)
 
 
 def serve() -> None:

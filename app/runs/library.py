@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,30 +77,24 @@ class Shelf:
 _shelf = Shelf(lambda: budget.kept)
 
 
-def load(
-    id: str,
-    options: Mapping[str, Any],
-    seed: int,
-    progress: Callable[[str, float | None], None] | None = None,
-) -> datasets.Dataset:
-    """Return the data set, from memory if it was used lately; a file tells its name, and no folder of this
-    machine. ``progress`` as of ``datasets.load``. Raises
-    ValueError, one sentence: datasets.DataError, or that it is beyond the server's budget, in which case
-    nothing has been made."""
+def load(setting: Recipe, progress: Callable[[str, float | None], None] | None = None) -> datasets.Dataset:
+    """Return the data of ``setting``, from memory if they were used lately; a file tells its name, and no
+    folder of this machine. ``progress`` as of ``datasets.load``. Raises ValueError, one sentence:
+    datasets.DataError, or that they are beyond the server's budget, in which case nothing has been made."""
 
     def make() -> datasets.Dataset:
-        info = info_of(id)
-        budget.room(info.name, info.estimate(**options), forget)
+        info = info_of(setting.data)
+        budget.room(info.name, info.estimate(**setting.options), forget)
         try:
-            data = datasets.load(id, seed=seed, progress=progress, **options)
+            data = setting.load(progress)
         except datasets.DataError as error:
             said = str(error)
             for path in info.paths:
                 said = said.replace(path, Path(path).name)
             raise datasets.DataError(said) from None
-        return replace(data, id=named(id), source=info.name) if info.paths else data
+        return replace(data, id=named(setting.data), source=info.name) if info.paths else data
 
-    return _shelf.get(_data_key(id, options, seed), make)
+    return _shelf.get(_data_key(setting), make)
 
 
 def problem(
@@ -124,7 +118,7 @@ def problem(
 
 def at_hand(setting: Recipe) -> tuple[datasets.Dataset, solvers.Problem] | None:
     """Return data and problem of ``setting`` if they are in memory and take no more of it, else None."""
-    data = _shelf.peek(_data_key(setting.data, setting.options, setting.seed))
+    data = _shelf.peek(_data_key(setting))
     base = None if data is None else _shelf.peek(_problem_key(data, setting))
     return None if base is None or base.size > QUICK else (data, variant(base, setting))
 
@@ -139,8 +133,8 @@ def drop(id: str) -> None:
     _shelf.drop(id)
 
 
-def _data_key(id: str, options: Mapping[str, Any], seed: int) -> Hashable:
-    return id, tuple(sorted(options.items())), seed
+def _data_key(setting: Recipe) -> Hashable:
+    return setting.data, tuple(sorted(setting.options.items())), setting.seed
 
 
 def _problem_key(data: datasets.Dataset, setting: Recipe) -> Hashable:

@@ -45,7 +45,7 @@ def problem_of(story: Story, solver: str = "") -> Problem:
     """The problem of a story, or of one of its solvers, by its label or the penalty it has of its own."""
     setting = story.setting.problem
     own = next((s for s in story.setting.entrants if solver and solver in (s.label, s.penalty)), None)
-    data = library.load(setting.data, setting.options, setting.seed)
+    data = library.load(setting)
     return library.variant(library.problem(data, setting), own.recipe(setting) if own else setting)
 
 

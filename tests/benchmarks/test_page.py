@@ -194,7 +194,7 @@ def test_the_default_story_is_at_1e_6_in_twenty_seconds(visit, report):
 def test_a_ticking_page_costs_a_run_at_most_5_percent(report):
     story = stories()["shrinking"]
     setting = story.setting.problem
-    problem = library.problem(library.load(setting.data, setting.options, setting.seed), setting)
+    problem = library.problem(library.load(setting), setting)
     solver = solvers.make_solver("prox-qn")
     upto = 200
 

@@ -18,6 +18,7 @@ from app.dropped import Folder
 from app.page.session import Session
 from app.runs import library
 from app.runs.pool import PoolFull, Worker
+from app.settings.recipe import Recipe
 from datasets.limits import DROPPED as LIMITS
 from datasets.readers.recognise import check
 from solvers.runs.atomic_files import why_not_written
@@ -145,7 +146,7 @@ class OwnData(Component):
         """Read a file, off the page's thread. Raises ValueError, one sentence."""
         check(path, LIMITS, progress)
         id = datasets.own_id(str(path))
-        return id, library.load(id, {}, 0, progress)
+        return id, library.load(Recipe(id), progress)
 
     def _loaded(self, found: tuple[str, datasets.Dataset]) -> None:
         """Take what was read."""

@@ -291,7 +291,7 @@ class ProblemPanel:
         name = info_of(setting.data).name
 
         def work(worker: Worker) -> tuple[str, solvers.Problem]:
-            data = library.load(setting.data, setting.options, setting.seed)
+            data = library.load(setting)
             problem = library.problem(data, setting, worker.pulse)
             return card(data, problem), problem
 

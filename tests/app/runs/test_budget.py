@@ -72,7 +72,7 @@ def test_what_is_in_use_is_counted_until_the_last_copy_is_gone(monkeypatch):
     own = Budget(8 * GIB)
     monkeypatch.setattr(library, "budget", own)
     setting = Recipe("breast-cancer", loss="logistic", penalty="l1")
-    data = library.load("breast-cancer", {}, 0)
+    data = library.load(setting)
     problem = library.problem(data, setting)
     copy = problem.at_lam(0.5 * problem.lam)
     assert own.held == pytest.approx(footprint(data, problem), rel=0.2)

@@ -34,7 +34,7 @@ def _(told: Told) -> None:
     assert told.labels == ["clustered", "lbfgs"]
     assert told.problem().size == 2000
     setting = told.story.setting.problem
-    assert len(library.load(setting.data, setting.options, setting.seed).train.y) == 1000
+    assert len(library.load(setting).train.y) == 1000
     assert setting.options["n_classes"] == 2
     assert told.story.view["speed"] == "10 a second"
     trace = told["clustered"]
@@ -238,7 +238,7 @@ def _(told: Told) -> None:
     smaller, plain = (told.work(label, 1e-8, "passes") for label in ("by five", "plain"))
     assert smaller > 1.3 * plain
     setting = told.story.setting.problem
-    data = library.load(setting.data, setting.options, setting.seed)
+    data = library.load(setting)
     base = library.problem(data, setting)
     for lam in (1e-3, 1e-7):
         problem = library.variant(base, replace(setting, lam=lam))

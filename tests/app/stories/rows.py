@@ -39,7 +39,7 @@ def long_at_zero(told: Told) -> int:
 def _(told: Told) -> None:
     problem = told.problem()
     assert told.labels == ["bcd-ls", "fista-ls", "fobos"]
-    assert len(library.load(told.story.setting.problem.data, {}, 0).train.y) == 2000
+    assert len(library.load(told.story.setting.problem).train.y) == 2000
     assert problem.design.n_features == 5000
     assert PACES[told.story.view["speed"]] == 5
     for trace in told.traces():
@@ -202,7 +202,7 @@ def _(told: Told) -> None:
 def _(told: Told) -> None:
     setting = replace(told.story.setting.problem, loss="multiclass-squared-hinge")
     assert setting.lam == 0.05
-    problem = library.problem(library.load(setting.data, {}, 0), setting)
+    problem = library.problem(library.load(setting), setting)
     searched, safe = (
         solvers.solve(problem, solvers.make_solver(id), tol=1e-3) for id in ("fista-ls", "fista-cst")
     )
@@ -342,7 +342,7 @@ def _(told: Told) -> None:
     assert truth.right == ("bcd-ls",)
     assert truth.values == {label: told.work(label, 1e-6, "passes") for label in told.labels}
     setting = told.story.setting.problem
-    squares = (library.load(setting.data, setting.options, 0).train.X ** 2).sum(axis=0)
+    squares = (library.load(setting).train.X ** 2).sum(axis=0)
     assert squares.max() > 10 * np.quantile(squares[squares > 0], 0.25)
     assert told["bcd-ls"].ls_trials.max() > 0 >= told["bcd-cst"].ls_trials.max()
 

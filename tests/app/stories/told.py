@@ -175,7 +175,7 @@ def seeds(id: str) -> tuple[int, ...]:
 def _run(recipe: str, entrant: str, limits: Limits, probes: tuple[Probe, ...]) -> Trace:
     """Run a solver to its end within the limits; stories share runs that are alike."""
     setting = Recipe(**json.loads(recipe))
-    problem = library.problem(library.load(setting.data, setting.options, setting.seed), setting)
+    problem = library.problem(library.load(setting), setting)
     (chosen,) = Entrant.parse_all([entrant])
     # what the tests before this one hold in memory does not make this run keep fewer iterates
     with mock.patch.object(probe, "PROCESS_LIMIT", math.inf):

@@ -102,7 +102,7 @@ def test_a_file_that_is_gone_is_missed_by_its_name(opened, wait_until):
     Path(id.partition(":")[2]).unlink()
     library.forget()
     with pytest.raises(ValueError, match=r"^There is no file mine.svm: check its name.$"):
-        library.load(id, {}, 0)
+        library.load(opened.problem.setting)
 
 
 def test_an_address_does_not_name_a_file(opened, visit, wait_until):

@@ -15,8 +15,8 @@ from weakref import WeakSet
 
 from bokeh.core.serialization import Serialized
 from bokeh.document import Document
+from bokeh.server.contexts import ApplicationContext
 from bokeh.server.session import ServerSession
-from bokeh.server.tornado import BokehTornado
 from bokeh.util.token import generate_jwt_token, generate_session_id
 from panel.io.resources import Resources
 from panel.io.server import DocHandler, server_html_page_for_session
@@ -95,12 +95,10 @@ def own_address() -> str:
     return ""
 
 
-def install(server: BokehTornado) -> None:
-    """Let a server answer those who follow."""
-    for url, context in server.applications.items():
-        path = f"{server.prefix}{url.rstrip('/')}"
-        given = {"application_context": context, "bokeh_websocket_path": f"{path}/ws"}
-        server.default_router.rules.insert(1, Rule(Where(partial(_follows, path=path)), _Follow, given))
+def rule(path: str, context: ApplicationContext) -> Rule:
+    """Return what answers those who follow the page at this path."""
+    given = {"application_context": context, "bokeh_websocket_path": f"{path}/ws"}
+    return Rule(Where(partial(_follows, path=path)), _Follow, given)
 
 
 def look_only(document: Document, listens: str) -> None:

@@ -19,10 +19,12 @@ from tornado.web import OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from app.compat.bokeh_server import when_made
-from app.serving import classroom, loops
+from app.serving import classroom
 from app.serving.access import refusal, refuse
 from app.serving.classroom import Where
+from app.serving.loops import Wire
 from app.serving.serve_options import Serving
+from app.watch import PLACE
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -62,12 +64,10 @@ def stand(serving: Serving) -> None:
 def _install(server: BokehTornado, serving: Serving) -> None:
     reason = partial(_refusal, serving=serving, server=server)
     server.default_router.rules.insert(0, Rule(Where(reason), _Refusal, {"reason": reason}))
-    classroom.install(server)
-    loops.install(server)
     for url, context in server.applications.items():
-        server.add_handlers(
-            ".*", [(rf"{server.prefix}{url.rstrip('/')}/known", _Known, {"context": context})]
-        )
+        path = f"{server.prefix}{url.rstrip('/')}"
+        server.default_router.rules.insert(1, classroom.rule(path, context))
+        server.add_handlers(".*", [(f"{path}{PLACE}", Wire), (f"{path}/known", _Known, {"context": context})])
     server.add_transform(_Headers)
 
 

@@ -8,12 +8,11 @@ import secrets
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from bokeh.server.tornado import BokehTornado
 from tornado.ioloop import IOLoop
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from app.serving.access import from_here, refuse
-from app.watch import HEAD, PLACE
+from app.watch import HEAD
 
 #: Letters of the name of a run, at most.
 MOST_LETTERS = 40
@@ -55,12 +54,6 @@ def behind(token: str) -> Door | None:
     given = token.encode()
     found = [door for door in _doors if hmac.compare_digest(door.token.encode(), given)]
     return found[0] if found else None
-
-
-def install(server: BokehTornado) -> None:
-    """Let a server answer loops."""
-    for url in server.applications:
-        server.add_handlers(".*", [(rf"{server.prefix}{url.rstrip('/')}{PLACE}", Wire)])
 
 
 class Wire(WebSocketHandler):

@@ -33,7 +33,6 @@ from app.page.sidebar.solver_panel import SolverPanel
 from app.page.story_card import StoryCard
 from app.page.story_menu import StoryMenu
 from app.page.tabs.branches import Branches
-from app.page.tabs.runs_panel import HistoryTrouble
 from app.page.tabs.tab_bar import TabBar, used_by
 from app.page.tabs.tab_views import tab_view
 from app.page.theme_toggle import ThemeToggle
@@ -75,6 +74,7 @@ class Page:
     ) -> None:
         self.rights = rights
         self.session = Session(history=history)
+        self.session.notify = self.notify
         self.notices = pn.Column(sizing_mode="stretch_width", margin=0)
         self.story = self._story(query.get("story"))
         setting, notices = Experiment.from_address(query, self.story.setting)
@@ -103,7 +103,7 @@ class Page:
         self.limits = Form(self._changed)
         self.breaks = Breaks(session, self._changed)
         self.problem = ProblemPanel(
-            session, setting.problem, self._problem_changed, self.notify, own_files=self.rights.own
+            session, setting.problem, self._problem_changed, own_files=self.rights.own
         )
         self.controls = RunControls(session, self.start, self._forget_press, self._changed)
         self.legend = LegendRows(session)
@@ -118,11 +118,7 @@ class Page:
         self.tab_bar = TabBar()
         self.tab_lines = pn.panel(self.tab_bar)
         self.cursor_bar = CursorBar(session, self.controls.toggle, Branches(self))
-        session.on_return = lambda: self.notify(
-            "The connection was lost for a while, and the runs were stopped."
-        )
-        trouble = HistoryTrouble(session.history, self.notify)
-        session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar, trouble]
+        session.watchers = [self.problem, self.controls, self.optimum, self.legend, self.cursor_bar]
         self.teaching = Teaching(self)
         session.watchers += [self.breaks, self.story_card, self.teaching, self.own_loops]
         self.export_panel = ExportPanel(
@@ -284,8 +280,7 @@ class Page:
             return
         if lam not in (None, self._running.problem.lam):
             self._running = replace(self._running, problem=replace(self._running.problem, lam=lam))
-            for sentence in self.session.set_lam(lam):
-                self.notify(sentence)
+            self.session.set_lam(lam)
 
     def _changed(self) -> None:
         """Bring the address and the hints up to date after any change by the user."""

@@ -81,8 +81,9 @@ class Session:
         self._connected: Callable[[], int] | None = None
         self._clock: Callable[[], float] = time.monotonic
         self._seen_connected: float | None = None
-        #: Called when a browser comes back and finds that what was at work without it has been stopped.
-        self.on_return: Callable[[], None] = lambda: None
+        #: Says something to the visitor, above everything else.
+        self.notify: Callable[[str], None] = lambda text: None
+        self._told = False  # that runs are not kept
         self._cut_off = False
         self.pulse = Pulse()
         #: What has to come before anything can be run; empty if nothing has to.
@@ -198,15 +199,13 @@ class Session:
         for run in self.racing:
             run.worker.set_pace(per_second)
 
-    def set_lam(self, lam: float) -> list[str]:
-        """Let all runs that race go on at another λ; return why some do not, a sentence each."""
-        refused = []
+    def set_lam(self, lam: float) -> None:
+        """Let all runs that race go on at another λ; say why some do not."""
         for run in self.racing:
             try:
                 run.set_lam(lam)
             except ValueError as error:
-                refused.append(str(error))
-        return refused
+                self.notify(str(error))
 
     def set_breaks(self, conditions: Sequence[Condition]) -> None:
         """Pause runs where one of these conditions begins to hold."""
@@ -350,7 +349,7 @@ class Session:
             return
         if self._cut_off:
             self._cut_off = False
-            self.on_return()
+            self.notify("The connection was lost for a while, and the runs were stopped.")
         if self.pulse.behind:
             return
         began, at_rest = time.perf_counter(), self.at_rest  # what has just ended is drawn by this tick
@@ -421,6 +420,9 @@ class Session:
                     view.tell()
             for watcher in self.watchers:
                 self._attempt(watcher.update, watcher)
+            if self.history.trouble and not self._told:
+                self._told = True
+                self.notify(self.history.trouble)
 
     def _is_due(self, view: View) -> bool:
         """Tell whether a view has waited for as many ticks as it is to, or for as long as these take when

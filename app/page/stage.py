@@ -30,9 +30,6 @@ class Stage(Protocol):
     #: why nothing can be started now, in a sentence
     obstacle: str | None
 
-    def notify(self, text: str) -> None:
-        """Say something above everything else."""
-
     def take(self, setting: Experiment, look: Mapping[str, str]) -> None:
         """Set controls, as far as they are not so already, and axes, tab and speed."""
 

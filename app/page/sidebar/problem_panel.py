@@ -51,11 +51,10 @@ class ProblemPanel:
         session: Session,
         setting: Recipe,
         on_change: Callable[[], None],
-        notify: Callable[[str], None],
         *,
         own_files: bool = True,
     ) -> None:
-        self._session, self._on_change, self._notify = session, on_change, notify
+        self._session, self._on_change = session, on_change
         self.setting = setting
         self.problem: solvers.Problem | None = None
         self.error = ""
@@ -149,14 +148,15 @@ class ProblemPanel:
     def set(self, setting: Recipe) -> None:
         """Show another problem and load its data. The runs on the one before are stopped and forgotten first,
         with all that is drawn of them; of those that were pinned a sentence says where they are."""
-        pinned = [run.label for run in self._session.runs if run.pinned]
+        session = self._session
+        pinned = [run.label for run in session.runs if run.pinned]
         with batch():
-            self._session.clear()
+            session.clear()
             if pinned:
-                self._notify(f"No longer shown, as the problem is another one: {', '.join(pinned)}. {KEPT}")
+                session.notify(f"No longer shown, as the problem is another one: {', '.join(pinned)}. {KEPT}")
             self._set(setting)
             self._on_change()
-            self._session.tick()
+            session.tick()
 
     def _set(self, setting: Recipe) -> None:
         if self._loading is not None:

@@ -70,7 +70,7 @@ class Branches:
             )
             self._session.join(make)
         except (ValueError, PoolFull) as error:
-            self._page.notify(str(error))
+            self._session.notify(str(error))
         self._session.tick()
 
     @property

@@ -15,7 +15,7 @@ from app.page.sidebar.own_data import CHUNK, OwnData
 from app.runs import benchopt
 from app.runs.archive import Archive, Kept
 from app.runs.compare import differing_ends, differing_settings, options
-from app.runs.history import History, Unavailable
+from app.runs.history import Unavailable
 from app.runs.past import LAST_STYLE, PastRun
 from app.serving.access import HERE, Rights
 from app.serving.batch import batch
@@ -43,19 +43,6 @@ class BenchoptFile(OwnData):
     def _loaded(self, found: list[Trace]) -> None:
         self._give_up("")
         self._take(found)
-
-
-class HistoryTrouble:
-    """A watcher that says once why runs are not kept, if they are not."""
-
-    def __init__(self, history: History, notify: Callable[[str], None]) -> None:
-        self._history, self._notify, self._told = history, notify, False
-
-    def update(self) -> None:
-        """Say it."""
-        if self._history.trouble and not self._told:
-            self._told = True
-            self._notify(self._history.trouble)
 
 
 class RunsPanel:

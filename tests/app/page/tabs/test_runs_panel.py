@@ -12,7 +12,7 @@ import solvers
 from app import theme, views
 from app.page.page import Page
 from app.page.session import Session
-from app.page.tabs.runs_panel import MOST_SHOWN, HistoryTrouble, RunsPanel
+from app.page.tabs.runs_panel import MOST_SHOWN, RunsPanel
 from app.runs import benchopt
 from app.runs.archive import Limits
 from app.runs.history import History
@@ -250,13 +250,14 @@ def test_so_many_runs_of_the_past_are_shown_and_no_more(enter, panel, session):
 def test_the_page_tells_trouble_with_the_history_once(tmp_path, wait_until):
     (tmp_path / "home").write_text("a file")
     history, said = History(tmp_path / "home" / "runs.sqlite"), []
-    watcher = HistoryTrouble(history, said.append)
-    watcher.update()
+    session = Session(RunPool(2), history=history)
+    session.notify = said.append
+    session.tick()
     assert said == []
     history.ask(lambda archive: None)
     wait_until(lambda: history.trouble)
-    watcher.update()
-    watcher.update()
+    session.tick()
+    session.tick()
     assert said == [history.trouble]
 
 

@@ -41,7 +41,7 @@ class Watcher(Protocol):
         """Bring what it shows up to date."""
 
 
-#: Sessions by their tokens.
+#: Sessions by their tokens, as long as their pages are open.
 by_token: WeakValueDictionary[str, Session] = WeakValueDictionary()
 
 
@@ -443,6 +443,7 @@ class Session:
     def close(self) -> None:
         """End everything; the session is over."""
         self.closed = True
+        by_token.pop(self.token, None)
         self.pages.leave(self)
         self._halt()
         self.clear()

@@ -6,14 +6,8 @@ from functools import partial
 
 import param
 
-from app.page.session import Session, by_token
+from app.page.session import Session
 from app.runs.shown import Shown
-
-
-def named(text: str) -> Session | None:
-    """Return the session with this token, as long as its page is open."""
-    session = by_token.get(text)
-    return None if session is None or session.closed else session
 
 
 class FollowingSession(Session):

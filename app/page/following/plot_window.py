@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from app import theme
-from app.page.following.following_session import FollowingSession, named
+from app.page.following.following_session import FollowingSession
 from app.page.frame import frame
 from app.page.legend import LegendRows
-from app.page.session import Session
+from app.page.session import Session, by_token
 from app.page.theme_toggle import ThemeToggle
 from app.page.type_size import LARGE, TypeSize
 from app.views import ProblemView, View
@@ -21,7 +21,7 @@ class PlotWindow:
     ValueError, one sentence, where there is no such page, or no such plot in it."""
 
     def __init__(self, name: str, token: str) -> None:
-        leader = named(token)
+        leader = by_token.get(token)
         if leader is None:
             raise ValueError(GONE)
         self.session = FollowingSession(leader)

@@ -6,8 +6,8 @@ import gc
 
 import pytest
 
-from app.page.following.following_session import named
 from app.page.following.plot_window import GONE, PlotWindow
+from app.page.session import by_token
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_it_says_when_the_page_is_closed(opened, beside):
 
 def test_only_who_has_the_token_of_an_open_page_sees_its_runs(opened):
     secret = opened.session.token
-    assert named(secret) is opened.session
+    assert by_token.get(secret) is opened.session
     assert len(secret) >= 32
     for other in ("", "x", secret[:-1], secret.lower() + "x"):
         with pytest.raises(ValueError, match="is closed"):
@@ -82,5 +82,5 @@ def test_only_who_has_the_token_of_an_open_page_sees_its_runs(opened):
     with pytest.raises(ValueError, match="has no plot 'nothing'"):
         PlotWindow("nothing", secret)
     opened.close()
-    assert named(secret) is None
+    assert by_token.get(secret) is None
     gc.collect()

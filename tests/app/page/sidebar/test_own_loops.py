@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.page.following.following_session import named
+from app.page.session import by_token
 from app.page.sidebar import own_loops
 from app.page.sidebar.own_loops import GONE, LET_GO, MOST, NO_PROBLEM
 from app.runs.live import ROUND
@@ -229,7 +229,7 @@ def test_a_token_ends_with_its_page_and_opens_nothing_else_of_it(visit, enter):
     token = page.own_loops.token
     assert token != other.own_loops.token
     assert other.session.runs == []
-    assert named(token) is None, "it is not that of the windows of a page"
+    assert token not in by_token, "it is not that of the windows of a page"
     page.close()
     assert wire.left == {"gone": GONE}
     assert loops.behind(token) is None

@@ -43,9 +43,7 @@ class Race:
     @property
     def theirs(self) -> list[str]:
         """Return the programs here that take its loss and penalty."""
-        fitting = solvers.compatible(self.loss, self.penalty)
-        here = [id for id in fitting if solvers.SOLVERS[id].why_not_here() is None]
-        return [id for id in here if solvers.SOLVERS[id].watched]
+        return [id for id in solvers.compatible(self.loss, self.penalty) if solvers.SOLVERS[id].watched]
 
 
 #: The problems of README's table, and a small one that further programs solve.

@@ -25,7 +25,7 @@ from .chains.chain_single import ChainTerm
 from .duals import entropies, entropy, over_rows
 from .instances import Instances
 from .loss import BoundLoss, Loss
-from .multiclass import variances
+from .multiclass import variances, with_truth
 
 
 @dataclass(frozen=True)
@@ -214,9 +214,7 @@ class BoundChains(BoundLoss):
 
         def tokens(share: float) -> float:
             def term(G: np.ndarray, part: slice) -> float:
-                P = share * G
-                P[np.arange(len(P)), self.y[part]] += 1.0
-                return float(weight[part] @ entropy(P).sum(axis=1))
+                return float(weight[part] @ entropy(with_truth(share * G, self.y[part])).sum(axis=1))
 
             return over_rows(self, residual.Z, term)
 

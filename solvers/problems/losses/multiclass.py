@@ -58,13 +58,7 @@ class BoundSoftmax(RowLoss):
 
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Sum the entropies of (1 - α) times the truth + α times the model's probabilities."""
-
-        def term(G: np.ndarray, part: slice) -> float:
-            P = alpha * G
-            P[np.arange(len(P)), self.y[part]] += 1.0
-            return entropies(P)
-
-        return over_rows(self, residual.Z, term)
+        return over_rows(self, residual.Z, lambda G, part: entropies(with_truth(alpha * G, self.y[part])))
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return variances(G, self.y[rows])

@@ -94,13 +94,10 @@ class BoundTree(RowLoss):
     def dual_value(self, scores: Scores, residual: Scores, alpha: float) -> float:
         """Sum the entropies over the leaves of (1 - α) times the truth + α times the model's
         probabilities."""
-
-        def term(G: np.ndarray, part: slice) -> float:
-            P = alpha * G[:, self.leaves]
-            P[np.arange(len(P)), np.searchsorted(self.leaves, self.y[part])] += 1.0
-            return entropies(P)
-
-        return over_rows(self, residual.Z, term)
+        places = np.searchsorted(self.leaves, self.y)
+        return over_rows(
+            self, residual.Z, lambda G, part: entropies(with_truth(alpha * G[:, self.leaves], places[part]))
+        )
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         β = G.copy()

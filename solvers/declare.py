@@ -14,56 +14,37 @@ import numpy as np
 
 
 class Trait(enum.Flag):
-    """Properties that losses and penalties offer and solvers need; ``PHRASES`` has words for each."""
+    """Properties that losses and penalties offer and solvers need, each with its ``phrase`` in words."""
 
-    SMOOTH = enum.auto()
-    SEPARABLE = enum.auto()
-    GROUP_SEPARABLE = enum.auto()
-    PROX = enum.auto()
-    SAMPLES = enum.auto()
-    DIAGONAL_HESSIAN = enum.auto()
-    HESSIAN = enum.auto()
-    ROWS = enum.auto()
-    LIPSCHITZ = enum.auto()
-    NO_RIDGE = enum.auto()
-    RIDGE = enum.auto()
-    CONJUGATE = enum.auto()
-    SLOPES = enum.auto()
-    DUAL_COORDINATES = enum.auto()
-    ONE_SCORE = enum.auto()
-    NO_KINKS = enum.auto()
-    LOG_LINEAR = enum.auto()
-    MARGINS = enum.auto()
-    HINGES = enum.auto()
-    ONE_NORM = enum.auto()
-    CHAINS = enum.auto()
-    MARGINALS = enum.auto()
+    phrase: str
 
+    def __new__(cls, phrase: str) -> Self:
+        trait = object.__new__(cls)
+        trait._value_, trait.phrase = 1 << len(cls.__members__), phrase
+        return trait
 
-PHRASES = {
-    Trait.SMOOTH: "a smooth loss",
-    Trait.SEPARABLE: "a penalty that separates into single weights",
-    Trait.GROUP_SEPARABLE: "a penalty that separates into rows of weights",
-    Trait.SAMPLES: "a loss whose instances can be taken one at a time by compiled kernels",
-    Trait.DIAGONAL_HESSIAN: "a loss with the diagonal of its Hessian",
-    Trait.HESSIAN: "a loss with products with its Hessian",
-    Trait.ROWS: "a loss of single rows of scores that compiled kernels can take",
-    Trait.LIPSCHITZ: "a loss whose gradient is Lipschitz",
-    Trait.NO_RIDGE: "a penalty without ridge",
-    Trait.RIDGE: "a ridge as penalty",
-    Trait.CONJUGATE: "a loss whose conjugate is known",
-    Trait.SLOPES: "a loss whose slopes along a line are known, on both sides of a kink",
-    Trait.DUAL_COORDINATES: "a loss whose dual can be solved one sample at a time",
-    Trait.ONE_SCORE: "a loss of one score a sample",
-    Trait.NO_KINKS: "a penalty without kinks",
-    Trait.LOG_LINEAR: "a logistic loss of one label, binary or multiclass",
-    Trait.MARGINS: "logistic terms, hinges or squared hinges of single scores",
-    Trait.HINGES: "hinges or squared hinges of single scores",
-    Trait.CHAINS: "a loss of label sequences",
-    Trait.MARGINALS: "a logistic loss of labels, or of sequences of labels",
-    Trait.ONE_NORM: "‖w‖₁ alone or ½‖w‖² alone as penalty",
-    Trait.PROX: "a penalty with a proximal step in closed form",
-}
+    SMOOTH = "a smooth loss"
+    SEPARABLE = "a penalty that separates into single weights"
+    GROUP_SEPARABLE = "a penalty that separates into rows of weights"
+    PROX = "a penalty with a proximal step in closed form"
+    SAMPLES = "a loss whose instances can be taken one at a time by compiled kernels"
+    DIAGONAL_HESSIAN = "a loss with the diagonal of its Hessian"
+    HESSIAN = "a loss with products with its Hessian"
+    ROWS = "a loss of single rows of scores that compiled kernels can take"
+    LIPSCHITZ = "a loss whose gradient is Lipschitz"
+    NO_RIDGE = "a penalty without ridge"
+    RIDGE = "a ridge as penalty"
+    CONJUGATE = "a loss whose conjugate is known"
+    SLOPES = "a loss whose slopes along a line are known, on both sides of a kink"
+    DUAL_COORDINATES = "a loss whose dual can be solved one sample at a time"
+    ONE_SCORE = "a loss of one score a sample"
+    NO_KINKS = "a penalty without kinks"
+    LOG_LINEAR = "a logistic loss of one label, binary or multiclass"
+    MARGINS = "logistic terms, hinges or squared hinges of single scores"
+    HINGES = "hinges or squared hinges of single scores"
+    ONE_NORM = "‖w‖₁ alone or ½‖w‖² alone as penalty"
+    CHAINS = "a loss of label sequences"
+    MARGINALS = "a logistic loss of labels, or of sequences of labels"
 
 
 #: The largest seed: more is taken for a mistake.
@@ -278,4 +259,4 @@ def unmet_needs(needs: Trait, offered: Trait) -> str | None:
     missing = needs & ~(offered | Trait.SLOPES if Trait.SMOOTH in offered else offered)
     if not missing:
         return None
-    return "needs " + " and ".join(PHRASES[t] for t in missing)
+    return "needs " + " and ".join(trait.phrase for trait in missing)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import solvers
-from solvers.declare import PHRASES, Trait
+from solvers.declare import Trait
 from solvers.methods.solver import Solver
 from solvers.registry import register
 from tests.solvers.helpers import binary, chains, multiclass
@@ -61,10 +61,9 @@ def test_the_sentence_names_exactly_what_is_missing():
     rough = register(declared(solvers.Loss, "rough", traits=Trait(0)))
     grouped = register(declared(solvers.Penalty, "grouped", traits=Trait.PROX))
     assert solvers.why_not_solver(demanding.id, "logistic", "l1") is None
-    assert solvers.why_not_solver(demanding.id, rough.id, "l1") == f"needs {PHRASES[Trait.SMOOTH]}"
+    assert solvers.why_not_solver(demanding.id, rough.id, "l1") == f"needs {Trait.SMOOTH.phrase}"
     both = solvers.why_not_solver(demanding.id, rough.id, grouped.id)
-    assert both == f"needs {PHRASES[Trait.SMOOTH]} and {PHRASES[Trait.SEPARABLE]}"
-    assert set(PHRASES) == set(Trait)
+    assert both == f"needs {Trait.SMOOTH.phrase} and {Trait.SEPARABLE.phrase}"
 
 
 def test_a_loss_that_does_not_fit_the_labels_is_refused_with_those_that_do():

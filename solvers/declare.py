@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import enum
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import Any, NamedTuple, Self
@@ -76,7 +76,7 @@ def param(
     *,
     low: float | None = None,
     high: float | None = None,
-    choices: tuple[Any, ...] | None = None,
+    choices: Collection[Any] | None = None,
     words: tuple[str, ...] = (),
     open_low: bool = False,
     form: Form | None = None,
@@ -92,7 +92,7 @@ def param(
         What it is, in one line.
     low, high : float, optional
         Bounds of a number.
-    choices : tuple, optional
+    choices : collection, optional
         The values allowed, for a choice.
     words : tuple of str
         Texts allowed besides numbers, as ``full`` for ``memory``.
@@ -132,7 +132,7 @@ class Parameter:
     help: str = ""
     low: float | None = None
     high: float | None = None
-    choices: tuple[Any, ...] | None = None
+    choices: Collection[Any] | None = None
     words: tuple[str, ...] = ()
     open_low: bool = False
     form: Form | None = None

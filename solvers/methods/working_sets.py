@@ -13,7 +13,7 @@ import numpy as np
 from ..compute.lazy import lazy
 from ..declare import param
 from ..parts.linesearch import Found
-from ..parts.rules import RULES, Rule, RuleNames, Seen, ShrinkTest, Sphere, room_of, rooms, weigh
+from ..parts.rules import RULES, Rule, Seen, ShrinkTest, Sphere, room_of, rooms, weigh
 from ..problems.certificates.sphere import Bends, DualPoint, dual_point, gap_and_radius, why_no_sphere
 from ..problems.point import Point
 from ..problems.problem import Problem
@@ -27,7 +27,7 @@ def rule_param(default: str) -> str:
     return param(
         default,
         "rule of the working set: what leaves it, what comes back, and with which proof",
-        choices=RuleNames(),
+        choices=RULES.keys(),  # those that are registered later too
         title="rule of the working set",
     )
 

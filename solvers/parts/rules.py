@@ -7,7 +7,7 @@ zero is not. For λ‖w‖₁ it is λ - |g_j|. A rule says how much room is eno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -333,19 +333,6 @@ RULES: dict[str, type[Rule]] = {
     rule.id: rule
     for rule in (NoRule, Zhong, Blondel, Liblinear, Strong, GapSafe, Growing, GrowingDual, NoReturn)
 }
-
-
-class RuleNames(Sequence[str]):
-    """The ids of all rules, those that are registered later too."""
-
-    def __len__(self) -> int:
-        return len(RULES)
-
-    def __getitem__(self, k: int) -> str:
-        return list(RULES)[k]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(RULES)
 
 
 @kernel

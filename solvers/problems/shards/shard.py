@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from operator import attrgetter
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -11,9 +12,22 @@ from ...compute.jit import compile_clock
 from ...compute.team import Team
 from ..design import Design
 from ..losses.loss import BoundLoss, Loss
+from ..products.working_set import WorkingSet
+from ..scores import Scores
 
-#: What is asked of a shard: the name of one of its ``ORDERS``, and arguments.
+#: What is asked of a shard: one of ``ORDERS``, the number under which the answer stays there (None: it goes
+#: out), and arguments.
 Order = tuple[Any, ...]
+
+
+class At(NamedTuple):
+    """An argument that a shard holds already, under this number."""
+
+    place: int
+
+
+#: Breakpoints along a line: steps, jumps of the slope, and their sums from the first on.
+Kinks = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def add(one: Any, other: Any) -> Any:
@@ -26,14 +40,16 @@ def join(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.concatenate([one, other], axis=1)
 
 
-#: What may be asked, and how two shards' answers become one; None where there is no answer.
+#: What may be asked of a shard, its design or its loss, and how two shards' answers become one; None where
+#: there is no answer, or it stays.
 ORDERS: dict[str, Callable[[Any, Any], Any] | None] = {
-    **dict.fromkeys(("enlist", "narrow", "forget", "scores", "residual", "sup", "random")),
-    **dict.fromkeys(("second", "hessian", "curved", "plus", "move")),
-    **dict.fromkeys(("about", "value", "count_ties", "dot", "slope", "adjoint", "metric"), add),
-    **dict.fromkeys(("adjoint_of_squares", "column_squares", "kinks", "rise"), add),
+    **dict.fromkeys(("enlist", "narrow", "forget", "design.scores", "plus", "move", "curved", "random")),
+    **dict.fromkeys(("loss.residual", "loss.subgradient_sup", "loss.second_derivatives", "loss.hessian")),
+    **dict.fromkeys(("about", "loss.value", "loss.slope", "loss.count_ties", "dot", "metric"), add),
+    **dict.fromkeys(("design.adjoint", "adjoint_of_squares", "design.column_squares"), add),
+    **dict.fromkeys(("kinks", "rise"), add),
     **dict.fromkeys(("middle", "points"), join),
-    **dict.fromkeys(("largest", "settle"), max),
+    **dict.fromkeys(("largest", "loss.settle"), max),
 }
 
 
@@ -45,8 +61,8 @@ class Shard:
         self.number, self.team = number, Team(threads)
         self.loss = loss.attached(self.team, lambda: None)
         self.design = Design(X, loss.n_outputs, loss.n_tail, self.team)
-        #: working sets, scores, Hessians, breakpoints, by number; None stands for the set of all weights
-        self.held: dict[int | None, Any] = {None: None}
+        #: working sets, scores, Hessians, breakpoints, by number
+        self.held: dict[int, Any] = {}
 
     @classmethod
     def of(cls, data: Any, loss: Loss, k: int, count: int, threads: int = 1) -> Self:
@@ -63,10 +79,13 @@ class Shard:
         compiling left out."""
         began, helped = compile_clock.net()[1], self.team.cpu_seconds
         answer: Any = None
-        for name, *arguments in orders:
+        for name, new, *arguments in orders:
             if name not in ORDERS:
                 raise ValueError(f"a shard does not know {name!r}")
-            answer = getattr(self, name)(*arguments)
+            given = [self.held[one.place] if isinstance(one, At) else one for one in arguments]
+            answer = attrgetter(name)(self)(*given)
+            if new is not None:
+                self.held[new] = answer
         spent = compile_clock.net()[1] - began
         return answer, spent + self.team.cpu_seconds - helped
 
@@ -80,103 +99,55 @@ class Shard:
             self.design.adjoint(residual, active)
         return self.design.n_rows, self.design.nnz, self.design.column_nnz
 
-    # what stays
+    plus, move = staticmethod(Scores.plus), staticmethod(Scores.move)
+    dot, largest = staticmethod(Scores.dot), staticmethod(Scores.largest)
 
-    def enlist(self, new: int, coordinates: np.ndarray) -> None:
-        self.held[new] = self.design.working_set(coordinates.astype(np.int64))
+    def enlist(self, coordinates: np.ndarray) -> WorkingSet:
+        return self.design.working_set(coordinates.astype(np.int64))
 
-    def narrow(self, new: int, active: int, bits: np.ndarray) -> None:
-        """Keep the members of a working set whose bit is set; they share the columns gathered for it."""
-        wide = self.held[active]
-        self.held[new] = wide.restrict(np.unpackbits(bits, count=len(wide)).astype(bool))
+    def narrow(self, wide: WorkingSet, bits: np.ndarray) -> WorkingSet:
+        """Return the members of a working set whose bit is set; they share the columns gathered for it."""
+        return wide.restrict(np.unpackbits(bits, count=len(wide)).astype(bool))
 
     def forget(self, place: int) -> None:
         self.held.pop(place, None)
 
-    def scores(self, new: int, v: np.ndarray, active: int | None) -> None:
-        self.held[new] = self.design.scores(v, self.held[active])
+    def curved(self, hessian: Callable[[Scores], Scores], delta: Scores) -> Scores:
+        return hessian(delta)
 
-    def residual(self, new: int, at: int) -> None:
-        self.held[new] = self.loss.residual(self.held[at])
+    def random(self, scores: Scores, seed: int) -> Scores:
+        return self.loss.random_subgradient(scores, np.random.default_rng([seed, self.number]))
 
-    def sup(self, new: int, at: int, delta: int) -> None:
-        self.held[new] = self.loss.subgradient_sup(self.held[at], self.held[delta])
+    def adjoint_of_squares(self, h: Scores, active: WorkingSet | None) -> np.ndarray:
+        return self.design.adjoint_of_squares(h, active or self.design.working_set())
 
-    def second(self, new: int, at: int, residual: int) -> None:
-        self.held[new] = self.loss.second_derivatives(self.held[at], self.held[residual])
-
-    def hessian(self, new: int, at: int, residual: int) -> None:
-        self.held[new] = self.loss.hessian(self.held[at], self.held[residual])
-
-    def curved(self, new: int, hessian: int, delta: int) -> None:
-        self.held[new] = self.held[hessian](self.held[delta])
-
-    def random(self, new: int, at: int, seed: int) -> None:
-        rng = np.random.default_rng([seed, self.number])
-        self.held[new] = self.loss.random_subgradient(self.held[at], rng)
-
-    def plus(self, new: int, at: int, t: float, delta: int) -> None:
-        self.held[new] = self.held[at].plus(t, self.held[delta])
-
-    def move(self, at: int, t: float, delta: int) -> None:
-        self.held[at].move(t, self.held[delta])
-
-    # sums over rows, which go out
-
-    def value(self, at: int, delta: int | None, t: float) -> float:
-        return self.loss.value(self.held[at], self.held[delta], t)
-
-    def count_ties(self, at: int) -> int:
-        return self.loss.count_ties(self.held[at])
-
-    def dot(self, at: int, other: int) -> float:
-        return self.held[at].dot(self.held[other])
-
-    def slope(self, at: int, delta: int, t: float, side: int) -> float:
-        return self.loss.slope(self.held[at], self.held[delta], t, side)
-
-    def settle(self, at: int) -> float:
-        return self.loss.settle(self.held[at])
-
-    def largest(self, at: int) -> float:
-        return self.held[at].largest()
-
-    def adjoint(self, at: int, active: int | None) -> np.ndarray:
-        return self.design.adjoint(self.held[at], self.held[active])
-
-    def adjoint_of_squares(self, at: int, active: int | None) -> np.ndarray:
-        return self.design.adjoint_of_squares(self.held[at], self.held[active] or self.design.working_set())
-
-    def column_squares(self) -> np.ndarray:
-        return self.design.column_squares()
-
-    def metric(self, at: int) -> tuple[float, int]:
+    def metric(self, scores: Scores) -> tuple[float, int]:
         """Return the sum of a measure that is a mean over rows, and how many rows there are."""
-        return self.loss.metric(self.held[at]) * self.design.n_rows, self.design.n_rows
+        return self.loss.metric(scores) * self.design.n_rows, self.design.n_rows
 
-    # breakpoints along a line: steps, jumps of the slope, and their sums from the first on
+    # breakpoints along a line
 
-    def kinks(self, new: int, at: int, delta: int) -> float:
+    def kinks(self, new: int, scores: Scores, delta: Scores) -> float:
         """Find them, and return the slope at 0."""
-        found = self.loss.breakpoints(self.held[at], self.held[delta])
+        found = self.loss.breakpoints(scores, delta)
         self.held[new] = found.t, found.jump, np.cumsum(found.jump)
         return found.slope
 
-    def rise(self, kinks: int, t: float) -> float:
+    def rise(self, kinks: Kinks, t: float) -> float:
         """Return by how much the slope has risen after step t."""
-        at, _, risen = self.held[kinks]
+        at, _, risen = kinks
         k = int(np.searchsorted(at, t, side="right"))
         return float(risen[k - 1]) if k else 0.0
 
-    def middle(self, kinks: int, lo: float, hi: float) -> np.ndarray:
+    def middle(self, kinks: Kinks, lo: float, hi: float) -> np.ndarray:
         """Return a column: how many there are in (lo, hi], and the one in their middle."""
-        at = self.held[kinks][0]
+        at, _, _ = kinks
         first, last = np.searchsorted(at, [lo, hi], side="right")
         return np.array([[last - first], [at[(first + last) // 2] if last > first else hi]])
 
-    def points(self, kinks: int, lo: float, hi: float) -> np.ndarray:
+    def points(self, kinks: Kinks, lo: float, hi: float) -> np.ndarray:
         """Return a column for each in (lo, hi]: its step, and the jump there."""
-        at, jump, _ = self.held[kinks]
+        at, jump, _ = kinks
         first, last = np.searchsorted(at, [lo, hi], side="right")
         return np.stack([at[first:last], jump[first:last]])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from operator import attrgetter
@@ -28,7 +28,7 @@ from ..design import Design
 from ..losses.loss import BoundLoss
 from ..products.working_set import Lineage, WorkingSet
 from .crew import Answer, Crew
-from .shard import Order
+from .shard import At, Order
 
 #: What a loss of which only sums over rows are known offers still.
 OFFERED = Trait.SMOOTH | Trait.SLOPES | Trait.DIAGONAL_HESSIAN | Trait.HESSIAN
@@ -55,15 +55,15 @@ class OrderQueue:
         """Return the number of something that the shards will hold."""
         return next(self._places)
 
-    def add(self, *order: Any) -> None:
-        """Add an order without an answer."""
-        self._waiting.append(order)
+    def add(self, name: str, new: int | None, *arguments: Any) -> None:
+        """Add an order whose answer stays on the shards, as ``new``, or that has none."""
+        self._waiting.append((name, new, *_told(arguments)))
 
-    def send(self, order: Order, pulse: Callable[[], None]) -> Answer:
+    def send(self, name: str, arguments: Sequence[Any], pulse: Callable[[], None]) -> Answer:
         """Send an order, after those that wait, and return the combined answer of the shards."""
         with self._lock:
             waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            return self.crew.ask([*waiting, order], pulse)
+            return self.crew.ask([*waiting, (name, None, *_told(arguments))], pulse)
 
 
 class Held:
@@ -73,7 +73,12 @@ class Held:
         self.queue, self.place = queue, queue.new_place()
 
     def __del__(self) -> None:
-        self.queue.add("forget", self.place)
+        self.queue.add("forget", None, self.place)
+
+
+def _told(arguments: Sequence[Any]) -> list[Any]:
+    """Return arguments as shards are told them: what they hold by its number."""
+    return [At(one.place) if isinstance(one, Held) else one for one in arguments]
 
 
 class ShardClient:
@@ -84,8 +89,8 @@ class ShardClient:
     team: Team
     pulse: Callable[[], None]
 
-    def ask(self, *order: Any) -> Any:
-        answer = self.queue.send(order, self.pulse)
+    def ask(self, name: str, *arguments: Any) -> Any:
+        answer = self.queue.send(name, arguments, self.pulse)
         self.team.cpu_seconds += answer.seconds
         return answer.value
 
@@ -108,16 +113,16 @@ class ShardedScores(Held):
         self._owner = owner
 
     def plus(self, t: float, delta: ShardedScores) -> ShardedScores:
-        return self._owner.made("plus", self.place, float(t), delta.place)
+        return self._owner.made("plus", self, float(t), delta)
 
     def dot(self, other: ShardedScores) -> float:
-        return self._owner.ask("dot", self.place, other.place)
+        return self._owner.ask("dot", self, other)
 
     def move(self, t: float, delta: ShardedScores) -> None:
-        self.queue.add("move", self.place, float(t), delta.place)
+        self.queue.add("move", None, self, float(t), delta)
 
     def largest(self) -> float:
-        return self._owner.ask("largest", self.place)
+        return self._owner.ask("largest", self)
 
 
 class ShardedDesign(ShardClient, Design):
@@ -138,18 +143,18 @@ class ShardedDesign(ShardClient, Design):
         self.touched += self.cost(members)
         if nonzero.size * (8 + self._index.itemsize) < 8 * v.size:  # fewer bytes than zeros take
             v, active = v[nonzero], members
-        return self.made("scores", np.array(v, dtype=np.float64), self._place(active))
+        return self.made("design.scores", np.array(v, dtype=np.float64), self._held(active))
 
     def adjoint(self, residual: ShardedScores, active: WorkingSet | None = None) -> np.ndarray:
         self.touched += self.cost(active)
-        return self.ask("adjoint", residual.place, self._place(active))
+        return self.ask("design.adjoint", residual, self._held(active))
 
     def adjoint_of_squares(self, h: ShardedScores, active: WorkingSet) -> np.ndarray:
         self.touched += self.cost(active)
-        return self.ask("adjoint_of_squares", h.place, self._place(active))
+        return self.ask("adjoint_of_squares", h, self._held(active))
 
     def column_squares(self) -> np.ndarray:
-        return self.derived("column squares", lambda: self.attached(no_pulse).ask("column_squares"))
+        return self.derived("column squares", lambda: self.attached(no_pulse).ask("design.column_squares"))
 
     def first_rows(self, n: int) -> Any:
         return self._head.first_rows(n)
@@ -159,8 +164,8 @@ class ShardedDesign(ShardClient, Design):
         """Return the type in which numbers of weights travel."""
         return np.dtype(np.int32 if self.size < 2**31 else np.int64)
 
-    def _place(self, active: WorkingSet | None) -> int | None:
-        """Return the number of a working set, which goes to the shards once: its members, or a bit for each
+    def _held(self, active: WorkingSet | None) -> Held | None:
+        """Return what stands for a working set, which goes to the shards once: its members, or a bit for each
         member of a wider set, of whose columns the shards have copies; None for all weights."""
         if active is None or active.full:
             return None
@@ -171,9 +176,9 @@ class ShardedDesign(ShardClient, Design):
             if bits is None:
                 queue.add("enlist", held.place, active.coordinates.astype(self._index))
             else:
-                queue.add("narrow", held.place, parent.place, bits)
+                queue.add("narrow", held.place, parent, bits)
             queue.sets[active], queue.latest[active.lineage] = held, (active.coordinates, held)
-        return queue.sets[active].place
+        return queue.sets[active]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,41 +204,41 @@ class ShardedLoss(ShardClient, BoundLoss):
         return self.whole.first(n, most)
 
     def value(self, scores: ShardedScores, delta: ShardedScores | None = None, t: float = 0.0) -> float:
-        return self.ask("value", scores.place, None if delta is None else delta.place, float(t))
+        return self.ask("loss.value", scores, delta, float(t))
 
     def residual(self, scores: ShardedScores) -> ShardedScores:
-        return self.made("residual", scores.place)
+        return self.made("loss.residual", scores)
 
     def subgradient_sup(self, scores: ShardedScores, delta: ShardedScores) -> ShardedScores:
-        return self.made("sup", scores.place, delta.place)
+        return self.made("loss.subgradient_sup", scores, delta)
 
     def second_derivatives(self, scores: ShardedScores, residual: ShardedScores) -> ShardedScores:
-        return self.made("second", scores.place, residual.place)
+        return self.made("loss.second_derivatives", scores, residual)
 
     def hessian(
         self, scores: ShardedScores, residual: ShardedScores
     ) -> Callable[[ShardedScores], ShardedScores]:
         held = Held(self.queue)
-        self.queue.add("hessian", held.place, scores.place, residual.place)
-        return lambda delta: self.made("curved", held.place, delta.place)
+        self.queue.add("loss.hessian", held.place, scores, residual)
+        return lambda delta: self.made("curved", held, delta)
 
     def count_ties(self, scores: ShardedScores) -> int:
-        return self.ask("count_ties", scores.place)
+        return self.ask("loss.count_ties", scores)
 
     def random_subgradient(self, scores: ShardedScores, rng: np.random.Generator) -> ShardedScores:
-        return self.made("random", scores.place, int(rng.integers(2**62)))
+        return self.made("random", scores, int(rng.integers(2**62)))
 
     def slope(self, scores: ShardedScores, delta: ShardedScores, t: float = 0.0, side: int = 1) -> float:
-        return self.ask("slope", scores.place, delta.place, float(t), side)
+        return self.ask("loss.slope", scores, delta, float(t), side)
 
     def settle(self, scores: ShardedScores) -> float:
-        return self.ask("settle", scores.place)
+        return self.ask("loss.settle", scores)
 
     def metric(self, scores: ShardedScores) -> float:
         """Return the mean over rows of what the shards say; nan of a measure that is no such mean."""
         if not self.whole.averages:
             return math.nan
-        total, rows = self.ask("metric", scores.place)
+        total, rows = self.ask("metric", scores)
         return total / rows
 
     def breakpoints_near_turn(
@@ -245,22 +250,22 @@ class ShardedLoss(ShardClient, BoundLoss):
         if Trait.SMOOTH in self.traits:
             return Breakpoints(self.slope(scores, delta), NONE, NONE)
         kinks = Held(self.queue)
-        slope = self.ask("kinks", kinks.place, scores.place, delta.place)
+        slope = self.ask("kinks", kinks.place, scores, delta)
         begin = slope + tilt[0]
         lo, hi, before, left = 0.0, math.inf, 0.0, math.inf
         while begin < 0.0:
-            sizes, middles = self.ask("middle", kinks.place, lo, hi)
+            sizes, middles = self.ask("middle", kinks, lo, hi)
             if sizes.sum() <= FEW or sizes.sum() == left:
                 break
             left = sizes.sum()
             trial = float(np.quantile(middles, 0.5, weights=sizes, method="inverted_cdf"))
-            risen = self.ask("rise", kinks.place, trial)
+            risen = self.ask("rise", kinks, trial)
             rounding = ROUNDING * (risen - begin)
             if begin + risen + tilt[1] * trial >= -rounding:
                 hi = trial
             else:
                 lo, before = trial, risen
-        t, jump = self.ask("points", kinks.place, lo, hi)
+        t, jump = self.ask("points", kinks, lo, hi)
         order = np.argsort(t, kind="stable")
         if before:
             return Breakpoints(slope, np.append(lo, t[order]), np.append(before, jump[order]))

@@ -42,17 +42,17 @@ class Term:
 def test_sums_are_made_in_pairs_in_one_order(count, said):
     crew = solvers.LocalCrew([Stub(k) for k in range(count)])
     for _ in range(5):
-        answer = crew.ask([("value",)], lambda: None)
+        answer = crew.ask([("loss.value",)], lambda: None)
         assert answer.value.text == said
         assert answer.seconds == count
 
 
 def test_each_shard_sends_one_answer_and_the_root_alone_answers_here():
     crew = solvers.LocalCrew([Stub(k) for k in range(8)])
-    order = ("scores", 1, np.zeros(100))
-    crew.ask([order, ("value",)], lambda: None)
-    asked, answered = size_of([order, ("value",)]), size_of(Term(""))
-    assert asked == 6 + 8 + 800 + 5
+    order = ("design.scores", 1, np.zeros(100))
+    crew.ask([order, ("loss.value",)], lambda: None)
+    asked, answered = size_of([order, ("loss.value",)]), size_of(Term(""))
+    assert asked == 13 + 8 + 800 + 10
     assert crew.moved == 8 * (asked + answered)
     assert crew.at_root == asked + answered
 
@@ -68,16 +68,16 @@ def test_who_waits_can_be_stopped_and_the_shards_are_ready_for_more():
             raise solvers.Interrupted
 
     with pytest.raises(solvers.Interrupted):  # while a shard is at work still: it would be for 10 s
-        crew.ask([("value",)], pulse)
+        crew.ask([("loss.value",)], pulse)
     shards[3].go.set()
-    assert crew.ask([("value",)], lambda: None).value.text == "((0+1)+(2+3))"
+    assert crew.ask([("loss.value",)], lambda: None).value.text == "((0+1)+(2+3))"
 
 
 def test_what_a_shard_raises_is_heard():
     crew = solvers.LocalCrew([Stub(k) for k in range(4)])
     crew.shards[2].execute = lambda orders: (_ for _ in ()).throw(TimeoutError("its own"))
     with pytest.raises(TimeoutError, match="its own"):
-        crew.ask([("value",)], lambda: None)
+        crew.ask([("loss.value",)], lambda: None)
 
 
 def test_a_hand_that_has_parted_waits_for_nobody():

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -238,7 +238,13 @@ def parameters(cls: type) -> tuple[Parameter, ...]:
 
 
 class Declared:
-    """Checks declared parameters when an instance is made (base of frozen dataclasses)."""
+    """Base of what is chosen by its ``id``, frozen dataclasses: checks declared parameters when an instance
+    is made."""
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         for parameter in parameters(type(self)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from .declare import Trait, parameters, unmet_needs
+from .declare import Declared, Trait, parameters, unmet_needs
 from .methods.anderson_bcd import AndersonBCD
 from .methods.bcd import BCDCST, BCDLS
 from .methods.bundle import BMRM, OCAS, LevelBundle, LsBMRM
@@ -150,7 +150,7 @@ def register(thing: Thing) -> Thing:
     """
     for base, table in ((Solver, SOLVERS), (Loss, LOSSES), (Penalty, PENALTIES), (Rule, RULES)):
         if isinstance(thing, type) and issubclass(thing, base):
-            for name, kind in base.__annotations__.items():
+            for name, kind in (Declared.__annotations__ | base.__annotations__).items():
                 if kind.startswith("ClassVar") and not hasattr(thing, name):
                     raise ValueError(f"{thing.__name__} has no {name}: give the class one")
             if "__dataclass_fields__" not in vars(thing):

@@ -46,10 +46,6 @@ class Solver(Declared):
         Whether the problem sees its products with X, or it reports them there: else passes are not known.
     """
 
-    id: ClassVar[str]
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    paper: ClassVar[str] = ""
     needs: ClassVar[Trait] = Trait(0)
     knows: ClassVar[Knows] = Knows(violation=True, dual_gap=False)
     carries: ClassVar[tuple[str, ...] | None] = None

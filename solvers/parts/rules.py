@@ -101,10 +101,6 @@ class Rule(Declared):
     ...         return seen.room <= np.median(seen.room) if seen.whole else super().keeps(seen)
     """
 
-    id: ClassVar[str]
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    paper: ClassVar[str] = ""
     share: ClassVar[float] = 0.1
     every: ClassVar[bool] = False
     returns: ClassVar[bool] = True

@@ -50,10 +50,6 @@ class Penalty(Declared):
     0.275
     """
 
-    id: ClassVar[str]
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    paper: ClassVar[str] = ""
     traits: ClassVar[Trait] = Trait.SEPARABLE | Trait.GROUP_SEPARABLE | Trait.PROX
     sparse: ClassVar[bool]
     takes_lam: ClassVar[bool] = True

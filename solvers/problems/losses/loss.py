@@ -53,10 +53,6 @@ class Loss(Declared):
     False
     """
 
-    id: ClassVar[str]
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    paper: ClassVar[str] = ""
     kinds: ClassVar[tuple[str, ...]]
     traits: ClassVar[Trait]
     average: ClassVar[bool]

@@ -136,20 +136,9 @@ def aggregate(fine: Design, clusters: Clusters) -> tuple[np.ndarray, Columns]:
     rows, values = np.empty(int(starts[-1, -1]), dtype=np.uint16), np.empty(int(starts[-1, -1]))
     for b in range(fine.n_blocks):
         place[:] = -1
+        block, merged = (fine.starts[b], fine.rows, fine.values), (starts[b], rows, values)
         for lo, hi in runs:
-            merge(
-                fine.starts[b],
-                fine.rows,
-                fine.values,
-                features,
-                edges,
-                lo,
-                hi,
-                place,
-                starts[b],
-                rows,
-                values,
-            )
+            merge(*block, features, edges, lo, hi, place, *merged)
             fine.pulse()
     return outputs, Columns(starts, rows, values)
 

@@ -163,9 +163,10 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
         name: blocks if full else np.searchsorted(tested.coordinates, blocks)
         for name, blocks in (("", members), ("stayed_", stayed))
     }
-    seen = {}
+    numbers = ("width", "allowance", "cost", "proved", "l1", "bound", "largest", "target")
+    seen = {name: np.array(getattr(test, name)) for name in numbers}
     if (sphere := test.sphere) is not None:
-        seen = {"radius": np.array(test.radius), "gap": np.array(sphere.gap)}
+        seen |= {"radius": np.array(test.radius), "gap": np.array(sphere.gap)}
         for name, place in places.items():
             seen[f"{name}centre"] = (test.l1 - sphere.room[place]).astype(np.float32)
             seen[f"{name}reach"] = sphere.reach[place].astype(np.float32)
@@ -176,14 +177,6 @@ def _shrinking(it: Iterate) -> dict[str, np.ndarray] | None:
         "tested": np.array(len(tested) * test.width),
         "stayed": stayed.astype(np.int32),
         "stayed_gradient": test.gradient[places["stayed_"]],
-        "width": np.array(test.width),
-        "allowance": np.array(test.allowance),
-        "cost": np.array(test.cost),
-        "proved": np.array(test.proved),
-        "l1": np.array(test.l1),
-        "bound": np.array(test.bound),
-        "largest": np.array(test.largest),
-        "target": np.array(test.target),
         "returned": test.returned.astype(np.int32),
     }
 

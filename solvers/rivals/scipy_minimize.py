@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,7 +48,8 @@ class SciPyMinimize(Solver):
         seen = _Seen(problem, problem.at(w0))
         aim, n = problem.aim(self.tol), 0
         yield (iterate := seen.iterate(n))
-        with closing(calls_of(self._program(seen.point.w.copy()), problem.team.book)) as calls:
+        program = partial(self._minimize, seen.point.w.copy())
+        with closing(calls_of(program, problem.team.book)) as calls:
             answer = None
             while not iterate.violation <= aim:  # nan is not below it
                 try:
@@ -68,25 +70,22 @@ class SciPyMinimize(Solver):
         """Return one that asks for f and its gradient a few times: only kernels of ours are compiled."""
         return SciPyLBFGSB()
 
-    def _program(self, start: np.ndarray) -> Callable[[Callable[[tuple[str, np.ndarray]], Any]], Any]:
-        """Return the program: its calls are the name of a quantity, or of an event, and weights."""
+    def _minimize(self, start: np.ndarray, ask: Callable[[tuple[str, np.ndarray]], Any]) -> Any:
+        """Run SciPy: its calls are the name of a quantity, or of an event, and weights."""
         from scipy.optimize import minimize
 
-        def program(ask: Callable[[tuple[str, np.ndarray]], Any]) -> Any:
-            def stepped(intermediate_result: Any) -> None:
-                ask(("step", intermediate_result.x))
+        def stepped(intermediate_result: Any) -> None:
+            ask(("step", intermediate_result.x))
 
-            return minimize(
-                lambda x: ask(("value", x)),
-                start,
-                jac=lambda x: ask(("gradient", x)),
-                method=self.method,
-                callback=stepped,
-                options=self.options,
-                **self.extra,
-            )
-
-        return program
+        return minimize(
+            lambda x: ask(("value", x)),
+            start,
+            jac=lambda x: ask(("gradient", x)),
+            method=self.method,
+            callback=stepped,
+            options=self.options,
+            **self.extra,
+        )
 
 
 class _Seen:
@@ -130,13 +129,7 @@ class SciPyLBFGSB(SciPyMinimize):
 
     @property
     def options(self) -> dict[str, Any]:
-        return {
-            "maxcor": self.memory,
-            "ftol": 0.0,
-            "gtol": 0.0,
-            "maxiter": NO_LIMIT,
-            "maxfun": NO_LIMIT,
-        }
+        return {"maxcor": self.memory, "ftol": 0.0, "gtol": 0.0, "maxiter": NO_LIMIT, "maxfun": NO_LIMIT}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -105,17 +106,9 @@ class BoundLoss:
     #: whether the loss is linear between its breakpoints, along every line
     piecewise_linear: ClassVar[bool] = False
 
-    @property
-    def id(self) -> str:
-        return self.declared.id
-
-    @property
-    def traits(self) -> Trait:
-        return self.declared.traits
-
-    @property
-    def metric_name(self) -> str:
-        return self.declared.metric_name
+    id = property(attrgetter("declared.id"))
+    traits = property(attrgetter("declared.traits"))
+    metric_name = property(attrgetter("declared.metric_name"))
 
     @property
     def formula(self) -> type:

@@ -104,7 +104,7 @@ class Estimator(BaseEstimator):
             offsets=offsets,
         )
         run = self._run(problem)
-        watch = import_module(LIVE_VIEW).live() if self.scope is True else self.scope or _nobody
+        watch = import_module(LIVE_VIEW).live() if self.scope is True else self.scope or (lambda trace: None)
         for trace in run.steps():
             watch(trace)
         watch(trace := run.trace)
@@ -294,10 +294,6 @@ class ChainCRF(Estimator):
         """Return the share of tokens whose label is predicted right."""
         pairs = zip(self.predict(X), y, strict=True)
         return float(np.concatenate([said == np.asarray(truth) for said, truth in pairs]).mean())
-
-
-def _nobody(trace: Trace) -> None:
-    """Watch nothing."""
 
 
 def _with_ones(X: Any) -> Any:

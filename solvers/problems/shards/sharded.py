@@ -46,14 +46,11 @@ class OrderQueue:
     def __init__(self, crew: Crew) -> None:
         self.crew = crew
         self._waiting: deque[Order] = deque()
-        self._places, self._lock = count(), Lock()
+        #: numbers of what the shards will hold
+        self.places, self._lock = count(), Lock()
         #: working sets that the shards know, and the members of the last one of each lineage
         self.sets: WeakKeyDictionary[WorkingSet, Held] = WeakKeyDictionary()
         self.latest: WeakKeyDictionary[Lineage, tuple[np.ndarray, Held]] = WeakKeyDictionary()
-
-    def new_place(self) -> int:
-        """Return the number of something that the shards will hold."""
-        return next(self._places)
 
     def add(self, name: str, new: int | None, *arguments: Any) -> None:
         """Add an order whose answer stays on the shards, as ``new``, or that has none."""
@@ -70,7 +67,7 @@ class Held:
     """Something that every shard holds its part of, under the number ``place``, for as long as this lives."""
 
     def __init__(self, queue: OrderQueue) -> None:
-        self.queue, self.place = queue, queue.new_place()
+        self.queue, self.place = queue, next(queue.places)
 
     def __del__(self) -> None:
         self.queue.add("forget", None, self.place)

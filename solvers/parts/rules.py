@@ -174,7 +174,7 @@ class Blondel(Rule):
 
 
 @dataclass(frozen=True)
-class Liblinear(Rule):
+class Liblinear(Zhong):
     """The same test, of all blocks, before each step: nothing is left out for longer."""
 
     id = "liblinear"
@@ -183,9 +183,6 @@ class Liblinear(Rule):
     paper = "Yuan, Ho and Lin 2012"
     every = True
     allowance = "M̂/l"
-
-    def bound(self, seen: Seen) -> float:
-        return seen.before / seen.instances
 
 
 @dataclass(frozen=True)
@@ -262,7 +259,7 @@ class Growing(Rule):
 
 
 @dataclass(frozen=True)
-class GrowingDual(Growing):
+class GrowingDual(Growing, GapSafe):
     """The blocks whose constraint is nearest to a feasible point of the dual, of the best met so far.
 
     The distance of a point to the constraint of block j is its room over ‖x_j‖; within the gap safe ball it
@@ -274,7 +271,6 @@ class GrowingDual(Growing):
     name = "Growing by the dual"
     summary = "as growing, by the distance to the dual constraint; what is proved to be zero leaves for ever"
     paper = "Johnson and Guestrin 2015 (Blitz); Massias, Gramfort and Salmon 2018 (celer)"
-    spheres = True
 
     def keeps(self, seen: Seen) -> np.ndarray:
         if not seen.whole or seen.sphere is None:
@@ -282,9 +278,6 @@ class GrowingDual(Growing):
         distance = np.full(seen.zero.size, np.inf)
         np.divide(seen.sphere.room, seen.sphere.reach, out=distance, where=seen.sphere.reach > 0.0)
         return self._nearest(seen, np.where(seen.room < 0.0, seen.room, distance))
-
-    def proves(self, seen: Seen) -> np.ndarray:
-        return super().proves(seen) if seen.sphere is None else seen.sphere.room > seen.sphere.reach
 
 
 @dataclass(frozen=True)

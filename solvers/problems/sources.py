@@ -56,7 +56,7 @@ def _modules(cls: type) -> set[ModuleType]:
 
 def _neighbours(module: ModuleType) -> Iterator[ModuleType]:
     package = module.__name__.rpartition(".")[0]
-    for value in vars(module).values():
+    for value in list(vars(module).values()):  # another thread may add to them
         origin = getattr(value, "__module__", None)
         if isinstance(origin, str) and package and origin.startswith(f"{package}.") and origin in sys.modules:
             yield sys.modules[origin]

@@ -22,8 +22,6 @@ from .score_rows import margin_derivatives
 
 #: Names of the measures of predictions, by their ids.
 MEASURES = {"accuracy": "accuracy", "f1": "F1"}
-#: The classes of terms, by name: where Numba's cache finds them again.
-_terms: dict[str, type] = {}
 
 
 class MarginLoss(Loss):
@@ -172,14 +170,7 @@ def _term_class(loss: type[MarginLoss]) -> type:
     cls = namedtuple(f"{loss.__name__}Term{digest}", numbers, module=__name__)
     margin_derivatives.register(cls, loss.derivatives)
     dual.register(cls, loss.dual)
-    return _terms.setdefault(cls.__name__, cls)
-
-
-def __getattr__(name: str) -> Any:
-    """Return the class of a term, for Numba's cache."""
-    if name in _terms:
-        return _terms[name]
-    raise AttributeError(f"module {__name__} has no attribute {name}")
+    return globals().setdefault(cls.__name__, cls)  # where Numba's cache finds it again
 
 
 @by_class

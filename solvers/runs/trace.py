@@ -287,12 +287,9 @@ class Trace:
             raise ValueError("columns of a trace are equally long, and tell the iterations")
         rows = _Columns(max(n, 16))
         for name, field in FIELDS.items():
-            known = columns.get(name)
-            if field.type is tuple:  # NumPy would make a matrix of tuples that are equally long
-                for k in range(n):
-                    rows.data[name][k] = known[k] if known is not None else field.unknown
-            else:
-                rows.data[name][:n] = known if known is not None else field.unknown
+            known = columns.get(name, [field.unknown] * n)
+            # NumPy would else make a matrix of tuples that are equally long
+            rows.data[name][:n] = np.fromiter(known, object, n) if field.type is tuple else known
         rows.n = n
         trace._columns = rows
         return trace

@@ -99,11 +99,8 @@ class PairMemory:
     def carry(self, kept: np.ndarray, known: np.ndarray) -> None:
         """Go over to other rows: those where ``kept`` holds become those of the new ones where ``known``
         does, and the rest of these are zero. The inner products stay."""
-        if known.all():
-            self.S, self.Y = [s[kept] for s in self.S], [y[kept] for y in self.Y]
-        else:
-            self.S = [spread(s[kept], known) for s in self.S]
-            self.Y = [spread(y[kept], known) for y in self.Y]
+        self.S = [spread(s[kept], known) for s in self.S]
+        self.Y = [spread(y[kept], known) for y in self.Y]
 
     def rescale(self, factors: np.ndarray) -> None:
         """Measure each row in another unit: s is multiplied by its factor, y divided by it. What the inner

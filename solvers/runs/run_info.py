@@ -57,10 +57,9 @@ class RunInfo:
         always = ("label", "solver", "params", "f_star")
         return {key: value for key, value in values.items() if value or key in always}
 
-    def lam_along(self, iterations: np.ndarray) -> np.ndarray:
-        """Return λ at each of these iterates; nan where the problem has none."""
-        lam = self.problem.get("lam")
-        found = np.full(len(iterations), np.nan if lam is None else lam)
-        for change in self.lams:
-            found[iterations >= change["iteration"]] = change["lam"]
-        return found
+    def along(self, iterations: np.ndarray, name: str) -> np.ndarray:
+        """Return, for each of these iterates, a number that changes of λ record: ``lam``, ``f_star`` or the
+        first ``iteration`` since; nan where it is not known."""
+        start = {"iteration": 0, "lam": self.problem.get("lam"), "f_star": self.f_star}
+        numbers = np.array([one[name] for one in (start, *self.lams)], dtype=float)  # None becomes nan
+        return numbers[np.searchsorted([one["iteration"] for one in self.lams], iterations, side="right")]

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ..problems.problem import Problem
 from .run_info import RunInfo
 from .trace import Trace
@@ -101,19 +99,6 @@ def problem_at(trace: Trace, iteration: int) -> Problem | None:
     """Return the problem that an iterate belongs to, as long as somebody else has the run's."""
     problem, lam = trace.problem, segment_at(trace, iteration).lam
     return problem if problem is None or lam in (None, problem.lam) else problem.at_lam(lam)
-
-
-def stretch(trace: Trace, iterations: np.ndarray) -> np.ndarray:
-    """Return, for each of these iterates, the first one of the segment that it belongs to."""
-    firsts = np.array([segment.first for segment in segments(trace)])
-    return firsts[np.searchsorted(firsts[1:], iterations, side="right")]
-
-
-def f_star_along(trace: Trace, iterations: np.ndarray) -> np.ndarray:
-    """Return, for each of these iterates, the minimum of its problem; nan where that is not known."""
-    found = segments(trace)
-    stars = np.array([np.nan if s.f_star is None else s.f_star for s in found])
-    return stars[np.searchsorted([s.first for s in found[1:]], iterations, side="right")]
 
 
 def learn(trace: Trace, f_stars: Mapping[str, float | None]) -> None:

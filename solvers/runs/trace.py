@@ -262,7 +262,7 @@ class Trace:
             columns[name] = pd.Series(rows[name], dtype=field.dtype)
             if field.type is int:
                 columns[name] = columns[name].astype("Int64").mask(rows[name] == field.unknown)
-        return pd.DataFrame(columns | {"lam": self.info.lam_along(rows["iteration"])})
+        return pd.DataFrame(columns | {"lam": self.info.along(rows["iteration"], "lam")})
 
     def save(self, path: str | Path) -> None:
         """Write the run to a file: ``.jsonl`` (all records), ``.csv`` (iterates) or ``.npz`` (columns and
@@ -398,7 +398,7 @@ def _write_csv(traces: list[Trace], path: Path) -> None:
         writer.writerow(["label", "solver", *FIELDS, "lam"])
         for trace in traces:
             records = list(trace.records())
-            lams = trace.info.lam_along(np.array([record["iteration"] for record in records]))
+            lams = trace.info.along(np.array([record["iteration"] for record in records]), "lam")
             for record, lam in zip(records, lams.tolist(), strict=True):
                 values = [" ".join(v) if isinstance(v, list) else v for v in record.values()]
                 line = [trace.info.label, trace.info.solver, *values, None if math.isnan(lam) else lam]
@@ -420,7 +420,7 @@ def _write_npz(traces: list[Trace], path: Path) -> None:
             elif field.type is str:
                 column = np.array([v or "" for v in column], dtype=np.str_)
             arrays[f"{label}/{name}"] = column
-        arrays[f"{label}/lam"] = trace.info.lam_along(rows["iteration"])
+        arrays[f"{label}/lam"] = trace.info.along(rows["iteration"], "lam")
         if trace.w is not None:
             support = np.flatnonzero(trace.w != 0.0)
             arrays[f"{label}/w_indices"], arrays[f"{label}/w_values"] = support, trace.w[support]

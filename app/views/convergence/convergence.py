@@ -18,7 +18,6 @@ from app.views.base.phases import turns
 from app.views.base.plot import RunPlot, menu
 from app.views.convergence.identification import Aways, nearest
 from solvers import SUPPORT, Segment, Trace, segments
-from solvers.runs.segments import stretch
 
 MEASURES = {
     "relative": ("Relative gap", "(f − {ref}) / |{ref}|"),
@@ -85,7 +84,9 @@ class Convergence(RunPlot):
             return star, True
         alike = self._alike(trace, segment)
         read = ((t, s, t.since(None)[0]) for t, s in alike)  # at one time: a run may go on meanwhile
-        reached = (rows["objective"][stretch(t, rows["iteration"]) == s.first] for t, s, rows in read)
+        reached = (
+            rows["objective"][t.info.along(rows["iteration"], "iteration") == s.first] for t, s, rows in read
+        )
         best = [float(np.nanmin(objectives)) for objectives in reached if len(objectives)]
         return min(best, default=math.nan), False
 

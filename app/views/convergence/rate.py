@@ -12,7 +12,6 @@ from bokeh.models import ColumnDataSource, GlyphRenderer
 from app.views.base.feed import Records
 from app.views.base.plot import X_AXES, RunPlot, menu
 from solvers import SCORES, Trace, segments
-from solvers.runs.segments import f_star_along
 
 MEASURES = {
     "objective": ("Objective", "(f₊ − f*) / (f − f*)"),
@@ -95,7 +94,7 @@ class Rate(RunPlot):
     def _above(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         """Return iterations, and f - f* there; nan where it is rounding."""
         rows, _, _ = trace.since(None)
-        f_star = f_star_along(trace, rows["iteration"])
+        f_star = trace.info.along(rows["iteration"], "f_star")
         away = rows["objective"] - f_star
         return rows["iteration"], np.where(away > ROUNDING * np.abs(f_star), away, np.nan)
 

@@ -12,7 +12,7 @@ import pytest
 import solvers
 from solvers import Stopping, Trace
 from solvers.runs.reading import read
-from solvers.runs.segments import about_at, f_star_along, learn, segments
+from solvers.runs.segments import about_at, learn, segments
 from solvers.runs.trace import lines
 from tests.solvers.helpers import HERE, binary
 from tests.solvers.runs.test_branch import assert_same, problem_for, run
@@ -148,12 +148,12 @@ def test_the_distance_to_the_optimum_is_measured_against_that_of_the_lambda_in_f
     trace = run(
         problem, solvers.make_solver("prox-qn"), gate=gate, stopping=Stopping(max_iter=14, f_star=3.0)
     ).execute()
-    stars = f_star_along(trace, trace.iteration)
+    stars = trace.info.along(trace.iteration, "f_star")
     np.testing.assert_array_equal(stars, np.where(trace.iteration <= AT, 3.0, 2.0))
     learn(trace, {other.key: 1.5, "another": 9.0})
-    np.testing.assert_array_equal(f_star_along(trace, np.array([AT, AT + 1])), [3.0, 1.5])
+    np.testing.assert_array_equal(trace.info.along(np.array([AT, AT + 1]), "f_star"), [3.0, 1.5])
     learn(trace, {problem.key: None})
-    assert np.isnan(f_star_along(trace, np.array([0]))[0])
+    assert np.isnan(trace.info.along(np.array([0]), "f_star")[0])
 
 
 def test_the_tolerance_is_relative_to_the_violation_at_zero_at_the_new_lambda():

@@ -87,7 +87,7 @@ class Bundle(Solver):
             yield Iterate.at(best, n, **counted, **seen)
             if gap <= ROUNDING * abs(f):
                 return Ending("converged", f"f is above the minimum of the model by {gap:.3g}")
-            found, next_cut = self.step(problem, best, w, Standing(cuts, next_cut, f - gap))
+            found, next_cut = self.step(best, w, Standing(cuts, next_cut, f - gap))
             best, n = found.point, n + 1
             if cuts.add(*cut(next_cut)) or best.objective < f:
                 continue
@@ -101,9 +101,7 @@ class Bundle(Solver):
         yield from ()
         return Start(problem.at(w0))
 
-    def step(
-        self, problem: Problem, best: Point, w: np.ndarray, standing: Standing
-    ) -> tuple[Found[Point], Point]:
+    def step(self, best: Point, w: np.ndarray, standing: Standing) -> tuple[Found[Point], Point]:
         """Go from the best point towards the minimum ``w`` of the model; return the outcome with the point
         that is the best then, and the point of the next cut."""
         raise TypeError(f"{type(self).__name__} does not define step")
@@ -134,10 +132,8 @@ class BMRM(Bundle):
     paper = "Teo et al. 2010; Yu et al. 2010, section 8"
     carries = ("cuts",)
 
-    def step(
-        self, problem: Problem, best: Point, w: np.ndarray, standing: Standing
-    ) -> tuple[Found[Point], Point]:
-        point = problem.at(w)
+    def step(self, best: Point, w: np.ndarray, standing: Standing) -> tuple[Found[Point], Point]:
+        point = best.problem.at(w)
         return unsearched(point if point.objective < best.objective else best, 1.0), point
 
 
@@ -164,12 +160,10 @@ class LevelBundle(BMRM):
         title="level, share of the gap",
     )
 
-    def step(
-        self, problem: Problem, best: Point, w: np.ndarray, standing: Standing
-    ) -> tuple[Found[Point], Point]:
+    def step(self, best: Point, w: np.ndarray, standing: Standing) -> tuple[Found[Point], Point]:
         level = standing.bound + self.level * (best.objective - standing.bound)
         near = standing.cuts.projection(standing.last.w, level)
-        return super().step(problem, best, w if near is None else near, standing)
+        return super().step(best, w if near is None else near, standing)
 
 
 @dataclass(frozen=True)
@@ -228,15 +222,13 @@ class LsBMRM(Bundle):
             cuts.add(a, b)
         return Start(point, it.iteration + 1, point.objective - it.dual_gap)
 
-    def step(
-        self, problem: Problem, best: Point, w: np.ndarray, standing: Standing
-    ) -> tuple[Found[Point], Point]:
-        line = problem.line(best, w - best.w)
+    def step(self, best: Point, w: np.ndarray, standing: Standing) -> tuple[Found[Point], Point]:
+        line = best.problem.line(best, w - best.w)
         found = line.exact()
         # from the new w_b on, 1 - t is left of the way to w
         ahead = self.mu * (1.0 - found.t)
         scores = found.point.scores.plus(ahead, line.delta)
-        return found, Point(problem, found.point.w + ahead * line.d, scores)
+        return found, Point(best.problem, found.point.w + ahead * line.d, scores)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ import numpy as np
 from ..declare import Trait, as_printed, param
 from ..parts.linesearch import Found, unsearched
 from ..problems.lipschitz import block_constants, constant_param
-from ..problems.losses.feature_columns import ColumnData
 from ..problems.point import Point
 from ..problems.problem import Problem
-from .bcd import CHUNK, REFRESH
-from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
+from .bcd import NO_SEARCH, REFRESH, Rows
+from .bcd_kernels import Blocks
 from .usual import tol_param
 from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
@@ -55,12 +54,9 @@ class _Passes(Steps):
 
     def __init__(self, solver: AndersonBCD, problem: Problem) -> None:
         super().__init__()
-        self.solver, self.problem, design = solver, problem, problem.design
-        columns = design.starts, design.edges, design.rows, design.values
-        self.data = ColumnData(problem.loss.term, problem.loss.labels, *columns)
-        keep, K = np.ones(design.n_features, dtype=np.bool_), block_constants(problem, solver.constant)
-        self.blocks = Blocks(keep, K, np.empty(0), np.empty(0))
-        self.strengths = Strengths(problem.scale, problem.penalty.ridge, *problem.penalty.row_norms)
+        self.solver, self.problem = solver, problem
+        K, none = block_constants(problem, solver.constant), np.empty(0)
+        self.rows = Rows(problem, Blocks(np.ones(K.size, dtype=np.bool_), K, none, none))
         self.count = 0
 
     def step(self, point: Point, look: Look) -> Found[Point]:
@@ -69,7 +65,7 @@ class _Passes(Steps):
         features = np.arange(len(members) // m) if members.full else members.coordinates[::m] // m
         points = [members.take(point.w).copy()]
         for _ in range(M):
-            self._pass(point, features)
+            self.rows.update(point, features, NO_SEARCH, np.inf, paper=False)
             points.append(members.take(point.w).copy())
         point = self._settled(point, look)
         self.known = {"inner_iterations": M}
@@ -82,28 +78,6 @@ class _Passes(Steps):
                 point = line.move(1.0)
                 self.known["events"] = ("extrapolated",)
         return unsearched(point)
-
-    def _pass(self, point: Point, features: np.ndarray) -> None:
-        """Take a proximal step in each row of these features, in turn; weights and scores move in place."""
-        design, m = self.problem.design, self.problem.design.n_outputs
-        W, _ = design.split(point.w)
-        work = np.cumsum(design.column_nnz[features] * m)
-        cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
-        for part in np.split(features, cuts):
-            *_, touched = update_rows(
-                self.data,
-                point.scores.Z,
-                W,
-                part,
-                self.blocks,
-                self.strengths,
-                Searching(0.0, 0.0, 1.0),
-                np.inf,
-                False,
-                np.zeros((TRIALS + 1, 3)),
-            )
-            design.touched += touched
-            self.problem.pulse()
 
     def _settled(self, point: Point, look: Look) -> Point:
         """Return the point at the weights as they are now, its scores computed afresh now and then."""

@@ -18,6 +18,7 @@ from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
 from .iterate import NAN, Ending, Iterate
 from .moves import Moves
 from .solver import Solver
+from .working_sets import weights_of
 
 #: Entries of X times outputs that one kernel call handles: 5 to 60 ms, by how much the loss computes.
 CHUNK = 500_000
@@ -25,6 +26,8 @@ CHUNK = 500_000
 FLOOR = 1e-12
 #: Passes after which the scores are computed afresh, against drift.
 REFRESH = 50
+#: Where K_j takes the place of a search.
+NO_SEARCH = Searching(0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class BlockCoordinateDescent(Solver):
         yield Iterate.at(passes.point, 0, active=passes.working_set, **known)
         if violation <= problem.noise:
             return Ending("converged", "w = 0 is optimal")
-        moves = Moves(problem, passes.data, self.moves) if self.moves else None
+        moves = Moves(problem, passes.rows.data, self.moves) if self.moves else None
         first, least = self.first(problem, w0), problem.noise * (passes.active.size if self.sums else 1)
         v_max, target, epoch, n = np.inf, 0.0, 0, 0
         events: tuple[str, ...] = ()
@@ -134,65 +137,79 @@ class BlockCoordinateDescent(Solver):
         return np.zeros(0)
 
 
+class Rows:
+    """The rows of W, and what passes over them read of a problem."""
+
+    def __init__(self, problem: Problem, blocks: Blocks) -> None:
+        self.problem, self.blocks, design, penalty = problem, blocks, problem.design, problem.penalty
+        columns = design.starts, design.edges, design.rows, design.values
+        self.data = ColumnData(problem.loss.term, problem.loss.labels, *columns)
+        self.strengths = Strengths(problem.scale, penalty.ridge, *penalty.row_norms)
+
+    def update(
+        self, point: Point, order: np.ndarray, searching: Searching, slack: float, *, paper: bool
+    ) -> tuple[float, float, int, np.ndarray]:
+        """Update rows in turn, as :func:`.bcd_kernels.update_rows` does, in place of weights and scores of
+        the point; return the sum and the largest of the violations met, the trials, and the longest
+        search."""
+        design = self.problem.design
+        W, _ = design.split(point.w)
+        work = np.cumsum(design.column_nnz[order] * design.n_outputs)
+        cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
+        total, largest, trials, longest = 0.0, 0.0, 0, np.zeros((TRIALS + 1, 3))
+        for part in np.split(order, cuts):
+            given = part, self.blocks, self.strengths, searching, slack, paper, longest
+            sums, most, tried, touched = update_rows(self.data, point.scores.Z, W, *given)
+            total, largest, trials = total + sums, max(largest, most), trials + tried
+            design.touched += touched
+            self.problem.pulse()
+        return total, largest, trials, longest
+
+
 class _Passes:
     """Weights and scores, and the features that are not left out."""
 
     def __init__(self, solver: BlockCoordinateDescent, problem: Problem, point: Point) -> None:
         self.solver, self.problem, self.point = solver, problem, point
-        design, self.K = problem.design, solver.constants(problem)
-        columns = design.starts, design.edges, design.rows, design.values
-        self.data = ColumnData(problem.loss.term, problem.loss.labels, *columns)
-        self.floor = FLOOR * problem.scale * design.column_squares()
-        self.shares = np.ones(design.n_features)
-        self.W, _ = design.split(point.w)
+        design, n = problem.design, problem.design.n_features
+        floor = FLOOR * problem.scale * design.column_squares()
+        self.blocks = Blocks(np.ones(n, dtype=np.bool_), solver.constants(problem), floor, np.ones(n))
+        self.rows = Rows(problem, self.blocks)
         self.count = 0
         self.activate()
 
     def activate(self) -> None:
         """Make all features active."""
         self.active = np.arange(self.problem.design.n_features)
-        self.keep = np.ones(self.active.size, dtype=np.bool_)
+        self.blocks.keep[:] = True
         self.working_set = self.problem.design.working_set()
 
     @property
     def whole(self) -> bool:
         """Tell whether no feature is left out."""
-        return self.active.size == self.keep.size
+        return self.active.size == self.blocks.keep.size
 
     def shrink(self) -> None:
         """Leave out the features that the last pass marked."""
-        kept = self.keep[self.active]
+        kept = self.blocks.keep[self.active]
         if not kept.all():
-            self.active, m = self.active[kept], self.W.shape[1]
-            coordinates = (m * self.active[:, None] + np.arange(m)).reshape(-1)
-            self.working_set = self.problem.design.working_set(coordinates)
+            self.active, design = self.active[kept], self.problem.design
+            self.working_set = design.working_set(weights_of(self.active, design.n_outputs))
 
     def run(self, order: np.ndarray, v_max: float) -> tuple[float, float, Found[Point]]:
         """Make a pass; return the sum and the largest of the violations met, and the outcome of its
         searches."""
-        solver, problem, design = self.solver, self.problem, self.problem.design
-        scores, penalty, search = self.point.scores, problem.penalty, self.K.size == 0
-        kinks = sum(penalty.row_norms)
+        solver, problem, search = self.solver, self.problem, self.blocks.K.size == 0
+        kinks = sum(problem.penalty.row_norms)
         slack = v_max / problem.loss.n_instances / kinks if solver.shrinking and kinks else np.inf
-        blocks = Blocks(self.keep, self.K, self.floor, self.shares)
-        strengths = Strengths(problem.scale, penalty.ridge, *penalty.row_norms)
-        searching = Searching(0.0, 0.0, 1.0)
-        if search:
-            searching = Searching(solver.omega, solver.sigma, solver.lengthen)
-        work = np.cumsum(design.column_nnz[order] * design.n_outputs)
-        cuts = np.searchsorted(work, np.arange(CHUNK, work[-1], CHUNK)) + 1 if work.size else []
-        total, largest, trials, longest = 0.0, 0.0, 0, np.zeros((TRIALS + 1, 3))
-        paper = solver.rule == "paper"
-        for part in np.split(order, cuts):
-            sums, most, tried, touched = update_rows(
-                self.data, scores.Z, self.W, part, blocks, strengths, searching, slack, paper, longest
-            )
-            total, largest, trials = total + sums, max(largest, most), trials + tried
-            design.touched += touched
-            problem.pulse()
+        searching = Searching(solver.omega, solver.sigma, solver.lengthen) if search else NO_SEARCH
+        total, largest, trials, longest = self.rows.update(
+            self.point, order, searching, slack, paper=solver.rule == "paper"
+        )
+        scores = self.point.scores
         self.count += 1
         if self.count % REFRESH == 0:
-            scores = design.scores(self.point.w)
+            scores = problem.design.scores(self.point.w)
         self.point = Point(problem, self.point.w, scores, active=self.working_set)
         found = Found(self.point, NAN, _noted(longest), trials) if search else unsearched(self.point)
         return total, largest, found

@@ -9,6 +9,7 @@ from ..problems.losses.feature_columns import ColumnData
 from ..problems.point import Point
 from ..problems.problem import Problem
 from .bcd_kernels import move_scores
+from .working_sets import weights_of
 
 #: Entries of X for each sample that passes touch between two combinations: one costs as
 #: much as some twenty.
@@ -99,13 +100,8 @@ class Moves:
 
     def _kinks(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the gradient of the penalty by rows V of W, 0 for weights that are zero."""
-        v, penalty = V.reshape(-1), self.problem.penalty.on(self._weights(rows))
+        v, penalty = V.reshape(-1), self.problem.penalty.on(weights_of(rows, V.shape[1]))
         return np.where(v, penalty.subgradient(v, penalty.ridge_gradient(v)), 0.0).reshape(V.shape)
-
-    def _weights(self, rows: np.ndarray) -> np.ndarray:
-        """List the weights of these rows."""
-        m = self.problem.design.n_outputs
-        return (rows[:, None] * m + np.arange(m)).reshape(-1)
 
     def _combined(self, point: Point, W: np.ndarray, rows: np.ndarray, P: np.ndarray) -> Point:
         """Return the point at the best combination, or this one where f is not lower there."""
@@ -117,7 +113,7 @@ class Moves:
             return point
         old, D = W[rows], np.tensordot(c, self.D, 1)
         # not c @ S: where moves are all but parallel c is large, and so is what it makes of the rounding of S
-        along = problem.design.scores(D.reshape(-1), problem.design.working_set(self._weights(rows)))
+        along = problem.design.scores(D.reshape(-1), problem.design.working_set(weights_of(rows, W.shape[1])))
         scores, new = point.scores.plus(1.0, along), old + D
         W[rows] = new
         there = Point(problem, point.w, scores, active=point.active)

@@ -1,4 +1,4 @@
-"""Loops of the proximal quasi-Newton method: the shrinking test, the promised decrease, the inner problem."""
+"""Loops of the proximal quasi-Newton method: the shrinking test, and the inner problem."""
 
 from __future__ import annotations
 
@@ -20,21 +20,6 @@ def shrink(w, g, lam, slack):
             violation = abs(g[j]) - lam if w[j] == 0.0 else abs(g[j] + np.sign(w[j]) * lam)
             M = max(M, violation)
     return keep, M
-
-
-@kernel
-def promised(w, g, d, lam):
-    """Return Δ = gᵀd + λ(‖w + d‖₁ - ‖w‖₁), term by term: near the optimum the two sums cancel to all
-    digits."""
-    total = 0.0
-    for j in range(w.size):
-        if w[j] > 0.0 and w[j] + d[j] >= 0.0:
-            total += (g[j] + lam) * d[j]
-        elif w[j] < 0.0 and w[j] + d[j] <= 0.0:
-            total += (g[j] - lam) * d[j]
-        else:
-            total += g[j] * d[j] + lam * (abs(w[j] + d[j]) - abs(w[j]))
-    return total
 
 
 @kernel

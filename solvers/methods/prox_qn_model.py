@@ -16,7 +16,8 @@ from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
 from .iterate import NAN
-from .prox_qn_kernels import promised, sweep
+from .newton_kernels import promised
+from .prox_qn_kernels import sweep
 from .solver import Solver
 
 #: Decrease, in units of |f|, below which a direction counts as none.
@@ -110,7 +111,7 @@ class Model:
     ) -> Found[Point]:
         """Backtrack along d until Armijo's rule holds (lines 29 to 33), unless d promises no more than
         rounding."""
-        decrease = promised(w, g, d, self.lam)
+        decrease = promised(*(v[:, None] for v in (w, g, d)), self.lam, 0.0, 0.0)
         if not decrease < -NO_DECREASE * abs(point.objective):
             return Found(point, 0.0, None, 0)
         line = self.problem.line(point, d, A)

@@ -110,7 +110,7 @@ class State:
         (z, z_tail), (n, n_tail) = (design.split(np.zeros(problem.size)) for _ in range(2))
         r = np.sqrt(design.column_squares() / np.maximum(design.column_nnz, 1))
         self.sums = Sums(self.W, z, n, np.where(r > 0.0, r, 1.0) / solver.eta0)
-        self.tail = Sums(self.W_tail, z_tail, n_tail, np.full(1, 1.0 / solver.eta0))
+        self.tail = Sums(self.W_tail[None], z_tail[None], n_tail[None], np.full(1, 1.0 / solver.eta0))
         # single instances have the loss of the average objective, and each its share of R
         share = 1.0 / (problem.scale * loss.n_instances)
         self.strengths = share * penalty.l1, share * penalty.ridge
@@ -133,7 +133,7 @@ class State:
             self._take(self._batches(first + rng.permutation(end - first), first, end))
         owed, ridge = (self.k * s for s in self.strengths)
         every_row(self.sums, owed, ridge, self.W)
-        tail_weights(self.tail, owed, ridge, self.W_tail)
+        every_row(self.tail, owed, ridge, self.W_tail[None])
         self.problem.pulse()
 
     def _batches(self, order: np.ndarray, first: int, end: int) -> Batches:
@@ -190,7 +190,7 @@ class State:
                     scores_of_lane(batches, b, number, self.sums, *owed, work.Z[number])
 
             self._each_lane(lane)
-            tail_weights(self.tail, *owed, work.tail)
+            every_row(self.tail, *owed, work.tail[None])
             residuals_of(members, self.instances, work)
             self.loss += add_tail(self.tail, work)
             self.k += members.size
@@ -215,15 +215,9 @@ def at_place(start, z, n, reach, owed, ridge, w):
 
 @kernel
 def every_row(sums, owed, ridge, W):
-    """Compute the weights of all features."""
+    """Compute the weights of all features, or of the tail, which is one row."""
     for j in range(W.shape[0]):
         at_place(sums.start[j], sums.z[j], sums.n[j], sums.reach[j], owed, ridge, W[j])
-
-
-@kernel
-def tail_weights(sums, owed, ridge, w):
-    """Compute the weights of the tail."""
-    at_place(sums.start, sums.z, sums.n, sums.reach[0], owed, ridge, w)
 
 
 @inlined
@@ -355,7 +349,7 @@ def add_tail(tail, work):
     for q in range(work.losses.size):
         add(1.0, work.G_tail[q], g)
         loss += work.losses[q]
-    add_gradient(tail.z, tail.n, g, work.tail, True, tail.reach[0])
+    add_gradient(tail.z[0], tail.n[0], g, work.tail, True, tail.reach[0])
     return loss
 
 
@@ -367,7 +361,7 @@ def steps(batches, lo, hi, instances, sums, tail, k, strengths):
         members = batches.order[b * batches.size : (b + 1) * batches.size]
         owed, ridge = k * strengths[0], k * strengths[1]
         work = work_of(members, instances.offsets, sums.z.shape[1], tail.z.size)
-        at_place(tail.start, tail.z, tail.n, tail.reach[0], owed, ridge, work.tail)
+        every_row(tail, owed, ridge, work.tail.reshape((1, -1)))
         for lane in range(LANES):
             scores_of_lane(batches, b, lane, sums, owed, ridge, work.Z[lane])
         residuals_of(members, instances, work)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compute.jit import kernel
+from ..compute.jit import inlined, kernel
 from ..problems.losses.margin import dual as dual_of
 from ..problems.products.by_columns import gathered, scatter
 
@@ -105,6 +105,38 @@ def binary_pass(rows, dual, w, order, keep, scale, slack, ahead):
     return least, most, touched, read
 
 
+@inlined
+def add_scores(rows, i, W, labels, count, z):
+    """Add the scores of sample i for the first ``count`` labels to z; return the entries of X read."""
+    starts, features, values = rows
+    for e in range(starts[i], starts[i + 1]):
+        x = values[e] if values.size else 1.0
+        row = W[features[e]]
+        for k in range(count):
+            z[k] += x * row[labels[k]]
+    return starts[i + 1] - starts[i]
+
+
+@inlined
+def take_step(rows, i, P, W, labels, others, count, p, step, scale):
+    """Change what sample i has on ``count`` labels from p to ``step``, which is overwritten, and W with it:
+    by what the first ``others`` gain it falls, and by the rest it rises. Return the entries of X read."""
+    starts, features, values = rows
+    moved = False
+    for k in range(count):
+        change = step[k] - p[k]
+        moved = moved or change != 0.0
+        P[i, labels[k]] = step[k]
+        step[k] = change if k < others else -change
+    lo, hi = starts[i], starts[i + 1] if moved else starts[i]
+    for e in range(lo, hi):
+        x = scale * (values[e] if values.size else 1.0)
+        row = W[features[e]]
+        for k in range(count):
+            row[labels[k]] -= x * step[k]
+    return hi - lo
+
+
 @kernel
 def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, slack):
     """Go once over the samples of ``order``; return the largest violation and the entries of X touched.
@@ -114,14 +146,11 @@ def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, slack):
     positive for the largest alone. A label with p_ir = 0 whose a_r is below all those with positive p by more
     than ``slack`` is left out: ``keep[i, r]`` is set to False.
     """
-    starts, features, values = rows
     m = W.shape[1]
     a, labels, p, step = np.empty(m), np.empty(m, np.int64), np.empty(m), np.empty(m)
     ordered = np.empty(m)
     largest, touched = 0.0, 0
-    for visit in range(order.size):
-        i = order[visit]
-        lo, hi = starts[i], starts[i + 1]
+    for i in order:
         count = 0
         for r in range(m):
             if keep[i, r]:
@@ -131,12 +160,7 @@ def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, slack):
                 count += 1
         if count < 2:
             continue
-        for e in range(lo, hi):
-            x = values[e] if values.size else 1.0
-            row = W[features[e]]
-            for k in range(count):
-                a[k] += x * row[labels[k]]
-        touched += hi - lo
+        touched += add_scores(rows, i, W, labels, count, a)
         top, least = -np.inf, np.inf
         for k in range(count):
             top = max(top, a[k])
@@ -149,18 +173,7 @@ def multiclass_pass(rows, y, costs, squares, P, W, order, keep, scale, slack):
         if top == least:
             continue
         project(p, a, count, scale * squares[i], ordered, step)
-        moved = False
-        for k in range(count):
-            if step[k] != p[k]:
-                moved = True
-                P[i, labels[k]] = step[k]
-        if moved:
-            for e in range(lo, hi):
-                x = scale * (values[e] if values.size else 1.0)
-                row = W[features[e]]
-                for k in range(count):
-                    row[labels[k]] -= x * (step[k] - p[k])
-            touched += hi - lo
+        touched += take_step(rows, i, P, W, labels, count, count, p, step, scale)
     return largest, touched
 
 
@@ -174,14 +187,11 @@ def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, slack):
     σ_i is 1 where these are above 0, and 0 where they are below. A label out of use whose highest pair is
     below all those in use by more than ``slack`` is left out: ``keep[i, c]`` is set to False.
     """
-    starts, features, values = rows
     m = W.shape[1]
     z, labels, p, step = np.empty(m), np.empty(m, np.int64), np.empty(m), np.empty(m)
     ordered = np.empty((2, m))
     largest, touched = 0.0, 0
-    for visit in range(order.size):
-        i = order[visit]
-        lo, hi = starts[i], starts[i + 1]
+    for i in order:
         # the others first, then the labels: z is -score there, so that both want the highest
         count, others = 0, 0
         for side in range(2):
@@ -193,14 +203,9 @@ def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, slack):
                 others = count
         if others == 0 or others == count:
             continue
-        for e in range(lo, hi):
-            x = values[e] if values.size else 1.0
-            row = W[features[e]]
-            for k in range(count):
-                z[k] += x * row[labels[k]]
+        touched += add_scores(rows, i, W, labels, count, z)
         for k in range(others, count):
             z[k] = -z[k]
-        touched += hi - lo
         top, bottom = np.full(2, -np.inf), np.full(2, np.inf)
         used = 0.0
         for k in range(count):
@@ -222,19 +227,7 @@ def multilabel_pass(rows, Y, delta, squares, P, W, order, keep, scale, slack):
         if violation <= 0.0:
             continue
         project_pairs(p, z, others, count, top, height, scale * squares[i], ordered, step)
-        moved = False
-        for k in range(count):
-            if step[k] != p[k]:
-                moved = True
-                P[i, labels[k]] = step[k]
-        if moved:
-            for e in range(lo, hi):
-                x = scale * (values[e] if values.size else 1.0)
-                row = W[features[e]]
-                for k in range(count):
-                    change = x * (step[k] - p[k])
-                    row[labels[k]] -= change if k < others else -change
-            touched += hi - lo
+        touched += take_step(rows, i, P, W, labels, others, count, p, step, scale)
     return largest, touched
 
 

@@ -67,18 +67,6 @@ def finding_param() -> str:
     )
 
 
-def h_param() -> float:
-    """Declare ``h`` of Algorithm 1."""
-    return param(1e-8, "the least sᵀy/yᵀy that a pair is given", low=0.0, title="least curvature h")
-
-
-def H_param() -> float:
-    """Declare ``H`` of eq. (29)."""
-    return param(
-        0.0, "H: pairs with sᵀy/sᵀs below 1/H are skipped, eq. (29); 0: none", low=0.0, title="bound H of B"
-    )
-
-
 def scaled_param() -> bool:
     """Declare ``scaled`` of a full matrix."""
     return param(True, "scale B by sᵀy/yᵀy before its first update", title="scaled first B")
@@ -286,7 +274,17 @@ class SubGD(DirectionFindingMethod):
 
 
 @dataclass(frozen=True)
-class SubBFGS(FullMatrix, DirectionFindingMethod):
+class BoundedSpectrum:
+    """Bounds of the spectrum of B, by which pairs enter it."""
+
+    h: float = param(1e-8, "the least sᵀy/yᵀy that a pair is given", low=0.0, title="least curvature h")
+    H: float = param(
+        0.0, "H: pairs with sᵀy/sᵀs below 1/H are skipped, eq. (29); 0: none", low=0.0, title="bound H of B"
+    )
+
+
+@dataclass(frozen=True)
+class SubBFGS(BoundedSpectrum, FullMatrix, DirectionFindingMethod):
     """Algorithm 1: BFGS whose directions descend at kinks too."""
 
     id = "subbfgs"
@@ -296,12 +294,9 @@ class SubBFGS(FullMatrix, DirectionFindingMethod):
     carries = ("line",)
     lighter = "sublbfgs"
 
-    h: float = h_param()
-    H: float = H_param()
-
 
 @dataclass(frozen=True)
-class SubLBFGS(LimitedMemory, DirectionFindingMethod):
+class SubLBFGS(BoundedSpectrum, LimitedMemory, DirectionFindingMethod):
     """Algorithm 1 with B from the newest pairs, B₀ scaled by sᵀy/yᵀy of the newest."""
 
     id = "sublbfgs"
@@ -309,6 +304,3 @@ class SubLBFGS(LimitedMemory, DirectionFindingMethod):
     summary = "limited-memory BFGS for losses with kinks"
     paper = "Yu et al. 2010, section 3.5"
     carries = ("line", "memory")
-
-    h: float = h_param()
-    H: float = H_param()

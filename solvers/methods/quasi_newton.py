@@ -8,7 +8,7 @@ f is smooth and another where it is not.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -117,6 +117,10 @@ class LineMethod(Searching, Solver):
     paper = "Yu et al. 2010, section 2"
     needs = Trait.SLOPES | Trait.NO_KINKS
     dense_vectors = 8
+    #: whether the first subgradient is drawn if it is at w = 0, and how long a step from there is
+    random_at_zero = False
+    first_step = "searched"
+
     subgradient: str = param(
         "sup",
         "subgradient at a kink: the steepest along the step, or a random extreme one",
@@ -140,25 +144,18 @@ class LineMethod(Searching, Solver):
     seed: int = random_seed("seed of random subgradients")
 
     def iterate(self, problem: Problem, w0: np.ndarray | None = None) -> Generator[Iterate, None, Ending]:
-        descent = self.smooth_descent() if problem.smooth else self.nonsmooth_descent()
-        visits = descent.visits(problem.at(w0), self.inverse(problem), Progress(problem.penalty.ridge))
+        descent, progress = self.descent(smooth=problem.smooth), Progress(problem.penalty.ridge)
+        visits = descent.visits(problem.at(w0), self.inverse(problem), progress)
         return (yield from each(visits, lambda visit: visit.record(visit.t)))
 
-    def smooth_descent(self) -> Descent:
-        """Compose the descent of a smooth f."""
-        return Descent(self.direction(), self._search(), SmoothStop(), restarts=True)
-
-    def nonsmooth_descent(self) -> Descent:
-        """Compose the descent of an f with kinks."""
-        stop = NonsmoothStop(self.stagnation)
-        return Descent(self.direction(), self._search(), stop, self.subgradients())
-
-    def subgradients(self) -> Subgradients:
-        """Return how a subgradient is chosen at a kink."""
-        return Subgradients(random=self.subgradient == "random", seed=self.seed)
-
-    def _search(self) -> SearchRule:
-        return self.search("last-kink" if self.unbounded == "last-kink" else "ray")
+    def descent(self, *, smooth: bool) -> Descent:
+        """Compose the descent of an f that is smooth, or has kinks."""
+        parts = self.direction(), self.search("last-kink" if self.unbounded == "last-kink" else "ray")
+        if smooth:
+            return Descent(*parts, SmoothStop(), restarts=True)
+        subgradients = Subgradients(self.subgradient == "random", self.random_at_zero, self.seed)
+        unit = self.first_step == "unit"
+        return Descent(*parts, NonsmoothStop(self.stagnation), subgradients, unit_first_step=unit)
 
     def direction(self) -> DirectionRule:
         """Return how a direction is found."""
@@ -186,9 +183,6 @@ class OneSubgradientMethod(LineMethod):
 
     def direction(self) -> DirectionRule:
         return one_subgradient
-
-    def nonsmooth_descent(self) -> Descent:
-        return replace(super().nonsmooth_descent(), unit_first_step=self.first_step == "unit")
 
 
 @dataclass(frozen=True)
@@ -240,6 +234,7 @@ class DirectionFindingMethod(LineMethod):
     """Base of the methods that find a direction by Algorithm 2, which descends at kinks too."""
 
     presets = as_printed(subgradient="random")
+    random_at_zero = True
 
     epsilon: float = epsilon_param()
     epsilon_start: float = param(
@@ -257,9 +252,6 @@ class DirectionFindingMethod(LineMethod):
 
     def direction(self) -> DirectionRule:
         return DirectionFinding(self.epsilon, self.epsilon_start, self.kmax, self.finding)
-
-    def subgradients(self) -> Subgradients:
-        return replace(super().subgradients(), random_at_zero=True)
 
 
 @dataclass(frozen=True)

@@ -105,14 +105,14 @@ class CRFBlockCoordinateDescent(Solver):
             return 0.0
         g, h = state.derivatives(block)
         g = scale * g + penalty.ridge * w
-        h = np.maximum(scale * h + penalty.ridge, FLOOR * scale * block.squares)
+        h = np.maximum(scale * h + penalty.ridge, FLOOR * scale * float(block.x @ block.x))
         keep = active[(w[active] != 0.0) | (np.abs(g[active]) > penalty.l1 - slack)]
         state.active[at] = False
         state.active[at.start + keep] = True
         w, g, h = w[keep], g[keep], h[keep]
         violation = penalty.violation(w, g)
         if violation > problem.noise:
-            step = self.step(w, g, h, penalty.l1, LONGEST / block.largest)
+            step = self.step(w, g, h, penalty.l1, LONGEST / float(np.abs(block.x).max()))
             ray = _Ray(state, block, keep, step)
             if self.damping:
                 ray.move(1.0, ray.f(1.0)[0])
@@ -143,7 +143,8 @@ class CRFBlockCoordinateDescent(Solver):
 
 class _Block(NamedTuple):
     """A block of weights: its number, where it is in w, the instances that it scores, and whether it is the
-    tail; of a feature the rows of X that have it, and its entries there."""
+    tail; the rows of X that have its feature, and the entries there: a weight of the tail counts as a feature
+    that is 1 in each row."""
 
     number: int
     at: slice
@@ -151,15 +152,6 @@ class _Block(NamedTuple):
     tail: bool
     rows: np.ndarray
     x: np.ndarray
-
-    @property
-    def squares(self) -> float:
-        """Return Σ x²; a weight of the tail counts as a feature that is 1 in each row, ``rows``."""
-        return float(self.rows.size) if self.tail else float(self.x @ self.x)
-
-    @property
-    def largest(self) -> float:
-        return 1.0 if self.tail else float(np.abs(self.x).max())
 
 
 class _State:
@@ -204,7 +196,7 @@ class _State:
         """Return the block of a feature, or, after all of these, of the tail."""
         design, at = self.problem.design, self.place(number)
         if number == design.n_features:
-            every = np.arange(self.values.size), True, np.arange(design.n_rows), np.zeros(0)
+            every = np.arange(self.values.size), True, np.arange(design.n_rows), np.ones(design.n_rows)
             return _Block(number, at, *every)
         rows, x = design.column(number)
         return _Block(number, at, self.problem.loss.instances_of(rows), False, rows, x)

@@ -208,18 +208,14 @@ class _Model(Steps):
             most = 1
         ends = slack, self.keep, n, goal, max(most, 1)
         done, visits, largest, total = 1, 0, 0.0, 0.0
+        if m == 1:  # all norms of a row of one weight are the same
+            visit, vectors, H, strengths = sweeps, (self.w, self.g, self.d), self.H[:, 0], l1 + l2 + sup
+        else:
+            vectors = (v[: self.n_body].reshape(-1, m) for v in (self.w, self.g, self.d))
+            visit, H, strengths = sweeps_of_rows, self.H, (self.tau * problem.scale, l1, l2, sup)
+        model = *vectors, self.h, self.u, H, strengths, ridge
         for part in self._calls(order):
-            if m == 1:  # all norms of a row of one weight are the same
-                done, members, worst, sums, touched = sweeps(
-                    self.columns, self.features, part, self.w, self.g, self.d, self.h, self.u,
-                    self.H[:, 0], l1 + l2 + sup, ridge, *ends,
-                )  # fmt: skip
-            else:
-                w, g, d = (v[: self.n_body].reshape(-1, m) for v in (self.w, self.g, self.d))
-                done, members, worst, sums, touched = sweeps_of_rows(
-                    self.columns, self.features, part, w, g, d, self.h, self.u,
-                    self.H, (self.tau * problem.scale, l1, l2, sup), ridge, *ends,
-                )  # fmt: skip
+            done, members, worst, sums, touched = visit(self.columns, self.features, part, *model, *ends)
             visits, largest, total = visits + members, max(largest, worst), total + sums
             self.read += touched * m
             problem.design.touched += touched

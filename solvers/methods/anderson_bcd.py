@@ -53,7 +53,6 @@ class _Passes(Steps):
     """Passes over the rows of the working set, and the points after them."""
 
     def __init__(self, solver: AndersonBCD, problem: Problem) -> None:
-        super().__init__()
         self.solver, self.problem = solver, problem
         K, none = block_constants(problem, solver.constant), np.empty(0)
         self.rows = Rows(problem, Blocks(np.ones(K.size, dtype=np.bool_), K, none, none))

@@ -88,7 +88,6 @@ class _Model(Steps):
     """gᵀd + ½dᵀ∇²F d + kinks(w + d) on the working set, for coordinate descent."""
 
     def __init__(self, solver: NewtonCD, problem: Problem) -> None:
-        super().__init__()
         self.solver, self.problem = solver, problem
         self.width, self.sweeps = problem.design.n_outputs, 0
         #: of a chain CRF: a factor of the model's Hessian, and what that is by transitions

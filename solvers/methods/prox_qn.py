@@ -348,7 +348,6 @@ class _Steps(Steps):
     """Lines 19 to 39 on the working set of any rule."""
 
     def __init__(self, solver: ProxQN, problem: Problem) -> None:
-        super().__init__()
         self.model = Model(solver, problem)
         self.g = self.s = np.empty(0)
 

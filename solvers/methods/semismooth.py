@@ -91,7 +91,6 @@ class Newton(Steps):
     """Steps on a working set; γ and the first violation are kept between them."""
 
     def __init__(self, solver: SemismoothNewton, problem: Problem) -> None:
-        super().__init__()
         self.solver, self.problem = solver, problem
         self.l1 = problem.penalty.row_norms[0]
         self.gamma, self.first, self.inner = 0.0, 0.0, 0

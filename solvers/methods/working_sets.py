@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..problems.certificates.sphere import Bends, DualPoint, dual_point, gap_and
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
-from .iterate import NAN, Ending, Iterate
+from .iterate import NAN, NONE, Ending, Iterate
 from .solver import Solver
 
 
@@ -68,12 +68,11 @@ class Steps:
 
     Attributes
     ----------
-    known : dict
+    known : mapping
         What the record should say of the last step, by the fields of :class:`.iterate.Iterate`.
     """
 
-    def __init__(self) -> None:
-        self.known: dict[str, Any] = {}
+    known: Mapping[str, Any] = NONE
 
     def step(self, point: Point, look: Look) -> Found[Point]:
         """Step from a point on the members of the working set; return where that led (its t is 0 where
@@ -144,16 +143,6 @@ def looked_once(point: Point, members: WorkingSet, aim: float, solved: str) -> E
         return Ending("converged", f"violation {violation:.3g} over all weights is at most {aim:.3g}")
     told = f"the optimum on the {left} that are left ({solved}); over all weights the violation is"
     return Ending("stalled", f"{told} {violation:.3g}, and {aim:.3g} was asked for")
-
-
-class _Outcome(NamedTuple):
-    """What a look made of the blocks looked at: who stays, and who is proved to be zero (None: not asked)."""
-
-    looked: np.ndarray
-    seen: Seen
-    keep: np.ndarray
-    proved: np.ndarray | None
-    target: float
 
 
 def weights_of(blocks: np.ndarray, width: int) -> np.ndarray:
@@ -239,7 +228,8 @@ class Selection:
         #: the working set when the last epoch ended, as a mask of blocks
         self._left_by: np.ndarray | None = None
         self._spheres = Spheres(problem, self.strengths, self.width)
-        self._last: _Outcome | None = None
+        #: of the last look: the blocks, what was seen, who stays, and who is proved to be zero
+        self._last: tuple[np.ndarray, Seen, np.ndarray, np.ndarray] | None = None
 
     def look(self, point: Point, *, stuck: bool = False) -> Look:
         """Settle the working set at a point; ``stuck`` tells that no step on it decreases f."""
@@ -258,7 +248,7 @@ class Selection:
             looked, g = self._gradient(point, whole)
             seen = self._see(point, looked, g, whole)
         keep = rule.keeps(seen) | ~seen.zero
-        sphere, proved = None, None
+        sphere, proved = None, np.zeros_like(keep)
         if whole:
             self.target = max(rule.share * seen.largest, self.aim)
             proved = rule.proves(seen) & seen.zero
@@ -267,7 +257,7 @@ class Selection:
             if proved.any():
                 self.alive = looked[~proved]
                 self._spheres.restrict(~proved)
-        self._last = _Outcome(looked, seen, keep, proved, self.target)
+        self._last = looked, seen, keep, proved
         self.before = seen.largest
         members = self._settle(looked, keep)
         on_members = g if keep.all() else g[np.repeat(keep, self.width)]
@@ -290,11 +280,9 @@ class Selection:
 
     def test(self, w: np.ndarray) -> ShrinkTest:
         """Describe what the rule did at the last look, at w."""
-        looked, seen, keep, proved, target = self._last
+        looked, seen, keep, proved = self._last
         full = looked.size == self.n_blocks
         strength = room_of(np.zeros(self.width), *self.strengths)
-        if proved is None:
-            proved = np.zeros_like(keep)
         # by room, if no block that sits out has less of it than one that stays
         out = seen.room[~keep & ~proved].min(initial=np.inf)
         stays = seen.room[keep & seen.zero].max(initial=-np.inf)
@@ -306,7 +294,7 @@ class Selection:
             strength,
             strength - bound,
             seen.largest,
-            target,
+            self.target,
             self._missed(w),
             width=self.width,
             allowance=self.rule.allowance,

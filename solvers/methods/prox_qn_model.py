@@ -93,24 +93,19 @@ class Model:
         if self.gamma == 0.0:
             self.gamma = self._first_curvature(point, A, g)
         w = A.take(point.w)
-        found = self._search_along(self._direction(w, g), point, A, w, g)
+        found = self._search_once(point, A, w, g)
         if found.t == 0.0 and len(self.memory):
             self.memory.clear()
             self.events += ("search-failed", "memory-cleared")
-            found = self._search_along(self._direction(w, g), point, A, w, g)
+            found = self._search_once(point, A, w, g)
         return found
 
-    def _direction(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """Solve the inner problem on A at ``w``, the weights there, for d (lines 19 to 28)."""
+    def _search_once(self, point: Point, A: WorkingSet, w: np.ndarray, g: np.ndarray) -> Found[Point]:
+        """Solve the inner problem on A at ``w``, the weights there, for d (lines 19 to 28), and backtrack
+        along d until Armijo's rule holds (lines 29 to 33), unless it promises no more than rounding."""
         r = self.metric.root
         d, self.sweeps = self.inner.solve(r * w, g / r, self.lam / r, self.memory, self.gamma)
-        return np.where(d == -r * w, -w, d / r)
-
-    def _search_along(
-        self, d: np.ndarray, point: Point, A: WorkingSet, w: np.ndarray, g: np.ndarray
-    ) -> Found[Point]:
-        """Backtrack along d until Armijo's rule holds (lines 29 to 33), unless d promises no more than
-        rounding."""
+        d = np.where(d == -r * w, -w, d / r)
         decrease = promised(*(v[:, None] for v in (w, g, d)), self.lam, 0.0, 0.0)
         if not decrease < -NO_DECREASE * abs(point.objective):
             return Found(point, 0.0, None, 0)

@@ -26,8 +26,9 @@ from .descent.loop import Descent, Visit, each
 from .descent.progress import Progress
 from .descent.rules import SmoothStop, one_subgradient
 from .iterate import Ending, Iterate
-from .quasi_newton import Searching, scaled_param
+from .quasi_newton import BFGS, Searching
 from .solver import Solver
+from .usual import as_in
 
 
 @dataclass(frozen=True)
@@ -289,4 +290,4 @@ class ClusteredBFGS(FullMatrix, Clustered):
 
     fine_iterations: int = 5
     clustering: str = "kmeans"
-    scaled: bool = scaled_param()
+    scaled: bool = as_in(BFGS, "scaled")

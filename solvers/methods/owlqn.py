@@ -18,9 +18,9 @@ from ..problems.problem import Problem
 from .descent.estimates import LimitedMemory
 from .descent.progress import WINDOW, Progress
 from .iterate import NAN, Ending, Iterate
-from .quasi_newton import epsilon_param, finding_param, kmax_param
+from .quasi_newton import DirectionFindingMethod
 from .solver import Solver
-from .usual import beta_param, sigma_param
+from .usual import as_in, beta_param, sigma_param
 
 #: Units of rounding of f which a first step promises that is next to the minimum.
 NEAR = 1e4
@@ -195,9 +195,9 @@ class OWLQNStar(OWLQN):
     presets = as_printed(stagnation=5e-5)
 
     stagnation: float = 1e-6
-    epsilon: float = epsilon_param()
-    kmax: int = kmax_param()
-    finding: str = finding_param()
+    epsilon: float = as_in(DirectionFindingMethod, "epsilon")
+    kmax: int = as_in(DirectionFindingMethod, "kmax")
+    finding: str = as_in(DirectionFindingMethod, "finding")
 
     @property
     def dense_vectors(self) -> int:

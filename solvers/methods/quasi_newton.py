@@ -44,34 +44,6 @@ SEARCHES = (
 )
 
 
-def epsilon_param() -> float:
-    """Declare ``epsilon`` of Algorithm 2."""
-    return param(1e-5, "ε: direction-finding tolerance", low=0.0, title="direction tolerance ε")
-
-
-def kmax_param() -> int:
-    """Declare ``kmax`` of Algorithm 2."""
-    return param(
-        1000, "direction-finding steps of an iteration, at most", low=1, title="direction steps, at most"
-    )
-
-
-def finding_param() -> str:
-    """Declare ``finding``: how Algorithm 2 combines subgradients."""
-    return param(
-        "algorithm-2",
-        "a new subgradient is combined with the last combination (Algorithm 2), or with all met by the exact "
-        "QP (19), in fewer and dearer steps",
-        choices=tuple(COMBINING),
-        title="direction finding",
-    )
-
-
-def scaled_param() -> bool:
-    """Declare ``scaled`` of a full matrix."""
-    return param(True, "scale B by sᵀy/yᵀy before its first update", title="scaled first B")
-
-
 @dataclass(frozen=True)
 class Searching:
     """Hyper-parameters of a line search: base of the methods that go along straight lines."""
@@ -226,7 +198,7 @@ class BFGS(FullMatrix, OneSubgradientMethod):
     lighter = "lbfgs"
 
     line_search: str = "wolfe"
-    scaled: bool = scaled_param()
+    scaled: bool = param(True, "scale B by sᵀy/yᵀy before its first update", title="scaled first B")
 
 
 @dataclass(frozen=True)
@@ -236,15 +208,23 @@ class DirectionFindingMethod(LineMethod):
     presets = as_printed(subgradient="random")
     random_at_zero = True
 
-    epsilon: float = epsilon_param()
+    epsilon: float = param(1e-5, "ε: direction-finding tolerance", low=0.0, title="direction tolerance ε")
     epsilon_start: float = param(
         1.0,
         "ε at w = 0 in the first iteration, where all labels may tie",
         low=0.0,
         title="direction tolerance at w = 0",
     )
-    kmax: int = kmax_param()
-    finding: str = finding_param()
+    kmax: int = param(
+        1000, "direction-finding steps of an iteration, at most", low=1, title="direction steps, at most"
+    )
+    finding: str = param(
+        "algorithm-2",
+        "a new subgradient is combined with the last combination (Algorithm 2), or with all met by the exact "
+        "QP (19), in fewer and dearer steps",
+        choices=tuple(COMBINING),
+        title="direction finding",
+    )
 
     @property
     def dense_vectors(self) -> int:

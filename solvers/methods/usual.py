@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+from typing import Any
+
 from ..declare import param
+
+
+def as_in(cls: type, name: str) -> Any:
+    """Declare a hyper-parameter as another class does."""
+    there = cls.__dataclass_fields__[name]
+    return field(default=there.default, metadata=there.metadata)
 
 
 def tol_param() -> float:

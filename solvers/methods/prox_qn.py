@@ -225,9 +225,9 @@ class ProxQN(Solver):
                 yield state.iterate(n, test, found)
             if test.whole and state.aim >= test.largest:  # lines 11 and 12
                 return Ending("converged", f"violation {test.largest:.3g} is at most {state.aim:.3g}")
-            if not self.look_back and state.is_solved(test):
-                return state.look_once(test)
-            found = state.search()  # lines 19 to 33
+            if not self.look_back and (ending := state.look_once(test)):
+                return ending
+            found = state.model.search(state.point, state.A, state.g)  # lines 19 to 33
             fresh = found.t > 0.0
             if fresh:
                 n += 1
@@ -309,18 +309,13 @@ class _State:
             self.model.clear()
         self.began_with = 0
 
-    def is_solved(self, test: ShrinkTest) -> bool:
-        """Tell whether the problem on a part of the weights is solved, to the tolerance or to rounding."""
-        return not test.whole and (self.exhausted or self.aim >= test.largest)
-
-    def look_once(self, test: ShrinkTest) -> Ending:
-        """Look at all weights in the end, where none has come back."""
+    def look_once(self, test: ShrinkTest) -> Ending | None:
+        """Look at all weights where none comes back and the problem on a part of them is solved, to the
+        tolerance or to rounding; return how that ends the run, None where it is not solved yet."""
+        if test.whole or not (self.exhausted or self.aim >= test.largest):
+            return None
         solved = "no step decreases the objective" if self.exhausted else f"a violation of {test.largest:.3g}"
         return looked_once(self.point, self.A, self.aim, solved)
-
-    def search(self) -> Found[Point]:
-        """Search along the solution d of the inner problem on A (lines 19 to 33)."""
-        return self.model.search(self.point, self.A, self.g)
 
     def update(self, found: Found[Point]) -> None:
         """Move to the new point: g on A there, the pair (s, y) and γ (lines 34 to 39)."""

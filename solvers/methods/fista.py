@@ -14,9 +14,9 @@ from ..problems.penalties import sup_norm
 from ..problems.point import Drift, Point
 from ..problems.problem import Problem
 from .iterate import NAN, Ending, Iterate
-from .prox_gradient import first_step, proximal_search
+from .prox_gradient import ProxGD, first_step, proximal_search
 from .solver import Solver
-from .usual import step_factor_param, tol_param
+from .usual import as_in, tol_param
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class FISTALS(FISTA):
     needs = Trait.SMOOTH | Trait.PROX
     carries = ("line",)
 
-    beta: float = step_factor_param()
+    beta: float = as_in(ProxGD, "beta")
 
     def _start(self, problem: Problem, x: Point) -> float:
         return first_step(problem, x)

@@ -13,7 +13,7 @@ from ..problems.point import Point
 from ..problems.problem import Problem
 from .iterate import Ending, Iterate
 from .solver import Solver
-from .usual import step_factor_param
+from .usual import beta_param
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ProxGD(Solver):
     needs = Trait.SMOOTH | Trait.PROX
     carries = ("line",)
 
-    beta: float = step_factor_param()
+    beta: float = beta_param("factor of the step when a trial is refused")
     growth: float = param(
         1.2,
         "factor of the step tried first in the next iteration",

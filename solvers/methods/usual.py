@@ -37,11 +37,6 @@ def beta_param(help: str = "factor of the backtracking line search") -> float:
     )
 
 
-def step_factor_param() -> float:
-    """Declare ``beta`` of a search for the length of a proximal step."""
-    return beta_param("factor of the step when a trial is refused")
-
-
 def sigma_param(default: float = 0.01) -> float:
     """Declare ``sigma`` of Armijo's rule."""
     return param(

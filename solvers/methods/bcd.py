@@ -12,7 +12,7 @@ from ..declare import Trait, as_printed, param, random_seed
 from ..parts.linesearch import Found, Search, unsearched
 from ..problems.lipschitz import block_constants, constant_param
 from ..problems.losses.feature_columns import ColumnData
-from ..problems.point import Point
+from ..problems.point import REFRESH, Point
 from ..problems.problem import Problem
 from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
 from .iterate import NAN, Ending, Iterate
@@ -24,8 +24,6 @@ from .working_sets import weights_of
 CHUNK = 500_000
 #: ε of 𝓛_j >= ε, in units of s Σ_i x_ij²: the paper's, for features of unit length.
 FLOOR = 1e-12
-#: Passes after which the scores are computed afresh, against drift.
-REFRESH = 50
 #: Where K_j takes the place of a search.
 NO_SEARCH = Searching(0.0, 0.0, 1.0)
 

@@ -13,7 +13,7 @@ from ..problems.penalties import soft_threshold
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.row_norms import row_prox
-from .newton_kernels import FLAT, promised, sweeps, sweeps_of_rows
+from .newton_kernels import FLAT, NO_DECREASE, promised, sweeps, sweeps_of_rows
 from .usual import beta_param, sigma_param, tol_param
 from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
@@ -21,8 +21,6 @@ from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 CHUNK = 4_000_000
 #: Share of the entries that a gradient reads up to which sweeps go on, and to what part of ``inner``.
 CHEAP, STRICT = 0.25, 0.1
-#: Decrease, in units of |f|, below which a direction counts as none.
-NO_DECREASE = 1e-22
 
 
 @dataclass(frozen=True)

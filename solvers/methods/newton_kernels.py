@@ -16,6 +16,8 @@ from ..problems.row_norms import norm, row_prox, row_subgradient, soft_threshold
 
 #: Share of its largest possible value below which no curvature is taken: samples may be saturated.
 FLAT = 1e-10
+#: Decrease, in units of |f|, below which a direction counts as none.
+NO_DECREASE = 1e-22
 
 
 @kernel

@@ -16,12 +16,10 @@ from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
 from .iterate import NAN
-from .newton_kernels import promised
+from .newton_kernels import NO_DECREASE, promised
 from .prox_qn_kernels import sweep
 from .solver import Solver
 
-#: Decrease, in units of |f|, below which a direction counts as none.
-NO_DECREASE = 1e-22
 #: Coordinates one kernel call visits in a sweep.
 SWEEP_CHUNK = 100_000
 #: What an iteration does for each score besides the inner problem, in updates of one number of d̂.

@@ -15,11 +15,10 @@ from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
 from ..problems.scores import Scores
+from .newton_kernels import NO_DECREASE
 from .usual import beta_param, tol_param
 from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
-#: Decrease, in units of |f|, below which a direction counts as none.
-NO_DECREASE = 1e-22
 #: Trials between the Newton point and the proximal one, and halvings of γ in an iteration, at most.
 TRIALS, HALVINGS = 10, 60
 

@@ -30,8 +30,9 @@ log = logging.getLogger(__name__)
 
 #: Hint in place of a plot while runs are under way.
 WAITING = "No shown run has an iterate yet."
-#: Seconds without a connection after which what a session computes ends.
-GRACE = 0.5
+#: Seconds without a connection after which what a session computes ends: a page that has lost its own is back
+#: in less, and one whose tab was closed must have stopped its runs after two.
+GRACE = 1.0
 
 
 class Watcher(Protocol):

@@ -7,19 +7,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from solvers.runs.atomic_files import replacing
+
+from ..papers import Exhibit, Paper, groups, paper, papers
+from ..papers.drawing import Outcome, page
+from ..papers.measures import Run
+from ..papers.plan import USUAL_BUDGET, Plan, layout, plan
+from ..sweep.cell_store import Store
+from ..sweep.cluster import Place
+from ..sweep.driver import Sweep
+from . import sweep as sweeps
 from .headless import Emit
 from .printing import show_papers
 from .progress_bar import Progress
 from .streams import put_json
-
-if TYPE_CHECKING:
-    from app.papers import Exhibit, Paper
-    from app.papers.drawing import Outcome
-    from app.papers.plan import Plan
-
-    from ..sweep.cluster import Place
 
 #: All figures and tables of a paper that can be run, in place of one of them.
 ALL = "all"
@@ -29,8 +32,6 @@ UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 def budget(text: str | None) -> float:
     """Return the seconds that a text such as 90, 5m or 1.5h means; the usual ones for None."""
-    from app.papers.plan import USUAL_BUDGET
-
     if text is None:
         return USUAL_BUDGET
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
@@ -43,8 +44,6 @@ def budget(text: str | None) -> float:
 
 def show(id: str | None, as_json: bool) -> None:
     """Print the papers, or the figures and tables of one; ValueError where there is no such."""
-    from app.papers import paper
-
     found = list(_papers() if id is None else _exhibits(paper(id)))
     if as_json:
         put_json(found)
@@ -53,24 +52,20 @@ def show(id: str | None, as_json: bool) -> None:
 
 
 def _papers() -> Iterator[dict[str, Any]]:
-    from app.papers import papers
-
-    for paper in papers().values():
-        states = [_state(exhibit)["state"] for exhibit in paper.exhibits.values()]
+    for one in papers().values():
+        states = [_state(exhibit)["state"] for exhibit in one.exhibits.values()]
         counts = {word: states.count(word) for word in ("ready", "no data", "not run")}
-        yield {"type": "paper", "id": paper.id, "paper": paper.cite, "title": paper.title, **counts}
+        yield {"type": "paper", "id": one.id, "paper": one.cite, "title": one.title, **counts}
 
 
-def _exhibits(paper: Paper) -> Iterator[dict[str, Any]]:
-    for exhibit in paper.exhibits.values():
+def _exhibits(found: Paper) -> Iterator[dict[str, Any]]:
+    for exhibit in found.exhibits.values():
         told = {"id": exhibit.id, "title": exhibit.title, "shows": exhibit.shows}
         yield {"type": "exhibit", **told, **_state(exhibit)}
 
 
 def _state(exhibit: Exhibit) -> dict[str, Any]:
     """Say in a word whether an exhibit can be run here, on which data or why not, and what is not at hand."""
-    from app.papers.plan import layout
-
     found = layout(exhibit)
     word = "ready" if found.data else "not run" if exhibit.why_not else "no data"
     about = f"on {', '.join(found.data)}" if found.data else exhibit.why_not
@@ -91,13 +86,6 @@ def execute(
 ) -> int:
     """Run figures and tables of a paper within a budget of seconds, as a sweep, write their page, and hand a
     record of each claim to ``emit``. Returns the exit status. Raises ValueError, one sentence."""
-    from app.papers import paper
-    from app.papers.plan import plan
-
-    from ..sweep.cell_store import Store
-    from ..sweep.driver import Sweep
-    from . import sweep as sweeps
-
     found, folder = paper(id), Path(f"{id}.paper" if out is None else out)
     exhibits = list(found.exhibits.values()) if figure == ALL else [found.exhibit(figure)]
     slots = (place.workers or os.cpu_count() or 1) * place.threads
@@ -120,10 +108,6 @@ def execute(
 def _outcomes(
     exhibits: Sequence[Exhibit], planned: Plan, cells: Mapping[str, Any], progress: Progress
 ) -> Iterator[Outcome]:
-    from app.papers import groups
-    from app.papers.drawing import Outcome
-    from app.papers.measures import Run
-
     seen: dict[tuple[str, groups.Watch], groups.Groups] = {}
     for exhibit in exhibits:
         if (keys := planned.cells.get(exhibit.id)) is not None:
@@ -138,12 +122,9 @@ def _outcomes(
             yield Outcome.of(exhibit, runs, planned.notes[exhibit.id])
 
 
-def _write(paper: Paper, outcomes: Sequence[Outcome], file: Path, emit: Emit) -> None:
-    from app.papers.drawing import page
-    from solvers.runs.atomic_files import replacing
-
+def _write(found: Paper, outcomes: Sequence[Outcome], file: Path, emit: Emit) -> None:
     for outcome in outcomes:
-        where = {"paper": paper.id, "exhibit": outcome.exhibit.id}
+        where = {"paper": found.id, "exhibit": outcome.exhibit.id}
         for value in outcome.exhibit.values:
             here = outcome.measured(value)
             known = here.low if here is not None and here.known else None
@@ -153,5 +134,5 @@ def _write(paper: Paper, outcomes: Sequence[Outcome], file: Path, emit: Emit) ->
             said["numbers"] = list(verdict.numbers)
             emit({"type": "claim", **where, **said})
     with replacing(file, encoding="utf-8") as written:
-        written.write(page(paper, outcomes))
-    emit({"type": "page", "paper": paper.id, "exhibit": file.stem, "file": str(file)})
+        written.write(page(found, outcomes))
+    emit({"type": "page", "paper": found.id, "exhibit": file.stem, "file": str(file)})

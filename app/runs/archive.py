@@ -79,13 +79,6 @@ class Newer(Exception):
     """The database was written by a later version of this program."""
 
 
-class NoSuchRun(ValueError):
-    """There is no run with that number, or none any more."""
-
-    def __init__(self, id: int) -> None:
-        super().__init__(f"there is no run {id}: see `solverscope runs`")
-
-
 @dataclass(frozen=True)
 class Limits:
     """What is kept: finished runs, and bytes of all of them; pinned ones count, and stay."""
@@ -290,17 +283,18 @@ class Archive:
         return [_kept(row) for row in rows]
 
     def run(self, id: int) -> Kept:
-        """Return what the list says of one run; raises NoSuchRun."""
+        """Return what the list says of one run. Raises ValueError, one sentence, where there is
+        none, or none any more."""
         row = self.db.execute(
             f"SELECT {_COLUMNS} FROM runs WHERE id = ? AND deleted IS NULL", (id,)
         ).fetchone()
         if row is None:
-            raise NoSuchRun(id)
+            raise ValueError(f"there is no run {id}: see `solverscope runs`")
         return _kept(row)
 
     def trace(self, id: int) -> Trace:
-        """Return a run as it was, up to its last row that was written. Raises NoSuchRun, and ValueError, one
-        sentence, for one that cannot be read."""
+        """Return a run as it was, up to its last row that was written. Raises ValueError, one sentence, for
+        one that is not there, or cannot be read."""
         kept = self.run(id)
         if kept.damage:
             raise ValueError(kept.damage)

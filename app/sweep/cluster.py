@@ -29,10 +29,6 @@ NEEDED = ("distributed", "cryptography")
 MISSING = 'sweeps and shards need Dask: install it with python -m pip install "solverscope[cluster]"'
 
 
-class NoCluster(ValueError):
-    """There is no cluster to run on; the message is one sentence that says why and what would help."""
-
-
 @dataclass(frozen=True)
 class Place:
     """Where to run: a ``scheduler`` (None: a cluster of ``workers`` processes on this machine)."""
@@ -55,9 +51,9 @@ def why_no_dask() -> str | None:
 @contextmanager
 def connected(place: Place) -> Iterator[Client]:
     """Give a client of the cluster, as a context. A cluster of its own listens on this machine only, without
-    Dask's page, and ends with the context. Raises NoCluster."""
+    Dask's page, and ends with the context. Raises ValueError, one sentence."""
     if reason := why_no_dask():
-        raise NoCluster(reason)
+        raise ValueError(reason)
     import dask
 
     # Dask would change the loggers of Bokeh and Tornado as well; what matters is said once, by the sweep
@@ -148,7 +144,7 @@ def _deaf_loop() -> Iterator[IOLoop]:
 
 
 def _client(address: str) -> Client:
-    """Return a client of a scheduler. Raises NoCluster; a client that comes too late is closed."""
+    """Return a client of a scheduler. Raises ValueError; a client that comes too late is closed."""
     from distributed import Client
 
     late = threading.Event()
@@ -164,7 +160,7 @@ def _client(address: str) -> Client:
     except (OSError, TimeoutError, ValueError) as error:
         late.set()
         reason = "nobody answers there" if isinstance(error, OSError | TimeoutError) else str(error)
-        raise NoCluster(
+        raise ValueError(
             f"there is no scheduler at {address} ({reason}): start one with `dask scheduler` and name it as "
             "tcp://host:port"
         ) from None

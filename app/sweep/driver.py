@@ -108,7 +108,8 @@ class Sweep:
     def run(self, ended: Callable[[Watched], None] = lambda watched: None) -> None:
         """Run all cells that are not kept already, and call ``ended`` with each that ends.
 
-        Raises NoCluster; SchedulerGone, where what has arrived is kept; NotWritten where results cannot be.
+        Raises ValueError where there is no cluster; SchedulerGone, where what has arrived is kept;
+        NotWritten where results cannot be.
         """
         self._ended = ended
         try:

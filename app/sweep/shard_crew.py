@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app import plugins
 from app.settings.recipe import Recipe
-from app.sweep.cluster import CONNECT, NoCluster, Place, connected
+from app.sweep.cluster import CONNECT, Place, connected
 from solvers.problems.shards.crew import Answer, Crew, Hand, ShardLost
 from solvers.problems.shards.shard import Order, Shard
 
@@ -87,14 +87,14 @@ def make_hand(recipe: Recipe, k: int, count: int, files: Sequence[str]) -> Hand:
 @contextmanager
 def hired(place: Place, recipe: Recipe, count: int, files: Sequence[str] = ()) -> Iterator[DaskCrew]:
     """Give a crew of ``count`` shards on a cluster, as a context: each loads data and loss of the recipe, and
-    uses its number of threads. ``files`` are plug-ins. Raises NoCluster."""
+    uses its number of threads. ``files`` are plug-ins. Raises ValueError."""
     with connected(place) as client:
         try:
             client.wait_for_workers(count, timeout=CONNECT)
         except TimeoutError:
             found = len(client.scheduler_info(n_workers=-1)["workers"])
             fewer = f", or give --shards {found}" if found else ""
-            raise NoCluster(
+            raise ValueError(
                 f"{place.name} has {found} workers, and {count} shards take one each: start more with "
                 f"`dask worker`{fewer}"
             ) from None

@@ -11,7 +11,6 @@ from distributed import Client
 import datasets
 import solvers
 from app.settings.recipe import Recipe
-from app.sweep.cluster import NoCluster
 from app.sweep.shard_crew import hired
 
 LOSS = "multiclass-squared-hinge"
@@ -86,6 +85,6 @@ def _actors(dask_worker) -> int:
 
 def test_more_shards_than_workers_are_refused(place, monkeypatch):
     monkeypatch.setattr("app.sweep.shard_crew.CONNECT", 0.5)
-    refused = pytest.raises(NoCluster, match=r"has 2 workers, and 3 shards take one each.*give --shards 2")
+    refused = pytest.raises(ValueError, match=r"has 2 workers, and 3 shards take one each.*give --shards 2")
     with refused, hired(place, RECIPE, 3):
         pass

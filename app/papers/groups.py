@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.settings.experiment import Experiment
+from solvers import Problem
 from solvers.parts.clusters import crossed, kmeans, spreads
-
-if TYPE_CHECKING:
-    from app.settings.experiment import Experiment
-    from solvers import Problem
 
 #: Weights that a picture has lines of, the largest at the end, and the groups that are coloured alike.
 LINES, SHADES = 60, 6

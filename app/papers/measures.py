@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from app.papers.bounds import Bounds
 from app.papers.groups import Groups
 from app.settings.recipe import Recipe, text_of
+from app.sweep.watched import Watched
 from solvers import FIELDS, Trace, lower_bound, relative_gap
 from solvers.compute.lazy import lazy
-
-if TYPE_CHECKING:
-    from app.sweep.watched import Watched
 
 #: Endings of runs that went no further by themselves; all others were cut.
 OVER = ("converged", "stalled", "unbounded")

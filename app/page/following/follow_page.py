@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from app import theme
@@ -13,15 +12,13 @@ from app.page.following.following_session import FollowingSession
 from app.page.following.plot_window import again, same_axes
 from app.page.frame import frame
 from app.page.legend import LegendRows
+from app.page.page import Page
 from app.page.tabs.tab_bar import TabBar
 from app.page.theme_toggle import ThemeToggle
 from app.page.top_views import TopViews
 from app.serving.classroom import ALONE, TEACH, Lesson
 from app.settings.recipe import info_of
 from app.views import TABS, PastRuns, Path, Sweep, View
-
-if TYPE_CHECKING:
-    from app.page.page import Page
 
 #: Said once there is nothing to follow.
 OVER = "The lesson is over. What is on this page stays until you close it."

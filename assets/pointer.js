@@ -42,16 +42,10 @@ const nearest = ({x, y}) => {
   return found
 }
 
-const add = (to, text, style) => {
-  const el = document.createElement("div")
-  el.textContent = text
+const add = (to, style, textContent = "", className = "") => {
+  const el = Object.assign(document.createElement("div"), {textContent, className})
   Object.assign(el.style, style)
   return to.appendChild(el)
-}
-const named = (to, name, style) => {
-  const el = add(to, "", style)
-  el.className = name
-  return el
 }
 const free = {position: "absolute", pointerEvents: "none", boxSizing: "border-box"}
 let lines = []
@@ -69,20 +63,20 @@ if (lines.length === 0) { return }
 if (names !== null) { lines = [lines.reduce((best, one) => one.point.away < best.point.away ? one : best)] }
 for (const {point, color} of lines) {
   const place = {left: `${point.x - 4}px`, top: `${point.y - 4}px`, width: "8px", height: "8px"}
-  named(home, "pointed", {...free, ...place, borderRadius: "50%", background: color})
+  add(home, {...free, ...place, borderRadius: "50%", background: color}, "", "pointed")
 }
 const low = sy > frame.bbox.y_center, {width, height} = view.bbox
-const box = named(home, "pointed box", {
+const box = add(home, {
   ...free,
   [low ? "bottom" : "top"]: `${low ? height - sy + 12 : sy + 12}px`,
   zIndex: 10, padding: "4px 8px", borderRadius: "4px", border: "1px solid #8888", whiteSpace: "nowrap",
   font: "12px/1.5 Roboto, sans-serif",
   color: plot.below[0].axis_label_text_color, background: getComputedStyle(document.body).backgroundColor,
-})
+}, "", "pointed box")
 for (const {name, color, text} of lines) {
-  const line = named(box, "line", {})
-  Object.assign(add(line, name, {display: "inline", fontWeight: 600, marginRight: "6px"}).style, {color})
-  add(line, text, {display: "inline"})
+  const line = add(box, {}, "", "line")
+  add(line, {display: "inline", fontWeight: 600, marginRight: "6px", color}, name)
+  add(line, {display: "inline"}, text)
   const address = names === null ? "" : pictureOf(name, shape)
   if (address) {
     const picture = line.appendChild(document.createElement("img"))

@@ -77,8 +77,7 @@ def read(path: Path) -> list[Trace]:
     except (pyarrow.ArrowException, OSError, OverflowError, UnicodeDecodeError):
         raise ValueError(f"{path.name} is no parquet file, or a damaged one: give one of benchopt") from None
     curves: dict[tuple[str, str, str, int], list[int]] = {}
-    repetitions = columns.get("repetition", np.zeros(len(columns["at"])))
-    whose = (columns["data"], columns["objective"], columns["solver"], repetitions)
+    whose = (columns[what] for what in (*TEXTS, "repetition"))
     for row, (data, objective, solver, repetition) in enumerate(zip(*whose, strict=True)):
         number = int(repetition) if abs(repetition) < LARGEST else 0
         curves.setdefault((data, objective, solver, number), []).append(row)
@@ -91,20 +90,17 @@ def read(path: Path) -> list[Trace]:
 
 
 def _columns_of(path: Path) -> dict[str, Any]:
-    """Read the columns of a file that are wanted."""
+    """Read the columns of a file that are wanted; numbers that it does not have are nan."""
     import pyarrow.parquet
 
     file = pyarrow.parquet.ParquetFile(path)
     types = {field.name: field.type for field in file.schema_arrow}
-    wanted = {
-        what: next((name for name in names if name in types), None)
-        for what, names in (TEXTS | NUMBERS).items()
-    }
-    if missing := [(TEXTS | NUMBERS)[what][0] for what in NEEDED if wanted[what] is None]:
+    known = TEXTS | NUMBERS
+    wanted = {what: name for what in known for name in reversed(known[what]) if name in types}
+    if missing := [known[what][0] for what in NEEDED if what not in wanted]:
         raise ValueError(
             f"{path.name} has no column {missing[0]!r}: give the results of a benchmark of benchopt"
         )
-    wanted = {what: name for what, name in wanted.items() if name is not None}
     for what, name in wanted.items():
         if not _holds(types[name], text=what in TEXTS):
             kind = "texts" if what in TEXTS else "numbers"
@@ -117,12 +113,9 @@ def _columns_of(path: Path) -> dict[str, Any]:
             found[what] += batch.column(name).to_pylist()
         if len(found["at"]) > MOST_ROWS:
             raise ValueError(f"{path.name} has more than {MOST_ROWS:,} rows: give a part of it")
-    return {
-        what: [printable(str(text))[:MOST_LETTERS] for text in values]
-        if what in TEXTS
-        else np.array([np.nan if value is None else value for value in values], dtype=float)
-        for what, values in found.items()
-    }
+    texts = {what: [printable(str(text))[:MOST_LETTERS] for text in found[what]] for what in TEXTS}
+    unknown = [None] * len(found["at"])
+    return texts | {what: np.array(found.get(what, unknown), dtype=float) for what in NUMBERS}
 
 
 def _holds(kind: Any, *, text: bool) -> bool:
@@ -141,16 +134,15 @@ def _trace(
     at, numbers = columns["at"][rows], np.arange(len(rows))
     if (at == at.round()).all() and (np.diff(at) > 0).all() and at[0] >= 0 and at[-1] <= LARGEST:
         numbers = at.astype(np.int64)
-    nnz = columns["nnz"][rows] if "nnz" in columns else np.full(len(rows), np.nan)
+    nnz = columns["nnz"][rows]
     counted = (nnz >= 0) & (nnz <= LARGEST)
     known = {
         "iteration": numbers,
         "wall_seconds": columns["seconds"][rows],
         "objective": columns["value"][rows],
         "nnz": np.where(counted, nnz, FIELDS["nnz"].unknown).astype(np.int64),
+        "violation": columns["violation"][rows],
     }
-    if "violation" in columns:
-        known["violation"] = columns["violation"][rows]
     problem = {"dataset": data, "loss": objective, "key": f"benchopt: {data}, {objective}"}
     label = f"{solver} ({repetition + 1})" if several else solver
     trace = Trace.from_columns(known, {"label": label, "solver": solver, "problem": problem})

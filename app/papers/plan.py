@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -12,7 +12,7 @@ import datasets
 from app.papers import Exhibit
 from app.settings.experiment import toml
 from app.sweep.driver import FOR_SOLVERS
-from app.sweep.spec import RUNS, Spec, apart, beside, several
+from app.sweep.spec import RUNS, Spec, apart, several
 
 #: Seconds that all runs of a request may take together, unless it says otherwise.
 USUAL_BUDGET = 300.0
@@ -23,11 +23,11 @@ BEFORE = 20.0
 @dataclass(frozen=True)
 class Layout:
     """An exhibit as it can be run here: a table as :meth:`.spec.Spec.of` takes it (None: not at all), why
-    each of its data sets that is left out cannot be used, and those that stand in for all of them."""
+    each of its data sets that is left out cannot be used, and whether others ``stand_in`` for them."""
 
     table: Mapping[str, Any] | None
     absent: Mapping[str, str]
-    stand_ins: tuple[str, ...] = ()
+    stand_in: bool = False
 
     @property
     def data(self) -> list[str]:
@@ -39,8 +39,8 @@ class Layout:
     def notes(self) -> tuple[str, ...]:
         """Say all of it, a sentence each."""
         said = [f"{id} is left out: {reason}." for id, reason in self.absent.items()]
-        if self.stand_ins:
-            said.append(f"{', '.join(self.stand_ins)} stands in for the paper's data.")
+        if self.stand_in:
+            said.append(f"{', '.join(self.data)} stands in for the paper's data.")
         return tuple(said)
 
 
@@ -52,12 +52,9 @@ def layout(exhibit: Exhibit) -> Layout:
     absent: dict[str, str] = {}
     own = {"data": exhibit.sweep["data"]} if "data" in exhibit.sweep else {}
     runs = list(_at_hand([{**own, **run} for run in exhibit.sweep.get(RUNS, ({},))], absent))
-    found = Layout({**shared, RUNS: runs}, absent)
-    if not runs:
-        stand_ins = list(_at_hand(exhibit.stand_ins, {}))
-        found = Layout({**shared, RUNS: stand_ins} if stand_ins else None, absent)
-        found = replace(found, stand_ins=tuple(found.data))
-    return found
+    stand_ins = [] if runs else list(_at_hand(exhibit.stand_ins, {}))
+    found = runs or stand_ins
+    return Layout({**shared, RUNS: found} if found else None, absent, bool(stand_ins))
 
 
 def _at_hand(runs: Sequence[Mapping[str, Any]], absent: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -122,9 +119,8 @@ def within(table: Mapping[str, Any], share: float, seconds: float) -> dict[str, 
     limits = {**own, "max_seconds": min(own.get("max_seconds", math.inf), share), "total_seconds": seconds}
     runs = []
     for run in table[RUNS]:
-        if "max_seconds" in run.get("limits", {}):
-            run = beside({"limits": {}}, run)
-            run["limits"] = {**run["limits"], "max_seconds": min(run["limits"]["max_seconds"], share)}
+        if (most := run.get("limits", {}).get("max_seconds")) is not None:
+            run = {**run, "limits": {**run["limits"], "max_seconds": min(most, share)}}
         runs.append(run)
     return {**shared, "limits": limits, RUNS: runs}
 

@@ -55,7 +55,7 @@ def test_without_any_files_it_still_runs_on_what_needs_none(exhibit, nothing_at_
     assert found.table is not None
     assert all(datasets.describe(one.partition(",")[0]).available()[0] for one in found.data)
     assert all(note.endswith(".") for note in found.notes)
-    if found.stand_ins:
+    if found.stand_in:
         assert found.notes[-1].endswith("for the paper's data.")
 
 

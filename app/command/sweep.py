@@ -55,16 +55,12 @@ def execute(sweep: Sweep, emit: Emit, progress: Progress) -> int:
 
 def _sentence(watched: Watched) -> str:
     record, message = watched.record, f" ({watched.message})" if watched.message else ""
-    label = watched.cell.entrant.label
-    where = (
-        f"{watched.cell.problem.data_text}, λ = {record['lam']:.4g}"
-        if record["lam"]
-        else watched.cell.problem.data_text
-    )
+    lam = f", λ = {record['lam']:.4g}" if record["lam"] else ""
+    run = f"{watched.cell.problem.data_text}{lam}, {watched.cell.entrant.label}"
     if watched.state == "failed":
-        return f"{where}, {label}: failed{message}"
+        return f"{run}: failed{message}"
     return (
-        f"{where}, {label}: {watched.word} after {record['iterations'] or 0} iterations and "
+        f"{run}: {watched.word} after {record['iterations'] or 0} iterations and "
         f"{record['cpu_seconds'] or 0.0:.3g} CPU s{message}"
     )
 

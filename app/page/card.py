@@ -24,12 +24,9 @@ TEXT, LABEL = 90, 24
 
 def card(data: datasets.Dataset, problem: solvers.Problem) -> str:
     """Return the HTML of the card: a line, and size and examples to be unfolded."""
-    n_train, rows = data.n_samples, data.train.X.shape[0]
-    size = (
-        f"{number(n_train)} sequences, {number(rows)} tokens"
-        if data.offsets is not None
-        else f"{number(rows)} samples"
-    )
+    rows = number(data.train.X.shape[0])
+    sequences = data.offsets is not None
+    size = f"{number(data.n_samples)} sequences, {rows} tokens" if sequences else f"{rows} samples"
     facts = [
         ("n", size),
         ("d", f"{number(problem.size)} weights, {number(data.n_features)} features"),

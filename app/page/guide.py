@@ -70,12 +70,9 @@ class Guide:
         session = self._stage.session
         run = next((run for run in session.runs if run.label == step.run), None)
         if run is None:
-            waits = self._stage.problem.loading
-            return (
-                "The guide continues when the data have loaded."
-                if waits
-                else f"Press Run to start {step.run}."
-            )
+            if self._stage.problem.loading:
+                return "The guide continues when the data have loaded."
+            return f"Press Run to start {step.run}."
         found = self._iterate(run, step)
         if found is not None:
             self._placed = True

@@ -99,12 +99,9 @@ def reference(
         if trace.status == "unbounded" or near:
             break
     if best is None:
-        proved = problem.smooth or problem.penalty.ridge
-        raise ValueError(
-            "no solver here finds f* of this problem"
-            if proved
-            else "f* of a function with kinks and no ridge cannot be proved"
-        )
+        if problem.smooth or problem.penalty.ridge:
+            raise ValueError("no solver here finds f* of this problem")
+        raise ValueError("f* of a function with kinks and no ridge cannot be proved")
     if near or most >= MOST_SECONDS:  # else the next one who asks may give more time
         keep(problem, best)
     return best

@@ -100,10 +100,8 @@ def problem_of(recipe: Recipe) -> solvers.Problem:
 
     Raises ValueError, one sentence.
     """
-    source, shared = (
-        Recipe(recipe.data, recipe.options, recipe.seed),
-        replace(recipe, lam=None, lam_ratio=None),
-    )
+    source = Recipe(recipe.data, recipe.options, recipe.seed)
+    shared = replace(recipe, lam=None, lam_ratio=None)
     data = _shelf.get(source.key, source.load)
     base = _shelf.get(shared.key, lambda: shared.make(data))
     lam = recipe.lam

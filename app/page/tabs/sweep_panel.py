@@ -151,7 +151,8 @@ class SweepPanel:
             spec = Spec.parse(text, json_text=text.startswith("{"), describe=listed)
             loaded = plugins.listed(Serving.from_arguments().plugins)
             files = [str(Path(file).expanduser().resolve()) for file in loaded]
-            sweep = Sweep(spec, self._place(), Store(folder_of(spec)), resume=True, files=files)
+            store = Store(home() / "sweeps" / spec.digest)  # the same runs have the same place
+            sweep = Sweep(spec, self._place(), store, resume=True, files=files)
         except (ValueError, OSError) as error:
             self._error = theme.capital(str(error))
             return
@@ -364,13 +365,9 @@ def _chosen(choice: Mapping[str, Any]) -> Chosen:
 
 def _data(recipe: Recipe) -> str:
     """Name data, loss and penalty, as far as they are not the usual ones."""
+    text = replace(recipe, data=named(recipe.data)).data_text
     usual = datasets.describe(recipe.data).penalty
-    return ", ".join(
-        [
-            replace(recipe, data=named(recipe.data)).data_text,
-            *([recipe.penalty] if recipe.penalty != usual else []),
-        ]
-    )
+    return text if recipe.penalty == usual else f"{text}, {recipe.penalty}"
 
 
 def problem_name(recipe: Recipe) -> str:
@@ -397,11 +394,6 @@ def listed(id: str) -> datasets.DataSetInfo:
     if reason := why_not_data(id):
         raise ValueError(f"{name} cannot be used: {reason}")
     return info_of(id)
-
-
-def folder_of(spec: Spec) -> Path:
-    """Return where the page keeps the results of a sweep: those of the same runs in the same place."""
-    return home() / "sweeps" / spec.digest
 
 
 def spec_text(setting: Experiment) -> str:

@@ -169,16 +169,10 @@ def pictures(drawing: Drawing, found: Sequence[Case]) -> list[Section]:
     labels = list(dict.fromkeys(label for case in found for label in case.runs))
     first = first_seeds(found)
     groups = by_data(first).items() if drawing.points else [(case.name, [case]) for case in first]
-    sections = []
+    draw, sections = _points if drawing.points else _curve, []
     for name, group in groups:
-        if drawing.points:
-            curves = {label: _points(drawing, group, label) for label in labels}
-        else:
-            (case,) = group
-            curves = {
-                label: _curve(drawing, case, case.runs[label]) for label in labels if label in case.runs
-            }
-        curves = {label: curve for label, curve in curves.items() if len(curve[0])}
+        drawn = ((label, draw(drawing, group, label)) for label in labels)
+        curves = {label: curve for label, curve in drawn if len(curve[0])}
         if curves:
             legend = theme.runs_legend((label, *_look(labels.index(label)), "", False) for label in curves)
             sections.append(Section(name, legend, _figure(drawing, curves, labels)))
@@ -241,10 +235,11 @@ def _title(name: str, to: float | None) -> str:
     return Measure(name).title
 
 
-def _curve(drawing: Drawing, case: Case, run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y of a run's iterates, thinned."""
-    none = np.empty(0), np.empty(0)
-    if run.trace is None or not len(run.trace):
+def _curve(drawing: Drawing, group: Sequence[Case], label: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return x and y of the iterates of a run on the only problem, thinned."""
+    (case,) = group
+    run, none = case.runs.get(label), (np.empty(0), np.empty(0))
+    if run is None or run.trace is None or not len(run.trace):
         return none
     if drawing.y == "test_metric":
         if not run.trace.test_metric:

@@ -88,9 +88,8 @@ class RunsPanel:
             return
         if self.file is not None:
             self.file.update()
-        answered = [(answer, then) for answer, then in self._waiting if answer.done()]
-        self._waiting = [(answer, then) for answer, then in self._waiting if not answer.done()]
-        for answer, then in answered:
+        waiting, self._waiting = self._waiting, []
+        for answer, then in waiting:
             self._take(answer, then)
         self._look()
         self._show()
@@ -101,6 +100,9 @@ class RunsPanel:
         self._waiting.append((answer, then))
 
     def _take(self, answer: Future[Any], then: Callable[[Any], None]) -> None:
+        if not answer.done():  # asked once: it may come at any moment
+            self._ask(answer, then)
+            return
         try:
             found = answer.result()
         except (Unavailable, ValueError) as error:

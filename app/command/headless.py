@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,9 @@ class Interrupts:
     def step(self, run: solvers.Run, iterate: solvers.Iterate) -> None:
         self.pulse()
 
-    @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self) -> AbstractContextManager[None]:
         """Take Ctrl-C and its like from here on, in the main thread."""
-        with signals.handled_by(self._end):
-            yield
+        return signals.handled_by(self._end)
 
     def _end(self, *_: object) -> None:
         if self.wanted:

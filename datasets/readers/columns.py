@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,9 @@ def read(path: Path, *, member: str | None = None, progress: Progress | None = N
             if len(fields) != len(codes):
                 _check_count(f"{path.name}, line {n}", len(fields), len(codes))
             if not codes:
-                numbering, codes = [_numbers() for _ in fields], [array("i") for _ in fields]
+                # each numbers its keys as they come
+                numbering = [defaultdict(count().__next__) for _ in fields]
+                codes = [array("i") for _ in fields]
             if not filled:
                 starts.append(len(codes[0]))
             fields[len(codes) - 1 :] = fields[-1:]
@@ -62,13 +65,6 @@ def read(path: Path, *, member: str | None = None, progress: Progress | None = N
         for numbers, column in zip(numbering, codes, strict=True)
     )
     return Sentences(columns, np.array([*starts, len(codes[0])], np.int64))
-
-
-def _numbers() -> defaultdict[bytes, int]:
-    """Return a mapping that numbers its keys as they come."""
-    numbers: defaultdict[bytes, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
-    return numbers
 
 
 def _check_count(where: str, found: int, width: int) -> None:

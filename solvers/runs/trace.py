@@ -224,12 +224,7 @@ class Trace:
             columns = self._columns
             return columns.data[name][: columns.n]
 
-    __getitem__ = column
-
-    def __getattr__(self, name: str) -> np.ndarray:
-        if name.startswith("_") or name not in FIELDS:
-            raise AttributeError(name)
-        return self.column(name)
+    __getitem__ = __getattr__ = column
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield rows as plain records: what is not known or not finite is None."""

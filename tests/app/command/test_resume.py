@@ -180,10 +180,7 @@ def test_a_run_whose_lambda_was_changed_goes_on_at_the_lambda_of_its_iterate(com
     import datasets
     import solvers
 
-    class Dial:
-        def pulse(self):
-            pass
-
+    class Dial(solvers.Gate):
         def step(self, run, iterate):
             if iterate.iteration == 4:
                 run.set_lam(0.002)

@@ -27,14 +27,11 @@ RUNS = {
 }
 
 
-class Dial:
+class Dial(solvers.Gate):
     """A visitor who changes λ before some iterates."""
 
     def __init__(self, **lams):
         self.lams = {int(name[2:]): lam for name, lam in lams.items()}
-
-    def pulse(self):
-        pass
 
     def step(self, run, iterate):
         if (lam := self.lams.get(iterate.iteration + 1)) is not None:

@@ -69,7 +69,7 @@ def importable(monkeypatch):
     monkeypatch.setattr(Anew, "__module__", "tests.solvers.rivals.test_process")
 
 
-class Gate:
+class Gate(solvers.Gate):
     """A gate that holds a run at the first pulse inside the program once three iterates are there."""
 
     def __init__(self):
@@ -79,9 +79,6 @@ class Gate:
         if len(self.run.trace) == 4 and self.run.trace.status == "running":
             self.at.set()
             assert self.go.wait(60)
-
-    def step(self, run, iterate):
-        pass
 
 
 def test_a_program_that_ends_says_why_and_its_process_is_kept_for_the_next(problem):

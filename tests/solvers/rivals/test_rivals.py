@@ -107,14 +107,11 @@ def test_the_optimum_of_its_other_solvers_is_ours(id, params, loss, penalty):
     assert -1e-9 * least <= trace.result["objective"] - least <= NEAR.get(id, USUAL) * least
 
 
-class Gate:
+class Gate(solvers.Gate):
     """Does something once a run has its second iterate."""
 
     def __init__(self, act):
         self.act = act
-
-    def pulse(self):
-        pass
 
     def step(self, run, iterate):
         if len(run.trace) == 2:

@@ -144,14 +144,11 @@ def test_the_program_stands_still_with_its_run_ends_with_it_and_fails_it_where_i
     stand_in(forever=True)
     at, go = threading.Event(), threading.Event()
 
-    class Gate:
+    class Gate(solvers.Gate):
         def pulse(self):
             if len(run.trace) == 4:
                 at.set()
                 assert go.wait(60)
-
-        def step(self, run, iterate):
-            pass
 
     run = Run(problem, Wapiti(), stopping=Stopping(max_seconds=60), gate=Gate())
     thread = threading.Thread(target=run.execute)

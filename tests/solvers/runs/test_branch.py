@@ -168,7 +168,7 @@ def test_a_condition_that_ended_the_old_run_does_not_end_its_branch_at_once():
     assert branch.iteration[-1] == LAST
 
 
-class StopsAt:
+class StopsAt(solvers.Gate):
     """Ends a run in the middle of its replay."""
 
     def __init__(self):
@@ -178,9 +178,6 @@ class StopsAt:
         self.seen.append(self.run.trace.status)
         if self.run.trace.status == "replaying" and self.run.replayed >= 2:
             raise Interrupted
-
-    def step(self, run, iterate):
-        pass
 
 
 def test_a_replay_can_be_stopped():

@@ -140,11 +140,8 @@ def test_limits_may_depend_on_the_problem_at_each_lam(problem):
 
 
 def test_a_gate_ends_the_path_inside_a_run(problem):
-    class Closing:
+    class Closing(solvers.Gate):
         steps = 0
-
-        def pulse(self):
-            pass
 
         def step(self, run, iterate):
             self.steps += 1

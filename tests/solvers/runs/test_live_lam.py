@@ -26,14 +26,11 @@ DUAL = {"dual-cd"}
 PRECISE = ("prox-qn", "bcd-ls", "lbfgs", "dual-cd")
 
 
-class Dial:
+class Dial(solvers.Gate):
     """A gate that changes λ at given iterates, as a visitor does between two of them."""
 
     def __init__(self, lams, **how):
         self.lams, self.how = lams, how
-
-    def pulse(self):
-        pass
 
     def step(self, run, iterate):
         if iterate.iteration in self.lams:

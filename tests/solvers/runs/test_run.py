@@ -121,13 +121,10 @@ def test_a_solver_ends_with_its_own_words(problem, value, status):
 
 
 def test_a_keyboard_interrupt_leaves_the_run_with_its_trace_finished(problem):
-    class Gate:
+    class Gate(solvers.Gate):
         def pulse(self):
             if len(run.trace) == 2:
                 raise KeyboardInterrupt
-
-        def step(self, run, iterate):
-            pass
 
     run = Run(problem, solvers.make_solver("owl-qn"), gate=Gate())
     with pytest.raises(KeyboardInterrupt):
@@ -152,13 +149,10 @@ def test_an_interrupt_keeps_the_last_whole_iterate(problem):
     """The weights left behind are those of the last record, not of the step that was broken off."""
     calls = itertools.count()
 
-    class Gate:
+    class Gate(solvers.Gate):
         def pulse(self):
             if len(run.trace) == 5 and next(calls) == 1:
                 run.interrupt()
-
-        def step(self, run, iterate):
-            pass
 
     run = Run(problem, solvers.make_solver("prox-qn"), gate=Gate())
     trace = run.execute()
@@ -168,13 +162,10 @@ def test_an_interrupt_keeps_the_last_whole_iterate(problem):
 
 
 def test_an_interrupt_while_a_run_finishes_does_not_escape(problem):
-    class Gate:
+    class Gate(solvers.Gate):
         def pulse(self):
             if len(run.trace) == 3:
                 run.interrupt()
-
-        def step(self, run, iterate):
-            pass
 
     run = Run(problem, solvers.make_solver("prox-qn"), stopping=Stopping(max_iter=2), gate=Gate())
     trace = run.execute()
@@ -183,10 +174,7 @@ def test_an_interrupt_while_a_run_finishes_does_not_escape(problem):
 
 
 def test_a_gate_that_raises_stops_the_run(problem):
-    class Gate:
-        def pulse(self):
-            pass
-
+    class Gate(solvers.Gate):
         def step(self, run, iterate):
             if len(run.trace) == 2:
                 raise Interrupted
@@ -200,10 +188,7 @@ def test_a_gate_may_look_at_all_that_a_record_says_and_at_what_no_record_has(pro
     """Also at the objective and the clock, which fobos does not know, and at weights and scores."""
     seen = []
 
-    class Gate:
-        def pulse(self):
-            pass
-
+    class Gate(solvers.Gate):
         def step(self, run, iterate):
             scores = iterate.live["point"].scores.Z
             seen.append((iterate.record(), np.count_nonzero(iterate.w), np.abs(scores).max()))
@@ -238,14 +223,11 @@ def test_time_at_the_gate_is_on_no_clock(problem, clock):
 def test_a_run_held_at_its_gate_in_the_middle_of_an_iteration_goes_on_from_there(problem):
     held, go_on = threading.Event(), threading.Event()
 
-    class Gate:
+    class Gate(solvers.Gate):
         def pulse(self):
             if len(run.trace) == 3 and not go_on.is_set():
                 held.set()
                 go_on.wait(60)
-
-        def step(self, run, iterate):
-            pass
 
     run = Run(problem, solvers.make_solver("owl-qn"), gate=Gate(), stopping=Stopping(max_iter=6))
     worker = threading.Thread(target=run.execute)

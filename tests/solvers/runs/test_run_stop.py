@@ -21,7 +21,7 @@ KINKED = [
 ]
 
 
-class StopsAt:
+class StopsAt(solvers.Gate):
     """A gate that ends a run at its n-th pulse after the first iterate, and counts all that come."""
 
     def __init__(self, n):
@@ -32,9 +32,6 @@ class StopsAt:
             self.seen += 1
             if self.seen >= self.n:
                 self.run.interrupt()
-
-    def step(self, run, iterate):
-        pass
 
 
 @pytest.mark.parametrize("pair", PAIRS + KINKED, ids="/".join)

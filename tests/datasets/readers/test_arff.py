@@ -7,16 +7,6 @@ HEAD = "@relation r\r\n\r\n@ATTRIBUTE one NUMERIC\r\n@attribute 'two words' {0,1
 LABELS = "@attribute class hierarchical 1,1/2,3\r\n@DATA\r\n"
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(text):
-        path = tmp_path / "file.arff"
-        path.write_text(text, newline="")
-        return path
-
-    return write
-
-
 def test_numbers_names_labels_and_nodes(written):
     found = arff.read(written(f"% a comment\r\n{HEAD}{LABELS}0.5,1,1/2@3\r\n\r\n7,0,1\r\n"))
     assert found.values.tolist() == [[0.5, 1], [7, 0]]

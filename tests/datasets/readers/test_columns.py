@@ -10,16 +10,6 @@ from datasets.readers import columns, files
 TEXT = "-DOCSTART- X O\r\n\r\nJohn NNP B-PER\r\nlives\tVBZ  O\r\n\r\n\r\nÉire NN more B-LOC\r\n"
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(text, name="file.conll"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 def fields(found):
     return [[column.values[code] for code in column.codes] for column in found.columns]
 

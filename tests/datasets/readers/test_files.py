@@ -27,9 +27,8 @@ PACKERS = {".txt": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzm
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_each_compression_gives_the_same_text(tmp_path, suffix):
-    path = tmp_path / f"file{suffix}"
-    path.write_bytes(PACKERS[suffix](TEXT))
+def test_each_compression_gives_the_same_text(written, suffix):
+    path = written(PACKERS[suffix](TEXT), f"file{suffix}")
     assert files.read_bytes(path) == TEXT
     assert files.read_lines(path) == ["first", "second", "third"]
 
@@ -49,9 +48,8 @@ def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path, suffix):
 
 @pytest.mark.quick(".gz", ".zip")
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACKERS if suffix != ".txt"])
-def test_a_bomb_is_refused_before_it_takes_memory(tmp_path, suffix):
-    path = tmp_path / f"bomb{suffix}"
-    path.write_bytes(PACKERS[suffix](b"1" * 100_000_000))
+def test_a_bomb_is_refused_before_it_takes_memory(written, suffix):
+    path = written(PACKERS[suffix](b"1" * 100_000_000), f"bomb{suffix}")
     assert path.stat().st_size < 1_000_000
     tracemalloc.start()
     with pytest.raises(DataError, match="more than 10,000,000 bytes"):
@@ -73,33 +71,26 @@ def test_a_zip_of_several_files_needs_the_name_of_one(tmp_path):
         list(files.chunks(path, member="three.txt"))
 
 
-def test_blocks_are_whole_lines(tmp_path, monkeypatch):
+def test_blocks_are_whole_lines(written, monkeypatch):
     monkeypatch.setattr(files, "CHUNK", 8)
-    path = tmp_path / "file.txt"
     text = b"\xef\xbb\xbf" + b"".join(b"line %d\r\n" % i for i in range(50)) + b"end"
-    path.write_bytes(text)
-    blocks = list(files.line_blocks(path))
+    blocks = list(files.line_blocks(written(text)))
     assert b"".join(blocks) == text.removeprefix(b"\xef\xbb\xbf")
     assert all(block.endswith(b"\n") for block in blocks[:-1])
 
 
-def test_lines_have_limits(tmp_path, monkeypatch):
-    path = tmp_path / "file.txt"
-    path.write_bytes(b"short\n" + b"x" * 5_000_000)
+def test_lines_have_limits(written, monkeypatch):
     monkeypatch.setattr(files, "MAX_LINE_BYTES", 1_000_000)
     with pytest.raises(DataError, match="line 2 is longer than"):
-        list(files.line_blocks(path))
-    path.write_bytes(b"\n" * 5_000_000)
+        list(files.line_blocks(written(b"short\n" + b"x" * 5_000_000)))
     monkeypatch.setattr(files, "MAX_LINES", 1000)
     with pytest.raises(DataError, match="more than 1,000 lines"):
-        list(files.line_blocks(path))
+        list(files.line_blocks(written(b"\n" * 5_000_000)))
 
 
-def test_a_nul_byte_is_refused_with_its_line(tmp_path):
-    path = tmp_path / "file.txt"
-    path.write_bytes(b"a\nb\0\n")
+def test_a_nul_byte_is_refused_with_its_line(written):
     with pytest.raises(DataError, match=r"file\.txt, line 2: there is a NUL byte"):
-        list(files.line_blocks(path))
+        list(files.line_blocks(written(b"a\nb\0\n")))
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path):
@@ -117,8 +108,6 @@ def test_a_pipe_and_a_device_are_refused_at_once(tmp_path):
                 read(path)
 
 
-def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
-    path = tmp_path / "file.txt"
-    path.write_bytes(b"a\nb\n\xff\n")
+def test_text_that_is_not_utf8_is_refused_with_its_line(written):
     with pytest.raises(DataError, match="line 3: this is not UTF-8"):
-        files.read_lines(path)
+        files.read_lines(written(b"a\nb\n\xff\n"))

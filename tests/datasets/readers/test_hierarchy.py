@@ -5,16 +5,6 @@ from datasets import DataError
 from datasets.readers import hierarchy
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(text, name="file.hier"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize("text", ["1 2 3\n1 2 4\n5 6\n", "1 2\n2 3\n2 4\n5 6\n"])
 def test_paths_and_pairs_make_the_same_tree(written, text):
     tree = hierarchy.read(written(text))
@@ -55,7 +45,7 @@ class TestOwnFiles:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("3 1:1\n2 1:1\n", "line 2: 2 is no leaf of file.hier"),
+            ("3 1:1\n2 1:1\n", "line 2: 2 is no leaf of file.txt"),
             ("3 1:1\n9 1:1\n", "line 2: 9 is no leaf"),
             ("3,4 1:1\n", "line 1: a document of a tree has one leaf"),
             ("3 0:1\n4 0:2\n", "has no word"),

@@ -11,9 +11,8 @@ def idx_bytes(shape, data, kind=8):
     return bytes([0, 0, kind, len(shape)]) + struct.pack(f">{len(shape)}i", *shape) + data
 
 
-def test_an_array_of_bytes(tmp_path):
-    path = tmp_path / "file-idx"
-    path.write_bytes(idx_bytes((2, 3), bytes(range(6))))
+def test_an_array_of_bytes(written):
+    path = written(idx_bytes((2, 3), bytes(range(6))))
     np.testing.assert_array_equal(idx.read(path), [[0, 1, 2], [3, 4, 5]])
 
 
@@ -31,8 +30,6 @@ def test_an_array_of_bytes(tmp_path):
         idx_bytes((), b""),
     ],
 )
-def test_a_file_that_does_not_fit_its_header_is_refused(tmp_path, data):
-    path = tmp_path / "file-idx"
-    path.write_bytes(data)
+def test_a_file_that_does_not_fit_its_header_is_refused(written, data):
     with pytest.raises(DataError, match="file-idx"):
-        idx.read(path)
+        idx.read(written(data, "file-idx"))

@@ -29,9 +29,8 @@ SMALL = Limits(size=2_000, unpacked=10_000, lines=50, index=5_000_000, labels=20
         ("%PDF\0\n", None),
     ],
 )
-def test_a_format_is_told_by_the_first_line_or_refused_in_a_sentence(tmp_path, content, format):
-    path = tmp_path / "mine.txt"
-    path.write_text(content)
+def test_a_format_is_told_by_the_first_line_or_refused_in_a_sentence(written, content, format):
+    path = written(content, "mine.txt")
     if format is None:
         with pytest.raises(DataError, match=r"^mine.txt[^\n]+\.$"):
             format_of(path)
@@ -58,15 +57,12 @@ def packed(content: str | bytes) -> bytes:
         ("a.svm.gz", packed(packed("1 1:1\n" * 40)), "there is a NUL byte; give a text file"),
     ],
 )
-def test_each_limit_is_said_in_a_sentence(tmp_path, name, content, sentence):
-    path = tmp_path / name
-    path.write_bytes(content)
+def test_each_limit_is_said_in_a_sentence(written, name, content, sentence):
     with pytest.raises(DataError, match=sentence):
-        check(path, SMALL)
+        check(written(content, name), SMALL)
 
 
-def test_what_is_within_the_limits_passes_and_tells_how_far_it_is(tmp_path):
-    path, shares = tmp_path / "a.svm", []
-    path.write_text("1 1:1 5000000:1\n" * 50)
+def test_what_is_within_the_limits_passes_and_tells_how_far_it_is(written):
+    path, shares = written("1 1:1 5000000:1\n" * 50, "a.svm"), []
     check(path, SMALL, lambda text, share: shares.append((text, share)))
     assert shares == [("reading a.svm", 1.0)]

@@ -12,16 +12,6 @@ from datasets import DataError
 from datasets.readers import files, svmlight
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(text, name="file.svm"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("scratch") / "file.svm"
@@ -118,7 +108,7 @@ def test_blocks_are_put_together(written, monkeypatch):
     ],
 )
 def test_a_bad_line_is_refused_with_file_line_and_reason(written, line, reason):
-    with pytest.raises(DataError, match=r"file\.svm, line 3: ") as error:
+    with pytest.raises(DataError, match=r"file\.txt, line 3: ") as error:
         svmlight.read(written(f"1 3:1\n\n{line}\n1 3:1\n"))
     assert reason in str(error.value)
     assert "\n" not in str(error.value)

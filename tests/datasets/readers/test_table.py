@@ -5,16 +5,6 @@ from datasets import DataError
 from datasets.readers import files, table
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(text):
-        path = tmp_path / "file.csv"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 def test_numbers_are_read_as_numpy_reads_them(written):
     X = np.random.default_rng(0).normal(size=(50, 7)) * 10.0 ** np.arange(-9, 12, 3)
     path = written("")
@@ -51,7 +41,7 @@ def test_blocks_are_put_together(written, monkeypatch):
     ],
 )
 def test_a_bad_line_is_refused_with_file_line_and_reason(written, line, reason):
-    with pytest.raises(DataError, match=r"file\.csv, line 3: ") as error:
+    with pytest.raises(DataError, match=r"file\.txt, line 3: ") as error:
         table.read(written(f"1,2\n\n{line}\n"))
     assert reason in str(error.value)
 

@@ -6,6 +6,7 @@ import io
 import struct
 import tarfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,12 @@ import datasets
 from datasets import DataError
 
 RNG = np.random.default_rng(0)
+PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress}
+
+
+def packed(path, content):
+    """What is in a file of this name, compressed as its ending says."""
+    return PACKERS.get(Path(path).suffix, bytes)(content)
 
 
 def npz(**arrays):
@@ -34,7 +41,7 @@ def idx(array):
 
 
 def csv(rows):
-    return gzip.compress("".join(",".join(map(str, row)) + "\n" for row in rows).encode())
+    return "".join(",".join(map(str, row)) + "\n" for row in rows).encode()
 
 
 def svm(labels, d=5, first=1):
@@ -55,7 +62,7 @@ def zipped(**files):
 
 def tar(files):
     stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+    with tarfile.open(fileobj=stream, mode="w") as archive:
         for name, text in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(text)
@@ -69,7 +76,15 @@ def arff(rows, nodes, columns=2):
         *(f"@attribute a{j} numeric" for j in range(columns)),
         f"@attribute class hierarchical {nodes}",
     ]
-    return gzip.compress("\r\n".join([*head, "@data", *rows, ""]).encode())
+    return "\r\n".join([*head, "@data", *rows, ""]).encode()
+
+
+def mnist(part, n):
+    """The first pictures and their labels."""
+    return {
+        f"{part}-images-idx3-ubyte.gz": idx(PIXELS[:n]),
+        f"{part}-labels-idx1-ubyte.gz": idx(DIGITS[:n]),
+    }
 
 
 PIXELS = RNG.integers(0, 256, (12, 28, 28)).astype(np.uint8)
@@ -90,8 +105,6 @@ MESSAGES = {
     for group in ("sci.space", "rec.autos")
     for i in range(3)
 }
-IMAGES = ("mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz")
-TEST_IMAGES = ("mnist_t10k/t10k-images-idx3-ubyte.gz", "mnist_t10k/t10k-labels-idx1-ubyte.gz")
 TREE3 = "level3\tlevel2\tlevel1\tnewsgroup\n0\t0\t0\tcomp.a\n1\t0\t0\tcomp.b\n2\t1\t1\trec.c\n"
 TREE1 = "class\tname\tparent\n-\tcomp\troot\n0\tcomp.a\tcomp\n1\tcomp.b\tcomp\n2\trec.c\troot\n"
 LEVELS = {"level3": np.arange(8) % 3, "level2": np.arange(8) % 3 // 2, "level1": np.arange(8) % 3 // 2}
@@ -103,41 +116,20 @@ W1000 = {
     "class_names": np.array(["comp.a", "comp.b", "rec.c"]),
     "vocab": np.array(["god gods", "car", "b", "c d e f"]),
 }
-TASK = gzip.compress(b"3 0:1 5:2 9:1\n4 0:2 5:1\n6 0:3 7:4\n")
+TASK = b"3 0:1 5:2 9:1\n4 0:2 5:1\n6 0:3 7:4\n"
 LYRL = {
-    "rcv1/rcv1v2.topics.qrels.gz": gzip.compress(b"E11 10 1\nECAT 10 1\nM14 20 1\nECAT 30 1\nM14 40 1\n"),
-    "rcv1/lyrl2004_vectors_train.dat.gz": gzip.compress(b"10  1:0.5 3:0.25\n20  2:1\n"),
-    **{f"rcv1/lyrl2004_vectors_test_pt{i}.dat.gz": gzip.compress(b"30  1:1\n40  4:1\n") for i in range(4)},
+    "rcv1/rcv1v2.topics.qrels.gz": b"E11 10 1\nECAT 10 1\nM14 20 1\nECAT 30 1\nM14 40 1\n",
+    "rcv1/lyrl2004_vectors_train.dat.gz": b"10  1:0.5 3:0.25\n20  2:1\n",
+    **{f"rcv1/lyrl2004_vectors_test_pt{i}.dat.gz": b"30  1:1\n40  4:1\n" for i in range(4)},
 }
 SETS = [
-    # id, options, files
-    (
-        "usps",
-        {},
-        {
-            "usps/usps.bz2": bz2.compress(svm(range(1, 11), 256)),
-            "usps/usps.t.bz2": bz2.compress(svm([3, 4], 256)),
-        },
-    ),
-    (
-        "protein",
-        {},
-        {
-            "protein/protein.bz2": bz2.compress(svm([0, 1, 2])),
-            "protein/protein.t.bz2": bz2.compress(svm([1])),
-        },
-    ),
-    (
-        "sector",
-        {},
-        {
-            "sector/sector.scale.bz2": bz2.compress(svm([1, 2, 3])),
-            "sector/sector.t.scale.bz2": bz2.compress(svm([1])),
-        },
-    ),
+    # id, options, files before they are compressed
+    ("usps", {}, {"usps/usps.bz2": svm(range(1, 11), 256), "usps/usps.t.bz2": svm([3, 4], 256)}),
+    ("protein", {}, {"protein/protein.bz2": svm([0, 1, 2]), "protein/protein.t.bz2": svm([1])}),
+    ("sector", {}, {"sector/sector.scale.bz2": svm([1, 2, 3]), "sector/sector.t.scale.bz2": svm([1])}),
     ("real-sim", {}, {"real-sim/real-sim": svm([1, -1] * 5)}),
-    ("w8a", {}, {"w8a/w8a.gz": gzip.compress(svm([1, -1] * 5))}),
-    ("a9a", {}, {"a9a/a9a.gz": gzip.compress(svm([1, -1])), "a9a/a9a.t": svm([1, -1], 7)}),
+    ("w8a", {}, {"w8a/w8a.gz": svm([1, -1] * 5)}),
+    ("a9a", {}, {"a9a/a9a.gz": svm([1, -1]), "a9a/a9a.t": svm([1, -1], 7)}),
     ("amazon7", {}, {"amazon7/amazon7.svm": svm([1, 2, 3] * 4)}),
     ("rcv1", {}, {"rcv1/rcv1_train.binary": svm([1, -1]), "rcv1/rcv1_test.binary": svm([1, -1])}),
     (
@@ -167,23 +159,8 @@ SETS = [
             )
         },
     ),
-    (
-        "mnist",
-        {},
-        dict(zip(TEST_IMAGES, (gzip.compress(idx(PIXELS)), gzip.compress(idx(DIGITS))), strict=True)),
-    ),
-    (
-        "mnist",
-        {"images": "all"},
-        {
-            **dict(
-                zip(
-                    TEST_IMAGES, (gzip.compress(idx(PIXELS[:4])), gzip.compress(idx(DIGITS[:4]))), strict=True
-                )
-            ),
-            **dict(zip(IMAGES, (gzip.compress(idx(PIXELS)), gzip.compress(idx(DIGITS))), strict=True)),
-        },
-    ),
+    ("mnist", {}, mnist("mnist_t10k/t10k", 12)),
+    ("mnist", {"images": "all"}, mnist("mnist_t10k/t10k", 4) | mnist("mnist/train", 12)),
     ("reuters", {}, {"reuters21578/modapte.tsv": MODAPTE.encode()}),
     (
         "reuters-r8",
@@ -197,7 +174,7 @@ SETS = [
         {
             "news20_tree/news20_tree.npz": npz(**csr(COUNTS), **LEVELS),
             "news20_tree/tree.tsv": TREE3.encode(),
-            "news20_tree/vocab.txt.gz": gzip.compress(b"a\nb\nc\nd\n"),
+            "news20_tree/vocab.txt.gz": b"a\nb\nc\nd\n",
         },
     ),
     ("news20", {"form": "sklearn"}, {"news20_raw/20news-bydate.tar.gz": tar(MESSAGES)}),
@@ -233,7 +210,7 @@ SETS = [
         {
             "lshtc1_dryrun/task1_validation.txt.gz": TASK,
             "lshtc1_dryrun/task1_test.txt.gz": TASK,
-            "lshtc1_dryrun/cat_hier.txt.gz": gzip.compress(b"1 2 3\n1 2 4\n5 6\n"),
+            "lshtc1_dryrun/cat_hier.txt.gz": b"1 2 3\n1 2 4\n5 6\n",
         },
     ),
 ]
@@ -245,13 +222,13 @@ def name(case):
 
 @pytest.fixture
 def at_hand(tmp_path, monkeypatch):
-    """Puts files in a data folder."""
+    """Puts files in a data folder, ``tmp_path``, compressed as their names say."""
     monkeypatch.setenv("SOLVERSCOPE_DATA", str(tmp_path))
 
     def put(files):
         for path, content in files.items():
             (tmp_path / path).parent.mkdir(exist_ok=True)
-            (tmp_path / path).write_bytes(content)
+            (tmp_path / path).write_bytes(packed(path, content))
 
     return put
 
@@ -270,34 +247,20 @@ def test_a_set_is_read_from_the_file_it_names(at_hand, case):
 
 @pytest.mark.quick("a9a", "ocr", "conll2000", "reuters-r8", "enron")
 @pytest.mark.parametrize("case", SETS, ids=name)
-def test_damaged_files_of_a_set_get_one_clear_sentence(at_hand, case):
+def test_damaged_files_of_a_set_get_one_clear_sentence(at_hand, tmp_path, case):
     """Each file cut, empty, with bytes changed, or replaced by another kind of file."""
     id, options, files = case
     rng = np.random.default_rng(1)
-    for path, content in files.items():
-        plain = {".gz": gzip.decompress, ".bz2": bz2.decompress}.get(path[path.rfind(".") :], bytes)(content)
-        damaged = [
-            b"",
-            b"\n",
-            b"1",
-            content[: len(content) // 2],
-            content[:-3],
-            b"1 2 3\n" * 5,
-            b"a\tb\n" * 3,
-            plain[:-1],
-        ]
+    for path, plain in files.items():
+        at_hand(files)
+        whole, texts = packed(path, plain), [b"", b"\n", b"1", b"1 2 3\n" * 5, b"a\tb\n" * 3, plain[:-1]]
         for _ in range(20):
             changed = bytearray(plain)
             for place in rng.integers(0, max(len(changed), 1), rng.integers(1, 4)) if changed else []:
                 changed[place] = rng.choice([0, 10, 32, 44, 45, 49, 57, 58, 97, 255])
-            damaged.append(bytes(changed))
-        for bad in damaged:
-            packed = bad
-            if path.endswith(".gz") and bad not in (content[: len(content) // 2], content[:-3]):
-                packed = gzip.compress(bad)
-            if path.endswith(".bz2") and bad not in (content[: len(content) // 2], content[:-3]):
-                packed = bz2.compress(bad)
-            at_hand(files | {path: packed})
+            texts.append(bytes(changed))
+        for bad in (whole[: len(whole) // 2], whole[:-3], *(packed(path, text) for text in texts)):
+            (tmp_path / path).write_bytes(bad)
             try:
                 datasets.load(id, **options)
             except DataError as error:

@@ -160,6 +160,12 @@ MAKERS = {
 }
 
 
+def losses_with(*traits: solvers.Trait) -> list[tuple[str, str]]:
+    """The losses that offer these traits, with each kind of labels that they take."""
+    pairs = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
+    return [pair for pair in pairs if all(trait in solvers.LOSSES[pair[1]].traits for trait in traits)]
+
+
 def problem_of(
     data: str | Data,
     loss: str | None = None,

@@ -10,15 +10,10 @@ import solvers
 from solvers.declare import Trait
 from solvers.methods import bcd
 from solvers.problems.lipschitz import block_constants
-from tests.solvers.helpers import MAKERS, dense_of, problem_of
+from tests.solvers.helpers import MAKERS, dense_of, losses_with, problem_of
 from tests.solvers.oracles import LOSSES, Oracle
 
-PAIRS = [
-    (kind, loss)
-    for kind in MAKERS
-    for loss in solvers.losses_for(kind)
-    if solvers.LOSSES[loss].traits & Trait.ROWS
-]
+PAIRS = losses_with(Trait.ROWS)
 PENALTIES = ["elastic-net", "l1-l2", "sparse-group", "l1-linf"]
 
 

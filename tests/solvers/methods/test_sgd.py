@@ -8,17 +8,11 @@ import pytest
 import solvers
 from solvers.problems.losses import instances
 from solvers.problems.scores import Scores
-from tests.solvers.helpers import MAKERS, compiled, problem_of
+from tests.solvers.helpers import MAKERS, compiled, losses_with, problem_of
 from tests.solvers.oracles import Oracle
 
 residual_of = compiled(instances.residual_of)
-KINDS = [k for k in MAKERS if solvers.losses_for(k)]
-PAIRS = [
-    (kind, loss)
-    for kind in MAKERS
-    for loss in solvers.losses_for(kind)
-    if solvers.Trait.SAMPLES in solvers.LOSSES[loss].traits
-]
+PAIRS = losses_with(solvers.Trait.SAMPLES)
 
 
 def instance_gradient(problem, w, i):

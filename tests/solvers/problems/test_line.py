@@ -4,20 +4,9 @@ import numpy as np
 import pytest
 
 import solvers
-from tests.solvers.helpers import MAKERS, chains, slopes_after
+from tests.solvers.helpers import MAKERS, chains, losses_with, slopes_after
 
-KINKED = [
-    (kind, loss)
-    for kind in MAKERS
-    for loss in solvers.losses_for(kind)
-    if solvers.Trait.SLOPES in solvers.LOSSES[loss].traits
-]
-SMOOTH = [
-    (kind, loss)
-    for kind in MAKERS
-    for loss in solvers.losses_for(kind)
-    if solvers.Trait.SMOOTH in solvers.LOSSES[loss].traits
-]
+KINKED, SMOOTH = losses_with(solvers.Trait.SLOPES), losses_with(solvers.Trait.SMOOTH)
 
 
 def line(kind, loss, penalty="l2", seed=0, **options):

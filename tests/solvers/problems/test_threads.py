@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import solvers
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import MAKERS, losses_with
 
 #: Each loss that is a function of scores, on data that it is for.
-LOSSES = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
+LOSSES = losses_with()
 
 
 @pytest.fixture(autouse=True)

@@ -7,17 +7,12 @@ import solvers
 from solvers.declare import Trait
 from solvers.problems.losses import feature_columns, score_rows
 from solvers.problems.losses.feature_columns import ColumnData, column_entries, scratch_for
-from tests.solvers.helpers import MAKERS, compiled, dense_of
+from tests.solvers.helpers import MAKERS, compiled, dense_of, losses_with
 
 row_derivatives = compiled(score_rows.row_derivatives)
 column_pass = compiled(feature_columns.column_pass)
 
-PAIRS = [
-    (kind, loss)
-    for kind in MAKERS
-    for loss in solvers.losses_for(kind)
-    if solvers.LOSSES[loss].traits & Trait.ROWS
-]
+PAIRS = losses_with(Trait.ROWS)
 
 
 class Columns:

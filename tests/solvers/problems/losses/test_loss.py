@@ -10,11 +10,10 @@ import solvers
 from solvers.compute.team import Team
 from solvers.problems.scores import Scores
 from tests.solvers import oracles
-from tests.solvers.helpers import MAKERS
+from tests.solvers.helpers import MAKERS, losses_with
 
-PAIRS = [(kind, loss) for kind in MAKERS for loss in solvers.losses_for(kind)]
-SMOOTH = [pair for pair in PAIRS if solvers.Trait.SMOOTH in solvers.LOSSES[pair[1]].traits]
-CURVED = [pair for pair in PAIRS if solvers.Trait.HESSIAN in solvers.LOSSES[pair[1]].traits]
+PAIRS = losses_with()
+SMOOTH, CURVED = losses_with(solvers.Trait.SMOOTH), losses_with(solvers.Trait.HESSIAN)
 
 
 def bound(kind, loss, **options):

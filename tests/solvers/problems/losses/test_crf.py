@@ -13,12 +13,12 @@ from tests.solvers.helpers import Part
 SIZES = (1.0, 10.0, 1e3, 1e4)
 
 
-def problem(m, lengths, size, seed=0):
+def problem(m, lengths, size, seed=0, **params):
     """A loss with random labels and random scores and transitions of this size."""
     rng = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    loss = ChainCRF().bind(Part(None, rng.integers(0, m, offsets[-1]), offsets), m)
-    return loss, Scores(size * rng.uniform(-1, 1, (offsets[-1], m)), size * rng.uniform(-1, 1, m * m))
+    loss = ChainCRF(**params).bind(Part(None, rng.integers(0, m, offsets[-1]), offsets), m)
+    return loss, Scores(size * rng.uniform(-1, 1, (offsets[-1], m)), size * rng.uniform(-1, 1, loss.n_tail))
 
 
 def enumerate_sequences(z, T, y):

@@ -8,28 +8,20 @@ import pytest
 import scipy.sparse as sp
 
 import solvers
-from solvers.problems.losses.crf import ChainCRF
 from solvers.problems.losses.instances import residual_of
 from solvers.problems.scores import Scores
-from tests.solvers.helpers import Part, chains, compiled
-from tests.solvers.problems.losses.test_crf import enumerate_sequences
+from tests.solvers.helpers import chains, compiled
+from tests.solvers.problems.losses.test_crf import enumerate_sequences, problem
 
 LENGTHS = (1, 5, 2, 6, 1, 3)
 M = 3
 residual_of_one = compiled(residual_of)
 
 
-def problem(size, seed=0):
-    """A loss with random labels, and random scores and transitions of this size."""
-    rng, offsets = np.random.default_rng(seed), np.concatenate([[0], np.cumsum(LENGTHS)])
-    loss = ChainCRF(ends=True).bind(Part(None, rng.integers(0, M, offsets[-1]), offsets), M)
-    return loss, Scores(size * rng.uniform(-1, 1, (offsets[-1], M)), size * rng.uniform(-1, 1, loss.n_tail))
-
-
 @pytest.mark.parametrize("size", [1.0, 10.0, 1e3, 1e4])
 def test_loss_marginals_and_labels_agree_with_all_label_sequences(size):
     """Scores that spread far are done in log space."""
-    loss, scores = problem(size)
+    loss, scores = problem(M, LENGTHS, size, ends=True)
     T, (begin, end) = scores.tail[: M * M].reshape(M, M), scores.tail[M * M :].reshape(2, M)
     values, residual, labels = loss.values(scores), loss.residual(scores), loss.predict(scores)
     expected = np.zeros((M + 2, M))
@@ -56,7 +48,7 @@ def test_loss_marginals_and_labels_agree_with_all_label_sequences(size):
 
 @pytest.mark.parametrize("size", [1.0, 300.0])
 def test_residual_is_the_slope_of_the_value(size):
-    loss, scores = problem(size)
+    loss, scores = problem(M, LENGTHS, size, ends=True)
     residual, rng, h = loss.residual(scores), np.random.default_rng(5), 1e-5
     for _ in range(10):
         along = Scores(rng.normal(size=scores.Z.shape), rng.normal(size=loss.n_tail))
@@ -69,7 +61,7 @@ def test_residual_is_the_slope_of_the_value(size):
 
 
 def test_second_derivatives_of_the_ends_are_those_of_the_value():
-    loss, scores = problem(1.0)
+    loss, scores = problem(M, LENGTHS, 1.0, ends=True)
     found, h = loss.tail_diagonal(scores), 1e-5
     for k in range(M * M, loss.n_tail):
         step = Scores(np.zeros_like(scores.Z), np.eye(loss.n_tail)[k])
@@ -78,7 +70,7 @@ def test_second_derivatives_of_the_ends_are_those_of_the_value():
 
 
 def test_products_with_the_hessian_are_differences_of_residuals():
-    loss, scores = problem(1.0)
+    loss, scores = problem(M, LENGTHS, 1.0, ends=True)
     rng, h = np.random.default_rng(5), 1e-5
     along = Scores(rng.normal(size=scores.Z.shape), rng.normal(size=loss.n_tail))
     found = loss.hessian(scores, loss.residual(scores))(along)

@@ -195,6 +195,17 @@ def posed_to(id: str) -> solvers.Problem:
     return problem_of(chains() if loss == "chain-crf" else binary(), loss, penalty, lam=0.1)
 
 
+class Dial(solvers.Gate):
+    """A gate that changes λ at given iterates, as a visitor does between two of them."""
+
+    def __init__(self, lams: Mapping[int, float], **how: Any) -> None:
+        self.lams, self.how = lams, how
+
+    def step(self, run: solvers.Run, iterate: solvers.Iterate) -> None:
+        if iterate.iteration in self.lams:
+            run.set_lam(self.lams[iterate.iteration], **self.how)
+
+
 @cache
 def toy_problem(
     id: str = "toy", *, penalty: str | None = None, lam: float | None = None, **options: str

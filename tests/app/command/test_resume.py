@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from solvers.runs.reading import read
+from tests.solvers.helpers import Dial
 
 #: Fields that depend on how much time a run had.
 TIMED = {"label", "cpu_seconds", "wall_seconds", "violation", "dual_gap"}
@@ -180,14 +181,8 @@ def test_a_run_whose_lambda_was_changed_goes_on_at_the_lambda_of_its_iterate(com
     import datasets
     import solvers
 
-    class Dial(solvers.Gate):
-        def step(self, run, iterate):
-            if iterate.iteration == 4:
-                run.set_lam(0.002)
-
     problem = solvers.make_problem(datasets.load("digits", positive=3), lam=0.01)
-    stopping = solvers.Stopping(max_iter=10)
-    old = solvers.Run(problem, solvers.make_solver("prox-qn"), stopping=stopping, gate=Dial()).execute()
+    old = solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=10, gate=Dial({4: 0.002}))
     path, out = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
     old.save(path)
     for at, lam in ((3, 0.01), (7, 0.002)):

@@ -12,6 +12,7 @@ import datasets
 import solvers
 from app.settings.reproduction import commands, experiments, snippet
 from solvers.runs.reading import read
+from tests.solvers.helpers import Dial
 
 RUNS = {
     "defaults": ({"data": "breast-cancer", "seed": 0}, {"lam": 0.01}, "prox-qn", {}),
@@ -25,17 +26,6 @@ RUNS = {
     "preset": ({"data": "digits", "seed": 0}, {"penalty": "l1-l2"}, "bcd-ls", {"preset": "paper"}),
     "no λ": ({"data": "toy-wolfe", "seed": 0, "start": "1,-0.5"}, {}, "bfgs", {}),
 }
-
-
-class Dial(solvers.Gate):
-    """A visitor who changes λ before some iterates."""
-
-    def __init__(self, **lams):
-        self.lams = {int(name[2:]): lam for name, lam in lams.items()}
-
-    def step(self, run, iterate):
-        if (lam := self.lams.get(iterate.iteration + 1)) is not None:
-            run.set_lam(lam)
 
 
 def make(name):
@@ -66,9 +56,9 @@ def race():
     problem, solver = make("defaults")
     other = solvers.make_solver("owl-qn", memory=3)
     plain = executed(problem, solver, label="plain")
-    turned = executed(problem, solver, label="turned #3", upto=12, gate=Dial(at4=0.002, at8=0.03))
+    turned = executed(problem, solver, label="turned #3", upto=12, gate=Dial({3: 0.002, 7: 0.03}))
     same = branched(turned, 2, problem, solver, label="turned from 2")
-    second = branched(turned, 6, problem.at_lam(0.002), other, label="owl", upto=10, gate=Dial(at9=0.004))
+    second = branched(turned, 6, problem.at_lam(0.002), other, label="owl", upto=10, gate=Dial({8: 0.004}))
     third = branched(second, 10, problem.at_lam(0.004), solver, label="qn from 10", upto=13)
     return [plain, turned, same, executed(*make("options")), second, third]
 

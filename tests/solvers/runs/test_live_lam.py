@@ -14,7 +14,7 @@ from solvers import Stopping, Trace
 from solvers.runs.reading import read
 from solvers.runs.segments import about_at, learn, segments
 from solvers.runs.trace import lines
-from tests.solvers.helpers import HERE, binary
+from tests.solvers.helpers import HERE, Dial, binary
 from tests.solvers.runs.test_branch import assert_same, problem_for, run
 
 #: Solvers whose problem has an ℓ1, ℓ2 or ℓ1/ℓ2 penalty with a λ, and that can start from weights of another.
@@ -24,17 +24,6 @@ AT = 4
 DUAL = {"dual-cd"}
 #: Who finds the optimum that the others are held against.
 PRECISE = ("prox-qn", "bcd-ls", "lbfgs", "dual-cd")
-
-
-class Dial(solvers.Gate):
-    """A gate that changes λ at given iterates, as a visitor does between two of them."""
-
-    def __init__(self, lams, **how):
-        self.lams, self.how = lams, how
-
-    def step(self, run, iterate):
-        if iterate.iteration in self.lams:
-            run.set_lam(self.lams[iterate.iteration], **self.how)
 
 
 def turned(problem, solver, lams, *, stopping=None, limits=None, **how):

@@ -33,7 +33,7 @@ class Bounds(RunPlot):
     def _fit_to(self, lines: list[GlyphRenderer]) -> None:
         super()._fit_to(lines)
         self.figure.y_range.range_padding = 0.5
-        self.figure.y_range.renderers = [line for line in lines if line.glyph.y == "y"]
+        self.figure.y_range.renderers = [one for one in lines if getattr(one.glyph, "y", "") != "bound"]
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         f = known(rows["objective"])

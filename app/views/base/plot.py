@@ -3,7 +3,7 @@ cursor, clicks, a choice of axes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -49,8 +49,8 @@ SHARED = ["x", "x_scale"]
 
 
 class RunPlot(View):
-    """A live plot with one curve a run. A subclass gives ``y_label`` and ``values``, and may override
-    ``glyphs`` to draw more than a line. ``beside``: a plot whose horizontal axis it shares, choice and zoom.
+    """A live plot with one curve a run. A subclass gives ``y_label`` and ``values``, and may draw ``dots`` as
+    well as the line. ``beside``: a plot whose horizontal axis it shares, choice and zoom.
 
     The figure is made once: another axis is another label and scale, and other columns of the same curves. A
     hidden plot catches up when it is shown.
@@ -64,6 +64,8 @@ class RunPlot(View):
     always = True
     #: A column that is drawn as a thin line, and what it is; none if empty.
     thin: ClassVar[tuple[str, ...]] = ()
+    #: How Bokeh's ``scatter`` is to draw the points too, in the colour of their run; not at all if empty.
+    dots: ClassVar[Mapping[str, Any]] = {}
     #: Whether runs that repeat each other are drawn as a median with a band.
     banded: ClassVar[bool] = True
     height: int = param.Integer(default=280, doc="pixels")
@@ -133,7 +135,9 @@ class RunPlot(View):
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         """Draw one run."""
-        return draw_lines(self.figure, source, self.thin[:1], 2, color, dash)
+        looks = {"x": "x", "y": "y", "color": color, **self.dots}
+        dots = [self.figure.scatter(source=source, **looks)] if self.dots else []
+        return [*draw_lines(self.figure, source, self.thin[:1], 2, color, dash), *dots]
 
     def hover(self) -> list[tuple[str, str]]:
         """List what the pointer shows of a point, beside its run and iteration: a title and a column each."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
-from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app.views.base.feed import POINTS, Feed, Records, latest
 from app.views.base.plot import RunPlot
@@ -23,6 +23,7 @@ class Accuracy(RunPlot):
     title = "Test accuracy"
     hint = "Run a solver on data with a test part to see its test metric."
     default_scale = "linear"
+    dots: ClassVar = {"size": 5}
     banded = False  # its points are measured apart from the rows
 
     @classmethod
@@ -40,10 +41,6 @@ class Accuracy(RunPlot):
     def y_label(self) -> str:
         metrics = dict.fromkeys(name for trace in self.traces if (name := metric_name(trace)))
         return f"{', '.join(metrics) or 'accuracy'}  ·  on the test part"
-
-    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
-        dots = self.figure.scatter("x", "y", source=source, size=5, color=color)
-        return [*super().glyphs(source, color, dash), dots]
 
     def send(self, feed: Feed, trace: Trace) -> None:
         rows, _, _ = trace.since(None)

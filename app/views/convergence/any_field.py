@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app import theme
 from app.views.base.feed import Records, known
@@ -36,6 +37,7 @@ class Record(RunPlot):
     id = "record"
     title = "Record"
     names = ("x", "y", "dot")
+    dots: ClassVar = {"size": 6, "fill_alpha": "dot", "line_alpha": "dot"}
 
     field: str = param.Selector(default="violation", objects=list(NUMBERS), doc="what is drawn")
     choose: bool = param.Boolean(default=True, doc="whether the field can be chosen from a menu")
@@ -79,11 +81,6 @@ class Record(RunPlot):
     @property
     def y_name(self) -> str:
         return FIELDS[self.field].label
-
-    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
-        alpha = {"fill_alpha": "dot", "line_alpha": "dot"}
-        dots = self.figure.scatter("x", "y", source=source, size=6, color=color, **alpha)
-        return [*super().glyphs(source, color, dash), dots]
 
     def key(self, trace: Trace) -> object:
         """Tell whether the field is seldom known."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
 from weakref import ref
 
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import ColumnDataSource, GlyphRenderer
 
 from app.views.base.feed import Records
 from app.views.base.plot import X_AXES, RunPlot, menu
@@ -40,6 +40,7 @@ class Rate(RunPlot):
     title = "Rate"
     hint = "Run a solver and wait until f* is known to see its rate of convergence here."
     names = ("x", "y", "unit")
+    dots: ClassVar = {"size": 7, "fill_alpha": "unit"}
     probes = (SCORES,)
 
     x: str = param.Selector(default="iteration", objects=list(X_AXES), doc="field on the horizontal axis")
@@ -56,10 +57,6 @@ class Rate(RunPlot):
 
     def hover(self) -> list[tuple[str, str]]:
         return [*super().hover(), ("unit step", "unit")]
-
-    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
-        dots = self.figure.scatter("x", "y", source=source, size=7, color=color, fill_alpha="unit")
-        return [*super().glyphs(source, color, dash), dots]
 
     def has_content(self) -> bool:
         return any(len(trace) > 1 and self._optimum(trace) is not None for trace in self.traces)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from typing import ClassVar
 
 import numpy as np
 from bokeh.models import ColorBar, ColumnDataSource, HoverTool, LinearColorMapper, Span
@@ -28,14 +29,8 @@ class Pairs(RunPlot):
     title = "Pairs held"
     y_label = "pairs  ·  × skipped"
     names = ("x", "y", "refused")
+    dots: ClassVar = {"y": "refused", "marker": "x", "size": 9, "line_width": 2}
     default_scale = "linear"
-
-    def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list:
-        marker = {"marker": "x", "size": 9, "line_width": 2}
-        return [
-            *super().glyphs(source, color, dash),
-            self.figure.scatter("x", "refused", source=source, color=color, **marker),
-        ]
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         pairs = known(rows["memory_pairs"])

@@ -38,14 +38,21 @@ WHOLE = ("xs", "ys", "image")
 
 #: The values of a property of a glyph in each row.
 Get = Callable[[str], np.ndarray]
+#: From where to where something goes on an axis, in each row.
+Ends = tuple[np.ndarray, np.ndarray]
 
 
 class NotDrawn(ValueError):
     """There is no element that draws the same; the message says of what."""
 
 
-def _box(x0: np.ndarray, y0: np.ndarray, x1: np.ndarray, y1: np.ndarray) -> hv.Rectangles:
-    return hv.Rectangles((x0, y0, x1, y1))
+def _box(x: Ends, y: Ends) -> hv.Rectangles:
+    return hv.Rectangles((x[0], y[0], x[1], y[1]))
+
+
+def _around(get: Get, at: str, size: str) -> Ends:
+    half = get(size) / 2
+    return get(at) - half, get(at) + half
 
 
 def _image(get: Get) -> hv.Image:
@@ -66,24 +73,14 @@ ELEMENTS: Mapping[type[bm.Glyph], Callable[[Get], hv.Element]] = {
     bm.HSpan: lambda get: hv.HLines(get("y")),
     bm.VStrip: lambda get: hv.VSpans((get("x0"), get("x1"))),
     bm.HStrip: lambda get: hv.HSpans((get("y0"), get("y1"))),
-    bm.Quad: lambda get: _box(get("left"), get("bottom"), get("right"), get("top")),
-    bm.VBar: lambda get: _box(*_around(get, "x", "width", "bottom", "top")),
-    bm.HBar: lambda get: _box(*(_around(get, "y", "height", "left", "right")[k] for k in (1, 0, 3, 2))),
-    bm.Rect: lambda get: _box(
-        get("x") - get("width") / 2,
-        get("y") - get("height") / 2,
-        get("x") + get("width") / 2,
-        get("y") + get("height") / 2,
-    ),
+    bm.Quad: lambda get: _box((get("left"), get("right")), (get("bottom"), get("top"))),
+    bm.VBar: lambda get: _box(_around(get, "x", "width"), (get("bottom"), get("top"))),
+    bm.HBar: lambda get: _box((get("left"), get("right")), _around(get, "y", "height")),
+    bm.Rect: lambda get: _box(_around(get, "x", "width"), _around(get, "y", "height")),
     bm.Image: _image,
     bm.Patch: lambda get: hv.Polygons([(get("x"), get("y"))]),
     bm.Text: lambda get: hv.Labels((get("x"), get("y"), get("text"))),
 }
-
-
-def _around(get: Get, at: str, width: str, low: str, high: str) -> tuple[np.ndarray, ...]:
-    half = get(width) / 2
-    return get(at) - half, get(low), get(at) + half, get(high)
 
 
 def drawing(

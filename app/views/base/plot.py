@@ -81,11 +81,11 @@ class RunPlot(View):
         super().__init__(*shown, **({"scale": self.default_scale} | params))
 
     def build(self) -> None:
-        self.curves = Curves(self.names, self.glyphs)
-        self._medians: Bands | None = None
+        self.curves = Curves((*self.names, *self.thin[:1]), self.glyphs)
         self._lines: list[GlyphRenderer] = []
         self._here = theme.source("x", "y", "color")
         self.figure = self._make_figure()
+        self._medians = Bands(self.figure, self.thin[:1])
         self.backdrop()
         dot = Scatter(x="x", y="y", size=9, fill_color="color", line_color=theme.GREY)
         theme.draw(self.figure, dot, self._here, level="overlay")
@@ -126,7 +126,8 @@ class RunPlot(View):
         return self.title
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
-        """Compute the columns ``names``, other than "x", from these rows of the trace."""
+        """Compute the columns ``names``, other than "x", and that which is ``thin``, from these rows of the
+        trace."""
         raise TypeError(f"{type(self).__name__} does not define values")
 
     def key(self, trace: Trace) -> object:
@@ -205,10 +206,6 @@ class RunPlot(View):
 
     def _draw_bands(self, repeated: Sequence[Family]) -> list[GlyphRenderer]:
         """Draw the medians of runs that repeat each other; return what is drawn of them."""
-        if self._medians is None and not repeated:
-            return []
-        if self._medians is None:
-            self._medians = Bands(self.figure, self.thin[:1])
         axes = {"log_x": self.x_scale == "log", "log_y": self.logarithmic}
 
         def columns(trace: Trace) -> dict[str, np.ndarray]:

@@ -26,7 +26,6 @@ class Bounds(RunPlot):
     title = "Best value and lower bound"
     y_label = "f  ·  lower bound: thin"
     y_name = "f"
-    names = ("x", "y", "bound")
     thin = ("bound", "lower bound")
     default_scale = "linear"
 

@@ -24,7 +24,6 @@ class Sparsity(RunPlot):
 
     id = "sparsity"
     title = "Non-zeros and working set"
-    names = ("x", "y", "working_set")
     thin = ("working_set", "working set")
 
     count: str = param.Selector(default="nnz", objects=list(COUNTS), doc="what is counted")

@@ -56,7 +56,6 @@ class Bytes(RunPlot):
     id = "memory-bytes"
     title = "Size of the pairs"
     y_label = "MB  ·  all weights: thin"
-    names = ("x", "y", "whole")
     thin = ("whole", "all weights")
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:

@@ -10,7 +10,6 @@ from app import theme
 from app.views.base.feed import POINTS, positive, shaded
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.states import NONZERO, SHRUNK, ZERO, legend, subset
-from app.views.base.view import View
 from app.views.shrinking.why_it_left import WhyLeft, Words, block_states, named
 from app.views.shrinking.working_set_map import WorkingSetMap
 from solvers import ACTIVE, SHRINKING, Trace
@@ -122,19 +121,13 @@ class Shrinking(ProbeView):
         return self.map.has_content()
 
     def draw(self) -> None:
-        View.draw(self)
-        trace, tested = self.chosen, self.iterations()
+        super().draw()
+        tested = self.iterations()
         self._tests.visible = self._why.visible = self.why.visible = bool(tested)
         if not tested:
-            self.drew(None)
-            self._said.object = ""
             return
-        iteration, seen = self.seen()
-        if self._drawn.changed("test", trace, iteration):
-            self.drew(iteration)
-            self.draw_seen(iteration, seen)
-        if self._drawn.changed("course", trace, tested[-1]):
-            self._show_course(trace)
+        if self._drawn.changed("course", self.chosen, tested[-1]):
+            self._show_course(self.chosen)
         if not len(self._tests):
             self._tests.extend(theme.pane(plot) for plot in self._figures)
         spheres = len(self._radii.data["iteration"]) > 0
@@ -142,6 +135,9 @@ class Shrinking(ProbeView):
             self._why.append(theme.pane(self._sphere))
         for pane in self._why[1:]:
             pane.visible = spheres
+
+    def draw_nothing(self) -> None:
+        self._said.object = ""
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
         trace = self.chosen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-import sys
 import time
 from bisect import bisect_left
 
@@ -125,10 +124,7 @@ class Trajectories(ProbeView):
         self._head.append(theme.column(*row, kind="line"))
 
     def has_content(self) -> bool:
-        if self.chosen is None:
-            return False
-        first, newest = (self.chosen.probes.last(self.probe.name, at) for at in (0, sys.maxsize))
-        return first is not None and first[0] < newest[0]
+        return len(self.iterations()) > 1
 
     def draw(self) -> None:
         trace = self.chosen

@@ -89,16 +89,10 @@ class Grouping:
         values, count = np.nan_to_num(history.values), int(self.labels.max(initial=0)) + 1
         if self.maker == "chunks":
             return np.stack([chunked(row, max(-(-self.labels.size // count), 1)) for row in values])
-        members = np.zeros((self.labels.size, count))
-        members[np.flatnonzero(self.labels >= 0), self.labels[self.labels >= 0]] = 1.0
+        members = self.labels[:, None] == np.arange(count)
         means = values @ (members / np.maximum(members.sum(axis=0), 1.0))
-        nearest = np.zeros(values.shape, dtype=np.int32)
-        best = np.full(values.shape, np.inf)
-        for cluster in range(count):
-            away = np.abs(values - means[:, cluster, None])
-            nearest[away < best] = cluster
-            best = np.minimum(best, away)
-        return nearest
+        away = (np.abs(row[:, None] - centres) for row, centres in zip(values, means, strict=True))
+        return np.stack([distances.argmin(axis=1) for distances in away])
 
 
 def _slots(labels: np.ndarray, beta: np.ndarray) -> np.ndarray:

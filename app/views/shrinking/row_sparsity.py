@@ -135,8 +135,7 @@ class RowSparsity(Plots):
 
     def draw(self) -> None:
         super().draw()
-        shown = [t for t in self.traces if t is self.cursor.run]
-        shown += [t for t in self.traces if t is not self.cursor.run][: SHOWN - len(shown)]
+        shown = sorted(self.traces, key=lambda trace: trace is not self.cursor.run)[:SHOWN]
         at = sys.maxsize if self.cursor.follow else self.cursor.iteration
         runs = [
             Shown(trace, *looks.style(trace, place)[:1], *found)

@@ -168,7 +168,7 @@ class Shrinking(ProbeView):
 def _bars(values: np.ndarray, edges: np.ndarray, share: float = 1.0) -> dict[str, np.ndarray]:
     """Make the bars of a histogram on a logarithmic axis, none where the count is zero; the values are a
     ``share`` of all."""
-    count, _ = np.histogram(values, edges) if values.size else (np.zeros(len(edges) - 1, int), None)
+    count, _ = np.histogram(values, edges)
     full = np.flatnonzero(count)
     return {
         "left": edges[full],

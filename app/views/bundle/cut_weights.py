@@ -40,8 +40,6 @@ class CutWeights(ProbeView):
             y_label="cut  ·  newest on top",
             height=280,
         )
-        for reach in (self.figure.x_range, self.figure.y_range):
-            reach.range_padding = 0.0
         # of very many cuts each has little, and is to be seen
         alphas = np.rint(40 + 215 * np.cbrt(np.linspace(0.0, 1.0, SHADES))).astype(int)
         shades = LinearColorMapper(
@@ -55,7 +53,7 @@ class CutWeights(ProbeView):
         looks = {"fill_color": theme.COLORS[1], "line_color": theme.GREY}
         theme.diamonds(self.figure, self._combined, "iteration", "cut", **looks)
         for reach in (self.figure.x_range, self.figure.y_range):
-            reach.renderers = [drawn]
+            reach.renderers, reach.range_padding = [drawn], 0.0
         tips = [("cut", "$y{0}"), ("iteration", "$x{0}"), ("α", "@image{0.[0000]}")]
         self.figure.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
         self.show_cursor(self.figure)

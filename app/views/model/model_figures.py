@@ -82,10 +82,9 @@ class Pictures:
         self._across = min(count, max(1, round(math.sqrt(ASPECT * count * (height + self._gap) / width))))
         down = -(-count // self._across)
         tiles = np.full((down * (height + self._gap), self._across * (width + self._gap)), np.nan)
-        for c in range(count):
-            top, left = self._corner(c)
-            tiles[top : top + height, left : left + width] = weights[:, c].reshape(shape)
         corners = [self._corner(c) for c in range(count)]
+        for c, (top, left) in enumerate(corners):
+            tiles[top : top + height, left : left + width] = weights[:, c].reshape(shape)
         self._names.args = {
             "names": names[:count],
             **{"width": width, "height": height, "gap": self._gap, "across": self._across},

@@ -191,6 +191,8 @@ def _elements(drawn: bm.Renderer, names: Sequence[Mapping[str, float]]) -> Itera
         alike.setdefault(k if isinstance(glyph, bm.Image) else look, []).append(k)
     for members in alike.values():
         rows = _Rows(glyph, columns, members, names)
+        if isinstance(glyph, bm.Image) and not (rows("dw")[0] and rows("dh")[0]):
+            continue  # nothing is seen of it, and HoloViews divides by its size
         yield _styled(ELEMENTS[type(glyph)](rows), drawn, rows)
 
 

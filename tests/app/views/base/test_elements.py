@@ -129,11 +129,11 @@ def test_a_picture_is_the_same_one_in_the_same_colours():
     shades = bm.LinearColorMapper(palette=["red", "blue", "black"], low=0.0, high=3.0, nan_color="white")
     pixels = np.array([[0.0, 1.0], [2.0, np.nan]])
     source = {
-        "image": [pixels, pixels + 1.0],
-        "x": [1.0, 4.0],
-        "y": [5.0] * 2,
-        "dw": [2.0] * 2,
-        "dh": [4.0] * 2,
+        "image": [pixels, pixels + 1.0, pixels],
+        "x": [1.0, 4.0, 7.0],
+        "y": [5.0] * 3,
+        "dw": [2.0] * 3,
+        "dh": [4.0, 4.0, 0.0],  # of the last nothing is seen
     }
     fig.image("image", "x", "y", "dw", "dh", source=source, color_mapper=shades)
     first, second = overlay(fig)

@@ -16,7 +16,7 @@ from bokeh.plotting import figure
 from app import theme
 from app.menu import LineMenu
 from app.views.base import looks
-from app.views.base.bands import Bands, Family, families
+from app.views.base.bands import Bands, families
 from app.views.base.curves import Curves, draw_lines
 from app.views.base.feed import Feed, Records, known, positive
 from app.views.base.lam_marks import LamMarks
@@ -195,7 +195,9 @@ class RunPlot(View):
         repeated = families(self.traces) if self.banded and self.x in X_AXES else []
         together = {trace for family in repeated for trace in family.runs}
         curves = self.curves.match(self.traces, lambda trace: trace not in together)
-        lines = self.curves.renderers + self._draw_bands(repeated)
+        axes = {"log_x": self.x_scale == "log", "log_y": self.logarithmic}
+        self._medians.show(self.traces, repeated, self._all_columns, self._shown, **axes)
+        lines = self.curves.renderers + self._medians.renderers
         if lines != self._lines:
             self._fit_to(lines)
         for feed, trace in curves:
@@ -203,16 +205,6 @@ class RunPlot(View):
         runs = [(trace, looks.style(trace, place)[0]) for place, trace in enumerate(self.traces)]
         self._lam_marks.show(runs, lambda rows: known(rows[self.x]))
         self._mark_cursor()
-
-    def _draw_bands(self, repeated: Sequence[Family]) -> list[GlyphRenderer]:
-        """Draw the medians of runs that repeat each other; return what is drawn of them."""
-        axes = {"log_x": self.x_scale == "log", "log_y": self.logarithmic}
-
-        def columns(trace: Trace) -> dict[str, np.ndarray]:
-            return self._columns(trace, trace.since(None)[0])
-
-        self._medians.show(self.traces, repeated, columns, self._shown, **axes)
-        return self._medians.renderers
 
     def send(self, feed: Feed, trace: Trace) -> None:
         """Bring the curve of one run up to date."""
@@ -228,6 +220,9 @@ class RunPlot(View):
 
     def _columns(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         return {"x": self.across(rows), "iteration": rows["iteration"], **self.values(trace, rows)}
+
+    def _all_columns(self, trace: Trace) -> dict[str, np.ndarray]:
+        return self._columns(trace, trace.since(None)[0])
 
     def across(self, rows: Records) -> np.ndarray:
         """Return where rows stand on the horizontal axis; nan where they have no place on it."""

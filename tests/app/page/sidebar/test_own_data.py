@@ -98,6 +98,7 @@ def test_a_file_is_known_by_its_name_and_its_folder_nowhere(opened, wait_until):
 
 def test_a_file_that_is_gone_is_missed_by_its_name(opened, wait_until):
     drop(opened, wait_until, "mine.svm", ROWS)
+    wait_until(lambda: (opened.session.tick(), opened.problem.ready)[1])  # nobody loads it any more
     id = opened.problem.setting.data
     Path(id.partition(":")[2]).unlink()
     library.forget()

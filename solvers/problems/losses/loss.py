@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -106,9 +105,17 @@ class BoundLoss:
     #: whether the loss is linear between its breakpoints, along every line
     piecewise_linear: ClassVar[bool] = False
 
-    id = property(attrgetter("declared.id"))
-    traits = property(attrgetter("declared.traits"))
-    metric_name = property(attrgetter("declared.metric_name"))
+    @property
+    def id(self) -> str:
+        return self.declared.id
+
+    @property
+    def traits(self) -> Trait:
+        return self.declared.traits
+
+    @property
+    def metric_name(self) -> str:
+        return self.declared.metric_name
 
     @property
     def formula(self) -> type:

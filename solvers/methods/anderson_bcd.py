@@ -11,7 +11,7 @@ from ..parts.linesearch import Found, unsearched
 from ..problems.lipschitz import block_constants, constant_param
 from ..problems.point import REFRESH, Point
 from ..problems.problem import Problem
-from .bcd import NO_SEARCH, Rows
+from .bcd import NO_SEARCH, RowUpdates
 from .bcd_kernels import Blocks
 from .usual import tol_param
 from .working_sets import Look, Steps, WorkingSetSolver, rule_param
@@ -55,7 +55,7 @@ class _Passes(Steps):
     def __init__(self, solver: AndersonBCD, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
         K, none = block_constants(problem, solver.constant), np.empty(0)
-        self.rows = Rows(problem, Blocks(np.ones(K.size, dtype=np.bool_), K, none, none))
+        self.updates = RowUpdates(problem, Blocks(np.ones(K.size, dtype=np.bool_), K, none, none))
         self.count = 0
 
     def step(self, point: Point, look: Look) -> Found[Point]:
@@ -64,7 +64,7 @@ class _Passes(Steps):
         features = np.arange(len(members) // m) if members.full else members.coordinates[::m] // m
         points = [members.take(point.w).copy()]
         for _ in range(M):
-            self.rows.update(point, features, NO_SEARCH, np.inf, paper=False)
+            self.updates.run(point, features, NO_SEARCH, np.inf, paper=False)
             points.append(members.take(point.w).copy())
         point = self._settled(point, look)
         self.known = {"inner_iterations": M}

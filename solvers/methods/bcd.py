@@ -85,7 +85,7 @@ class BlockCoordinateDescent(Solver):
         yield Iterate.at(passes.point, 0, active=passes.working_set, **known)
         if violation <= problem.noise:
             return Ending("converged", "w = 0 is optimal")
-        moves = Moves(problem, passes.rows.data, self.moves) if self.moves else None
+        moves = Moves(problem, passes.updates.data, self.moves) if self.moves else None
         first, least = self.first(problem, w0), problem.noise * (passes.active.size if self.sums else 1)
         v_max, target, epoch, n = np.inf, 0.0, 0, 0
         events: tuple[str, ...] = ()
@@ -135,8 +135,8 @@ class BlockCoordinateDescent(Solver):
         return np.zeros(0)
 
 
-class Rows:
-    """The rows of W, and what passes over them read of a problem."""
+class RowUpdates:
+    """Updates of rows of W in turn, and what they read of a problem."""
 
     def __init__(self, problem: Problem, blocks: Blocks) -> None:
         self.problem, self.blocks, design, penalty = problem, blocks, problem.design, problem.penalty
@@ -144,7 +144,7 @@ class Rows:
         self.data = ColumnData(problem.loss.term, problem.loss.labels, *columns)
         self.strengths = Strengths(problem.scale, penalty.ridge, *penalty.row_norms)
 
-    def update(
+    def run(
         self, point: Point, order: np.ndarray, searching: Searching, slack: float, *, paper: bool
     ) -> tuple[float, float, int, np.ndarray]:
         """Update rows in turn, as :func:`.bcd_kernels.update_rows` does, in place of weights and scores of
@@ -172,7 +172,7 @@ class _Passes:
         design, n = problem.design, problem.design.n_features
         floor = FLOOR * problem.scale * design.column_squares()
         self.blocks = Blocks(np.ones(n, dtype=np.bool_), solver.constants(problem), floor, np.ones(n))
-        self.rows = Rows(problem, self.blocks)
+        self.updates = RowUpdates(problem, self.blocks)
         self.count = 0
         self.activate()
 
@@ -201,7 +201,7 @@ class _Passes:
         kinks = sum(problem.penalty.row_norms)
         slack = v_max / problem.loss.n_instances / kinks if solver.shrinking and kinks else np.inf
         searching = Searching(solver.omega, solver.sigma, solver.lengthen) if search else NO_SEARCH
-        total, largest, trials, longest = self.rows.update(
+        total, largest, trials, longest = self.updates.run(
             self.point, order, searching, slack, paper=solver.rule == "paper"
         )
         scores = self.point.scores

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 
 #: Hint in place of a plot while runs are under way.
 WAITING = "No shown run has an iterate yet."
-#: Seconds without a connection after which what a session computes ends: a page that has lost its own is back
-#: in less, and one whose tab was closed must have stopped its runs after two.
+#: Seconds without a connection after which what a session computes ends. A page that loses its connection is
+#: mostly back in less; the runs of a tab that is closed are to end within two.
 GRACE = 1.0
 
 

@@ -18,6 +18,7 @@ CHANGES = (
     "bokeh_css_values",
     "bokeh_style_sheets",
     "bokeh_plot_layout",
+    "bokeh_plot_resize",
     "panel_page_layout",
     "bokeh_plot_drawn",
     "bokeh_reconnect",
@@ -51,6 +52,14 @@ PROBE = """async () => {
   const visual = {obj: shown, css_prefix: "--bk-", __proto__: VisualProperties.prototype}
   const sheet = new InlineStyleSheet("a {}")
   const component = Bokeh.documents[0].roots()[0], code = component._render_code()
+  const misfit = (plot) => { // the layout it is in is the first to see that it is narrower
+    plot.el.style.maxWidth = "200px"
+    plot.parent.update_bbox()
+    plot.after_resize()
+    const off = plot.bbox.width - plot.layout.bbox.width
+    plot.el.style.maxWidth = ""
+    return off
+  }
   const twice = (act) => () => { act(); act() }
   const frame = () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))
   await frame()
@@ -58,6 +67,7 @@ PROBE = """async () => {
     bokeh_css_values: calls(window, "getComputedStyle", () => visual._get_css_value("line-color")),
     bokeh_style_sheets: changes(sheet.el, () => sheet.replace("a {}")),
     bokeh_plot_layout: calls(root, "after_layout", () => shown.compute_layout()),
+    bokeh_plot_resize: misfit(shown),
     panel_page_layout: calls(root, "after_layout", twice(() => root.invalidate_layout())),
     bokeh_plot_drawn: 2 - shown.shadow_el.querySelectorAll("button.help, button.alone").length,
     bokeh_reconnect: Number(!ClientConnection.prototype.connect.toString().includes("_receiver")),

@@ -17,7 +17,9 @@ digest = "4f2f57f047dad761"
   const { after_resize } = PlotView.prototype
   PlotView.prototype.after_resize = function () {
     after_resize.call(this)
-    const { width, height } = this.layout.bbox
-    if (this.is_displayed && (width !== this.bbox.width || height !== this.bbox.height)) { this.compute_layout() }
+    const { layout, bbox } = this // a plot that has not been drawn yet has no layout
+    if (this.is_displayed && layout && (layout.bbox.width !== bbox.width || layout.bbox.height !== bbox.height)) {
+      this.compute_layout()
+    }
   }
 }

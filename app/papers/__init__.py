@@ -36,16 +36,17 @@ class Value:
     within: float | None = None
 
     @classmethod
-    def row(cls, table: Mapping[str, Any]) -> Iterator[Value]:
-        """Yield a number, or several that differ in what ``by`` names, as ``paper`` lists them."""
-        own = dict(table)
-        if by := own.pop("by", None):
-            for one, number in own["paper"].items():
-                value = float(one) if by == "lam" else one
-                yield from cls.row({**own, "name": own["name"].format(one), by: value, "paper": number})
-            return
-        how = {name: own.pop(name) for name in ("field", "to", "phase") if name in own}
-        yield cls(measure=Measure(**how), **own)
+    def printed(cls, table: Mapping[str, Any]) -> Iterator[Value]:
+        """Yield the numbers of a table as the paper prints it. What stands beside its ``rows`` holds for all,
+        and with ``by`` a row has several numbers, which differ in what that names."""
+        shared = {name: value for name, value in table.items() if name not in ("rows", "by")}
+        by = table.get("by")
+        for row in table["rows"]:
+            for one, number in row["paper"].items() if by else [("", row["paper"])]:
+                varied = {by: float(one) if by == "lam" else one} if by else {}
+                own = {**shared, **row, **varied, "name": row["name"].format(one), "paper": number}
+                how = {name: own.pop(name) for name in ("field", "to", "phase") if name in own}
+                yield cls(measure=Measure(**how), **own)
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Exhibit:
         return cls(
             stand_ins=tuple(given.pop("stand_in", ())),
             drawings=tuple(Drawing(**one) for one in given.pop("draw", ())),
-            values=tuple(value for one in given.pop("value", ()) for value in Value.row(one)),
+            values=tuple(Value.printed(given.pop("values"))) if "values" in given else (),
             claims=tuple(map(Claim.of, given.pop("claim", ()))),
             **given,
         )

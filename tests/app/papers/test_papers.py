@@ -132,21 +132,28 @@ SWEPT = """
 data = "digits"
 lam = [1e-3, 0.5]
 solvers = ["prox-qn"]
-[[exhibit.value]]
-name = "λ = {}"
+[exhibit.values]
 by = "lam"
-paper = {1e-3 = 7, "0.5" = 3}
 run = "prox-qn"
-field = "nnz"
+rows = [
+    {name = "λ = {}", paper = {1e-3 = 7, "0.5" = 3}, field = "nnz"},
+    {name = "λ = {}: f", paper = {1e-3 = 0.25}, field = "objective"},
+]
 """
 
 
 def test_a_row_of_a_table_is_a_number_for_each_entry(tmp_path):
     path = tmp_path / "my2030.toml"
     path.write_text(PAPER + TITLED + SWEPT)
-    first, second = read(path).exhibits["figure-1"].values
+    first, second, third = read(path).exhibits["figure-1"].values
     assert (first.name, first.lam, first.paper, first.measure.field) == ("λ = 1e-3", 1e-3, 7, "nnz")
     assert (second.name, second.lam, second.paper, second.run) == ("λ = 0.5", 0.5, 3, "prox-qn")
+    assert (third.name, third.lam, third.measure.field, third.run) == (
+        "λ = 1e-3: f",
+        1e-3,
+        "objective",
+        "prox-qn",
+    )
 
 
 def test_an_exhibit_like_another_says_only_what_differs(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from app.papers.claims import Claim
 from app.papers.groups import Watch
 from app.papers.measures import DERIVED, Measure
+from app.sweep.spec import RUNS
 from solvers import FIELDS
 
 #: The order in which papers are listed.
@@ -101,12 +102,20 @@ class Exhibit:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Exhibit:
+        """Read a table. Where it has ``each``, all runs and stand-ins are made with each of these."""
         given = dict(table)
+        each, sweep = given.pop("each", ({},)), given.get("sweep", {})
+
+        def all_of(runs: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+            return tuple({**run, **one} for run in runs for one in each)
+
+        if RUNS in sweep:
+            given["sweep"] = {**sweep, RUNS: all_of(sweep[RUNS])}
         if "weights" in given:
             watched = given["weights"]
             given["weights"] = Watch(**{**watched, "at": tuple(watched["at"])})
         return cls(
-            stand_ins=tuple(given.pop("stand_in", ())),
+            stand_ins=all_of(given.pop("stand_in", ())),
             drawings=tuple(Drawing(**one) for one in given.pop("draw", ())),
             values=tuple(Value.printed(given.pop("values"))) if "values" in given else (),
             claims=tuple(map(Claim.of, given.pop("claim", ()))),

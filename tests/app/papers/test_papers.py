@@ -39,7 +39,7 @@ def test_what_the_paper_shows_and_why_nothing_is_run_are_sentences(exhibit):
 
 @pytest.mark.parametrize("exhibit", RUN)
 def test_all_of_it_can_be_laid_out_and_claims_and_numbers_name_its_runs(exhibit):
-    runs = [*exhibit.sweep.get(RUNS, ()), *exhibit.stand_ins] or [{}]
+    runs = [*exhibit.sweep.get(RUNS, ({},)), *exhibit.stand_ins]
     cells = Spec.of({**exhibit.sweep, RUNS: runs}).cells
     labels = {cell.entrant.label for cell in cells}
     assert labels >= {label for claim in exhibit.claims for label in claim.labels}
@@ -164,6 +164,17 @@ def test_an_exhibit_like_another_says_only_what_differs(tmp_path):
     assert (other.title, other.shows, other.values) == ("other", one.shows, one.values)
     assert other.sweep == {**one.sweep, "lam": 2}
     assert one.sweep["lam"] == [1e-3, 0.5]
+
+
+def test_all_runs_are_made_with_each_of_what_is_compared(tmp_path):
+    path = tmp_path / "my2030.toml"
+    sweep = '[exhibit.sweep]\nruns = [{data = "a"}, {data = "b", lam = 2}]\n'
+    each = '[[exhibit.stand_in]]\ndata = "c"\n[[exhibit.each]]\nloss = "l"\n[[exhibit.each]]\nloss = "m"\n'
+    path.write_text(PAPER + TITLED + sweep + each)
+    one = read(path).exhibits["figure-1"]
+    apart = [{"data": "a"}, {"data": "b", "lam": 2}]
+    assert one.sweep == {"runs": tuple({**run, "loss": loss} for run in apart for loss in "lm")}
+    assert one.stand_ins == ({"data": "c", "loss": "l"}, {"data": "c", "loss": "m"})
 
 
 def test_numbers_of_the_paper_are_numbers():

@@ -73,9 +73,10 @@ class Content:
     train, test : Part
         ``test`` is None where the source has no test part.
     label_names, feature_names : sequence of str
-        Names of classes, labels, tags or nodes, and of the columns of X.
-    digest : str
-        Changes whenever the data change: SHA-256 of the source files or of the generator's parameters.
+        Names of classes, labels, tags or nodes, and of the columns of X: by default pixels where there is a
+        ``picture_shape``, else x1, x2, ...
+    digest : str, optional
+        Changes whenever the data change; by default that of the :class:`Request`.
     kind : str, optional
         The kind of labels: binary, multiclass, multilabel, sequences, tree or function; by default that of
         the :class:`DataSetInfo`.
@@ -91,8 +92,8 @@ class Content:
 
     train: Part
     label_names: tuple[str, ...]
-    feature_names: Sequence[str]
-    digest: str
+    feature_names: Sequence[str] = ()
+    digest: str = ""
     test: Part | None = None
     kind: str | None = None
     parents: np.ndarray | None = None

@@ -76,7 +76,9 @@ class Request:
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of options and seed, of all that a generator goes by."""
+        """Return the SHA-256 of the files, or of options and seed, which are all that a generator goes by."""
+        if self.paths:
+            return store.sha256(*self.paths)
         return hashlib.sha256(repr((sorted(self.options.items()), self.seed)).encode()).hexdigest()
 
 

@@ -13,7 +13,7 @@ import scipy.sparse
 from .dataset import Content, Dataset, Part, check, check_values
 from .entry import LOSSES, DataSetInfo, Request
 from .errors import DataError
-from .names import with_doubles, with_products
+from .names import LazyNames, with_doubles, with_products
 from .trees import below
 
 MAX_DENSE = 100_000_000
@@ -64,8 +64,9 @@ def finish(entry: DataSetInfo, request: Request, content: Content) -> Dataset:
     return check(data)
 
 
-def check_content(entry: DataSetInfo, content: Any) -> None:
-    """Raise DataError for what a loader may not return."""
+def whole(entry: DataSetInfo, request: Request, content: Any) -> Content:
+    """Return what a loader returned, with digest and names of features where it left these out. Raises
+    DataError for what it may not return."""
     if not isinstance(content, Content):
         kind = type(content).__name__
         raise DataError(f"{entry.id}: its loader returns {kind}; it must return a datasets.Content.")
@@ -77,12 +78,15 @@ def check_content(entry: DataSetInfo, content: Any) -> None:
                     f"{entry.id}: {name} of a part is no array as datasets.Part lists it: X has the shape "
                     "(n, d), y a label a row."
                 )
-    d = content.train.X.shape[1]
-    if len(content.feature_names) != d:
+    d, names = content.train.X.shape[1], content.feature_names
+    if not len(names):
+        pixels = content.picture_shape
+        names = LazyNames.pixels(*pixels) if pixels else LazyNames.numbered(d)
+    if len(names) != d:
         raise DataError(
-            f"{entry.id}: there are {len(content.feature_names):,} feature_names for {d:,} features; give "
-            "each a name."
+            f"{entry.id}: there are {len(names):,} feature_names for {d:,} features; give each a name."
         )
+    return replace(content, feature_names=names, digest=content.digest or request.digest)
 
 
 def _real(X: Any) -> Any:

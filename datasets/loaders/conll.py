@@ -96,15 +96,10 @@ def _content(request: Request, files: list[tuple[Path, str | None]]) -> Content:
     matrices, names = _features(kinds, parts, request.options["min_count"])
     tags = [np.array(part.columns[-1].values)[part.columns[-1].codes] for part in parts]
     labels, label_names = encode("sequences", *tags)
-    made = [Part(X, y, part.offsets) for X, y, part in zip(matrices, labels, parts, strict=True)]
-    return Content(
-        made[0],
-        label_names,
-        names,
-        sha256(*dict.fromkeys(path for path, _ in files)),
-        test=made[1] if len(made) == 2 else None,
-        texts=lambda i: _words(parts, i),
-    )
+    offsets = [part.offsets for part in parts]
+    train, test = [*map(Part, matrices, labels, offsets), None][:2]
+    digest = sha256(*dict.fromkeys(request.paths))
+    return Content(train, label_names, names, digest, test=test, texts=lambda i: _words(parts, i))
 
 
 def _words(parts: list[Sentences], i: int) -> str:

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..dataset import Content, Part
 from ..entry import Request
-from ..names import LazyNames
 from ..transforms import stratified
 from .embedded import digest_of, digit_images
 from .markov import draw_labels
@@ -50,11 +49,5 @@ def digit_strings(request: Request) -> Content:
         return Part(pixels[images], y, offsets)
 
     train, test = (draw(pool, count) for pool, count in zip(pools, counts, strict=True))
-    return Content(
-        train,
-        tuple("0123456789"),
-        LazyNames.pixels(8, 8),
-        digest_of(train.X, train.y, train.offsets, test.X, test.y, test.offsets),
-        test=test,
-        picture_shape=(8, 8),
-    )
+    digest = digest_of(train.X, train.y, train.offsets, test.X, test.y, test.offsets)
+    return Content(train, tuple("0123456789"), digest=digest, test=test, picture_shape=(8, 8))

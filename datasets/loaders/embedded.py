@@ -11,7 +11,6 @@ import numpy as np
 
 from ..dataset import Content, Part
 from ..entry import Request
-from ..names import LazyNames
 
 
 def digest_of(*arrays: np.ndarray) -> str:
@@ -31,13 +30,8 @@ def digits(request: Request) -> Content:
     """1,797 handwritten digits of 8 x 8 pixels, values 0 to 16."""
     pixels, target = digit_images()
     y = target.astype(np.int32)
-    return Content(
-        Part(pixels, y),
-        tuple("0123456789"),
-        LazyNames.pixels(8, 8),
-        digest_of(pixels, y),
-        picture_shape=(8, 8),
-    )
+    names, digest = tuple("0123456789"), digest_of(pixels, y)
+    return Content(Part(pixels, y), names, digest=digest, picture_shape=(8, 8))
 
 
 def breast_cancer(request: Request) -> Content:

@@ -13,7 +13,6 @@ from ..entry import Request
 from ..errors import DataError
 from ..names import LazyNames
 from ..readers import arff, hierarchy, svmlight
-from ..store import sha256
 from ..trees import Tree, leaves
 from .embedded import digits
 from .labels import indicator
@@ -47,8 +46,7 @@ def imclef07(request: Request) -> Content:
             )
         parts.append(Part(part.values, y))
     _check_columns(request, tables)
-    digest = sha256(*request.paths)
-    return Content(parts[0], tree.names, tables[0].names, digest, test=parts[1], parents=tree.parents)
+    return Content(parts[0], tree.names, tables[0].names, test=parts[1], parents=tree.parents)
 
 
 def enron(request: Request) -> Content:
@@ -72,7 +70,7 @@ def enron(request: Request) -> Content:
         # the common root is no label
         Y = indicator(np.array(codes) - 1, np.array(offsets), len(tree.names) - 1)
         parts.append(Part(scipy.sparse.csr_matrix(part.values), Y))
-    return Content(parts[0], tree.names[1:], tables[0].names, sha256(*request.paths), test=parts[1])
+    return Content(parts[0], tree.names[1:], tables[0].names, test=parts[1])
 
 
 def _ancestors(tree: Tree, node: int) -> list[int]:
@@ -105,15 +103,9 @@ def lshtc(request: Request) -> Content:
         )
     for part in parts:
         part.X.resize(len(part.y), int(words[-1]) + 1)
-    parts = [Part(part.X[:, words], part.y) for part in parts]
-    return Content(
-        parts[0],
-        tree.names,
-        LazyNames(len(words), lambda j: f"word {words[j]}"),
-        sha256(*documents, above),
-        test=parts[1] if len(parts) == 2 else None,
-        parents=tree.parents,
-    )
+    train, test = [*(Part(part.X[:, words], part.y) for part in parts), None][:2]
+    names = LazyNames(len(words), lambda j: f"word {words[j]}")
+    return Content(train, tree.names, names, test=test, parents=tree.parents)
 
 
 def _documents(path: Path, above: Path, tree: Tree, request: Request) -> Part:

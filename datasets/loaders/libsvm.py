@@ -16,7 +16,6 @@ from ..errors import DataError
 from ..names import LazyNames
 from ..readers import svmlight
 from ..readers.files import numbered_lines
-from ..store import sha256
 from .labels import encode, indicator
 
 #: Columns that are kept though they may be empty; a weight of a feature that never occurs stays zero.
@@ -38,7 +37,7 @@ def usps(request: Request) -> Content:
             f"{request.paths[0].name}: usps has 256 features and the labels 1 to 10; this file has others."
         )
     names = tuple("0123456789")
-    return replace(loaded, label_names=names, feature_names=LazyNames.pixels(16, 16), picture_shape=(16, 16))
+    return replace(loaded, label_names=names, feature_names=(), picture_shape=(16, 16))
 
 
 def content(request: Request, kind: str, *, first_index: int | None = 1, n_features: int = 0) -> Content:
@@ -66,15 +65,8 @@ def content(request: Request, kind: str, *, first_index: int | None = 1, n_featu
     labels, names = encode(kind, *(rows.labels for rows in files))
     if kind == "multilabel":
         labels = [indicator(code, rows.offsets, len(names)) for code, rows in zip(labels, files, strict=True)]
-    parts = [Part(X, y) for X, y in zip(matrices, labels, strict=True)]
-    return Content(
-        parts[0],
-        names,
-        names_of_features,
-        sha256(*paths),
-        test=parts[1] if len(parts) == 2 else None,
-        kind=kind,
-    )
+    train, test = [*map(Part, matrices, labels), None][:2]
+    return Content(train, names, names_of_features, test=test, kind=kind)
 
 
 def _kind(paths: Sequence[Path], files: list[svmlight.Samples], kind: str) -> str:
@@ -132,7 +124,7 @@ def rcv1(request: Request) -> Content:
     if len(parts) > 1:
         X = scipy.sparse.vstack([part.X for part in parts[1:]], format="csr")
         pooled = Part(X, scipy.sparse.vstack([part.y for part in parts[1:]], format="csr"))
-    return Content(parts[0], names, LazyNames.numbered(d, "word "), sha256(*request.paths), test=pooled)
+    return Content(parts[0], names, LazyNames.numbered(d, "word "), test=pooled)
 
 
 def _topics(path: Path, request: Request) -> tuple[dict[int, list[int]], tuple[str, ...]]:

@@ -15,7 +15,7 @@ from ..errors import DataError, short
 from ..limits import MAX_SMALL_BYTES
 from ..readers import npz
 from ..readers.files import DAMAGED, read_lines
-from ..store import Progress, open_regular, sha256
+from ..store import Progress, open_regular
 from ..trees import Tree
 from .text import classified
 
@@ -53,9 +53,8 @@ def _large(request: Request) -> tuple[Content, Tree]:
     middle = {row[1]: f"level 2: {_common([r[3] for r in rows if r[1] == row[1]])}" for row in rows}
     top = {row[2]: f"level 1: {_common([r[3] for r in rows if r[2] == row[2]])}" for row in rows}
     parent = {row[3]: middle[row[1]] for row in rows} | {middle[row[1]]: top[row[2]] for row in rows}
-    digest = sha256(*request.paths)
     tree = Tree.of(parent, dict.fromkeys(top.values()), tree_file.name)
-    return Content(Part(X, y), names, vocabulary, digest), tree
+    return Content(Part(X, y), names, vocabulary), tree
 
 
 def _common(names: list[str]) -> str:
@@ -81,7 +80,7 @@ def _small(request: Request) -> tuple[Content, Tree]:
         raise DataError(f"{tree_file.name}: a line is class, name and parent.")
     parent = {name: above for _, name, above in rows if above != "root"}
     groups = tuple(" ".join(words.split()[:3]) for words in vocabulary)
-    content = Content(Part(X, y), names, groups, sha256(*request.paths), test=Part(X_test, y_test))
+    content = Content(Part(X, y), names, groups, test=Part(X_test, y_test))
     return content, Tree.of(parent, [name for _, name, above in rows if above == "root"], tree_file.name)
 
 
@@ -101,7 +100,7 @@ def _raw(request: Request) -> tuple[Content, Tree]:
         raise DataError(
             f"{path.name} has no folders that end in -train and -test: it should be 20news-bydate.tar.gz."
         )
-    content = classified(*parts, sha256(path))
+    content = classified(*parts)
     tree = Tree.of_paths(name.replace(".", "/") for name in content.label_names)
     return content, Tree(tree.parents, tuple(name.replace("/", ".") for name in tree.names))
 

@@ -9,9 +9,7 @@ import numpy as np
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..names import LazyNames
 from ..readers.files import read_bytes
-from ..store import sha256
 
 HEIGHT, WIDTH = 16, 8
 PIXELS = HEIGHT * WIDTH
@@ -35,14 +33,8 @@ def ocr(request: Request) -> Content:
         order = np.random.default_rng(request.seed).permutation(n)
         n_train = 6216 if n == 6877 else n * 9 // 10
         train, test = order[:n_train], order[n_train:]
-    return Content(
-        whole.take(train),
-        tuple("abcdefghijklmnopqrstuvwxyz"),
-        LazyNames.pixels(HEIGHT, WIDTH),
-        sha256(path),
-        test=whole.take(test),
-        picture_shape=(HEIGHT, WIDTH),
-    )
+    names = tuple("abcdefghijklmnopqrstuvwxyz")
+    return Content(whole.take(train), names, test=whole.take(test), picture_shape=(HEIGHT, WIDTH))
 
 
 def parse(path: Path, text: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

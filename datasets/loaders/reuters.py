@@ -10,7 +10,6 @@ from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
 from ..readers.files import read_lines
-from ..store import sha256
 from .labels import encode, indicator
 from .text import SHOWN, classified, mutual_information, word_counts
 
@@ -39,9 +38,7 @@ def reuters(request: Request) -> Content:
         columns = np.sort(np.argsort(-information, kind="stable")[:kept])
         X, X_test, vocabulary = X[:, columns], X_test[:, columns], tuple(vocabulary[j] for j in columns)
     shown = [row[2][:SHOWN] for row in train + test]
-    return Content(
-        Part(X, Y), names, vocabulary, sha256(path), test=Part(X_test, Y_test), texts=lambda i: shown[i]
-    )
+    return Content(Part(X, Y), names, vocabulary, test=Part(X_test, Y_test), texts=lambda i: shown[i])
 
 
 def _documents(path: Path, lines: list[str]) -> list[tuple[str, list[str], str]]:
@@ -71,4 +68,4 @@ def reuters_r8(request: Request) -> Content:
         if wrong or not lines:
             raise DataError(f"{path.name}, line {wrong or 1}: a document is a class, a tab and its words.")
         parts.append(lines)
-    return classified(*parts, sha256(*request.paths), str.split)
+    return classified(*parts, str.split)

@@ -8,7 +8,6 @@ import scipy.sparse
 from ..dataset import Content, Part
 from ..entry import Request
 from ..errors import DataError
-from ..names import LazyNames
 from .markov import draw_labels
 
 MAX_NONZEROS = 200_000_000
@@ -49,10 +48,4 @@ def synthetic_chain(request: Request) -> Content:
         return Part(X, y, offsets)
 
     train, test = draw(options["n_samples"]), draw(max(options["n_samples"] // 4, 1))
-    return Content(
-        train,
-        tuple(f"t{k + 1}" for k in range(K)),
-        LazyNames.numbered(d),
-        request.digest,
-        test=test,
-    )
+    return Content(train, tuple(f"t{k + 1}" for k in range(K)), test=test)

@@ -27,7 +27,7 @@ def synthetic_text(request: Request) -> Content:
 
     train, test = draw(options["n_samples"]), draw(max(options["n_samples"] // 4, 1))
     names = tuple(f"topic {k + 1}" for k in range(K))
-    return Content(train, names, LazyNames.numbered(d, "word "), request.digest, test=test)
+    return Content(train, names, LazyNames.numbered(d, "word "), test=test)
 
 
 def synthetic_multilabel(request: Request) -> Content:
@@ -55,4 +55,4 @@ def synthetic_multilabel(request: Request) -> Content:
 
     train, test = draw(options["n_samples"]), draw(max(options["n_samples"] // 4, 1))
     names = tuple(f"label {k + 1}" for k in range(L))
-    return Content(train, names, LazyNames.numbered(d, "word "), request.digest, test=test)
+    return Content(train, names, LazyNames.numbered(d, "word "), test=test)

@@ -38,14 +38,8 @@ def synthetic_tree(request: Request) -> Content:
 
     n = options["n_samples"]
     train, test = draw(n, min(n, n_leaves)), draw(max(n // 4, 1), 0)
-    return Content(
-        train,
-        tuple(f"node {k}" for k in range(len(parents))),
-        LazyNames.numbered(d, "word "),
-        request.digest,
-        test=test,
-        parents=parents,
-    )
+    names = tuple(f"node {k}" for k in range(len(parents)))
+    return Content(train, names, LazyNames.numbered(d, "word "), test=test, parents=parents)
 
 
 def _paths(parents: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

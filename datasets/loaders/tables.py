@@ -13,7 +13,7 @@ from ..entry import Request
 from ..errors import DataError
 from ..names import LazyNames
 from ..readers import idx, npz, table
-from ..store import Progress, sha256
+from ..store import Progress
 from .labels import encode
 
 LETTER_FEATURES = (
@@ -42,7 +42,7 @@ def letter(request: Request) -> Content:
             f"{path.name} has {X.shape[0]:,} rows of {X.shape[1]} numbers; 20,000 of 16 are expected."
         )
     (y, y_test), names = encode("multiclass", np.array(labels[:n]), np.array(labels[n:]))
-    return Content(Part(X[:n], y), names, LETTER_FEATURES, sha256(path), test=Part(X[n:], y_test))
+    return Content(Part(X[:n], y), names, LETTER_FEATURES, test=Part(X[n:], y_test))
 
 
 def _multilabel(request: Request, labels: tuple[str, ...]) -> Content:
@@ -60,8 +60,7 @@ def _multilabel(request: Request, labels: tuple[str, ...]) -> Content:
         raise DataError(
             f"{request.paths[1].name} has another number of columns than {request.paths[0].name}."
         )
-    names = LazyNames.numbered(parts[0].X.shape[1])
-    return Content(parts[0], labels, names, sha256(*request.paths), test=parts[1])
+    return Content(parts[0], labels, test=parts[1])
 
 
 #: 1,211 + 1,196 pictures, 294 colour moments, 6 labels.
@@ -81,7 +80,7 @@ def tmc2007(request: Request) -> Content:
         )
     names = tuple(f"class{k:02d}" for k in range(1, Y.shape[1] + 1))
     part = Part(X, scipy.sparse.csr_matrix(Y.astype(np.int8)))
-    return Content(part, names, LazyNames.numbered(X.shape[1], "word "), sha256(path))
+    return Content(part, names, LazyNames.numbered(X.shape[1], "word "))
 
 
 def leukemia(request: Request) -> Content:
@@ -103,7 +102,7 @@ def leukemia(request: Request) -> Content:
     ):
         raise DataError(f"{path.name}: samples, genes and labels do not fit each other: get the file again.")
     parts = [Part(a.astype(np.float64), b.astype(np.int8)) for a, b in ((X, y), (X_test, y_test))]
-    return Content(parts[0], ("ALL", "AML"), genes, sha256(path), test=parts[1])
+    return Content(parts[0], ("ALL", "AML"), genes, test=parts[1])
 
 
 def covtype(request: Request) -> Content:
@@ -114,19 +113,15 @@ def covtype(request: Request) -> Content:
     if values.shape[1] != 55 or not np.isin(classes, np.arange(1, 8)).all():
         raise DataError(f"{path.name}: a line is 54 numbers and a class from 1 to 7: get the file again.")
     X = scipy.sparse.csr_matrix(values[:, :-1])
-    return Content(Part(X, classes.astype(np.int32) - 1), COVERS, LazyNames.numbered(54), sha256(path))
+    return Content(Part(X, classes.astype(np.int32) - 1), COVERS)
 
 
 def mnist(request: Request) -> Content:
     """Handwritten digits of 28 x 28 pixels: the 10,000 of the test part, or all 70,000."""
     pairs = [request.paths[i : i + 2] for i in range(0, len(request.paths), 2)]
     parts = [_digits(*pair, request.progress) for pair in pairs]
-    names = tuple("0123456789")
-    digest = sha256(*request.paths)
-    if len(parts) == 1:
-        return Content(parts[0], names, LazyNames.pixels(28, 28), digest, picture_shape=(28, 28))
-    test, train = parts
-    return Content(train, names, LazyNames.pixels(28, 28), digest, test=test, picture_shape=(28, 28))
+    *test, train = parts
+    return Content(train, tuple("0123456789"), test=test[0] if test else None, picture_shape=(28, 28))
 
 
 def _digits(images: Path, labels: Path, progress: Progress) -> Part:

@@ -22,7 +22,6 @@ Labelled = tuple[str, str]
 def classified(
     train: list[Labelled],
     test: list[Labelled],
-    digest: str,
     split: Callable[[str], list[str]] | None = None,
 ) -> Content:
     """Content of texts that have one class each, as word counts; ``split`` as for :func:`word_counts`."""
@@ -31,7 +30,7 @@ def classified(
         "multiclass", *(np.array([label for label, _ in part]) for part in (train, test))
     )
     shown = [text[:SHOWN] for _, text in train + test]
-    return Content(Part(X, y), names, vocabulary, digest, test=Part(X_test, y_test), texts=lambda i: shown[i])
+    return Content(Part(X, y), names, vocabulary, test=Part(X_test, y_test), texts=lambda i: shown[i])
 
 
 def word_counts(

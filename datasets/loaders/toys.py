@@ -37,13 +37,8 @@ def toy(request: Request, text: str | None = None, cones: tuple[Piece, ...] = ()
     """Return the function max of pieces, those that the options give where no ``text`` does, and of cones,
     with their start."""
     pieces = parse_pieces(request.options["pieces"] if text is None else text)
-    return Content(
-        Part(np.eye(2), np.array([*pieces, *cones])),
-        ("f",),
-        ("x", "y"),
-        request.digest,
-        start=parse_start(request.options["start"]),
-    )
+    function = Part(np.eye(2), np.array([*pieces, *cones]))
+    return Content(function, ("f",), ("x", "y"), start=parse_start(request.options["start"]))
 
 
 #: 5 sqrt(9x² + 16y²) in the cone x >= |y|, the upper part of eq. (112) of Yu et al. 2010.

@@ -116,6 +116,21 @@ def test_progress_is_told(tmp_path):
     assert ("reading some.svm", 1.0) in told
 
 
+def test_what_a_loader_leaves_out_is_added(monkeypatch):
+    def loader(request):
+        return Content(Part(np.arange(24.0).reshape(6, 4), np.array([0, 1] * 3)), ("a", "b"))
+
+    monkeypatch.setitem(datasets.DATASETS, "my-set", dataclasses.replace(ENTRY, loader=loader))
+    one, other = (datasets.load("my-set", n=n) for n in (10, 11))
+    assert list(one.feature_names) == ["x1", "x2", "x3", "x4"]
+    assert one.digest == datasets.load("my-set").digest != other.digest
+    pictured = dataclasses.replace(
+        ENTRY, loader=lambda request: dataclasses.replace(loader(request), picture_shape=(2, 2))
+    )
+    monkeypatch.setitem(datasets.DATASETS, "my-set", pictured)
+    assert datasets.load("my-set").feature_names[3] == "pixel (2, 2)"
+
+
 @pytest.mark.parametrize(
     ("returned", "words"),
     [

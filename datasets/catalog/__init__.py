@@ -2,7 +2,8 @@
 
 The keys of a set are those of :class:`DataSetInfo`, those of an option, a file or a λ theirs. What stands
 above the first set of a file holds for all of them, and an option that ``options.toml`` knows has what it
-says there, unless the set says otherwise.
+says there, unless the set says otherwise. Files that are needed with some options alone stand below these, as
+in "task=1".
 """
 
 from __future__ import annotations
@@ -36,14 +37,20 @@ def _option(name: str, table: Table) -> Option:
     return Option(name, **{"default": None, **_values(USUAL.get(name, {}) | table)})
 
 
+def _file(file: str | Table, when: str) -> DataFile:
+    return DataFile(**(file if isinstance(file, dict) else {"path": file}), when=when)
+
+
 def _entry(id: str, table: Table) -> DataSetInfo:
     own, files, kinds = (table.pop(name, {}) for name in ("options", "files", "kinds"))
     lams, measure = table.pop("lams", ()), table.pop("measure", None)
+    if isinstance(files, list):
+        files = {"": files}
     return DataSetInfo(
         id,
         **_values(table),
         own=tuple(_option(name, option) for name, option in own.items()),
-        files=tuple(DataFile(file) if isinstance(file, str) else DataFile(**file) for file in files),
+        files=tuple(_file(file, when) for when, some in files.items() for file in some),
         kinds=tuple(kinds.items()),
         lams=tuple(Lam(**lam) for lam in lams),
         measure=measure and partial(generated, **measure),

@@ -108,39 +108,24 @@ class Spec:
         """Lay out the grid that values describe; ``describe(id)`` gives the entry of a data set with the
         options that may be set. Where ``runs`` lists tables, each is laid out with what stands beside
         them, of which it may say otherwise. Raises ValueError, one sentence."""
-        _known("a sweep", given, (*KEYS, *TABLES, RUNS))
-        if RUNS in given:
-            return cls._of_runs(given, describe)
-        for name, value in given.items():
-            _check(name, value)
-        for needed in ("data", "solvers"):
-            if not given.get(needed):
-                raise ValueError(f'it names no {needed}: write {needed} = ["..."]')
-        for table in TABLES:
-            if not isinstance(given.get(table, {}), dict):
-                raise ValueError(f"{table} is no table: write [{table}] and below it name = value")
-        limits, total = _limits(given.get("limits", {}))
-        average = given.get("average")
-        if average not in (None, True, False):
-            raise ValueError(f"average = {average!r} is not possible: write true or false")
-        choose, folds = checked(given.get("choose"), given.get("folds"))
-        cells = []
-        lams = _lams(given)
-        seeds = (
-            _number("seeds", seed, low=0, kind=int, high=MOST_SEED) for seed in several(given.get("seeds", 0))
-        )
-        for (data, options), seed in itertools.product(_data(given["data"], describe, folds), seeds):
-            for loss, penalty in _objectives(given, data, options):
-                params = {f"{noun}_params": given.get(f"{noun}_set", {}) for noun in ("loss", "penalty")}
-                made = _solvers(given, seed, loss, penalty)
-                for lam, entrant in itertools.product(lams, made):
-                    problem = Recipe(
-                        data.id, options, seed, loss=loss, penalty=penalty, average=average, **lam, **params
-                    )
-                    cells += by_parts(Experiment(problem, (entrant,), limits), folds)
-                    if len(cells) > MOST_CELLS:
-                        raise _too_many()
-        return cls.of_cells(str(given.get("name", "sweep")), cells, total, choose)
+        shared, runs = {name: value for name, value in given.items() if name != RUNS}, given.get(RUNS, [{}])
+        if not isinstance(runs, list | tuple) or not runs or not all(isinstance(run, dict) for run in runs):
+            raise ValueError(f"{RUNS} is no list of tables: write [[{RUNS}]] and below it what differs")
+        if len(runs) > MOST_CELLS:
+            raise _too_many()
+        of_all, grids = set(), []
+        for run in runs:
+            table = _beside(shared, run)
+            limits, total = _limits(table.get("limits", {}))
+            choose, folds = checked(table.get("choose"), table.get("folds"))
+            of_all.add((str(table.get("name", "sweep")), total, choose))
+            grids.append(_cells(table, describe, limits, folds))
+        if len(of_all) > 1:
+            raise ValueError(
+                f"name, choose and total_seconds are those of all {RUNS}: write them above these"
+            )
+        ((name, total, choose),) = of_all
+        return cls.of_cells(name, itertools.chain(*grids), total, choose)
 
     @classmethod
     def of_cells(
@@ -150,42 +135,49 @@ class Spec:
         total_seconds: float | None = None,
         choose: str = "",
     ) -> Spec:
-        """Put cells together, each once. Raises ValueError, one sentence, where they are too many."""
-        found = {cell.key: cell for cell in cells}
-        if len(found) > MOST_CELLS:
-            raise _too_many()
+        """Put cells together, each once. Raises ValueError, one sentence, as soon as they are too many."""
+        found: dict[str, Experiment] = {}
+        for count, cell in enumerate(cells):
+            if count == MOST_CELLS:
+                raise _too_many()
+            found[cell.key] = cell
         return cls(name, tuple(found.values()), total_seconds, choose)
 
-    @classmethod
-    def _of_runs(cls, given: Mapping[str, Any], describe: Describe) -> Spec:
-        shared, runs = {name: value for name, value in given.items() if name != RUNS}, given[RUNS]
-        if not isinstance(runs, list | tuple) or not runs or not all(isinstance(run, dict) for run in runs):
-            raise ValueError(f"{RUNS} is no list of tables: write [[{RUNS}]] and below it what differs")
-        cells: list[Experiment] = []
-        of_all = set()
-        for run in runs:
-            spec = cls.of(beside(shared, run), describe)
-            cells += spec.cells
-            of_all.add((spec.name, spec.total_seconds, spec.choose))
-            if len(cells) > MOST_CELLS:
-                raise _too_many()
-        if len(of_all) > 1:
-            raise ValueError(
-                f"name, choose and total_seconds are those of all {RUNS}: write them above these"
-            )
-        ((name, total, choose),) = of_all
-        return cls.of_cells(name, cells, total, choose)
 
-
-def beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what one of ``runs`` is with what all share: it is told last, and tables are put together."""
+def _beside(shared: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what one of ``runs`` is with what all share: it is told last, and tables are put together.
+    ValueError, one sentence, where it is not made of what a sweep may say."""
     if RUNS in run:
         raise ValueError(f"a table of {RUNS} has {RUNS} of its own: {FLAT}")
-    both = {**shared, **run}
+    given = {**shared, **run}
+    _known("a sweep", given, (*KEYS, *TABLES, RUNS))
     for table in TABLES:
         if isinstance(shared.get(table), dict) and isinstance(run.get(table), dict):
-            both[table] = {**shared[table], **run[table]}
-    return both
+            given[table] = {**shared[table], **run[table]}
+        if not isinstance(given.get(table, {}), dict):
+            raise ValueError(f"{table} is no table: write [{table}] and below it name = value")
+    for name, value in given.items():
+        _check(name, value)
+    for needed in ("data", "solvers"):
+        if not given.get(needed):
+            raise ValueError(f'it names no {needed}: write {needed} = ["..."]')
+    if given.get("average") not in (None, True, False):
+        raise ValueError(f"average = {given['average']!r} is not possible: write true or false")
+    return given
+
+
+def _cells(given: Mapping[str, Any], describe: Describe, limits: Limits, folds: int) -> Iterator[Experiment]:
+    """Yield the cells of one table."""
+    lams = _lams(given)
+    params = {f"{noun}_params": given.get(f"{noun}_set", {}) for noun in ("loss", "penalty")}
+    seeds = [_number("seeds", one, low=0, kind=int, high=MOST_SEED) for one in several(given.get("seeds", 0))]
+    for (data, options), seed in itertools.product(_data(given["data"], describe, folds), seeds):
+        for loss, penalty in _objectives(given, data, options):
+            made = _solvers(given, seed, loss, penalty)
+            for lam, entrant in itertools.product(lams, made):
+                shared = params | {"average": given.get("average")} | lam
+                problem = Recipe(data.id, options, seed, loss=loss, penalty=penalty, **shared)
+                yield from by_parts(Experiment(problem, (entrant,), limits), folds)
 
 
 def _known(what: str, given: Mapping[str, Any], names: Sequence[str]) -> None:

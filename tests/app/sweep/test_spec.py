@@ -76,9 +76,12 @@ def test_tables_of_runs_say_what_differs_from_what_stands_beside_them():
 def test_no_more_tables_are_laid_out_than_cells_are_allowed(monkeypatch):
     monkeypatch.setattr("app.sweep.spec.MOST_CELLS", 5)
     asked = []
-    runs = [{"data": "digits", "lam": [0.1, 0.2, 0.3], "seeds": k} for k in range(9)]
+    runs = [{"data": "digits", "lam": [0.1, 0.2, 0.3], "seeds": k} for k in range(5)]
     with pytest.raises(ValueError, match="more than 5 runs"):
         Spec.of({"solvers": "prox-qn", "runs": runs}, lambda id: (asked.append(id), datasets.describe(id))[1])
+    assert len(asked) == 2
+    with pytest.raises(ValueError, match="more than 5 runs"):
+        Spec.of({"solvers": "prox-qn", "runs": 6 * [{"data": "digits", "lam": []}]}, asked.append)
     assert len(asked) == 2
 
 

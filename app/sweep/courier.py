@@ -38,10 +38,9 @@ class Courier:
         self._command: Command = "go"
         self._command = self._read()
         self._held = False  # the run waits: nothing more comes
-        self._over, self._awake = threading.Event(), threading.Event()
+        self._over = threading.Event()
         self._trace: Trace | None = None
         self._cursor: tuple[int, int] | None = None
-        self._rows = 0
         self._said: tuple[Any, ...] = ()
         self._thread = threading.Thread(target=self._work, name=f"courier of {cell}", daemon=True)
 
@@ -52,7 +51,6 @@ class Courier:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._awake.set()
         self._thread.join(PATIENCE)
 
     def follow(self, trace: Trace) -> None:
@@ -66,32 +64,26 @@ class Courier:
             return
         with self._changed:
             if self._command == "pause":
-                self._hold(True)
+                self._held = True
+                self._send()
                 self._changed.wait_for(lambda: self._command != "pause")
-                self._hold(False)
+                self._held = False
+                self._send()
         if self._command == "stop":
             raise Interrupted
 
     def step(self, run: Run, iterate: Iterate) -> None:
         self.pulse()
 
-    def _hold(self, held: bool) -> None:
-        self._held = held
-        self._awake.set()  # it is told at once
-
     # its own thread
 
     def _work(self) -> None:
-        while True:
-            self._awake.wait(PERIOD)
-            self._awake.clear()
-            if self._over.is_set():
-                return
+        while not self._over.wait(PERIOD):
             command = self._read()
             with self._changed:
                 self._command = command
                 self._changed.notify_all()
-            self._send()
+                self._send()
 
     def _read(self) -> Command:
         task = self._worker.state.tasks.get(self._task)
@@ -107,6 +99,7 @@ class Courier:
             return self._command  # a busy scheduler is asked again
 
     def _send(self) -> None:
+        """Send what is new, from one thread at a time."""
         trace = self._trace
         message: dict[str, Any] = {"cell": self._cell, "attempt": self.attempt}
         state = "loading" if trace is None else "paused" if self._held else trace.status
@@ -114,11 +107,9 @@ class Courier:
         if trace is not None:
             rows, self._cursor, replaced = trace.since(self._cursor)
             if replaced:
-                self._rows = 0
                 message["about"] = json.dumps(trace.info.record(), default=str)
             if new := len(rows["iteration"]):
-                message |= {"first": self._rows, "rows": pack_rows(rows)}
-                self._rows += new
+                message |= {"first": self._cursor[1] - new, "rows": pack_rows(rows)}
         if len(message) > 4 or self._said != (state,):
             self._said = (state,)
             self._worker.log_event(self._sweep, message)

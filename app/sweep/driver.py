@@ -64,7 +64,9 @@ class Sweep:
         self._command: Command = "go"
         self._begun = False
         self._files = list(files)
-        self._inbox: queue.SimpleQueue[tuple[str, Any, Any]] = queue.SimpleQueue()
+        self._futures: dict[str, Future] = {}
+        #: what the driver has yet to do about what came in
+        self._inbox: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._ended: Callable[[Watched], None] = lambda watched: None
         kept = store.open(resume)
         for key in self.cells.keys() & kept.keys():
@@ -103,7 +105,7 @@ class Sweep:
 
     def _tell(self, command: Command) -> None:
         self._command = command
-        self._inbox.put(("told", None, None))  # the driver passes it on at once
+        self._inbox.put(lambda: None)  # the driver passes it on at once
 
     def run(self, ended: Callable[[Watched], None] = lambda watched: None) -> None:
         """Run all cells that are not kept already, and call ``ended`` with each that ends.
@@ -135,15 +137,15 @@ class Sweep:
         told, roll_call, give_up, roll = self._command, 0.0, math.inf, None
         wanted = Variable(name, client=client)
         wanted.set(told)
-        client.subscribe_topic(name, lambda event: self._inbox.put(("said", event[1], None)))
+        client.subscribe_topic(name, lambda event: self._inbox.put(partial(self._said, event[1])))
         total = self.spec.total_seconds
-        futures = self.submit(client, name, total)
+        self.submit(client, name, total)
         due = math.inf if total is None else time.monotonic() + total
         try:
             while self._open:
                 now = time.monotonic()
                 if now > due:
-                    self.stop(f"the {self.spec.total_seconds:g} s of the whole sweep are used up")
+                    self.stop(f"the {total:g} s of the whole sweep are used up")
                 if self.silent and self._command == "stop":
                     raise self._gone()
                 if told != self._command and not self.silent:
@@ -151,32 +153,32 @@ class Sweep:
                     wanted.set(told)
                     if told == "stop":
                         give_up = now + GRACE
-                        self._drop(client, futures, [w for w in self._open if w.state == "waiting"])
+                        self._drop(client, [w for w in self._open if w.state == "waiting"])
                 if now > give_up:
-                    self._drop(client, futures, self._open)
+                    self._drop(client, self._open)
                 if roll is None and now > roll_call:
                     roll_call, roll = now + ROLL_CALL, started(client.nthreads)
                 if roll is not None and roll.done():
-                    self.workers, roll, self.silent = len(roll.result()), None, False
-                elif roll is not None and now > roll_call - ROLL_CALL + SILENCE:
-                    self.silent = True
-                self._receive(client, futures)
+                    self.workers, roll = len(roll.result()), None
+                self.silent = roll is not None and now > roll_call - ROLL_CALL + SILENCE
+                self._receive(client)
         except (OSError, TimeoutError) as error:
             if client.status == "running" or isinstance(error, SchedulerGone):
                 raise
             raise self._gone() from error
         finally:
             if client.status == "running" and not self.silent:
-                client.cancel(list(futures.values()), force=True)
+                client.cancel(list(self._futures.values()), force=True)
                 client.unsubscribe_topic(name)
                 wanted.delete()
+            self._futures.clear()
 
-    def submit(self, client: Client, name: str, seconds: float | None) -> dict[str, Future]:
+    def submit(self, client: Client, name: str, seconds: float | None) -> None:
         """Hand all open cells to Dask; those with a gap wait for the f* of their problem. Each may take its
         part of the seconds that are left of all when its turn comes, so that every cell has one."""
         from app.sweep import cells
 
-        futures, references = dict[str, Any](), dict[Any, Any]()
+        references = dict[Any, Any]()
         slots, turn = sum(client.nthreads().values()) or 1, None
         for left, watched in zip(range(len(self._open), 0, -1), self._open, strict=True):
             key, cell, f_star = watched.cell.key, watched.cell, None
@@ -189,73 +191,68 @@ class Sweep:
             if seconds is not None:
                 turn = cells.Turn(time.time() + seconds, FOR_SOLVERS * min(slots / left, 1.0))
             given = key, cell, name, f_star, self._files, turn
-            future = client.submit(cells.run, *given, key=f"{name}-{key}", pure=False)
-            futures[key] = future
-            future.add_done_callback(partial(self._done, key))
-        return futures
+            self._futures[key] = client.submit(cells.run, *given, key=f"{name}-{key}", pure=False)
+            self._futures[key].add_done_callback(partial(self._done, watched))
 
-    def _done(self, key: str, future: Future) -> None:
+    def _done(self, watched: Watched, future: Future) -> None:
         """Fetch what came of a cell, in a thread of Dask's."""
         outcome: Any = None
-        status = future.status
-        if status != "cancelled":
+        if future.status != "cancelled":
             try:
                 outcome = future.result()
             except Exception as error:  # of Dask, or of a worker that lacks something
-                outcome, status = error, "error"
-        self._inbox.put((status, key, outcome))
+                outcome = error
+        self._inbox.put(partial(self._take, watched, outcome))
 
-    def _receive(self, client: Client, futures: dict[str, Future]) -> None:
-        """Take what has come in, waiting a moment for it."""
+    def _receive(self, client: Client) -> None:
+        """Do what is to be done about what has come in, waiting a moment for it."""
         try:
-            item = self._inbox.get(timeout=PERIOD)
+            self._inbox.get(timeout=PERIOD)()
             while True:
-                self._take(client, futures, *item)
-                item = self._inbox.get_nowait()
+                self._inbox.get_nowait()()
         except queue.Empty:
             if client.status != "running":
                 raise self._gone() from None
 
-    def _take(self, client: Client, futures: dict[str, Future], kind: str, what: Any, outcome: Any) -> None:
-        if kind == "said":
-            if (watched := self.cells.get(what["cell"])) is not None:
-                watched.take(what)
-            return
-        if kind == "told":
-            return
-        watched = self.cells[what]
-        futures.pop(what, None)  # its worker may forget the result
+    def _said(self, message: Mapping[str, Any]) -> None:
+        if message["cell"] in self.cells:  # else it is of an f*
+            self.cells[message["cell"]].take(message)
+
+    def _take(self, watched: Watched, outcome: Mapping[str, Any] | Exception | None) -> None:
+        """Take what came of a cell; None where Dask has cancelled it."""
+        self._futures.pop(watched.cell.key, None)  # its worker may forget the result
         if not watched.alive:
             return
-        if kind == "finished":
-            watched.end(outcome)
-        elif kind == "cancelled":
+        if outcome is None:
             raise self._gone()
-        else:
+        if isinstance(outcome, Exception):
             watched.fail(_in_words(outcome))
+        else:
+            watched.end(outcome)
         self._keep(watched)
 
     def _keep(self, watched: Watched) -> None:
         self.store.put(watched.cell, watched.trace, watched.record)
         self._ended(watched)
 
-    def _drop(self, client: Client, futures: dict[str, Future], given_up: Sequence[Watched]) -> None:
+    def _drop(self, client: Client, given_up: Sequence[Watched]) -> None:
         """Cancel cells; those that have begun are kept as far as they are known."""
-        gone = [futures.pop(watched.cell.key) for watched in given_up if watched.cell.key in futures]
-        for watched in given_up:
-            begun = watched.state != "waiting"
-            watched.fail(self.message, "stopped")
-            if begun:
-                self._keep(watched)
+        keys = [watched.cell.key for watched in given_up]
+        gone = [self._futures.pop(key) for key in keys if key in self._futures]
+        self._give_up(given_up, self.message)
         client.cancel(gone, force=True)
 
-    def _gone(self) -> SchedulerGone:
-        ended = [watched for watched in self.cells.values() if not watched.alive]
-        for watched in self._open:
-            if watched.state != "waiting":
-                watched.fail("the scheduler went away", "stopped")
+    def _give_up(self, cells: Sequence[Watched], why: str) -> None:
+        for watched in cells:
+            begun = watched.state != "waiting"
+            watched.fail(why, "stopped")
+            if begun:
                 self._keep(watched)
-        many = f"{len(ended)} of {len(self.cells)} runs have ended and are kept"
+
+    def _gone(self) -> SchedulerGone:
+        ended = len(self.cells) - len(self._open)
+        self._give_up([w for w in self._open if w.state != "waiting"], "the scheduler went away")
+        many = f"{ended} of {len(self.cells)} runs have ended and are kept"
         self.message = f"{self.place.name} went away: {many}; start one again to go on from there"
         return SchedulerGone(self.message)
 

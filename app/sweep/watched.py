@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -48,7 +48,6 @@ class Watched:
         self.state, self.status, self.message, self.worker = "waiting", "", "", ""
         self.record: dict[str, Any] = {}
         self._attempt, self._given_up = "", set[str]()
-        self._rows = 0
 
     @property
     def alive(self) -> bool:
@@ -68,18 +67,17 @@ class Watched:
             return
         if attempt != self._attempt:
             self._given_up.add(self._attempt)
-            self._attempt, self._rows = attempt, 0
+            self._attempt = attempt
             if self.trace is not None:
                 self.trace.restart()
         self.state, self.worker = message["state"], message["worker"]
         if "about" in message:
             self._describe(message["about"])
         if "rows" in message and self.trace is not None:
-            if message["first"] == 0 and self._rows:  # thinned at the other end
+            if message["first"] == 0:  # its beginning, or thinned at the other end
                 self.trace.restart()
-                self._rows = 0
-            if message["first"] == self._rows:
-                self._rows += self._append(message["rows"])
+            if message["first"] == len(self.trace):
+                self._append(unpack_rows([message["rows"]]))
         if self.trace is not None and self.state not in ("loading", "paused"):
             self.trace.status = self.state
 
@@ -87,9 +85,9 @@ class Watched:
         """Take what :func:`.cells.run` has returned: the whole trace, and how it ended."""
         self._describe(outcome["about"])
         rows = unpack_rows([outcome["rows"]])
-        if len(rows["iteration"]) != self._rows or outcome["attempt"] != self._attempt:
+        if len(rows["iteration"]) != len(self.trace) or outcome["attempt"] != self._attempt:
             self.trace.restart()
-            self._append(outcome["rows"])
+            self._append(rows)
         self.trace.test_metric = [tuple(measured) for measured in outcome["metrics"]]
         self.trace.result = dict(outcome["result"])
         self.trace.finish(outcome["status"], outcome["message"])
@@ -112,12 +110,9 @@ class Watched:
             self.trace = Trace(info)
         self.trace.change(lambda known: replace(info, label=known.label))
 
-    def _append(self, block: bytes) -> int:
-        columns = unpack_rows([block])
-        n = len(columns["iteration"])
-        for k in range(n):
-            self.trace.append({name: column[k] for name, column in columns.items()})
-        return n
+    def _append(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        for row in zip(*columns.values(), strict=True):
+            self.trace.append(dict(zip(columns, row, strict=True)))
 
     def _over(self, status: str, message: str) -> None:
         recipe, entrant = self.cell.problem, self.cell.entrant

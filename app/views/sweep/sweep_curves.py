@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,8 @@ from bokeh.models import HoverTool
 from app import theme
 from app.views.base.view import View
 
-#: For each solver values along both axes, nan where they are not known.
-Curves = Mapping[str, tuple[np.ndarray, np.ndarray]]
+#: For each solver its points along both axes; None, or nan, is not known.
+Curves = Mapping[str, Iterable[tuple[float | None, float | None]]]
 
 
 class SolverCurves(View):
@@ -35,8 +37,8 @@ class SolverCurves(View):
     ) -> None:
         self.id, self.hint, self._axes = name, missing, axes
         self._steps, self._thin, self._ringed = steps, thin, ringed
-        self._curves: Curves = {}
-        self._marked: Curves = {}
+        self._curves: Mapping[str, list[tuple[float, float]]] = {}
+        self._marked: Mapping[str, tuple[float, float]] = {}
         super().__init__(part=True)
 
     def build(self) -> None:
@@ -55,33 +57,31 @@ class SolverCurves(View):
             self.figure.scatter("x", "y", source=self.rings, line_color="color", fill_color=None, size=14)
         self._body.append(self.late_pane(self.figure))
 
-    def put(self, curves: Curves, marked: Curves | None = None) -> None:
-        """Show these curves, in the colours of their places; those without a known value stay out. Points
-        that are ``marked`` have a ring, in a figure that is ``ringed``."""
-        self._curves = {name: _known(*curve) for name, curve in curves.items()}
-        self._marked = marked or {}
+    def put(self, curves: Curves, marked: Mapping[str, tuple[float, float]] = MappingProxyType({})) -> None:
+        """Show these curves, in the colours of their places; points that are not known stay out. One that
+        is ``marked`` has a ring, in a figure that is ``ringed``."""
+        self._curves = {name: list(filter(_known, points)) for name, points in curves.items()}
+        self._marked = marked
         self.update()
 
     def has_content(self) -> bool:
-        return any(x.size for x, _ in self._curves.values())
+        return any(self._curves.values())
 
     def draw(self) -> None:
         lines, dots, rings = [], [], []
-        for k, (name, (x, y)) in enumerate(self._curves.items()):
-            color = theme.COLORS[k % len(theme.COLORS)]
-            corners = _stairs(x, y) if self._steps else (x, y)
-            lines.append((*corners, color, theme.dash(k)))
+        for k, (name, points) in enumerate(self._curves.items()):
+            color, line = theme.COLORS[k % len(theme.COLORS)], np.array(points).reshape(-1, 2).T
+            lines.append((*(_stairs(*line) if self._steps else line), color, theme.dash(k)))
             if not self._steps:
-                dots += [(*point, color, name) for point in zip(x.tolist(), y.tolist(), strict=True)]
-            rings += [(*point, color) for point in zip(*self._marked.get(name, ((), ())), strict=True)]
+                dots += [(*point, color, name) for point in points]
+            if name in self._marked:
+                rings.append((*self._marked[name], color))
         for source, rows in ((self._lines, lines), (self.points, dots), (self.rings, rings)):
             source.data = theme.columns(source, rows)
 
 
-def _known(x: Sequence[float], y: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    known = np.isfinite(x) & np.isfinite(y)
-    return x[known], y[known]
+def _known(point: tuple[float | None, float | None]) -> bool:
+    return all(value is not None and math.isfinite(value) for value in point)
 
 
 def _stairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

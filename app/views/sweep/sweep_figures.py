@@ -33,6 +33,11 @@ class Outcome:
     metric_name: str = ""
     pool: str = ""
 
+    @property
+    def clock(self) -> float | None:
+        """Return the seconds as far as the clock tells them apart."""
+        return None if self.seconds is None else max(self.seconds, LEAST_SECONDS)
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -66,8 +71,8 @@ def profiles(outcomes: Sequence[Outcome]) -> dict[str, tuple[np.ndarray, np.ndar
     names = labels_of(outcomes)
     table: dict[str, dict[str, float]] = {}
     for outcome in outcomes:
-        seconds = np.inf if outcome.seconds is None else max(outcome.seconds, LEAST_SECONDS)
-        table.setdefault(outcome.problem, {})[outcome.label] = seconds if outcome.over else np.nan
+        seconds = (outcome.clock or np.inf) if outcome.over else np.nan
+        table.setdefault(outcome.problem, {})[outcome.label] = seconds
     rows = [[row.get(name, np.nan) for name in names] for row in table.values()]
     times = np.array([row for row in rows if not np.isnan(row).any()], dtype=float).reshape(-1, len(names))
     if not len(times):
@@ -81,13 +86,10 @@ def profiles(outcomes: Sequence[Outcome]) -> dict[str, tuple[np.ndarray, np.ndar
     return {name: (taus, (ratios[:, k][:, None] <= taus).mean(axis=0)) for k, name in enumerate(names)}
 
 
-def over_lam(outcomes: Sequence[Outcome], data: str, field: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return λ, falling, and what each solver's runs on ``data`` have as ``field``; nan where it is not
-    known."""
-    found = {}
-    for name in labels_of(outcomes):
-        mine = [o for o in outcomes if o.label == name and o.data == data and o.over and o.lam is not None]
-        mine.sort(key=lambda outcome: -outcome.lam)
-        values = np.array([getattr(outcome, field) for outcome in mine], dtype=float)
-        found[name] = np.array([outcome.lam for outcome in mine], dtype=float), values
-    return found
+def over_lam(outcomes: Sequence[Outcome], data: str) -> dict[str, list[Outcome]]:
+    """Return each solver's runs on ``data`` that are over and have a λ, the largest first."""
+    ended = [
+        outcome for outcome in outcomes if outcome.data == data and outcome.over and outcome.lam is not None
+    ]
+    ended.sort(key=lambda outcome: -outcome.lam)
+    return {name: [outcome for outcome in ended if outcome.label == name] for name in labels_of(outcomes)}

@@ -18,7 +18,6 @@ from app.views.base.view import View, placed
 from app.views.sweep.sweep_cells import HeatCells
 from app.views.sweep.sweep_curves import SolverCurves
 from app.views.sweep.sweep_figures import (
-    LEAST_SECONDS,
     Chosen,
     Outcome,
     labels_of,
@@ -160,16 +159,12 @@ class Sweep(View):
             ("━", theme.COLORS[k % len(theme.COLORS)], html.escape(name)) for k, name in enumerate(names)
         )
         self._draw_heat_map(outcomes, names)
-        self.profile.put(profiles(outcomes))
-        times = over_lam(outcomes, self.data.value, "seconds")
-        self.times.put(
-            {name: (lam, np.maximum(times, LEAST_SECONDS)) for name, (lam, times) in times.items()}
-        )
-        nnz = over_lam(outcomes, self.data.value, "nnz")
-        metric = over_lam(outcomes, self.data.value, "metric")
+        self.profile.put({name: zip(*curve, strict=True) for name, curve in profiles(outcomes).items()})
+        runs = over_lam(outcomes, self.data.value)
+        self.times.put({name: [(o.lam, o.clock) for o in its] for name, its in runs.items()})
+        self.worth.put({name: [(o.nnz, o.metric) for o in its] for name, its in runs.items()})
         measures = (o.metric_name for o in outcomes if o.data == self.data.value and o.metric_name)
         self.worth.figure.yaxis.axis_label = f"{next(measures, 'accuracy')} on the test part"
-        self.worth.put({name: (nnz[name][1], metric[name][1]) for name in names})
         self._draw_choices(best, names, {o.pool for o in outcomes if o.data == self.data.value})
 
     def _draw_choices(self, chosen: Sequence[Chosen], names: Sequence[str], pools: set[str]) -> None:
@@ -182,19 +177,19 @@ class Sweep(View):
         for one in here.values():
             self.held_out.figure.xaxis.axis_label = LAM.replace("λ", "λ/λmax") if one.relative else LAM
             self.held_out.figure.yaxis.axis_label = f"{one.metric_name}, held out"
-        curves = {name: np.array(here[name].over).T if name in here else ([], []) for name in names}
-        self.held_out.put(curves, {name: ([one.lam], [one.metric]) for name, one in here.items()})
+        curves = {name: here[name].over if name in here else () for name in names}
+        self.held_out.put(curves, {name: (one.lam, one.metric) for name, one in here.items()})
 
     def _draw_heat_map(self, outcomes: Sequence[Outcome], names: list[str]) -> None:
         problems = problems_of(outcomes)[:MOST_ROWS]
         shown = [outcome for outcome in outcomes if outcome.problem in set(problems)]
-        known = [max(o.seconds, LEAST_SECONDS) for o in shown if o.seconds is not None]
-        low, high = (np.log10(min(known)), np.log10(max(known))) if known else (0.0, 1.0)
+        known = [np.log10(outcome.clock) for outcome in shown if outcome.clock is not None]
+        low, high = (min(known), max(known)) if known else (0.0, 1.0)
         rows = []
         for outcome in shown:
             color, ink = UNKNOWN
-            if outcome.seconds is not None:
-                share = (np.log10(max(outcome.seconds, LEAST_SECONDS)) - low) / max(high - low, 1e-9)
+            if outcome.clock is not None:
+                share = (np.log10(outcome.clock) - low) / max(high - low, 1e-9)
                 color = Viridis256[int(255 * (1.0 - share))]  # fast is light
                 ink = "#FFFFFF" if share > 1.0 - DARK else "#111111"
             rows.append(

@@ -66,9 +66,9 @@ def test_times_so_short_that_the_clock_tells_nothing_are_equal():
 
 
 def test_values_over_lam_fall_with_it(outcomes):
-    lams, seconds = over_lam(outcomes[::-1], "digits", "seconds")["a"]
-    assert list(lams) == [1.0, 0.1, 0.01]
-    np.testing.assert_array_equal(seconds, [1.0, 8.0, np.nan])
+    runs = over_lam(outcomes[::-1], "digits")["a"]
+    assert [run.lam for run in runs] == [1.0, 0.1, 0.01]
+    assert [run.seconds for run in runs] == [1.0, 8.0, None]
 
 
 def heat(view: Sweep) -> figure:

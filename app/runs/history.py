@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from functools import partialmethod
 from pathlib import Path
 from typing import TypeVar
@@ -31,37 +32,32 @@ class Unavailable(Exception):
     """The history cannot be used; the message is a sentence that says why."""
 
 
+@dataclass(frozen=True)
 class _Followed:
-    """What of a run has been written."""
+    """What of a run has been written; the ``cursor`` is that of its trace."""
 
-    def __init__(self, run: LiveRun) -> None:
-        self.run, self.started = run, time.time()
-        self.id: int | None = None
-        self.cursor: tuple[int, int] | None = None
-        self.over = False
+    run: LiveRun
+    started: float
+    id: int | None = None
+    cursor: tuple[int, int] | None = None
+    over: bool = False
 
-    def write(self, archive: Archive, closing: bool) -> Callable[[], None]:
-        """Write what is new, in a transaction; returns what takes note of that once it is committed."""
+    def written(self, archive: Archive, closing: bool) -> _Followed:
+        """Write what is new, in a transaction; returns what holds once that is committed."""
         alive = self.run.alive and not closing  # before the trace, which is whole only then
         trace = self.run.trace
         if trace is None:
-            return lambda: setattr(self, "over", not alive)
+            return replace(self, over=not alive)
         id = self.id if self.id is not None else archive.begin(trace, self.started, self.run.setting)
-        cursor = self.cursor
-        if alive:
-            rows, cursor, replaced = trace.since(cursor)
-            if len(rows["iteration"]):
-                archive.add(id, rows, 0 if replaced else cursor[1] - len(rows["iteration"]))
-            archive.note(id, trace)
-        else:
+        if not alive:
             archive.end(id, trace, INTERRUPTED if self.run.alive else None)
             archive.prune()
-
-        def committed() -> None:
-            self.id, self.cursor, self.over = id, cursor, not alive
-            self.run.id = id
-
-        return committed
+            return replace(self, id=id, over=True)
+        rows, cursor, replaced = trace.since(self.cursor)
+        if n := len(rows["iteration"]):
+            archive.add(id, rows, 0 if replaced else cursor[1] - n)
+        archive.note(id, trace)
+        return replace(self, id=id, cursor=cursor)
 
 
 class History:
@@ -85,7 +81,7 @@ class History:
 
     def record(self, run: LiveRun) -> None:
         """Keep this run from here on."""
-        followed = _Followed(run)
+        followed = _Followed(run, time.time())
         self._put(lambda archive: self.trouble or self._followed.append(followed))
 
     def ask(self, work: Callable[[Archive], T], *, changes: bool = False) -> Future[T]:
@@ -163,17 +159,16 @@ class History:
         """Commit what is new of all runs."""
         try:
             with archive.transaction():
-                noted = [followed.write(archive, closing) for followed in self._followed]
+                now = [followed.written(archive, closing) for followed in self._followed]
         except sqlite3.Error as error:
             if not busy(error):  # what is not written now is next time
                 self._give_up(error)
             return
-        known = [followed.id for followed in self._followed]
-        for note in noted:
-            note()
-        over = any(followed.over for followed in self._followed)
-        self.version += over or known != [followed.id for followed in self._followed]
-        self._followed = [followed for followed in self._followed if not followed.over]
+        for followed in now:
+            followed.run.id = followed.id
+        over = any(followed.over for followed in now)
+        self.version += over or [one.id for one in now] != [one.id for one in self._followed]
+        self._followed = [followed for followed in now if not followed.over]
         if over:
             with contextlib.suppress(sqlite3.Error):  # room is given back another time
                 archive.give_back()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,9 +119,6 @@ class Kept:
         return f"{self.name or self.label or 'run'} #{self.id}"
 
 
-_COLUMNS = ", ".join(ENTRY)
-
-
 class Archive:
     """A connection, used by one thread. Raises sqlite3.Error, OSError or :class:`Newer` where the file
     cannot be used."""
@@ -180,14 +177,13 @@ class Archive:
     def begin(self, trace: Trace, started: float, setting: str = "") -> int:
         """Enter a run of this process, and return its number; ``setting`` is the address that leads back to
         it."""
-        owner, info = this(), trace.info
+        owner, info, now = this(), trace.info, time.time()
+        columns = {"label": info.label, "solver": info.solver, "setting": setting, "about": about(trace)}
+        columns |= {"started": started, "state": trace.status, "alive": 1, "heartbeat": now}
+        columns |= {"pid": owner.pid, "place": owner.place, "began": owner.began}
+        places = ", ".join("?" * len(columns))
         entered = self.db.execute(
-            "INSERT INTO runs (label, solver, setting, about, started, state, alive, pid, place, began, "
-            "heartbeat) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
-            (
-                *(info.label, info.solver, setting, about(trace), started),
-                *(trace.status, owner.pid, owner.place, owner.began, time.time()),
-            ),
+            f"INSERT INTO runs ({', '.join(columns)}) VALUES ({places})", tuple(columns.values())
         )
         return entered.lastrowid
 
@@ -199,16 +195,13 @@ class Archive:
         ).fetchone()
         self.db.execute("DELETE FROM blocks WHERE run = ? AND first >= ?", (id, first))
         self.db.execute("INSERT INTO blocks (run, first, rows) VALUES (?, ?, ?)", (id, first, block))
-        self.db.execute("UPDATE runs SET bytes = bytes + ? WHERE id = ?", (len(block) - gone, id))
+        self._count(id, len(block) - gone)
 
     def note(self, id: int, trace: Trace) -> None:
         """Write how far a run is, and that its process is alive."""
         last = plain(trace.last)
-        self.db.execute(
-            "UPDATE runs SET heartbeat = ?, alive = 1, state = ?, iterations = ?, objective = ?, about = ? "
-            "WHERE id = ?",
-            (time.time(), trace.status, last.get("iteration"), last.get("objective"), about(trace), id),
-        )
+        reached = {"iterations": last.get("iteration"), "objective": last.get("objective")}
+        self._set([id], alive=1, heartbeat=time.time(), state=trace.status, about=about(trace), **reached)
 
     def end(self, id: int, trace: Trace, state: str | None = None) -> None:
         """Write how a run ended, all its rows as one block, its weights, and what was observed of it."""
@@ -220,15 +213,19 @@ class Archive:
         if weights is not None and len(weights) > MOST_WEIGHTS:
             weights = None
         observations = pack_observations(trace.probes)
-        self.db.execute(
-            "UPDATE runs SET alive = 0, state = ?, message = ?, result = ?, metrics = ?, weights = ?, "
-            "observations = ?, bytes = bytes + ? WHERE id = ?",
-            (
-                *(state or trace.status, trace.message, json.dumps(plain(trace.result))),
-                *(json.dumps(trace.test_metric), weights, observations),
-                *(len(weights or b"") + len(observations), id),
-            ),
-        )
+        self._set([id], alive=0, state=state or trace.status, message=trace.message)
+        result, metrics = json.dumps(plain(trace.result)), json.dumps(trace.test_metric)
+        self._set([id], result=result, metrics=metrics, weights=weights, observations=observations)
+        self._count(id, len(weights or b"") + len(observations))
+
+    def _set(self, ids: Iterable[int], **columns: Any) -> None:
+        """Write columns of runs."""
+        changes = ", ".join(f"{name} = ?" for name in columns)
+        rows = [(*columns.values(), id) for id in ids]
+        self.db.executemany(f"UPDATE runs SET {changes} WHERE id = ?", rows)
+
+    def _count(self, id: int, nbytes: int) -> None:
+        self.db.execute("UPDATE runs SET bytes = bytes + ? WHERE id = ?", (nbytes, id))
 
     def enter(self, trace: Trace, started: float | None = None, setting: str = "") -> int:
         """Enter a run that is over, and return its number."""
@@ -245,12 +242,7 @@ class Archive:
         ).fetchall()
         gone = [id for id, *owner, beat in alive if Owner(*owner).gone(time.time() - beat)]
         if gone:
-            with self.transaction():
-                self.db.executemany(
-                    "UPDATE runs SET alive = 0, state = ?, message = 'the server ended while it ran' "
-                    "WHERE id = ?",
-                    [(INTERRUPTED, id) for id in gone],
-                )
+            self._change(gone, alive=0, state=INTERRUPTED, message="the server ended while it ran")
 
     def prune(self) -> None:
         """Delete runs that are over and not pinned, as many as are beyond the limits: those first that were
@@ -277,20 +269,19 @@ class Archive:
     def runs(self) -> list[Kept]:
         """List the runs, pinned ones first, then the newest."""
         self.find_interrupted()
-        rows = self.db.execute(
-            f"SELECT {_COLUMNS} FROM runs WHERE deleted IS NULL ORDER BY pinned DESC, started DESC, id DESC"
-        )
-        return [_kept(row) for row in rows]
+        return self._listed("ORDER BY pinned DESC, started DESC, id DESC")
 
     def run(self, id: int) -> Kept:
         """Return what the list says of one run. Raises ValueError, one sentence, where there is
         none, or none any more."""
-        row = self.db.execute(
-            f"SELECT {_COLUMNS} FROM runs WHERE id = ? AND deleted IS NULL", (id,)
-        ).fetchone()
-        if row is None:
+        found = self._listed("AND id = ?", id)
+        if not found:
             raise ValueError(f"there is no run {id}: see `solverscope runs`")
-        return _kept(row)
+        return found[0]
+
+    def _listed(self, which: str, *values: int) -> list[Kept]:
+        rows = self.db.execute(f"SELECT {', '.join(ENTRY)} FROM runs WHERE deleted IS NULL {which}", values)
+        return [_kept(row) for row in rows]
 
     def trace(self, id: int) -> Trace:
         """Return a run as it was, up to its last row that was written. Raises ValueError, one sentence, for
@@ -321,23 +312,23 @@ class Archive:
 
     def rename(self, id: int, name: str) -> None:
         """Give a run a name; an empty one is that of its solver."""
-        self._change("name = ?", [id], " ".join(name.split())[:MOST_LETTERS])
+        self._change([id], name=" ".join(name.split())[:MOST_LETTERS])
 
     def pin(self, id: int, pinned: bool) -> None:
         """Keep a run forever, or stop doing so."""
-        self._change("pinned = ?", [id], int(pinned))
+        self._change([id], pinned=int(pinned))
 
     def delete(self, ids: Sequence[int]) -> None:
         """Take runs out of the list; they can be restored for an hour, if there is room for them."""
-        self._change("deleted = ?", ids, time.time())
+        self._change(ids, deleted=time.time())
 
     def restore(self, ids: Sequence[int]) -> None:
         """Put runs that were deleted back."""
-        self._change("deleted = ?", ids, None)
+        self._change(ids, deleted=None)
 
-    def _change(self, what: str, ids: Sequence[int], value: Any) -> None:
+    def _change(self, ids: Iterable[int], **columns: Any) -> None:
         with self.transaction():
-            self.db.executemany(f"UPDATE runs SET {what} WHERE id = ?", [(value, id) for id in ids])
+            self._set(ids, **columns)
 
 
 def place() -> Path:

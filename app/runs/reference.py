@@ -119,8 +119,7 @@ def cached(problem: solvers.Problem) -> Reference | None:
     except OSError:  # nothing there, or nothing to be had from it: solve again
         return None
     try:
-        entry = _checked(text)
-        return _consistent(problem, entry)
+        return _read(problem, text)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = str(error) if type(error) is ValueError else "it is not as it was written"
         log.warning("%s is thrown away, for %s: f* of this problem is to be solved for again", path, reason)
@@ -140,24 +139,14 @@ def _discard(path: Path) -> None:
         log.warning("%s could not be deleted (%s): delete it by hand", path, error.strerror)
 
 
-def _checked(text: bytes) -> dict[str, Any]:
-    """Read the entry that a file holds; raises ValueError and others where it is not one of ours, or not
-    whole."""
+def _read(problem: solvers.Problem, text: bytes) -> Reference:
+    """Return the reference that a file holds; raises ValueError and others where it is not one of ours, not
+    whole, or has numbers that cannot be those of the problem's minimum."""
     if len(text) > LONGEST:
         raise ValueError("it is too long")
     entry = json.loads(text)
     if not isinstance(entry, dict) or entry.pop("digest", None) != _digest(entry):
         raise ValueError("its digest is not that of its content")
-    return entry
-
-
-def _digest(entry: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
-
-
-def _consistent(problem: solvers.Problem, entry: dict[str, Any]) -> Reference:
-    """Return the reference of an entry; ValueError where its numbers cannot be those of the problem's
-    minimum."""
     f_star, violation, gap = (entry[name] for name in ("f_star", "violation", "gap"))
     distances = [number for number in (violation, gap) if number is not None]
     lacking = (violation if problem.smooth else gap) is None
@@ -165,8 +154,11 @@ def _consistent(problem: solvers.Problem, entry: dict[str, Any]) -> Reference:
         raise ValueError("it holds numbers that are not possible")
     if solvers.undercuts(problem.at().objective, f_star):
         raise ValueError("its f* is above the objective at w = 0")
-    known = (None if number is None else float(number) for number in (violation, gap))
-    return Reference(float(f_star), *known, str(entry["solver"]), cached=True)
+    return Reference(f_star, violation, gap, entry["solver"], cached=True)
+
+
+def _digest(entry: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
 
 
 def _better(f: float, violation: float | None, best: Reference) -> bool:

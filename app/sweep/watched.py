@@ -100,9 +100,9 @@ class Watched:
         self._over(status, message)
 
     def recall(self, record: Mapping[str, Any]) -> None:
-        """Take the record of a cell that ended in an earlier sitting."""
+        """Take the record of how it ended, now or in an earlier sitting."""
         self.record, self.status, self.message = dict(record), record["status"], record["message"]
-        self.state = UNFINISHED.get(self.status, "finished")
+        self.state = UNFINISHED.get(self.status, "finished")  # last: whoever sees it finds the record
 
     def _describe(self, about: str) -> None:
         info = RunInfo.of(json.loads(about))
@@ -119,7 +119,7 @@ class Watched:
         result = self.trace.result if self.trace is not None else {}
         problem = self.trace.info.problem if self.trace is not None else {}
         f_star = self.trace.info.f_star if self.trace is not None else None
-        self.record = {
+        record = {
             "type": "cell",
             "cell": self.cell.key,
             "dataset": recipe.data,
@@ -134,5 +134,4 @@ class Watched:
             **{name: result.get(name) for name in RESULT},
             "problem": {name: problem.get(name) for name in PROBLEM},
         }
-        self.status, self.message = status, message
-        self.state = UNFINISHED.get(status, "finished")  # last: whoever sees it finds the record
+        self.recall(record)

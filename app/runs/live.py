@@ -32,10 +32,11 @@ class LiveRun(Shown):
     """One solver on one problem in the pool.
 
     ``make_problem(worker)`` is called in the run's thread, and may take long. ``style`` numbers the colour
-    and the dash of the run, ``experiment`` leads back to it. It is paused where one of the
-    conditions ``breaks`` begins to hold. With an ``origin`` it is a branch of another run. At a ``line`` it
-    waits for the others of its race. States: queued, loading, compiling, ready, replaying, running, paused,
-    finished, stopped, failed.
+    and the dash of the run, ``experiment`` leads back to it. It is paused where one of the conditions
+    ``breaks`` begins to hold. With an ``origin`` it is a branch of another run. At a ``line`` it waits for
+    the others of its race. The solver of one that is ``outside`` tells what a loop of another program does:
+    pausing it holds what is looked at, and not the loop. States: queued, loading, compiling, ready,
+    replaying, running, paused, finished, stopped, failed.
     """
 
     _hit: Hit | None = None
@@ -58,12 +59,13 @@ class LiveRun(Shown):
         step: bool = False,
         origin: Origin | None = None,
         line: StartingLine | None = None,
+        outside: bool = False,
     ) -> None:
         self.label, self.solver, self.style, self.origin = label, solver, style, origin
         self._problem: Problem | None = None
         self._lam: float | None = None
         self._make_problem, self._stopping, self._probes = make_problem, stopping, probes
-        self.experiment, self._message = experiment, ""
+        self.experiment, self.outside, self._message = experiment, outside, ""
         self._watch, self._line = Watch(breaks), line
         self.worker = share.start(self._work, name=f"run {label}", pace=pace, step=step)
         if line is not None:

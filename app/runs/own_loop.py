@@ -11,7 +11,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from app.runs.live import LiveRun
 from app.runs.pool import Worker
 from app.watch import Told
 from solvers import Ending, Iterate, Point, Problem, Solver
@@ -125,10 +124,3 @@ class Loop(Solver):
                 pace = wanted
                 self.feed.worker.set_pace(pace)
             yield Iterate.at(point, one.iteration, violation=violation, **seconds)
-
-
-class OwnLoopRun(LiveRun):
-    """A loop beside the solvers of the page, on a problem of the page. Pausing it holds what is looked at,
-    and not the loop."""
-
-    outside = True

@@ -312,16 +312,11 @@ class RunPool:
             chosen.turn.notify()
 
 
-_shared: RunPool | None = None
-_shared_lock = threading.Lock()
+_shared = RunPool()
 
 
 def shared() -> RunPool:
     """Return the pool of this process."""
-    global _shared
-    with _shared_lock:
-        if _shared is None:
-            # the page's thread waits so long for each Python step between two kernels of a run
-            sys.setswitchinterval(SWITCH)
-            _shared = RunPool()
-        return _shared
+    # the page's thread waits so long for each Python step between two kernels of a run
+    sys.setswitchinterval(SWITCH)
+    return _shared

@@ -14,8 +14,8 @@ from app.component import Component
 from app.page.sidebar.optimum import Optimum
 from app.page.stage import Stage
 from app.runs import library
-from app.runs.live import ROUND
-from app.runs.own_loop import RATE, Feed, Loop, OwnLoopRun
+from app.runs.live import ROUND, LiveRun
+from app.runs.own_loop import RATE, Feed, Loop
 from app.runs.pool import Share, Worker
 from app.serving.loops import Door, Wire
 from app.watch import PATIENCE
@@ -46,7 +46,7 @@ class OwnLoops(Component):
         super().__init__(sizing_mode="stretch_width", margin=(0, 10))
         self._page, self._session, self._optimum = page, page.session, optimum
         self._door: Door | None = None
-        self._there: dict[Wire, OwnLoopRun] = {}
+        self._there: dict[Wire, LiveRun] = {}
         self._session.others.append(self._leave)
 
     def receive(self, data: Any) -> None:
@@ -113,7 +113,7 @@ class OwnLoops(Component):
         wire.ends = lambda why: feed.end(Ending("failed", why))
         self._there[wire] = self._session.runs[-1]
 
-    def _made(self, share: Share, wire: Wire, feed: Feed) -> OwnLoopRun:
+    def _made(self, share: Share, wire: Wire, feed: Feed) -> LiveRun:
         base, setting, story = self._page.problem.problem, self._page.problem.setting, self._page.story
 
         def make_problem(worker: Worker) -> Problem:
@@ -127,7 +127,7 @@ class OwnLoops(Component):
         looks = {style % ROUND for style in (*styles, *self._page.solvers.run_styles)}
         free = [style for style in range(FIRST_STYLE, FIRST_STYLE + 10 * ROUND) if style not in styles]
         names = (wire.label if k == 1 else f"{wire.label} ({k})" for k in count(1))
-        return OwnLoopRun(
+        return LiveRun(
             share,
             make_problem,
             Loop.of(feed),
@@ -136,4 +136,5 @@ class OwnLoops(Component):
             stopping=lambda problem: Stopping(f_star=self._optimum.of(problem, story.optimum(setting))),
             probes=views.probes(base),
             pace=RATE,
+            outside=True,
         )

@@ -71,15 +71,15 @@ class Feed:
         if self.worker is not None:
             self.worker.look_again()
 
-    def taken(self) -> Generator[Told, None, Ending]:
-        """Go through the iterates, in the run's thread; return how they end."""
-        while True:
-            self.worker.wait_for(lambda: self._told is not None or self._ending is not None)
-            if (told := self._told) is None:
-                return self._ending
-            yield told
-            self._told = None
-            self._ask()
+    def wait(self) -> Told | Ending:
+        """Return the iterate that is there, once there is one, or how they end; in the run's thread."""
+        self.worker.wait_for(lambda: self._told is not None or self._ending is not None)
+        return self._ending if self._told is None else self._told
+
+    def go_on(self) -> None:
+        """Have the next iterate told."""
+        self._told = None
+        self._ask()
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,8 @@ class Loop(Solver):
             point = problem.at(w0)
             yield Iterate.at(point, 0, violation=point.violation())
             return None
-        told, apart, pace = self.feed.taken(), 0.0, RATE
-        while True:
-            try:
-                one = next(told)
-            except StopIteration as stop:
-                return saying(stop.value, disagreement(apart))
+        apart, pace = 0.0, RATE
+        while isinstance(one := self.feed.wait(), Told):
             began = time.thread_time()
             point = Point(problem, one.w, problem.design.scores(one.w))
             violation = point.violation()
@@ -124,3 +120,5 @@ class Loop(Solver):
                 pace = wanted
                 self.feed.worker.set_pace(pace)
             yield Iterate.at(point, one.iteration, violation=violation, **seconds)
+            self.feed.go_on()
+        return saying(one, disagreement(apart))

@@ -63,18 +63,19 @@ class Shelf:
             return self._values.get(key, (None, 0))[0]
 
     def drop(self, id: str) -> None:
-        """Drop the values of a data set."""
+        """Drop the values of a data set: its file is gone."""
         with self._lock:
             for key in [key for key in self._values if key[0] == id]:
                 del self._values[key]
 
     def clear(self) -> None:
-        """Drop all values."""
+        """Drop all values; what somebody uses stays as long as it is used."""
         with self._lock:
             self._values.clear()
 
 
-_shelf = Shelf(lambda: budget.kept)
+#: Data and problems of this process.
+shelf = Shelf(lambda: budget.kept)
 
 
 def load(setting: Recipe, progress: Callable[[str, float | None], None] | None = None) -> datasets.Dataset:
@@ -84,7 +85,7 @@ def load(setting: Recipe, progress: Callable[[str, float | None], None] | None =
 
     def make() -> datasets.Dataset:
         info = info_of(setting.data)
-        budget.room(info.name, info.estimate(**setting.options), forget)
+        budget.room(info.name, info.estimate(**setting.options), shelf.clear)
         try:
             data = setting.load(progress)
         except datasets.DataError as error:
@@ -94,7 +95,7 @@ def load(setting: Recipe, progress: Callable[[str, float | None], None] | None =
             raise datasets.DataError(said) from None
         return replace(data, id=named(setting.data), source=info.name) if info.paths else data
 
-    return _shelf.get(_data_key(setting), make)
+    return shelf.get(_data_key(setting), make)
 
 
 def problem(
@@ -106,31 +107,21 @@ def problem(
 
     def make() -> solvers.Problem:
         name, size = info_of(setting.data).name, size_of(data)
-        budget.room(name, size, forget)
+        budget.room(name, size, shelf.clear)
         made = replace(setting, lam=None, threads=1).make(data, pulse=pulse or no_pulse)
         # its copies at whatever λ share this array, which lives as long as the last of them
         budget.count(made.design.edges, footprint(data, made))
         return made
 
-    made = _shelf.get(_problem_key(data, setting), make, pulse or no_pulse)
+    made = shelf.get(_problem_key(data, setting), make, pulse or no_pulse)
     return variant(made, setting, pulse)
 
 
 def at_hand(setting: Recipe) -> tuple[datasets.Dataset, solvers.Problem] | None:
     """Return data and problem of ``setting`` if they are in memory and take no more of it, else None."""
-    data = _shelf.peek(_data_key(setting))
-    base = None if data is None else _shelf.peek(_problem_key(data, setting))
+    data = shelf.peek(_data_key(setting))
+    base = None if data is None else shelf.peek(_problem_key(data, setting))
     return None if base is None or base.size > QUICK else (data, variant(base, setting))
-
-
-def forget() -> None:
-    """Drop data and problems that no page uses."""
-    _shelf.clear()
-
-
-def drop(id: str) -> None:
-    """Drop a data set, and problems on it that no page uses: its file is gone."""
-    _shelf.drop(id)
 
 
 def _data_key(setting: Recipe) -> Hashable:

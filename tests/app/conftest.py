@@ -97,7 +97,7 @@ def visit(wait_until: Callable[..., None]) -> Generator[Callable[..., Page], Non
     from app.page.page import Page
     from app.runs import library
 
-    library.forget()
+    library.shelf.clear()
     pages: list[Page] = []
 
     def make(**query: str) -> Page:

@@ -192,7 +192,7 @@ class OwnData(Component):
         """Forget all files: the page is gone."""
         self._give_up("")
         for id in self._ids:
-            library.drop(id)
+            library.shelf.drop(id)
         if self._folder is not None:
             self._folder.remove()
             self._folder = None

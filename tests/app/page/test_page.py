@@ -117,7 +117,7 @@ def test_an_address_brings_the_same_page_back(visit):
 def test_the_first_picture_has_data_that_are_at_hand_but_loads_none_and_waits_for_no_tab(visit, monkeypatch):
     import panel as pn
 
-    library.forget()
+    library.shelf.clear()
     page = Page(small())
     page.view()
     assert page.controls.run.disabled
@@ -141,7 +141,7 @@ def test_the_first_picture_has_data_that_are_at_hand_but_loads_none_and_waits_fo
 
 
 def test_the_first_visitor_finds_the_data_of_the_first_story_loaded(visit):
-    library.forget()
+    library.shelf.clear()
     serve_module.prepare()
     page = Page()
     try:
@@ -487,7 +487,7 @@ def test_nothing_is_left_of_a_page_that_was_closed(wait_until):
 
 def test_a_story_draws_the_list_of_solvers_once_also_where_its_data_are_loaded(visit, wait_until):
     page, drawn = visit(**small()), []
-    library.forget()
+    library.shelf.clear()
     page.solvers.param.watch(lambda event: drawn.append(page.setting.entrants), "entries", onlychanged=False)
     story = stories()["memory"]
     page.load_story(story)

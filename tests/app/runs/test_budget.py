@@ -67,7 +67,7 @@ def test_of_a_set_from_files_the_bytes_of_the_files_are_told(tmp_path, monkeypat
 
 
 def test_what_is_in_use_is_counted_until_the_last_copy_is_gone(monkeypatch):
-    library.forget()
+    library.shelf.clear()
     gc.collect()
     own = Budget(8 * GIB)
     monkeypatch.setattr(library, "budget", own)
@@ -76,12 +76,12 @@ def test_what_is_in_use_is_counted_until_the_last_copy_is_gone(monkeypatch):
     problem = library.problem(data, setting)
     copy = problem.at_lam(0.5 * problem.lam)
     assert own.held == pytest.approx(footprint(data, problem), rel=0.2)
-    library.forget()
+    library.shelf.clear()
     del problem
     gc.collect()
     assert own.held > 0
     with pytest.raises(ValueError, match="problems of other pages hold"):
-        Budget.room(_with_held(own, 8 * GIB), "x", Size(1, 1, 1, 1), library.forget)
+        Budget.room(_with_held(own, 8 * GIB), "x", Size(1, 1, 1, 1), library.shelf.clear)
     del copy, data
     gc.collect()
     assert own.held == 0

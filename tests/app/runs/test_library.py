@@ -118,7 +118,7 @@ def test_a_problem_that_was_interrupted_while_it_was_made_is_made_by_the_next_wh
     def stop() -> None:
         raise solvers.Interrupted
 
-    library.forget()
+    library.shelf.clear()
     data = datasets.load("digits")
     wanted = Recipe("digits", loss="multiclass-logistic", penalty="l1")
     with pytest.raises(solvers.Interrupted):

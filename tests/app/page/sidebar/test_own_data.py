@@ -101,7 +101,7 @@ def test_a_file_that_is_gone_is_missed_by_its_name(opened, wait_until):
     wait_until(lambda: (opened.session.tick(), opened.problem.ready)[1])  # nobody loads it any more
     id = opened.problem.setting.data
     Path(id.partition(":")[2]).unlink()
-    library.forget()
+    library.shelf.clear()
     with pytest.raises(ValueError, match=r"^There is no file mine.svm: check its name.$"):
         library.load(opened.problem.setting)
 

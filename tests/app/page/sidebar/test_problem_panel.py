@@ -59,7 +59,7 @@ def test_a_run_that_goes_on_is_stopped_when_another_problem_is_chosen(visit, wai
 
 
 def test_a_problem_that_is_too_large_is_refused_with_what_to_change_and_is_not_made(wait_until, monkeypatch):
-    library.forget()
+    library.shelf.clear()
     monkeypatch.setattr("datasets.load", lambda *how, **more: pytest.fail("it was made"))
     page = Page({"data": "synthetic-tree", "options": "n_nodes=200000,n_leaves=150000"})
     monkeypatch.setattr(library.budget, "memory", 8 << 30)
@@ -112,7 +112,7 @@ def test_data_are_loaded_as_soon_as_the_pool_has_room(visit, wait_until, monkeyp
 
 
 def test_a_visitor_who_finds_the_pool_full_gets_the_page_all_the_same(wait_until, monkeypatch):
-    library.forget()
+    library.shelf.clear()
     with monkeypatch.context() as full:
         full.setattr("app.runs.pool.MAX_WORKERS", 0)
         page = Page(SMALL)

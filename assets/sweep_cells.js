@@ -1,6 +1,8 @@
 // The cells of a heat map, for keys and for those who hear the page. The map is a picture: a ring in it is drawn
 // around the cell that has the focus.
-const STEPS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]}
+const STEPS = {
+  ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity],
+}
 const RING = `position: absolute; pointer-events: none; box-sizing: border-box; border: 2px solid #fff; outline: 3px solid #111;
   border-radius: 2px; z-index: 3;`
 
@@ -12,8 +14,8 @@ export function render({model}) {
 
   const cell = ([row, column]) => cells[row]?.[column]
   // one cell alone is a stop of Tab
-  function settle() {
-    at = [model.rows, model.columns].map(({length}, axis) => Math.max(Math.min(at[axis], length - 1), 0))
+  function settle(wanted) {
+    at = [model.rows, model.columns].map(({length}, axis) => Math.max(Math.min(wanted[axis], length - 1), 0))
     cells.forEach((row, r) => row.forEach((el, c) => { el.tabIndex = r === at[0] && c === at[1] ? 0 : -1 }))
   }
   function open([row, column]) {
@@ -36,20 +38,12 @@ export function render({model}) {
 
   grid.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) { return }
-    const step = STEPS[event.key], last = [model.rows.length - 1, model.columns.length - 1]
-    if (step) { at = at.map((k, axis) => Math.max(Math.min(k + step[axis], last[axis]), 0)) }
-    else if (event.key === "Home") { at = [at[0], 0] }
-    else if (event.key === "End") { at = [at[0], last[1]] }
+    const step = STEPS[event.key]
+    if (step) { settle(at.map((k, axis) => k + step[axis])) }
     else if (event.key === "Enter" || event.key === " ") { if (!event.repeat) { open(at) } }
     else { return }
     event.preventDefault()
-    settle()
     cell(at)?.focus({preventScroll: true})
-  })
-  grid.addEventListener("focusin", ({target}) => {
-    cells.forEach((row, r) => row.forEach((el, c) => { if (el === target) { at = [r, c] } }))
-    settle()
-    mark()
   })
   grid.addEventListener("focusout", () => { ring?.remove(); ring = null })
 
@@ -59,7 +53,9 @@ export function render({model}) {
     if (wanted !== names) {
       names = wanted
       head.replaceChildren(...["problem", ...model.columns].map((name) => element("th", {scope: "col"}, name)))
-      cells = model.rows.map((_, r) => model.columns.map((_, c) => element("td", {role: "gridcell", click: () => open([r, c])})))
+      cells = model.rows.map((_, r) => model.columns.map((_, c) => element("td", {
+        role: "gridcell", click: () => open([r, c]), focus: () => { settle([r, c]); mark() },
+      })))
       body.replaceChildren(...cells.map((row, r) => element("tr", {}, element("th", {scope: "row"}, model.rows[r]), ...row)))
     }
     cells.forEach((row, r) => row.forEach((el, c) => {
@@ -67,7 +63,7 @@ export function render({model}) {
       if (el.textContent !== text) { el.textContent = text }
     }))
     grid.hidden = cells.length === 0
-    settle()
+    settle(at)
     if (focused) { cell(at)?.focus({preventScroll: true}); mark() }
   }
   const resized = new ResizeObserver(mark)

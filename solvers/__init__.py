@@ -49,7 +49,6 @@ from .registry import (
     fitting,
     losses_for,
     make_solver,
-    origin_of,
     preset_params,
     register,
     why_not_loss,
@@ -57,7 +56,7 @@ from .registry import (
     why_not_solver_on,
 )
 from .relay import Relay, legs_apart, legs_joined, legs_of
-from .runs.branch import Origin
+from .runs.branch import Origin, origin_of
 from .runs.breakpoints import USUAL as USUAL_CONDITIONS
 from .runs.breakpoints import Condition, Watch
 from .runs.lam_path import log_spaced, path_runs, solve_path

@@ -52,8 +52,6 @@ from .rivals.scikit import ScikitLBFGS, ScikitLinearSVC, ScikitNewtonCholesky, S
 from .rivals.scipy_minimize import SciPyLBFGSB, SciPyNewtonCG, SciPyTrustConstr
 from .rivals.skglm import Skglm
 from .rivals.wapiti import Wapiti
-from .runs.branch import Origin
-from .runs.trace import Trace
 
 SOLVERS: dict[str, type[Solver]] = {
     s.id: s
@@ -264,28 +262,6 @@ def preset_params(id: str, preset: str | None) -> dict[str, Any]:
         known = f"it has {', '.join(presets)}" if presets else "it has none, its defaults are the paper's"
         raise ValueError(f"solver {id} has no preset {preset!r}: {known}")
     return dict(presets[preset])
-
-
-def origin_of(trace: Trace, iteration: int) -> Origin:
-    """Return where a branch leaves a run, for ``solvers.Run(..., origin=)``.
-
-    Parameters
-    ----------
-    trace : Trace
-        The run.
-    iteration : int
-        The number of a recorded iterate.
-
-    Returns
-    -------
-    Origin
-
-    Raises
-    ------
-    ValueError
-        If the run cannot be replayed to this iterate: one sentence.
-    """
-    return Origin.of(trace, iteration, make_solver)
 
 
 def why_not_loss(loss: str, kind: str) -> str | None:

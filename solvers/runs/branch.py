@@ -8,7 +8,7 @@ the old run bit for bit. Another solver, or the same one at another λ, starts f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -17,6 +17,7 @@ from typing import Any
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
 from ..problems.problem import Problem
+from ..registry import make_solver
 from .segments import mark, segments
 from .trace import Trace
 
@@ -30,7 +31,7 @@ class Diverged(Exception):
 
 @dataclass(frozen=True)
 class Origin:
-    """The iterate of a run at which a branch leaves it, made by :func:`solvers.origin_of`.
+    """The iterate of a run at which a branch leaves it, made by :func:`origin_of`.
 
     Attributes
     ----------
@@ -57,52 +58,6 @@ class Origin:
     objectives: Mapping[int, float]
     before: Origin | None = None
     lam: float | None = None
-
-    @classmethod
-    def of(cls, trace: Trace, iteration: int, make: Callable[..., Solver]) -> Origin:
-        """Return the origin at a recorded iterate of a run; ``make(id, **params)`` makes solvers. ValueError,
-        one sentence, where the run cannot be replayed to it."""
-        label = trace.info.label
-        if trace.info.warm:
-            raise ValueError(f"{label} did not start where its problem does: a run like that is not replayed")
-        rows, _, _ = trace.since(None)
-        known = rows["iteration"]
-        if not len(known):
-            raise ValueError(f"{label} has no iterate yet: wait for its first one")
-        if iteration not in known:
-            near = known[abs(known - iteration).argmin()]
-            raise ValueError(
-                f"{label} has no record of iteration {iteration}: it has {len(known)} from {known[0]} to "
-                f"{known[-1]}, the nearest is {near}"
-            )
-        row = int((known == iteration).argmax())
-        if not math.isfinite(rows["objective"][row]):
-            raise ValueError(f"f of {label} is not finite at iteration {iteration}: choose an earlier one")
-        solver = _solver(trace.info.solver, trace.info.params, make)
-        before = cls._parsed(trace.info.origin, make)
-        recorded = list(zip(known[: row + 1].tolist(), rows["objective"][: row + 1].tolist(), strict=True))
-        passed = [segment for segment in segments(trace) if segment.first <= iteration]
-        for old, new in pairwise(passed):
-            upto = {n: f for n, f in recorded if n < new.first}
-            before = cls(label, solver, new.first - 1, new.seconds, upto, before, old.lam)
-        seconds = float(rows["cpu_seconds"][row]), float(rows["wall_seconds"][row])
-        lam = passed[-1].lam if len(passed) > 1 else None
-        return cls(label, solver, iteration, seconds, dict(recorded), before, lam)
-
-    @classmethod
-    def _parsed(cls, about: Mapping[str, Any] | None, make: Callable[..., Solver]) -> Origin | None:
-        if about is None:
-            return None
-        try:
-            n, seconds = about["iteration"], (about["cpu_seconds"], about["wall_seconds"])
-            f, before = about["objective"], cls._parsed(about.get("from"), make)
-            objectives, lam = {} if f is None else {n: float(f)}, about.get("lam")
-            solver = _solver(about["solver"], about["params"], make)
-            return cls(about["label"], solver, n, seconds, objectives, before, lam)
-        except (KeyError, TypeError):
-            raise ValueError(
-                "a branch is replayed where it says what it comes from, and this is not that"
-            ) from None
 
     def describe(self) -> dict[str, Any]:
         """Return what a trace of the branch says of where it comes from: all that a replay needs."""
@@ -137,9 +92,71 @@ class Origin:
             )
 
 
-def _solver(id: str, params: Mapping[str, Any], make: Callable[..., Solver]) -> Solver:
+def origin_of(trace: Trace, iteration: int) -> Origin:
+    """Return where a branch leaves a run, for ``solvers.Run(..., origin=)``.
+
+    Parameters
+    ----------
+    trace : Trace
+        The run.
+    iteration : int
+        The number of a recorded iterate.
+
+    Returns
+    -------
+    Origin
+
+    Raises
+    ------
+    ValueError
+        If the run cannot be replayed to this iterate: one sentence.
+    """
+    label = trace.info.label
+    if trace.info.warm:
+        raise ValueError(f"{label} did not start where its problem does: a run like that is not replayed")
+    rows, _, _ = trace.since(None)
+    known = rows["iteration"]
+    if not len(known):
+        raise ValueError(f"{label} has no iterate yet: wait for its first one")
+    if iteration not in known:
+        near = known[abs(known - iteration).argmin()]
+        raise ValueError(
+            f"{label} has no record of iteration {iteration}: it has {len(known)} from {known[0]} to "
+            f"{known[-1]}, the nearest is {near}"
+        )
+    row = int((known == iteration).argmax())
+    if not math.isfinite(rows["objective"][row]):
+        raise ValueError(f"f of {label} is not finite at iteration {iteration}: choose an earlier one")
+    solver, before = _solver(trace.info.solver, trace.info.params), _parsed(trace.info.origin)
+    recorded = list(zip(known[: row + 1].tolist(), rows["objective"][: row + 1].tolist(), strict=True))
+    passed = [segment for segment in segments(trace) if segment.first <= iteration]
+    for old, new in pairwise(passed):
+        upto = {n: f for n, f in recorded if n < new.first}
+        before = Origin(label, solver, new.first - 1, new.seconds, upto, before, old.lam)
+    seconds = float(rows["cpu_seconds"][row]), float(rows["wall_seconds"][row])
+    lam = passed[-1].lam if len(passed) > 1 else None
+    return Origin(label, solver, iteration, seconds, dict(recorded), before, lam)
+
+
+def _parsed(about: Mapping[str, Any] | None) -> Origin | None:
+    """Return the origin that was described so."""
+    if about is None:
+        return None
     try:
-        return make(id, **params)
+        n, seconds = about["iteration"], (about["cpu_seconds"], about["wall_seconds"])
+        f, before = about["objective"], _parsed(about.get("from"))
+        objectives, lam = {} if f is None else {n: float(f)}, about.get("lam")
+        solver = _solver(about["solver"], about["params"])
+        return Origin(about["label"], solver, n, seconds, objectives, before, lam)
+    except (KeyError, TypeError):
+        raise ValueError(
+            "a branch is replayed where it says what it comes from, and this is not that"
+        ) from None
+
+
+def _solver(id: str, params: Mapping[str, Any]) -> Solver:
+    try:
+        return make_solver(id, **params)
     except TypeError:
         raise ValueError(
             "a run is replayed with its solver and hyper-parameters, which it does not tell"

@@ -31,7 +31,7 @@ class Baton:
 
     def carried(
         self,
-        name: str,
+        name: str | None,
         iterates: Iterator[Iterate],
         problem: Problem,
         part: Problem,
@@ -42,8 +42,8 @@ class Baton:
 
         Parameters
         ----------
-        name : str
-            Their phase.
+        name : str or None
+            Their phase; None where they keep their own.
         iterates : iterator of Iterate
             Those of a solver on ``part``, from ``self.w``.
         problem, part : Problem
@@ -76,7 +76,7 @@ class Baton:
             if iterate.epoch >= 0:
                 iterate.epoch += epochs
                 self.epochs = iterate.epoch + 1
-            iterate.phase = name
+            iterate.phase = iterate.phase if name is None else name
             iterate.cpu_seconds = iterate.wall_seconds = NAN  # all work is on one clock
             yield iterate
 

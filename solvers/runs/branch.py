@@ -11,9 +11,10 @@ import math
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
+from ..methods.baton import Baton
 from ..methods.iterate import Ending, Iterate
 from ..methods.solver import Solver
 from ..problems.problem import Problem
@@ -163,59 +164,43 @@ def _solver(id: str, params: Mapping[str, Any]) -> Solver:
         ) from None
 
 
-def branch(problem: Problem, solver: Solver, origin: Origin) -> Generator[Iterate, None, Iterates]:
-    """Replay the old run: yield its iterates up to the origin's, and return the generator of the branch,
-    which begins with that iterate again. Raises Diverged if f differs from what was recorded."""
+def branch(
+    problem: Problem, solver: Solver, origin: Origin
+) -> Generator[Iterate, None, tuple[Iterate, Iterates]]:
+    """Replay the old run: yield its iterates up to the origin's, and return that one with the generator of
+    those after it in the branch. Raises Diverged if f differs from what was recorded."""
     there = problem if origin.lam in (None, problem.lam) else problem.at_lam(origin.lam)
     if origin.before is None:
-        old, reached = origin.solver.iterate(there), "before its first iterate"
+        first, old = (), origin.solver.iterate(there)
     else:
-        old, reached = (yield from branch(there, origin.solver, origin.before)), "at its first iterate"
-    for iterate in old:
+        *first, old = yield from branch(there, origin.solver, origin.before)
+    reached = "before its first iterate"
+    for iterate in chain(first, old):
         origin.check(iterate)
         yield iterate
         if iterate.iteration == origin.iteration:
             if there is problem and solver == origin.solver:
-                return _further(iterate, old)
-            return taken_over(iterate, solver, problem, turned=there is not problem)
+                return iterate, old
+            return iterate, taken_over(iterate, solver, problem, turned=there is not problem)
         reached = f"after iteration {iterate.iteration}"
     raise Diverged(
         f"the replay of {origin.label} ended {reached}, and iteration {origin.iteration} was recorded"
     )
 
 
-def _further(iterate: Iterate, old: Iterates) -> Iterates:
-    yield iterate
-    return (yield from old)
-
-
 def taken_over(iterate: Iterate, solver: Solver, problem: Problem, *, turned: bool) -> Iterates:
-    """Yield an iterate, then those of a solver that starts from its weights; numbers and epochs go on.
+    """Yield the iterates of a solver that starts from the weights of this one; numbers and epochs go on.
 
     If the problem has been ``turned`` to another λ, the first of these, at the same weights, is yielded as
     well: f is different, and the working set is full.
     """
-    n, w, epochs = iterate.iteration, iterate.w, iterate.epoch + 1
-    yield iterate
-    if w is None:
+    if iterate.w is None:
         raise ValueError("the old solver does not show its weights: no other one can start from them")
+    baton = Baton(iterate.w, iterate.iteration + turned, iterate.epoch + 1, passed=not turned)
     del iterate  # it refers to the whole state of the old solver
-    with closing(solver.iterate(problem, w)) as iterates:
-        following = next(iterates, None)
-        if turned and following is not None:
-            n += 1
-            following.events = (mark(problem.lam), *following.events)
-            yield _numbered_on(following, n, epochs)
-        while True:
-            try:
-                following = next(iterates)
-            except StopIteration as stop:
-                return stop.value
-            yield _numbered_on(following, n, epochs)
-
-
-def _numbered_on(iterate: Iterate, n: int, epochs: int) -> Iterate:
-    iterate.iteration += n
-    if iterate.epoch >= 0:
-        iterate.epoch += epochs
-    return iterate
+    with closing(solver.iterate(problem, baton.w)) as iterates:
+        further = baton.carried(None, iterates, problem, problem, goes_on=False)
+        if turned and (first := next(further, None)) is not None:
+            first.events = (mark(problem.lam), *first.events)
+            yield first
+        return (yield from further)

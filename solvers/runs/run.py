@@ -263,8 +263,8 @@ class Run:
         if self.origin is None:
             iterates = self.solver.iterate(self.problem, self.w0)
         else:
-            iterates = self._replay(self.origin)
-            yield (iterate := next(iterates))
+            iterate, iterates = self._replay(self.origin)
+            yield iterate
         while True:
             if self._wanted and iterate is not None:
                 iterates = self._turn(iterate, iterates)
@@ -299,24 +299,20 @@ class Run:
         said = change(self.problem, iterate.iteration + 1, self.stopping.f_star, seconds)
         self.trace.change(lambda info: replace(info, lams=(*info.lams, said)))
         self.trace.problem = self.here
-        iterates = taken_over(iterate, self.solver, self.problem, turned=True)
-        next(iterates)  # the iterate itself, which is recorded already
-        return iterates
+        return taken_over(iterate, self.solver, self.problem, turned=True)
 
-    def _replay(self, origin: Origin) -> Iterator[Iterate]:
-        """Replay the old run, off the clock; return the iterates from its origin on."""
+    def _replay(self, origin: Origin) -> tuple[Iterate, Iterates]:
+        """Replay the old run, off the clock; return the iterate at its origin, and those that follow."""
         self.trace.status = "replaying"
         replay = branch(self.problem, self.solver, origin)
         while True:
             try:
                 self.replayed = self._advance(replay).iteration
             except StopIteration as stop:
-                iterates = stop.value
-                break
+                self._replay_seconds, (self._cpu, self._wall) = self._cpu, origin.seconds
+                self.trace.status = "running"
+                return stop.value
             self._pulse()
-        self._replay_seconds, (self._cpu, self._wall) = self._cpu, origin.seconds
-        self.trace.status = "running"
-        return iterates
 
     def _advance(self, iterates: Iterator[Iterate]) -> Iterate:
         wall, cpu, waited = time.perf_counter(), time.thread_time(), self._pulse.waited

@@ -14,13 +14,14 @@ import sys
 import threading
 import time
 import warnings
-from typing import IO, Any
+from dataclasses import fields
+from typing import IO
 
 import numpy as np
 
 from ..compute.blas import one_blas_thread
 from .foreign import Task
-from .process import read, write
+from .process import Frame, read, write
 
 Frames = queue.SimpleQueue
 
@@ -45,13 +46,12 @@ class Teller:
         self._spent = self._spent or {"cpu": cpu, "wall": time.perf_counter() - self._wall}
 
     def started(self, pid: int) -> None:
-        write(self._answers, {"started": pid})
+        write(self._answers, started=pid)
 
     def __call__(self, n: int, w: np.ndarray) -> None:
         self.end()
-        write(self._answers, {"iteration": n, **self._spent}, {"w": np.asarray(w, dtype=float).ravel()})
-        order, _ = self._orders.get()
-        if order["do"] == "leave":
+        write(self._answers, iteration=n, w=np.asarray(w, dtype=float).ravel(), **self._spent)
+        if self._orders.get()["do"] == "leave":
             raise Left
         self.begin()
 
@@ -65,22 +65,22 @@ def listen(orders: Frames) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def solve(order: dict[str, Any], arrays: dict[str, np.ndarray], answers: IO[bytes], orders: Frames) -> None:
+def solve(order: Frame, answers: IO[bytes], orders: Frames) -> None:
     """Advance one program to its end, or until it is left."""
     os.environ.update(order["environment"])
     try:
         cls = getattr(importlib.import_module(order["module"]), order["name"])
-        solver, task = cls(**order["params"]), Task(**order["numbers"], **arrays)
+        solver, task = cls(**order["params"]), Task(**{f.name: order[f.name] for f in fields(Task)})
         solver.load(task)
         with one_blas_thread():
             said = solver.advance(task, Teller(answers, orders))
     except Left:
         said = "left"
     except MemoryError:
-        return write(answers, {"failed": "out of memory: take a smaller problem"})
+        return write(answers, failed="out of memory: take a smaller problem")
     except (Exception, SystemExit) as error:
-        return write(answers, {"failed": f"{type(error).__name__}: {' '.join(str(error).split())}"})
-    return write(answers, {"ended": said})
+        return write(answers, failed=f"{type(error).__name__}: {' '.join(str(error).split())}")
+    return write(answers, ended=said)
 
 
 def main() -> None:
@@ -91,7 +91,7 @@ def main() -> None:
     orders: Frames = queue.SimpleQueue()
     threading.Thread(target=listen, args=(orders,), daemon=True).start()
     while True:
-        solve(*orders.get(), answers, orders)
+        solve(orders.get(), answers, orders)
 
 
 if __name__ == "__main__":

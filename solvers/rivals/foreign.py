@@ -165,14 +165,11 @@ class Foreign(Solver):
         """Solve a task: tell each iterate but the start, and return why the program ended by itself."""
         raise TypeError(f"{type(self).__name__} does not define advance(task, tell)")
 
-    def _order(self, task: Task) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return what the process is sent: a record, and arrays by name."""
-        cls, given = type(self), {f.name: getattr(task, f.name) for f in fields(task)}
-        arrays = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
-        numbers = {name: value for name, value in given.items() if name not in arrays}
-        order = {"module": cls.__module__, "name": cls.__qualname__, "params": asdict(self)}
+    def _order(self, task: Task) -> dict[str, Any]:
+        """Return what the process is sent."""
+        order = {"module": type(self).__module__, "name": type(self).__qualname__, "params": asdict(self)}
         order["environment"] = {name: os.environ.get(name, "") for name in self.variables}
-        return {**order, "numbers": numbers}, arrays
+        return order | {f.name: getattr(task, f.name) for f in fields(task)}
 
     def load(self, task: Task) -> None:
         """Make X, and import what the program needs: off the clock, like our rows."""
@@ -197,7 +194,7 @@ class Foreign(Solver):
         try:
             with (
                 at_work() as process,
-                closing(advanced(process, *self._order(task), problem.pulse)) as told,
+                closing(advanced(process, self._order(task), problem.pulse)) as told,
             ):
                 while True:
                     try:

@@ -33,8 +33,8 @@ KEPT = os.cpu_count() or 1
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-#: A record, and the arrays that come with it.
-Frame = tuple[dict[str, Any], dict[str, np.ndarray]]
+#: What is sent: numbers, texts and arrays by name.
+Frame = dict[str, Any]
 
 
 class Lost(Exception):
@@ -50,11 +50,12 @@ class Told(NamedTuple):
     wall: float
 
 
-def write(file: IO[bytes], record: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> None:
+def write(file: IO[bytes], **frame: Any) -> None:
     """Write a frame."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in (arrays or {}).items()}
+    arrays = {name: np.ascontiguousarray(v) for name, v in frame.items() if isinstance(v, np.ndarray)}
     about = [(name, array.dtype.str, array.shape) for name, array in arrays.items()]
-    file.write(json.dumps({**record, "arrays": about}).encode() + b"\n")
+    record = {name: value for name, value in frame.items() if name not in arrays}
+    file.write(json.dumps([record, about]).encode() + b"\n")
     for array in arrays.values():
         file.write(array.data.cast("B") if array.size else b"")
     file.flush()
@@ -65,13 +66,12 @@ def read(file: IO[bytes]) -> Frame:
     line = file.readline()
     if not line.endswith(b"\n"):
         raise EOFError
-    record, arrays = json.loads(line), {}
-    for name, dtype, shape in record.pop("arrays"):
-        array = np.empty(shape, dtype)
+    frame, about = json.loads(line)
+    for name, dtype, shape in about:
+        array = frame[name] = np.empty(shape, dtype)
         if array.size and file.readinto(array.data.cast("B")) < array.nbytes:
             raise EOFError
-        arrays[name] = array
-    return record, arrays
+    return frame
 
 
 class Process:
@@ -110,10 +110,10 @@ class Process:
                 self._frames.put(read(self._popen.stdout))
         self._frames.put(None)
 
-    def send(self, record: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> None:
+    def send(self, **frame: Any) -> None:
         """Send a frame; a process that is gone is noticed by whoever waits for its answer."""
         with suppress(OSError):
-            write(self._popen.stdin, record, arrays)
+            write(self._popen.stdin, **frame)
 
     def answer(self, pulse: Callable[[], None]) -> Frame:
         """Wait for a frame, with a pulse now and then, during which the process stands still; Lost if none
@@ -127,10 +127,10 @@ class Process:
                 continue
             if frame is None:
                 raise Lost(f"its process {_ended(self._popen.wait())}")
-            if "started" not in frame[0]:
+            if "started" not in frame:
                 return frame
             with suppress(psutil.Error):
-                self._seen[1:] = [psutil.Process(frame[0]["started"])]
+                self._seen[1:] = [psutil.Process(frame["started"])]
 
     @contextmanager
     def _standing_still(self) -> Iterator[None]:
@@ -148,10 +148,10 @@ class Process:
 
     def leave(self) -> None:
         """Let the process leave the program that it shows an iterate of."""
-        self.send({"do": "leave"})
+        self.send(do="leave")
         with suppress(queue.Empty):
             frame = self._frames.get(timeout=PATIENCE)
-            self.free = frame is not None and "ended" in frame[0]
+            self.free = frame is not None and "ended" in frame
 
     def kill(self) -> None:
         """End the process, whatever it does."""
@@ -196,29 +196,26 @@ def _end_all() -> None:
 
 
 def advanced(
-    process: Process, order: Mapping[str, Any], arrays: Mapping[str, np.ndarray], pulse: Callable[[], None]
+    process: Process, order: Mapping[str, Any], pulse: Callable[[], None]
 ) -> Generator[Told, None, str]:
     """Yield what a program that is ordered tells of its iterates, each asked for when the generator is
     advanced; return why it ended by itself. Raises Lost where it fails."""
-    process.free, shown = False, False
-    process.send({"do": "solve", **order}, arrays)
-    try:
-        while True:
-            process.stood = 0.0
-            record, told = process.answer(pulse)
-            if "ended" in record:
-                process.free = True
-                return record["ended"]
-            if "failed" in record:
-                process.free = True
-                raise Lost(record["failed"])
-            shown = True
-            yield Told(record["iteration"], told["w"], record["cpu"], record["wall"] - process.stood)
-            shown = False
-            process.send({"do": "go on"})
-    finally:
-        if shown:
+    process.free = False
+    process.send(do="solve", **order)
+    while True:
+        process.stood = 0.0
+        frame = process.answer(pulse)
+        process.free = "iteration" not in frame
+        if "failed" in frame:
+            raise Lost(frame["failed"])
+        if "ended" in frame:
+            return frame["ended"]
+        try:
+            yield Told(frame["iteration"], frame["w"], frame["cpu"], frame["wall"] - process.stood)
+        except GeneratorExit:
             process.leave()
+            raise
+        process.send(do="go on")
 
 
 def _ended(status: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,69 +51,45 @@ def for_spreadsheet(value: Any) -> Any:
     return text
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return printable(value)
+def _kind(
+    words: str,
+    types: Collection[type],
+    fits: Callable[[Any], object] = lambda value: True,
+    take: Callable[[Any], Any] = lambda value: value,
+) -> Kind:
+    """Return the kind of the values of these very types (true is no number) that ``fits`` tells, each made
+    into what ``take`` returns."""
 
+    def taken(value: Any) -> Any:
+        if type(value) not in types or not fits(value):
+            raise TypeError
+        return take(value)
 
-def _name(value: Any) -> str:
-    name = _text(value)
-    if not name.strip():
-        raise ValueError
-    return name
-
-
-def _number(value: Any) -> float:
-    # a whole number keeps its digits
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise TypeError
-    return value
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST:
-        raise TypeError
-    return value
-
-
-def _moment(value: Any) -> float:
-    if abs(_number(value)) > 1e11:
-        raise ValueError
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if value not in (True, False):
-        raise TypeError
-    return bool(value)
-
-
-def _simple(value: Any) -> Any:
-    if value is None or isinstance(value, bool):
-        return value
-    return _text(value) if isinstance(value, str) else _number(value)
-
-
-def _table(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError
-    return {_name(name): _simple(each) for name, each in value.items()}
+    return Kind(words, taken)
 
 
 def _or_null(kind: Kind) -> Kind:
     return Kind(f"{kind.words} or null", lambda value: None if value is None else kind.take(value))
 
 
-TEXT = Kind("a text", _text)
-NAME = Kind("a text that is not empty", _name)
-NUMBER = Kind("a number", _number)
-COUNT = Kind("a whole number from 0", _count)
-MOMENT = Kind("seconds since 1970", _moment)
-FLAG = Kind("true or false", _flag)
-SIMPLE = Kind("a text, a number, true, false or null", _simple)
-TABLE = Kind("a table of texts, numbers, true, false and null", _table)
-WORDS = Kind("a list of texts", lambda value: tuple(_text(one) for one in _list(value)))
+TEXT = _kind("a text", [str], take=printable)
+NAME = _kind("a text that is not empty", [str], lambda text: printable(text).strip(), printable)
+NUMBER = _kind("a number", [int, float], math.isfinite)
+COUNT = _kind("a whole number from 0", [int], lambda n: 0 <= n <= LARGEST)
+MOMENT = _kind("seconds since 1970", [int, float], lambda seconds: abs(seconds) <= 1e11)
+FLAG = _kind("true or false", [bool, int, float], lambda value: value in (0, 1), bool)
+SIMPLE = Kind(
+    "a text, a number, true, false or null",
+    lambda value: (
+        value if value in (None, True, False) else (TEXT if isinstance(value, str) else NUMBER).take(value)
+    ),
+)
+TABLE = _kind(
+    "a table of texts, numbers, true, false and null",
+    [dict],
+    take=lambda table: {NAME.take(name): SIMPLE.take(value) for name, value in table.items()},
+)
+WORDS = _kind("a list of texts", [list], take=lambda texts: tuple(map(TEXT.take, texts)))
 NUMBER_OR_NULL, COUNT_OR_NULL, TEXT_OR_NULL = map(_or_null, (NUMBER, COUNT, TEXT))
 
 #: What every record of a problem has.
@@ -176,12 +152,6 @@ def _short(value: Any) -> str:
         return "a value beyond all bounds"
 
 
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
-
-
 def record_of(kinds: Mapping[str, Kind]) -> Kind:
     """Return the kind of a record within a record."""
     return Kind("a record", lambda value: checked(value, kinds))
@@ -191,8 +161,10 @@ ORIGIN["from"] = record_of(ORIGIN)
 #: What a record of a :class:`.run_info.RunInfo` has.
 INFO = {
     **{"label": NAME, "solver": NAME, "params": TABLE, "from": ORIGIN["from"]},
-    "lams": Kind(
-        "a list of records", lambda value: [checked(one, CHANGE, tuple(CHANGE)) for one in _list(value)]
+    "lams": _kind(
+        "a list of records",
+        [list],
+        take=lambda changes: [checked(one, CHANGE, tuple(CHANGE)) for one in changes],
     ),
     "problem": record_of(PROBLEM),
     "reference": _or_null(record_of(REFERENCE)),

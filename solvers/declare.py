@@ -10,8 +10,6 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
-import numpy as np
-
 
 class Trait(enum.Flag):
     """Properties that losses and penalties offer and solvers need, each with its ``phrase`` in words."""
@@ -49,6 +47,8 @@ class Trait(enum.Flag):
 
 #: The largest seed: more is taken for a mistake.
 MOST_SEED = 999_999_999
+#: Texts for a switch.
+SWITCH = dict.fromkeys(("true", "on", "1", "yes"), True) | dict.fromkeys(("false", "off", "0", "no"), False)
 
 
 class NotAllowed(ValueError):
@@ -159,37 +159,26 @@ class Parameter:
 
     def parse(self, value: Any) -> Any:
         """Convert ``value`` (text or typed) to this parameter's type; :class:`NotAllowed` if it is none."""
-        problem = NotAllowed(self.name, value, self.range)
+        try:
+            return self._parsed(value)
+        except (TypeError, ValueError, LookupError, OverflowError):
+            raise NotAllowed(self.name, value, self.range) from None
+
+    def _parsed(self, value: Any) -> Any:
         if self.form is not None:
-            try:
-                return self.form.parse(value)
-            except (TypeError, ValueError):
-                raise problem from None
+            return self.form.parse(value)
         if self.choices is not None:
-            for choice in self.choices:
-                if value == choice or _text(value) == _text(choice):
-                    return choice
-            raise problem
+            return {_text(choice): choice for choice in self.choices}[_text(value)]
         if value in self.words:
             return value
         if self.kind is bool:
-            if isinstance(value, bool | np.bool_):
-                return bool(value)
-            words = {"true": True, "on": True, "1": True, "yes": True}
-            words |= {"false": False, "off": False, "0": False, "no": False}
-            if str(value).lower() not in words:
-                raise problem
-            return words[str(value).lower()]
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise problem from None
-        if not math.isfinite(number) or (self.kind is int and number != int(number)):
-            raise problem
-        if self.low is not None and (number < self.low or (self.open_low and number == self.low)):
-            raise problem
-        if self.high is not None and number > self.high:
-            raise problem
+            return SWITCH[str(value).lower()]
+        number = float(value)
+        too_low = self.low is not None and (number < self.low or (self.open_low and number == self.low))
+        too_high = self.high is not None and number > self.high
+        broken = not math.isfinite(number) or (self.kind is int and number != int(number))
+        if too_low or too_high or broken:
+            raise ValueError
         return self.kind(number)
 
 

@@ -224,14 +224,10 @@ class Run:
                         raise Interrupted
         except Interrupted:
             pass
-        except KeyboardInterrupt:
-            self._finish(ending)
-            raise
         except Exception as error:
             ending = failure(error)
-        finally:
-            if not self.trace.result:
-                self._finish(ending)
+        finally:  # also where the generator is closed, or Ctrl-C ends the program
+            self._finish(ending)
 
     def _with_hint(self, limit: Ending) -> Ending:
         """Return an ending with what the solver says of the problem, where it did not converge."""

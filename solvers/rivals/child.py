@@ -22,12 +22,9 @@ import numpy as np
 from ..compute.blas import one_blas_thread
 from .foreign import Task
 from .process import Frame, read, write
+from .turns import Left
 
 Frames = queue.SimpleQueue
-
-
-class Left(BaseException):
-    """Unwinds a program whose iterates nobody wants any more; no program catches it by mistake."""
 
 
 class Teller:

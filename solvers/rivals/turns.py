@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -38,11 +39,12 @@ def calls_of(
     Exception
         Whatever the program raises.
     """
-    answers, said = SimpleQueue(), SimpleQueue()  # said: what it is, a call or how it ended, and CPU seconds
+    answers, said = SimpleQueue(), SimpleQueue()  # said: a call, None at the end, and CPU seconds
+    result: Future[Result] = Future()
 
     def ask(call: Call) -> Any:
         nonlocal began
-        said.put(("call", call, time.thread_time() - began))
+        said.put((call, time.thread_time() - began))
         answer, began = answers.get(), time.thread_time()
         if answer is LEAVE:
             raise Left
@@ -52,26 +54,22 @@ def calls_of(
         nonlocal began
         began = time.thread_time()
         try:
-            end = "result", program(ask)
+            result.set_result(program(ask))
         except BaseException as error:  # raised again by the thread that advances
-            end = "error", error
-        said.put((*end, time.thread_time() - began))
+            result.set_exception(error)
+        said.put((None, time.thread_time() - began))
 
     began = 0.0
     thread = threading.Thread(target=work, name="foreign program", daemon=True)
     thread.start()
-    kind = "call"
     try:
         while True:
-            kind, what, spent = said.get()
+            call, spent = said.get()
             book(spent)
-            if kind != "call":
+            if result.done():
                 break
-            answers.put((yield what))
+            answers.put((yield call))
     finally:
-        if kind == "call":
-            answers.put(LEAVE)
+        answers.put(LEAVE)  # a program that has ended does not hear it
         thread.join()
-    if kind == "error":
-        raise what
-    return what
+    return result.result()

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from solvers import FIELDS
-from solvers.probes.common import Common
-from solvers.probes.probe import ProbeStore
+from solvers.probes.probe import ProbeStore, arrays_of
 
 #: What a block unpacks to, at most.
 LARGEST = 1 << 28
@@ -106,7 +105,7 @@ def pack_observations(probes: ProbeStore) -> bytes:
     always, stride = {*firsts.values(), len(everything) - 1}, 1
     while True:
         kept = [entry for k, entry in enumerate(everything) if k % stride == 0 or k in always]
-        pool = {id(array): array for _, seen in kept for array in _arrays_of(seen)}
+        pool = {id(array): array for _, seen in kept for array in arrays_of(seen)}
         fits = len(pool) <= MOST_ARRAYS and sum(array.nbytes for array in pool.values()) <= MOST_OBSERVED
         if fits or stride >= len(everything):
             break
@@ -116,14 +115,9 @@ def pack_observations(probes: ProbeStore) -> bytes:
     places = {address: str(place) for place, address in enumerate(pool)}
     index = _changed(
         kept,
-        lambda seen: [places[id(one)] for one in seen] if isinstance(seen, Common) else places[id(seen)],
+        lambda seen: [places[id(one)] for one in seen] if isinstance(seen, tuple) else places[id(seen)],
     )
     return pack({places[address]: array for address, array in pool.items()}, index=index)
-
-
-def _arrays_of(seen: Mapping[str, Mapping[str, Any]]) -> list[np.ndarray]:
-    values = [value for found in seen.values() for value in found.values()]
-    return [one for value in values for one in (value if isinstance(value, Common) else (value,))]
 
 
 def _changed(
@@ -145,6 +139,6 @@ def unpack_observations(block: bytes) -> ProbeStore:
     return ProbeStore.of(
         _changed(
             header["index"],
-            lambda told: Common(arrays[one] for one in told) if isinstance(told, list) else arrays[told],
+            lambda told: tuple(arrays[one] for one in told) if isinstance(told, list) else arrays[told],
         )
     )

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..methods.iterate import Iterate
-from .common import Common
 
 #: Weights of a problem whose cuts are kept, and bytes of the cuts of one iterate, at most.
 MOST_WEIGHTS = 5_000
@@ -32,7 +31,7 @@ def cuts(it: Iterate) -> dict[str, Any] | None:
     }
     size = model.A[0].size
     if it.w is not None and size <= MOST_WEIGHTS and sum(a.nbytes for a in model.A) <= MOST_BYTES:
-        seen |= {"A": Common(model.A), "b": model.b.copy()}
+        seen |= {"A": tuple(model.A), "b": model.b.copy()}
         seen |= {"w": it.w.copy(), "ridge": np.array(model.ridge)}
     return seen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from ..methods.iterate import Iterate
 from ..problems.problem import Problem
-from .common import Holders
 from .cut_models import cuts
 from .learned import Learner
 from .plane import plane
@@ -39,16 +38,19 @@ MOST_WEIGHTS = 10_000_000
 #: Rows and columns of the pattern of W, at most.
 PATTERN = 256, 128
 
-#: Bytes that an array, or an entry, takes besides its data: most of it where the problem is small.
-OVERHEAD = 250
+#: Bytes that an array, or an entry, takes besides its data: most of it where the problem is small; and those
+#: of a reference.
+OVERHEAD, WORD = 250, 8
 
 _in_use = 0
 #: Of the same thread too: a store may be freed by the collector at any moment.
 _lock = threading.RLock()
 
 
-#: Copies arrays, by name, from an iterate, or returns None where there are none.
-Take = Callable[[Iterate], dict[str, np.ndarray] | None]
+#: What a probe has copied from one iterate, by name: arrays, or several in a tuple.
+Seen = Mapping[str, Any]
+#: Copies arrays from an iterate, or returns None where there are none.
+Take = Callable[[Iterate], Seen | None]
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Probe:
     name : str
         Its name in a store.
     take : callable, optional
-        Copies arrays by name from an iterate, or returns None where there is nothing to observe. Vectors that
-        nobody changes may be kept uncopied, as one :class:`.common.Common`.
+        Copies arrays by name from an iterate, or returns None where there is nothing to observe. Arrays that
+        nobody changes may be kept uncopied, also several in a tuple: they take their room once.
     begin : callable, optional
         In place of ``take``: given a run's problem, returns a ``take`` for that run, which may remember what
         it has taken.
@@ -254,9 +256,10 @@ LEARNED = Probe("learned", begin=Learner)
 CUTS = Probe("cuts", cuts)
 
 
-def _size(seen: dict[str, Any]) -> int:
-    """Return the bytes of what the probes saw of one iterate."""
-    return OVERHEAD + sum(OVERHEAD + array.nbytes for found in seen.values() for array in found.values())
+def arrays_of(seen: Mapping[str, Seen]) -> list[np.ndarray]:
+    """Return the arrays that an entry, what each probe saw of one iterate, refers to."""
+    values = [value for found in seen.values() for value in found.values()]
+    return [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
 
 
 def in_use() -> int:
@@ -274,9 +277,9 @@ class ProbeStore:
         self._takes = {p.name: p.take if p.begin is None else p.begin(problem) for p in self.probes}
         self.cadence = 1
         self.bytes = 0
-        self._entries: list[tuple[int, int, dict[str, Any]]] = []  # iteration, bytes, what was seen
+        self._entries: list[tuple[int, dict[str, Seen]]] = []  # iteration, and what each probe saw
         self._firsts: dict[str, int] = {}  # iteration at which each probe saw something first
-        self._common = Holders()
+        self._holders: dict[int, int] = {}  # how often entries refer to each array, by its address
 
     def __del__(self) -> None:
         if _lock is not None:  # it is at the interpreter's end, when nothing is counted any more
@@ -284,7 +287,7 @@ class ProbeStore:
 
     def discard(self) -> None:
         """Drop all entries, and observe no more."""
-        self.probes, self._takes, self._entries, self._common = (), {}, [], Holders()
+        self.probes, self._takes, self._entries, self._holders = (), {}, [], {}
         self._account(-self.bytes)
 
     def _account(self, change: int) -> None:
@@ -304,29 +307,38 @@ class ProbeStore:
         seen = {name: found for name, take in takes if (found := take(iterate)) is not None}
         entry = self._entry(iterate.iteration, seen)
         if entries and not self._stays(entries[-1]):
-            self._give_up(entries[-1:])  # the newest was kept out of turn
+            self._count(entries[-1][1], -1)  # the newest was kept out of turn
             entries[-1] = entry
         else:
             entries.append(entry)
         limit = RUN_LIMIT if _in_use <= PROCESS_LIMIT else RUN_SHARE
         while self.bytes > limit and len(entries) > len({0, *self._firsts.values()}) + 1:
             self.cadence *= 2
-            self._give_up([e for e in entries[:-1] if not self._stays(e)])
+            for _, gone in (e for e in entries[:-1] if not self._stays(e)):
+                self._count(gone, -1)
             self._entries = entries = [e for e in entries[:-1] if self._stays(e)] + entries[-1:]
 
-    def _entry(self, iteration: int, seen: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
+    def _entry(self, iteration: int, seen: dict[str, Seen]) -> tuple[int, dict[str, Seen]]:
         """Return the entry of what was seen of an iterate, and count it."""
-        size = _size(seen)
-        self._account(size + self._common.enter(seen))
+        self._count(seen, 1)
         for name in seen:
             self._firsts.setdefault(name, iteration)
-        return iteration, size, seen
+        return iteration, seen
 
-    def _give_up(self, entries: list[tuple[int, int, dict[str, Any]]]) -> None:
-        """Count these entries no longer."""
-        self._account(-sum(size + self._common.leave(seen) for _, size, seen in entries))
+    def _count(self, seen: dict[str, Seen], change: int) -> None:
+        """Count an entry in (1) or out (-1): an array counts from the first entry that refers to it until the
+        last has gone."""
+        arrays = arrays_of(seen)
+        size = OVERHEAD * (1 + sum(map(len, seen.values()))) + WORD * len(arrays)
+        for address, array in zip(map(id, arrays), arrays, strict=True):
+            holders = self._holders.pop(address, 0) + change
+            if holders:  # else the address may be another array's next
+                self._holders[address] = holders
+            if holders == max(change, 0):
+                size += array.nbytes
+        self._account(change * size)
 
-    def _stays(self, entry: tuple[int, int, dict[str, Any]]) -> bool:
+    def _stays(self, entry: tuple[int, dict[str, Seen]]) -> bool:
         """Tell whether an entry is kept: it is its turn, or a probe's first."""
         return entry[0] % self.cadence == 0 or entry[0] in self._firsts.values()
 
@@ -337,7 +349,7 @@ class ProbeStore:
         """
         entries = self._entries[:]
         k = bisect_right(entries, iteration, key=lambda entry: entry[0])
-        for at, _, seen in itertools.chain(reversed(entries[:k]), entries[k:]):
+        for at, seen in itertools.chain(reversed(entries[:k]), entries[k:]):
             if name in seen:
                 return at, seen[name]
         return None
@@ -347,14 +359,14 @@ class ProbeStore:
         was seen."""
         entries = self._entries[:]
         first = bisect_right(entries, after, key=lambda entry: entry[0])
-        return [(e[0], e[2][name]) for e in entries[first:] if name in e[2]]
+        return [(at, seen[name]) for at, seen in entries[first:] if name in seen]
 
-    def everything(self) -> list[tuple[int, dict[str, Any]]]:
+    def everything(self) -> list[tuple[int, dict[str, Seen]]]:
         """Return all entries of all probes by iteration, in their order."""
-        return [(iteration, seen) for iteration, _, seen in self._entries[:]]
+        return self._entries[:]
 
     @classmethod
-    def of(cls, everything: Sequence[tuple[int, dict[str, Any]]]) -> Self:
+    def of(cls, everything: Sequence[tuple[int, dict[str, Seen]]]) -> Self:
         """Return a store with the entries of another one, which observes no more."""
         store = cls()
         for iteration, seen in everything:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..parts.linesearch import Search
 from ..problems.line import Line
 from ..problems.problem import Problem
-from .common import Seen
 
 #: Weights of a problem up to which lines are recorded: rebuilding one takes vectors over all weights.
 MOST_WEIGHTS = 2_000_000
@@ -30,7 +31,7 @@ def kept(search: Search, w: np.ndarray, step: float) -> dict[str, np.ndarray]:
     return found if found["d"].size + found["w"].size <= MOST_ENTRIES else {}
 
 
-def rebuild(problem: Problem, seen: Seen) -> Line:
+def rebuild(problem: Problem, seen: Mapping[str, np.ndarray]) -> Line:
     """Return the line that :func:`kept` has recorded, on the same problem."""
     w, d = np.zeros(problem.size), np.zeros(problem.size)
     w[seen["w_at"]], d[seen["d_at"]] = seen["w"], seen["d"]

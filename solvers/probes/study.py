@@ -12,7 +12,7 @@ import numpy as np
 from ..declare import Trait
 from ..parts.linesearch import Breakpoints, Found, Search, armijo, wolfe
 from ..problems.problem import Problem
-from .common import Seen
+from .probe import Seen
 from .search_lines import rebuild
 
 #: Halvings of the window, for values of φ and for its slopes: 2ᵏ + 1 of them.

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from app.views.base.view import View
 from solvers import Probe
-from solvers.probes.common import Seen
+from solvers.probes.probe import Seen
 
 
 class ProbeView(View):

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.views.convergence.rate import NEAR, same_end
 from solvers import SUPPORT, Trace, segments
-from solvers.probes.common import Seen
+from solvers.probes.probe import Seen
 
 
 def nearest(trace: Trace, traces: Sequence[Trace]) -> Trace | None:

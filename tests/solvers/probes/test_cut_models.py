@@ -11,9 +11,8 @@ from solvers import CUTS, WEIGHTS, Iterate
 from solvers.parts.cuts import Cuts
 from solvers.probes import cut_models as module
 from solvers.probes import probe as probes
-from solvers.probes.common import WORD, Common
 from solvers.probes.cut_models import lowest, sliced
-from solvers.probes.probe import OVERHEAD, Probe, ProbeStore
+from solvers.probes.probe import OVERHEAD, WORD, Probe, ProbeStore
 
 
 def toy():
@@ -60,7 +59,7 @@ def test_a_solver_without_cuts_shows_none():
 
 def test_vectors_that_observations_have_in_common_count_once_and_until_nobody_holds_them(monkeypatch):
     vectors = [np.zeros(1000) for _ in range(50)]
-    probe = Probe("common", lambda it: {"A": Common(vectors[max(it.iteration - 2, 0) : it.iteration + 1])})
+    probe = Probe("common", lambda it: {"A": tuple(vectors[max(it.iteration - 2, 0) : it.iteration + 1])})
     store = ProbeStore([probe])
 
     def observe(k):

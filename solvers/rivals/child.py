@@ -12,45 +12,16 @@ import queue
 import signal
 import sys
 import threading
-import time
 import warnings
 from dataclasses import fields
 from typing import IO
 
-import numpy as np
-
 from ..compute.blas import one_blas_thread
-from .foreign import Task
+from .foreign import Task, Tell
 from .process import Frame, read, write
 from .turns import Left
 
 Frames = queue.SimpleQueue
-
-
-class Teller:
-    """Shows the iterates of a program, and waits until the next one is wanted, off its clocks."""
-
-    def __init__(self, answers: IO[bytes], orders: Frames) -> None:
-        self._answers, self._orders = answers, orders
-        self.begin()
-
-    def begin(self) -> None:
-        self._cpu, self._wall = time.process_time(), time.perf_counter()
-        self._spent: dict[str, float] | None = None
-
-    def end(self, cpu: float | None = None) -> None:
-        cpu = time.process_time() - self._cpu if cpu is None else cpu
-        self._spent = self._spent or {"cpu": cpu, "wall": time.perf_counter() - self._wall}
-
-    def started(self, pid: int) -> None:
-        write(self._answers, started=pid)
-
-    def __call__(self, n: int, w: np.ndarray) -> None:
-        self.end()
-        write(self._answers, iteration=n, w=np.asarray(w, dtype=float).ravel(), **self._spent)
-        if self._orders.get()["do"] == "leave":
-            raise Left
-        self.begin()
 
 
 def listen(orders: Frames) -> None:
@@ -70,7 +41,7 @@ def solve(order: Frame, answers: IO[bytes], orders: Frames) -> None:
         solver, task = cls(**order["params"]), Task(**{f.name: order[f.name] for f in fields(Task)})
         solver.load(task)
         with one_blas_thread():
-            said = solver.advance(task, Teller(answers, orders))
+            said = solver.advance(task, Tell(answers, orders))
     except Left:
         said = "left"
     except MemoryError:

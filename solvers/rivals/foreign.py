@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
-from typing import Any, ClassVar, Protocol
+from queue import SimpleQueue
+from typing import IO, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +20,8 @@ from ..methods.iterate import NAN, Ending, Iterate
 from ..methods.solver import Solver
 from ..problems.certificates.optimality import Knows
 from ..problems.problem import Problem
-from .process import Lost, advanced, at_work
+from .process import Frame, Lost, advanced, at_work, write
+from .turns import Left
 from .watched import ANEW
 
 #: Share of entries other than zero from which on a program is given X as a dense array.
@@ -26,21 +29,35 @@ DENSE = 0.3
 NOTHING = np.zeros(0)
 
 
-class Tell(Protocol):
-    """What a program tells its iterates to. Their seconds are those since the one before was asked for, or
-    between ``begin`` and ``end`` where it calls them."""
+class Tell:
+    """What a program tells its iterates to, in its process. Their seconds are those since the one before was
+    asked for, or between ``begin`` and ``end`` where it calls them."""
+
+    def __init__(self, answers: IO[bytes], orders: SimpleQueue[Frame]) -> None:
+        self._answers, self._orders = answers, orders
+        self.begin()
 
     def __call__(self, n: int, w: np.ndarray) -> None:
         """Tell the number of an iterate and its weights; returns once the next one is wanted."""
+        self.end()
+        write(self._answers, iteration=n, w=np.asarray(w, dtype=float).ravel(), **self._spent)
+        if self._orders.get()["do"] == "leave":
+            raise Left
+        self.begin()
 
     def begin(self) -> None:
         """Forget the seconds since the last iterate: they went into what is made once."""
+        self._cpu, self._wall = time.process_time(), time.perf_counter()
+        self._spent: dict[str, float] | None = None
 
     def end(self, cpu: float | None = None) -> None:
         """Stop the clocks until the iterate is told; ``cpu`` are seconds of another process that works."""
+        cpu = time.process_time() - self._cpu if cpu is None else cpu
+        self._spent = self._spent or {"cpu": cpu, "wall": time.perf_counter() - self._wall}
 
     def started(self, pid: int) -> None:
         """Tell of such a process: it is to stand still, and to end, with this one."""
+        write(self._answers, started=pid)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ..methods.iterate import NAN, Ending, Iterate
 from ..methods.solver import Solver
 from ..problems.certificates.optimality import Knows
 from ..problems.problem import Problem
-from .process import Frame, Lost, advanced, at_work, write
+from .process import Frame, Lost, advanced, write
 from .turns import Left
 from .watched import ANEW
 
@@ -209,10 +209,7 @@ class Foreign(Solver):
         w, aim, touched = start, problem.aim(getattr(self, "tol", 0.0)), 0
         task = Task.of(problem, w0, aim)
         try:
-            with (
-                at_work() as process,
-                closing(advanced(process, self._order(task), problem.pulse)) as told,
-            ):
+            with closing(advanced(self._order(task), problem.pulse)) as told:
                 while True:
                     try:
                         n, w, cpu, wall = next(told)

@@ -92,7 +92,6 @@ class Process:
         #: The process, and the one in which its program works, if that is another.
         self._seen = [psutil.Process(self._popen.pid)]
         self._frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
-        self.free = True  # it waits for a program
         self.stood = 0.0  # seconds in which it stood still
         threading.Thread(target=self._listen, name="foreign process", daemon=True).start()
 
@@ -146,12 +145,13 @@ class Process:
                     process.resume()
             self.stood += time.perf_counter() - began
 
-    def leave(self) -> None:
-        """Let the process leave the program that it shows an iterate of."""
+    def leaves(self) -> bool:
+        """Let the process leave the program that it shows an iterate of; tell whether it does."""
         self.send(do="leave")
         with suppress(queue.Empty):
             frame = self._frames.get(timeout=PATIENCE)
-            self.free = frame is not None and "ended" in frame
+            return frame is not None and "ended" in frame
+        return False
 
     def kill(self) -> None:
         """End the process, whatever it does."""
@@ -169,25 +169,6 @@ idle: list[Process] = []
 _lock = threading.Lock()
 
 
-@contextmanager
-def at_work() -> Iterator[Process]:
-    """Give a process for one program. Afterwards it is kept if it is free, and killed otherwise."""
-    with _lock:
-        ready = [idle.pop() for _ in range(len(idle))]
-        process = next((p for p in ready if p.alive), None)
-        idle.extend(p for p in ready if p is not process and p.alive)
-    process = process or Process()
-    try:
-        yield process
-    finally:
-        with _lock:
-            keep = process.free and process.alive and len(idle) < KEPT
-            if keep:
-                idle.append(process)
-        if not keep:
-            process.kill()
-
-
 @atexit.register
 def _end_all() -> None:
     with _lock:
@@ -195,27 +176,36 @@ def _end_all() -> None:
             idle.pop().kill()
 
 
-def advanced(
-    process: Process, order: Mapping[str, Any], pulse: Callable[[], None]
-) -> Generator[Told, None, str]:
+def advanced(order: Mapping[str, Any], pulse: Callable[[], None]) -> Generator[Told, None, str]:
     """Yield what a program that is ordered tells of its iterates, each asked for when the generator is
-    advanced; return why it ended by itself. Raises Lost where it fails."""
-    process.free = False
-    process.send(do="solve", **order)
-    while True:
-        process.stood = 0.0
-        frame = process.answer(pulse)
-        process.free = "iteration" not in frame
-        if "failed" in frame:
-            raise Lost(frame["failed"])
-        if "ended" in frame:
-            return frame["ended"]
-        try:
-            yield Told(frame["iteration"], frame["w"], frame["cpu"], frame["wall"] - process.stood)
-        except GeneratorExit:
-            process.leave()
-            raise
-        process.send(do="go on")
+    advanced; return why it ended by itself. Raises Lost where it fails. Its process is kept for the next one
+    if it is free then, and killed otherwise."""
+    with _lock:
+        idle[:] = [process for process in idle if process.alive]
+        process = idle.pop() if idle else None
+    process, free = process or Process(), False
+    try:
+        process.send(do="solve", **order)
+        while True:
+            process.stood = 0.0
+            frame = process.answer(pulse)
+            free = "iteration" not in frame
+            if "failed" in frame:
+                raise Lost(frame["failed"])
+            if "ended" in frame:
+                return frame["ended"]
+            try:
+                yield Told(frame["iteration"], frame["w"], frame["cpu"], frame["wall"] - process.stood)
+            except GeneratorExit:
+                free = process.leaves()
+                raise
+            process.send(do="go on")
+    finally:
+        with _lock:
+            if keep := free and process.alive and len(idle) < KEPT:
+                idle.append(process)
+        if not keep:
+            process.kill()
 
 
 def _ended(status: int) -> str:

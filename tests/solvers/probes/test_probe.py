@@ -252,6 +252,20 @@ def test_a_run_has_room_of_its_own_in_a_full_process(monkeypatch):
     assert store.bytes <= 20_000
 
 
+def test_an_array_that_is_kept_uncopied_counts_once_until_its_last_observation_has_gone():
+    shared = np.zeros(1000)
+    probe = solvers.Probe("shared", lambda it: {"same": shared, "again": shared} if it.iteration < 3 else {})
+    store = ProbeStore([probe])
+    for k in range(3):
+        observe(store, [k])
+        assert store.bytes == shared.nbytes + (k + 1) * (3 * module.OVERHEAD + 2 * module.WORD)
+    store.cadence = 100
+    observe(store, [3, 4])  # that of iteration 2 has gone, those of 0 and 1 have not
+    assert shared.nbytes < store.bytes < 2 * shared.nbytes
+    store.discard()
+    assert store.bytes == 0
+
+
 def test_what_is_discarded_is_given_back_at_once():
     gc.collect()
     before = module.in_use()

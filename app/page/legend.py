@@ -51,7 +51,8 @@ class LegendRows(Component):
             for run, objective in zip(runs, objectives, strict=True)
         ]
         waits = self.obstacle is not None and self._session.state == "idle"
-        self.notice = f"Run waits: {self.obstacle}" if waits else ""
+        then = "" if self._session.pressed is None else " The run starts once the data have loaded."
+        self.notice = f"Run waits: {self.obstacle}{then}" if waits else ""
 
     def receive(self, data: dict[str, Any]) -> None:
         run = next((r for r in self._session.runs if r.style == data.get("key")), None)

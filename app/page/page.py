@@ -105,7 +105,7 @@ class Page:
         self.problem = ProblemPanel(
             session, setting.problem, self._problem_changed, own_files=self.rights.own
         )
-        self.controls = RunControls(session, self.start, self._forget_press, self._changed)
+        self.controls = RunControls(self)
         self.legend = LegendRows(session)
         self.optimum = Optimum(session)
         self.own_loops = OwnLoops(self, self.optimum)
@@ -113,6 +113,8 @@ class Page:
         self.convergence, self.sparsity = self.top_views.convergence, self.top_views.sparsity
         self.convergence.param.watch(lambda *events: self._share_axis(), SHARED)
         self.convergence.param.watch(lambda *events: self._changed(), ["x", "measure", "scale", "x_scale"])
+        for speed in (self.controls.pace, self.controls.drawing):
+            speed.param.watch(lambda event: self._changed(), "value")
         self.tabs: dict[str, View] = {}  # made when they are first looked at
         self.tab_column = theme.column(kind="tabs")
         self.tab_bar = TabBar()
@@ -287,10 +289,7 @@ class Page:
         self.session.awaits = (self.problem.obstacle or "") if not self.problem.ready else ""
         self.top_views.show(self.problem.problem)
         self._offer_tabs()
-        self.controls.loading, self.controls.waits = bool(self.problem.loading), self._waits
-        self.controls.obstacle = self.legend.obstacle = self.obstacle
-        if self._waits and self.obstacle is not None:
-            self.legend.obstacle += " The run starts once the data have loaded."
+        self.legend.obstacle = self.obstacle
         self.controls.update()
         self.legend.update()
         self.pending.object = self._waiting_changes()
@@ -416,7 +415,7 @@ class Page:
     @property
     def running(self) -> Experiment | None:
         """Return what was run last, if its runs are still there."""
-        return self._running if self.session.runs or self._waits else None
+        return self._running if self.session.runs or self.session.pressed is not None else None
 
     def explain(self, id: str) -> Help | None:
         """Say what the figure with this id shows."""
@@ -429,34 +428,23 @@ class Page:
     _running: Experiment | None = None
     #: The solver's label by that of each run that was started last: runs that repeat each other share one.
     racing: Mapping[str, str] = MappingProxyType({})
-    #: A press of Run or Step (``step``) that came before the data, and the problem that it was for.
-    _pressed: tuple[bool, Recipe] | None = None
-
-    @property
-    def _waits(self) -> bool:
-        """Tell whether a press waits for the data of the problem that is still chosen."""
-        pressed, setting = self._pressed, self.problem.setting
-        return pressed is not None and pressed[1] == replace(setting, lam=pressed[1].lam)
 
     def _start_when_ready(self) -> None:
-        """Do what a press that came before the data asked for."""
-        if self._pressed is None or (self._waits and self.problem.loading):
+        """Do what a press that came before the data asked for, if nothing stands in the way now."""
+        step = self.session.pressed
+        if step is None or self.problem.loading:
             return
-        (step, _), wanted, self._pressed = self._pressed, self._waits, None
-        if wanted and self.obstacle is None:
+        self.session.pressed = None
+        if self.obstacle is None:
             self.start(step)
         else:
             self._changed()
-
-    def _forget_press(self) -> None:
-        self._pressed = None
-        self._changed()
 
     def start(self, step: bool) -> None:
         """Start the chosen solvers together, or as soon as the data are there."""
         setting, base = self.setting, self.problem.problem
         if base is None and self.problem.loading:  # pressed before the browser knew that there are none
-            self._pressed = step, self.problem.setting
+            self.session.pressed = step
             self._changed()
             return
         if base is None or not setting.entrants:

@@ -69,6 +69,8 @@ class Session:
         self.watchers: list[Watcher] = []
         self.pace = 0.0
         self.drawing = 1
+        #: A press of Run, or of Step (True), that waits for the data; None while none does.
+        self.pressed: bool | None = None
         self.breaks: tuple[Condition, ...] = ()
         self._ticks = 0
         #: When each view was last brought up to date while runs go on, by the clock.
@@ -178,12 +180,14 @@ class Session:
         self.hurry()
 
     def stop(self) -> None:
+        self.pressed = None
         for run in self.alive:
             run.worker.stop()
         self.hurry()
 
     def clear(self) -> None:
-        """Stop and forget all runs."""
+        """Stop and forget all runs, also those that wait for the data."""
+        self.pressed = None
         for run in list(self.runs):
             self.remove(run)
 

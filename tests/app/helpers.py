@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import panel as pn
@@ -12,7 +13,11 @@ from bokeh.models import ColumnDataSource, GlyphRenderer, Span, VSpan
 from bokeh.plotting import figure
 
 from app import theme
+from app.page.session import Session
+from app.page.stage import Stage
 from app.runs import library
+from app.serving.access import HERE, Rights
+from app.settings.experiment import Experiment
 from app.stories import Story
 from app.views import View
 from solvers import Problem
@@ -21,6 +26,24 @@ from solvers import Problem
 def press(button: Any) -> None:
     """Click on a button."""
     button.param.trigger("clicks")
+
+
+def stage(
+    session: Session,
+    setting: Experiment | None = None,
+    problem: Problem | None = None,
+    rights: Rights = HERE,
+) -> Stage:
+    """As much of a page as the panel of a tab looks at; nothing can be started without a setting."""
+    styles = range(0 if setting is None else len(setting.entrants))
+    return SimpleNamespace(
+        session=session,
+        rights=rights,
+        setting=setting,
+        obstacle="no setting" if setting is None else None,
+        problem=SimpleNamespace(problem=problem, loading="", known=lambda key: None),
+        solvers=SimpleNamespace(run_styles=styles),
+    )
 
 
 def happen(event: Event) -> None:

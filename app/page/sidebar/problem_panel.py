@@ -192,6 +192,11 @@ class ProblemPanel:
             wrong = f"{self.loading} …"
         return wrong or self._lam_error or None
 
+    def known(self, key: str | None) -> solvers.Problem | None:
+        """Return the problem with a key, if this or a run has it: of a run on it views then draw more."""
+        found = (self.problem, *(run.problem for run in self._session.runs))
+        return next((problem for problem in found if problem is not None and problem.key == key), None)
+
     # what the user does
 
     def _choose(self, make: Callable[[], Recipe]) -> None:

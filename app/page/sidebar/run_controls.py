@@ -7,7 +7,7 @@ from collections.abc import Callable
 import panel_material_ui as pmui
 
 from app.menu import LineMenu
-from app.page.session import Session
+from app.page.stage import Stage
 
 #: Iterates a second, and their names; 0 is full speed.
 PACES = {f"{n} a second": float(n) for n in (1, 2, 5, 10, 30, 100)} | {"full": 0.0}
@@ -24,19 +24,12 @@ GOES, WAITS = "play_arrow", "hourglass_empty"
 
 
 class RunControls:
-    """The buttons. ``start(step)`` is called to launch new runs when none is alive, unless an ``obstacle``, a
-    sentence, says why not. While data are ``loading`` it is called all the same: the press may have been on
-    its way when the buttons were disabled. While such a press ``waits`` Stop and Clear call ``forget()``.
-    ``on_change()`` is called when a speed has been chosen."""
+    """The buttons. New runs are started when none is alive and nothing stands in the way. While data are
+    loaded they are all the same: the press may have been on its way when the buttons were disabled."""
 
-    def __init__(
-        self,
-        session: Session,
-        start: Callable[[bool], None],
-        forget: Callable[[], None],
-        on_change: Callable[[], None],
-    ) -> None:
-        self._session, self._start, self._forget = session, start, forget
+    def __init__(self, page: Stage) -> None:
+        self._page, self._session = page, page.session
+        session = page.session
         small = {"size": "small", "margin": 0}
         self.run = pmui.Button(label="Run", icon=GOES, variant="contained", width=112, **small)
         self.pause = pmui.Button(label="Pause", icon="pause", variant="outlined", **small)
@@ -53,21 +46,18 @@ class RunControls:
         self.run.on_click(lambda event: self.go())
         self.pause.on_click(lambda event: self._then(session.pause))
         self.step.on_click(lambda event: self.go(step=True))
-        self.stop.on_click(lambda event: self._end(session.stop))
-        self.clear.on_click(lambda event: self._end(session.clear))
-        self.pace.param.watch(lambda event: (session.set_pace(event.new), on_change()), "value")
-        self.drawing.param.watch(lambda event: (session.set_drawing(event.new), on_change()), "value")
+        self.stop.on_click(lambda event: self._then(session.stop))
+        self.clear.on_click(lambda event: self._then(session.clear))
+        self.pace.param.watch(lambda event: session.set_pace(event.new), "value")
+        self.drawing.param.watch(lambda event: session.set_drawing(event.new), "value")
         self.widgets = [self.run, self.pause, self.step, self.stop, self.clear, self.pace, self.drawing]
-        self.obstacle: str | None = None
-        self.loading = self.waits = False
-        self.update()
 
     def go(self, *, step: bool = False) -> None:
         """Start, or go on; by a single iterate with ``step``."""
         if self._session.state != "idle":
             self._then(self._session.step if step else self._session.resume)
-        elif self.obstacle is None or self.loading:
-            self._then(lambda: self._start(step))
+        elif self._page.obstacle is None or self._page.problem.loading:
+            self._then(lambda: self._page.start(step))
 
     def toggle(self) -> None:
         """Run or pause, as the space bar does."""
@@ -76,23 +66,18 @@ class RunControls:
         elif not self.run.disabled:
             self.go()
 
-    def _end(self, act: Callable[[], None]) -> None:
-        if self.waits:
-            self._forget()
-        self._then(act)
-
     def _then(self, act: Callable[[], None]) -> None:
         act()
         self._session.tick()
 
     def update(self) -> None:
         """Enable the buttons that make sense now."""
-        state = self._session.state
-        cannot_start = state == "idle" and self.obstacle is not None
+        state, waits = self._session.state, self._session.pressed is not None
+        cannot_start = state == "idle" and self._page.obstacle is not None
         self.run.disabled = state == "running" or cannot_start
         self.pause.disabled = state != "running"
         self.step.disabled = cannot_start
-        self.stop.disabled = not (self._session.alive or self.waits)
-        self.clear.disabled = not (self._session.runs or self.waits)
-        self.run.icon = WAITS if self.loading and state == "idle" else GOES
+        self.stop.disabled = not (self._session.alive or waits)
+        self.clear.disabled = not (self._session.runs or waits)
+        self.run.icon = WAITS if self._page.problem.loading and state == "idle" else GOES
         self.run.label = "Resume" if state == "paused" else "Run"

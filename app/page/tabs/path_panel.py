@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +10,7 @@ import panel_material_ui as pmui
 
 from app import theme
 from app.menu import Menu
-from app.page.session import Session
+from app.page.stage import Stage
 from app.runs import library
 from app.runs.pool import PoolFull, Worker
 from app.settings.experiment import Experiment
@@ -29,9 +28,6 @@ RATIOS = {"0.1 λmax": 0.1, "0.01 λmax": 0.01, "0.001 λmax": 1e-3, "0.0001 λm
 EVERY = 25
 #: Bytes of weights kept to be drawn; solutions beyond are kept without.
 MOST_BYTES = 64 * 2**20
-
-#: What the page wants a path of: a problem, what is set, and the styles of the solvers.
-Wanted = tuple[Problem, Experiment, Sequence[int]]
 
 
 class Tracing:
@@ -87,14 +83,11 @@ class Tracing:
 
 
 class PathPanel:
-    """A path for every chosen solver, each in a worker of its own, and the view of what they have found.
+    """A path for every chosen solver, each in a worker of its own, and the view of what they have found. A
+    watcher of the session; the workers end with it."""
 
-    ``wanted()`` gives the problem and the setting on the page, and the styles of its solvers; None while
-    there is no problem. A watcher of the session; the workers end with it.
-    """
-
-    def __init__(self, session: Session, wanted: Callable[[], Wanted | None]) -> None:
-        self._session, self._wanted = session, wanted
+    def __init__(self, page: Stage) -> None:
+        self._page, self._session = page, page.session
         self._tracings: list[Tracing] = []
         self.workers: list[Worker] = []  # one a solver; plots are drawn by others
         self._error = ""
@@ -106,7 +99,7 @@ class PathPanel:
         self.ratio = Menu(label="From λmax to", options=RATIOS, value=0.01, width=140, **small)
         self.said = theme.html(margin=(0, 10), visible=False)
         self.view = Path()
-        self.view.later = partial(session.later, self.view)
+        self.view.later = partial(page.session.later, self.view)
         self.view.controls.objects = [self.button, self.count, self.ratio, *self.view.controls]
         self.view.put_above(self.said)
         self.update()
@@ -121,14 +114,15 @@ class PathPanel:
         if self.alive:
             for worker in self.workers:
                 worker.stop()
-        elif (wanted := self._wanted()) is not None:
-            self._start(*wanted)
+        elif self._page.obstacle is None:
+            self._start()
         self.update()
 
-    def _start(self, problem: Problem, setting: Experiment, styles: Sequence[int]) -> None:
+    def _start(self) -> None:
+        problem, setting = self._page.problem.problem, self._page.setting
         self._tracings, self.workers, self._error, self._ticks = [], [], "", 0
         try:
-            for chosen, style in zip(setting.entrants, styles, strict=True):
+            for chosen, style in zip(setting.entrants, self._page.solvers.run_styles, strict=True):
                 tracing = Tracing(problem, setting, chosen, style)
                 task = partial(tracing.follow, count=self.count.value, ratio=self.ratio.value)
                 self.workers.append(self._session.share.start(task, f"path {chosen.label}"))
@@ -143,7 +137,7 @@ class PathPanel:
             return
         alive = self.alive
         self.button.label = "Stop tracing" if alive else "Trace the path"
-        self.button.disabled = not alive and self._wanted() is None
+        self.button.disabled = not alive and self._page.obstacle is not None
         text = self._sentence(alive)
         self.said.param.update(object=text, visible=bool(text))
         found = [trace for tracing in self._tracings for trace in tracing.found]

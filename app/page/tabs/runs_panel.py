@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from app import theme
-from app.page.session import Session
 from app.page.sidebar.own_data import CHUNK, OwnData
+from app.page.stage import Stage
 from app.runs import benchopt
 from app.runs.archive import Archive, Kept
 from app.runs.compare import differing_ends, differing_settings, options
 from app.runs.history import Unavailable
 from app.runs.past import LAST_STYLE, PastRun
-from app.serving.access import HERE, Rights
 from app.serving.batch import batch
 from app.settings import words
 from app.views import BenchoptCurves, PastRuns
 from app.views.compare.past_runs import line
-from solvers import FIELDS, Problem, Trace
+from solvers import FIELDS, Trace
 
 #: Seconds after which the list is asked for again: another server may have changed it.
 STALE = 2.0
@@ -46,14 +45,11 @@ class BenchoptFile(OwnData):
 
 
 class RunsPanel:
-    """The list, and what is done with its lines. A watcher of the session; ``known(key)`` is the problem with
-    a key, if the page has it: views draw more of a run on it. Results of benchopt are drawn above the list,
-    for visitors who may give files of their ``own``."""
+    """The list, and what is done with its lines. A watcher of the session. Visitors who may give files of
+    their own see results of benchopt above the list."""
 
-    def __init__(
-        self, session: Session, known: Callable[[str | None], Problem | None], rights: Rights = HERE
-    ) -> None:
-        self._session, self._history, self._known = session, session.history, known
+    def __init__(self, page: Stage) -> None:
+        self._page, self._session, self._history = page, page.session, page.session.history
         self._runs: list[Kept] = []
         self._entries: list[dict[str, Any]] = []
         self._chosen: list[int] = []
@@ -67,14 +63,14 @@ class RunsPanel:
         self.view = PastRuns(on_act=self._act)
         self.file: BenchoptFile | None = None
         self.curves: BenchoptCurves | None = None
-        if rights.own:
+        if page.rights.own:
             size = {"chunk": CHUNK, "size": benchopt.MOST_BYTES}
             said = {
                 "label": "Open results of benchopt",
                 "tip": "A file of a benchmark that ends in .parquet.",
             }
-            self.file = BenchoptFile(session, self._open, limits=size, **said)
-            session.others.append(self.file.close)
+            self.file = BenchoptFile(page.session, self._open, limits=size, **said)
+            page.session.others.append(self.file.close)
             self.view.put_above(self.file)
 
     @property
@@ -183,7 +179,7 @@ class RunsPanel:
         kept, trace = loaded
         if any(run.id == kept.id for run in self._past):
             return
-        problem = self._known(trace.info.problem.get("key"))
+        problem = self._page.problem.known(trace.info.problem.get("key"))
         self._session.add(PastRun(kept, trace, self._styles, problem))
         self._styles -= 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,10 @@ import panel_material_ui as pmui
 import datasets
 from app import plugins, theme
 from app.menu import Menu
-from app.page.session import Session
+from app.page.stage import Stage
 from app.page.tabs.paper_chooser import PaperChooser
 from app.runs.past import LAST_STYLE
 from app.runs.shown import Guest
-from app.serving.access import HERE, Rights
 from app.serving.endings import before_the_end
 from app.serving.serve_options import Serving
 from app.settings.experiment import Experiment, toml
@@ -72,23 +71,16 @@ class OpenCell(Guest):
 
 class SweepPanel:
     """A sweep of this visitor, and the view of what it has found. A watcher of the session, with which it
-    ends. ``wanted()`` is the setting on the page, None while there is none; ``known(key)`` is the problem
-    with a key, if the page has it: views draw more of a run on it. Where a sweep runs is chosen among what
-    ``rights`` names: a scheduler answers with pickles, so whoever may name any may run anything here."""
+    ends. Where a sweep runs is chosen among what the page's rights name: a scheduler answers with pickles, so
+    whoever may name any may run anything here."""
 
-    def __init__(
-        self,
-        session: Session,
-        wanted: Callable[[], Experiment | None],
-        known: Callable[[str | None], Problem | None],
-        rights: Rights = HERE,
-    ) -> None:
-        self._session, self._wanted, self._known, self._rights = session, wanted, known, rights
+    def __init__(self, page: Stage) -> None:
+        self._page, self._session, self._rights = page, page.session, page.rights
         self.sweep: Sweep | None = None
         self._thread: threading.Thread | None = None
         self._ran = ""
         self._error, self._clicked, self._kept, self._ticks, self._styles = "", "", 0, 0, FIRST_STYLE
-        session.others.append(self.stop)
+        page.session.others.append(self.stop)
         small = {"size": "small", "margin": (4, 4)}
         narrow = {"sizing_mode": "stretch_width", "max_width": 430}
         self.text = pmui.TextAreaInput(
@@ -103,9 +95,9 @@ class SweepPanel:
         self.end = pmui.Button(label="Stop", variant="text", disabled=True, **small)
         self.place = Menu(
             label="Where it runs",
-            options=[THIS_MACHINE, *rights.schedulers],
+            options=[THIS_MACHINE, *self._rights.schedulers],
             value=THIS_MACHINE,
-            visible=bool(rights.schedulers),
+            visible=bool(self._rights.schedulers),
             width=260,
             **small,
         )
@@ -121,11 +113,11 @@ class SweepPanel:
         self.papers = PaperChooser(self._take, self._slots)
         form = pn.FlexBox(self.text, beside, margin=0)
         line = pn.Column(self.papers.above, form, margin=0, sizing_mode="stretch_width")
-        if rights.no_sweeps:
-            line = theme.html(f'<p class="note">{html.escape(theme.capital(rights.no_sweeps))}.</p>')
+        if reason := self._rights.no_sweeps:
+            line = theme.html(f'<p class="note">{html.escape(theme.capital(reason))}.</p>')
         self.said = theme.html(margin=(0, 10), visible=False)
         self.view = SweepView(
-            outcomes=self.outcomes, on_open=self.open, choices=self.choices, cursor=session.cursor
+            outcomes=self.outcomes, on_open=self.open, choices=self.choices, cursor=page.session.cursor
         )
         self.view.put_above(line, self.said)
         self.view.put_below(self.papers.below)
@@ -135,9 +127,10 @@ class SweepPanel:
     # what a visitor does
 
     def take_over(self) -> None:
-        """Write what is chosen on the page, over a range of λ, into the field."""
-        if (setting := self._wanted()) is not None:
-            self.text.value = spec_text(setting)
+        """Write what is chosen on the page, over a range of λ, into the field, also while its data are on
+        their way: a sweep loads its own."""
+        if self._page.obstacle is None or self._page.problem.loading:
+            self.text.value = spec_text(self._page.setting)
 
     def run(self) -> None:
         """Run what the field asks for; runs that are kept from before are not run again."""
@@ -178,7 +171,7 @@ class SweepPanel:
         if key in opened:
             self._session.cursor.choose(watched.trace, follow=False)
         elif watched.trace is not None and len(opened) < MOST_OPEN:
-            problem = self._known(watched.trace.info.problem.get("key"))
+            problem = self._page.problem.known(watched.trace.info.problem.get("key"))
             self._session.add(OpenCell(watched, self._styles, problem))
             self._styles -= 1
             self._session.tick()

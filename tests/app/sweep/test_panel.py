@@ -21,6 +21,7 @@ from app.serving.access import Rights
 from app.settings.experiment import Experiment
 from app.settings.recipe import PAGE_LIMITS, Entrant, Limits, Recipe
 from app.sweep.spec import Spec
+from tests.app.helpers import stage
 
 ROOT = Path(__file__).resolve().parents[3]
 SETTING = Experiment(
@@ -36,7 +37,7 @@ def made(session, wait_until):
     panels = []
 
     def make(rights):
-        panels.append(SweepPanel(session, lambda: SETTING, lambda key: None, rights))
+        panels.append(SweepPanel(stage(session, SETTING, rights=rights)))
         session.watchers.append(panels[-1])
         return panels[-1]
 

@@ -87,7 +87,7 @@ def test_what_is_no_condition_is_told_and_the_last_one_stays(visit, text, said):
     type_in(page, text)
     assert said in error_of(page)
     assert [condition.text for condition in page.session.breaks] == ["nnz > 3"]
-    assert page.controls.obstacle is None or "condition" not in page.controls.obstacle
+    assert page.obstacle is None or "condition" not in page.obstacle
 
 
 def test_conditions_are_in_the_address_and_a_story_begins_without(visit):

@@ -64,7 +64,7 @@ def test_run_does_not_start_with_what_is_wrong_and_says_why(visit, wait_until, s
     spoil(page)
     loaded(page, wait_until)
     page.session.tick()
-    assert said in page.controls.obstacle
+    assert said in page.obstacle
     assert said in page.legend.notice
     assert page.controls.run.disabled
     assert page.controls.step.disabled
@@ -83,7 +83,7 @@ def test_what_is_put_right_can_be_run(visit, wait_until):
     page.problem.lam.value = "0.02"
     page.limits.receive({"name": "tol", "value": "1e-4"})
     page.solvers.receive({"action": "set", "key": key(page, "prox-qn"), "name": "memory", "value": "4"})
-    assert page.controls.obstacle is None
+    assert page.obstacle is None
     page.controls.go()
     assert page.legend.notice == ""
     wait_until(lambda: not page.session.alive)
@@ -93,7 +93,7 @@ def test_what_is_put_right_can_be_run(visit, wait_until):
 def test_a_wrong_value_of_a_solver_that_does_not_race_is_no_obstacle(visit):
     page = visit(**SMALL)
     page.solvers.receive({"action": "set", "key": key(page, "owl-qn"), "name": "memory", "value": "0"})
-    assert page.controls.obstacle is None
+    assert page.obstacle is None
 
 
 def test_runs_that_are_paused_go_on_whatever_is_typed_for_the_next(visit):
@@ -123,7 +123,7 @@ def test_at_lambda_max_and_above_it_is_said_that_zero_is_optimal_and_run_runs(vi
     assert "optimal" not in page.problem.ratio.object
     page.problem.lam.value = f"{1.5 * top:.17g}"
     assert "= 1.5 λ<sub>max</sub>:<br>w = 0 is optimal" in page.problem.ratio.object
-    assert page.controls.obstacle is None
+    assert page.obstacle is None
     page.controls.go()
     wait_until(lambda: not page.session.alive)
     (run,) = page.session.runs
@@ -133,11 +133,11 @@ def test_at_lambda_max_and_above_it_is_said_that_zero_is_optimal_and_run_runs(vi
 def test_while_data_are_loaded_run_waits_and_says_so(visit, wait_until):
     page = visit(**SMALL)
     page.problem.data.value = "digits"
-    assert "loading" in page.controls.obstacle
+    assert "loading" in page.obstacle
     page.controls.go()
     assert page.session.runs == []
     loaded(page, wait_until)
-    assert page.controls.obstacle is None
+    assert page.obstacle is None
 
 
 @pytest.mark.parametrize("button", ["run", "step"])
@@ -193,7 +193,7 @@ def test_a_press_that_the_loaded_data_cannot_follow_no_longer_waits(visit, wait_
     type_lam(page)
     loaded(page, wait_until)
     assert page.session.runs == []
-    assert page.legend.notice == f"Run waits: {page.controls.obstacle}"
+    assert page.legend.notice == f"Run waits: {page.obstacle}"
     assert "λ must be" in page.legend.notice
     assert page.controls.stop.disabled
 

@@ -22,7 +22,7 @@ from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe
 from app.views.base import looks
 from app.views.path import lam_path
 from solvers import Trace
-from tests.app.helpers import glyphs
+from tests.app.helpers import glyphs, stage
 
 SMALL = {"data": "breast-cancer", "solvers": "prox-qn", "tol": "1e-6"}
 
@@ -43,7 +43,7 @@ def panel(session, problem):
     """``panel(setting)`` is the tab of a page with this setting, watched by its session."""
 
     def make(wanted):
-        panel = PathPanel(session, lambda: (problem, wanted, range(len(wanted.entrants))))
+        panel = PathPanel(stage(session, wanted, problem))
         session.watchers.append(panel)
         return panel
 
@@ -109,7 +109,7 @@ def test_a_full_pool_is_said_in_a_sentence(session, panel, monkeypatch):
 
 
 def test_there_is_nothing_to_press_without_a_problem(session):
-    tab = PathPanel(session, lambda: None)
+    tab = PathPanel(stage(session))
     assert tab.button.disabled
     tab.press()
     assert not session.share.workers
@@ -245,7 +245,7 @@ def test_all_plots_end_at_the_final_data_in_whatever_order_solutions_and_drawing
 
     monkeypatch.setattr(path_panel, "Tracing", arriving)
     monkeypatch.setattr(lam_path, "_plot", counted)
-    tab = PathPanel(session, lambda: (None, setting("fista-ls", "bcd-ls", "fista-cst"), range(3)))
+    tab = PathPanel(stage(session, setting("fista-ls", "bcd-ls", "fista-cst")))
     session.watchers.append(tab)
     tab.press()
 
@@ -290,7 +290,7 @@ def test_the_plots_of_a_quick_path_on_an_own_file_end_at_the_final_data(session,
     few = solvers.make_problem(datasets.load(id), loss="logistic", penalty="l1")
     small = Recipe(id, loss="logistic", penalty="l1")
     chosen = tuple(Entrant(id, id) for id in ("fista-ls", "prox-qn", "owl-qn"))
-    tab = PathPanel(session, lambda: (few, Experiment(small, chosen, PAGE_LIMITS), range(3)))
+    tab = PathPanel(stage(session, Experiment(small, chosen, PAGE_LIMITS), few))
     session.watchers.append(tab)
     tab.press()
 

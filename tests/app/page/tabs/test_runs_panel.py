@@ -22,7 +22,7 @@ from app.runs.pool import RunPool
 from app.serving.access import Rights
 from app.settings.experiment import Experiment
 from solvers import Trace
-from tests.app.helpers import hint, text
+from tests.app.helpers import hint, stage, text
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def enter(history, small_problem):
 @pytest.fixture
 def panel(session, wait_until):
     """A panel whose list is there; ``panel.act(action, ids)`` waits until all is answered."""
-    panel = RunsPanel(session, lambda key: None)
+    panel = RunsPanel(stage(session))
     session.watchers.append(panel)
 
     def settle():
@@ -344,4 +344,4 @@ def test_results_of_benchopt_are_opened_and_drawn_above_the_list(
 
 
 def test_a_visitor_who_may_give_no_files_is_offered_none(session):
-    assert RunsPanel(session, lambda key: None, Rights(own=False)).file is None
+    assert RunsPanel(stage(session, rights=Rights(own=False))).file is None

@@ -66,6 +66,12 @@ class Story:
         return self.f_star.get(problem.penalty) if _anywhere(problem) in solved else None
 
 
+def _place(path: Path) -> tuple[int, str]:
+    """Return the number and the id of a story, which its file is named by."""
+    number, _, id = path.stem.partition("-")
+    return int(number), id
+
+
 def _anywhere(problem: Recipe) -> Recipe:
     """Return the problem but for where runs on a function start."""
     return replace(problem, options={k: v for k, v in problem.options.items() if k != "start"})
@@ -79,6 +85,7 @@ def read(path: Path) -> Story:
         problem = replace(problem, penalty_params=typed(PENALTIES[problem.penalty], problem.penalty_params))
         limits = replace(PAGE_LIMITS, **text.pop("stop", {}))
         return Story(
+            id=_place(path)[1],
             look_for=tuple(text.pop("look_for")),
             setting=Experiment(problem, Entrant.parse_all(text.pop("solvers")), limits),
             steps=tuple(Step(**step) for step in text.pop("step", ())),
@@ -91,10 +98,8 @@ def read(path: Path) -> Story:
 
 @cache
 def stories() -> dict[str, Story]:
-    """Return all stories by id; the numbers that file names begin with give the order, and the first is the
-    page's default."""
-    paths = sorted(Path(__file__).parent.glob("*.toml"), key=lambda path: int(path.stem.partition("-")[0]))
-    found = [read(path) for path in paths]
+    """Return all stories by id, in the order of their numbers; the first is the page's default."""
+    found = [read(path) for path in sorted(Path(__file__).parent.glob("*.toml"), key=_place)]
     return {story.id: story for story in found}
 
 

@@ -58,9 +58,7 @@ class ProblemPanel:
         self.setting = setting
         self.problem: solvers.Problem | None = None
         self.error = ""
-        self._lam_error = ""
         self._loading: Worker | None = None
-        self._waiting = False
         self._quiet = False
 
         #: The visitor's own files, which only this page has, and the options that they begin with.
@@ -164,7 +162,6 @@ class ProblemPanel:
         self.setting, self.problem, self.error, self._loading = setting, None, "", None
         self._show()
         found = library.at_hand(setting)
-        self._waiting = found is None
         if found is None:
             self.card.object = f'<p class="note">{self.loading} …</p>'
         else:
@@ -172,9 +169,8 @@ class ProblemPanel:
 
     @property
     def loading(self) -> str:
-        """Say what is being loaded; empty if nothing is."""
-        busy = self._waiting or self._loading is not None
-        return f"loading {info_of(self.setting.data).name}" if busy else ""
+        """Say what is being loaded, or is to be; empty if nothing is."""
+        return "" if self.ready or self.error else f"loading {info_of(self.setting.data).name}"
 
     @property
     def ready(self) -> bool:
@@ -190,7 +186,7 @@ class ProblemPanel:
             wrong = f"{name} cannot be loaded: {self.error}"
         if wrong is None and not self.ready:
             wrong = f"{self.loading} …"
-        return wrong or self._lam_error or None
+        return wrong or self.lam.helper_text or None
 
     def known(self, key: str | None) -> solvers.Problem | None:
         """Return the problem with a key, if this or a run has it: of a run on it views then draw more."""
@@ -227,8 +223,7 @@ class ProblemPanel:
         try:
             lam = LAM.parse(given)
         except ValueError as error:
-            self._lam_error = words.of_field(LAM, error)
-            self.lam.param.update(error_state=True, helper_text=self._lam_error)
+            self.lam.param.update(error_state=True, helper_text=words.of_field(LAM, error))
         else:
             self._set_lam(lam)
         self._on_change()
@@ -257,7 +252,6 @@ class ProblemPanel:
 
     def _show_lam(self) -> None:
         setting, problem = self.setting, self.problem
-        self._lam_error = ""
         takes = PENALTIES[setting.penalty].takes_lam
         self._quiet = True
         self.lam.param.update(
@@ -288,7 +282,7 @@ class ProblemPanel:
         """Load what is wanted and not there yet."""
         if isinstance(self.own, OwnData):
             self.own.update()
-        if self._waiting:
+        if self.loading and self._loading is None:
             self._start()
 
     def _start(self) -> None:
@@ -307,24 +301,20 @@ class ProblemPanel:
             if worker.error is not None:
                 self.error = str(worker.error) or "out of memory: choose less of the data"
                 self._show_error(self.error)
-            elif worker.result is None:
-                self._waiting = True
-            else:
+            elif worker.result is not None:  # else it was stopped while no browser was there
                 self._take(*worker.result)
             self._on_change()
 
         try:
             self._loading = self._session.task(work, then, awaited=True)
         except PoolFull as error:
-            self._waiting = True
             self._show_error(f"{name} waits for a free slot: {error}")
         else:
-            self._waiting = False
             self.card.object = f'<p class="note">{self.loading} …</p>'
 
     def _take(self, shown: str, problem: solvers.Problem) -> None:
         """Take over what was loaded; a λ typed meanwhile stays, also one that is refused."""
-        refused = self.lam.value if self._lam_error else None
+        refused = self.lam.value if self.lam.error_state else None
         self.card.object, self.problem = shown, problem
         self._set_lam(problem.lam if self.setting.lam is None else self.setting.lam)
         if refused is not None:

@@ -1,7 +1,8 @@
-"""What a visitor expects of a story's runs, and what these make of it."""
+"""What a visitor, and those who follow a lesson, expect of a story's runs, and what these make of it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -17,11 +18,16 @@ from solvers.probes.study import Study
 
 #: Intervals of a picture of φ.
 FINE = 120
+#: Answers of followers that are counted at most: nothing else bounds what one visitor sends.
+MOST = 1000
+#: What a ballot shows of the question.
+BALLOT = ("text", "kind", "choices", "open", "low", "high", "range", "unit", "why")
 
 
 class Prediction:
     """The visitor's answer to what the story asks. It can be given and changed until the story's own runs
-    start; these give ``truth``, and what is ``said``. Nothing waits for an answer.
+    start; these give the ``truth``. Nothing waits for an answer. Those of followers are counted, one for each
+    browser tab, and nobody is named.
     """
 
     def __init__(self, stage: Stage) -> None:
@@ -32,10 +38,10 @@ class Prediction:
         """Forget the answer: a story has been opened."""
         self.answer: str | float | None = None
         self.skipped = False
-        self.said = ""
         self.truth: Truth | None = None
         self.picture: dict[str, list[float]] = {}
         self._drawing = False
+        self._answers: dict[str, str | float] = {}  # of followers
 
     @property
     def ask(self) -> Ask | None:
@@ -50,7 +56,7 @@ class Prediction:
     @property
     def open(self) -> bool:
         """Tell whether an answer can be given."""
-        return self.ask is not None and not (self.skipped or self.started or self.said)
+        return self.ask is not None and not (self.skipped or self.started or self.truth)
 
     def take(self, given: object) -> None:
         """Take an answer, or one in place of it, if there can be one."""
@@ -64,7 +70,7 @@ class Prediction:
 
     def update(self) -> None:
         """Look whether the runs have answered."""
-        if self.ask is None or self.said:
+        if self.ask is None or self.truth is not None:
             return
         if not self.started:
             self._draw()
@@ -74,23 +80,47 @@ class Prediction:
                 if run.trace and run.label in self._stage.racing and not (run.ghost or run.stays):
                     runs.setdefault(self._stage.racing[run.label], []).append(run.trace)
             self.truth = self.ask.truth(runs, self._stage.story.labels)
-            if self.truth is not None:
-                self.said = verdict(self.ask, self.answer, self.truth)
 
     @property
     def state(self) -> dict[str, Any]:
         """Return what the card draws; empty where there is no question, or it was skipped, or the page has
         another problem than the one that it is about."""
         ask, about = self.ask, self._stage.story.setting.problem
-        elsewhere = self._stage.setting.problem != about and not (self.started or self.said)
+        elsewhere = self._stage.setting.problem != about and not (self.started or self.truth)
         if ask is None or self.skipped or elsewhere:
             return {}
         told = {"text": ask.text, "kind": ask.kind, "choices": list(ask.offers(self._stage.story.labels))}
-        told |= {"open": self.open, "answer": self.answer, "said": self.said}
+        told |= {"open": self.open, "answer": self.answer}
+        told["said"] = "" if self.truth is None else verdict(ask, self.answer, self.truth)
         told |= {"low": ask.low, "high": ask.high, "unit": ask.unit, "picture": self.picture}
         told["range"] = f"from {theme.number(ask.low)} to {theme.number(ask.high)}"
         told["given"] = "" if self.answer is None else worded(ask, self.answer)
-        return told | {"why": ask.why if self.said else "", "search": ask.search > 0}
+        return told | {"why": ask.why if self.truth else "", "search": ask.search > 0}
+
+    # those who follow
+
+    @property
+    def ballot(self) -> dict[str, Any]:
+        """Return what is asked of followers; empty where nothing is."""
+        told = self.state
+        said = "" if self.truth is None else verdict(self.ask, None, self.truth)
+        return {name: told[name] for name in BALLOT} | {"said": said} if told else {}
+
+    @property
+    def counts(self) -> list[list[Any]]:
+        """Return how many of them gave each answer, the most frequent first."""
+        found = Counter(worded(self.ask, answer) for answer in self._answers.values())
+        return [[answer, number] for answer, number in found.most_common(12)] if self.state else []
+
+    def count(self, who: object, given: object) -> None:
+        """Count the first answer of a browser tab, while answers are taken."""
+        if not (self.state and self.open and isinstance(who, str)):
+            return
+        answer = self.ask.answer(given, self._stage.story.labels)
+        if answer is not None and len(self._answers) < MOST:
+            self._answers.setdefault(who[:40], answer)
+
+    # the picture of a search
 
     def _draw(self) -> None:
         """Have φ of the search computed that the question is about, by a run of its own that ends there."""

@@ -48,7 +48,7 @@ class FollowPage:
         self._held: list[str] = []
         self.legend = LegendRows(self.session)
         self.cursor_bar = CursorBar(self.session, lambda: None)
-        self.ballot = Ballot(self.teacher.teaching.poll)
+        self.ballot = Ballot(self.teacher.prediction)
         self.notice = theme.html(sizing_mode="stretch_width")
         self.missing = theme.html(sizing_mode="stretch_width")
         self.question = theme.html(sizing_mode="stretch_width", css_classes=["question"])

@@ -8,7 +8,6 @@ import param
 
 from app import theme
 from app.component import Component
-from app.page.following.ballot import Poll
 from app.serving.classroom import TEACH, Lesson, own_address, teach
 from app.serving.serve_options import PUBLIC, Serving
 
@@ -38,7 +37,6 @@ class Teaching(Component):
         who = {"host": own_address()} if public else {"note": HERE}
         super().__init__(css_classes=["teaching"], **who)
         self._page = page
-        self.poll = Poll(page.prediction)
         self.lesson: Lesson | None = None
 
     def receive(self, data: dict[str, Any]) -> None:
@@ -52,7 +50,7 @@ class Teaching(Component):
     def update(self) -> None:
         """Count who follows, and what they answer."""
         self.followers = 0 if self.lesson is None else self.lesson.followers
-        self.counts = self.poll.counts
+        self.counts = self._page.prediction.counts
 
     def close(self) -> None:
         """End the lesson; those who are there keep what they see."""

@@ -73,7 +73,7 @@ export function render({model}) {
   const TICKS = "input[type=checkbox], input[type=radio]"
   const MESSAGES = {
     " ": {action: "space"}, ArrowLeft: {action: "by", by: -1}, ArrowRight: {action: "by", by: 1},
-    Home: {action: "first"}, End: {action: "last"},
+    Home: {action: "by", by: Number.MIN_SAFE_INTEGER}, End: {action: "by", by: Number.MAX_SAFE_INTEGER},
   }
   let tabbing = false, opened = ""
   function taken(event) {

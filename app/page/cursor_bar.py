@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,31 +63,21 @@ class CursorBar(Component):
     @batch()
     def receive(self, data: dict[str, Any]) -> None:
         cursor = self._session.cursor
-        match data.get("action"):
-            case "space":
+        match data:
+            case {"action": "space"}:
                 self._on_space()
-            case "branch" if self._branches is not None:
-                self._branches.start(str(data.get("name")))
-            case "follow":
+            case {"action": "branch", "name": str(name)} if self._branches is not None:
+                self._branches.start(name)
+            case {"action": "follow"}:
                 cursor.follow = not cursor.follow
                 self._session.tick()
-            case "move" if cursor.run is not None and isinstance(data.get("iteration"), int):
-                cursor.place(cursor.run, min(data["iteration"], self.state["head"]))
-            case "by" if cursor.run is not None:
-                by = 1 if data.get("by", 0) > 0 else -1
-                self._go(lambda row, last: min(max(row + by, 0), last))
-            case "first" if cursor.run is not None:
-                self._go(lambda row, last: 0)
-            case "last" if cursor.run is not None:
-                self._go(lambda row, last: last)
-
-    def _go(self, where: Callable[[int, int], int]) -> None:
-        """Put the cursor on another recorded iterate: ``where`` gets its row and the last one."""
-        cursor = self._session.cursor
-        rows, _, _ = cursor.run.since(None)
-        if (row := cursor.row(rows)) is not None:
-            iterations = rows["iteration"]
-            cursor.place(cursor.run, int(iterations[where(row, len(iterations) - 1)]))
+            case {"action": "move", "iteration": int(iteration)} if cursor.run is not None:
+                cursor.place(cursor.run, min(iteration, self.state["head"]))
+            case {"action": "by", "by": int(by)} if cursor.run is not None:
+                rows, _, _ = cursor.run.since(None)
+                if (row := cursor.row(rows)) is not None:
+                    iterations = rows["iteration"]
+                    cursor.place(cursor.run, int(iterations[min(max(row + by, 0), len(iterations) - 1)]))
 
 
 def said(rows: Mapping[str, np.ndarray], row: int) -> str:

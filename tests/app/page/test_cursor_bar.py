@@ -63,9 +63,9 @@ def test_arrows_move_by_one_recorded_iterate_and_not_beyond_the_ends(bar, sessio
 def test_home_and_end_move_to_the_first_and_the_newest_recorded_iterate(bar, session):
     cursor, run = session.cursor, trace((), (), (), ())
     cursor.place(run, 2)
-    bar.receive({"action": "first"})
+    bar.receive({"action": "by", "by": -(2**53) + 1})
     assert cursor.iteration == 0
-    bar.receive({"action": "last"})
+    bar.receive({"action": "by", "by": 2**53 - 1})
     assert cursor.iteration == 3
     assert not cursor.follow
 

@@ -4,10 +4,11 @@ the page."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import param
 
@@ -17,7 +18,7 @@ from app.component import Component
 from app.dropped import Folder
 from app.page.session import Session
 from app.runs import library
-from app.runs.pool import PoolFull, Worker
+from app.runs.pool import Worker
 from app.settings.recipe import Recipe
 from datasets.limits import DROPPED as LIMITS
 from datasets.readers.recognise import check
@@ -56,91 +57,89 @@ class OwnData(Component):
         super().__init__(sizing_mode="stretch_width", margin=(0, 10), **params)
         self._session, self._take = session, take
         self._folder: Folder | None = None
-        self._count = self._kept = 0
+        #: What is done with the file that comes or is read, where it is, and its bytes.
+        self._steps: Generator[None, Any, Any] | None = None
         self._path: Path | None = None
-        self._file: BinaryIO | None = None
-        self._size = self._came = 0
+        self._size = 0
         self._reading: Worker | None = None
         self._said = ""
-        self._ids: list[str] = []
+        self._count = 0
+        self._kept: dict[str, int] = {}  # the bytes of each file that is good, by its id
 
     def receive(self, data: Any) -> None:
         match data:
             case {"action": "begin", "name": str(name), "size": int(size)}:
-                self._begin(name, size)
+                self._give_up("")
+                self._steps = self._take_in(_clean(name), size)
+                self._go_on(None)
             case {"action": "piece", "data": bytes() | memoryview() | bytearray() as piece}:
-                self._receive(bytes(piece))
+                if self._reading is None:
+                    self._go_on(bytes(piece))
             case {"action": "stop"}:
                 self._give_up("")
 
-    # the file comes
+    def _go_on(self, given: bytes | Worker | None) -> None:
+        """Go on with the file, if there is one, by what it has waited for."""
+        if self._steps is None:
+            return
+        try:
+            self._steps.send(given)
+        except ValueError as error:
+            self._give_up(str(error))
+        except StopIteration as end:
+            self._steps = None
+            self._loaded(end.value)
 
-    def _begin(self, name: str, size: int) -> None:
-        self._give_up("")
-        name, most = _clean(name), self.limits["size"]
+    def _take_in(self, name: str, size: int) -> Generator[None, Any, Any]:
+        """Return what is in a file: wait for each of its pieces, which are written, and then until they are
+        read. ValueError, one sentence, where something is wrong with it."""
+        self._size, most = size, self.limits["size"]
         if not 0 < size <= most:
             what = "is empty" if size <= 0 else f"has more than {most:,} bytes"
-            self.error = f"{name} {what}: give a file of at most {most >> 20} MiB."
-            return
-        if len(self._ids) >= MOST_FILES or self._kept + size > QUOTA:
-            self.error = (
+            raise ValueError(f"{name} {what}: give a file of at most {most >> 20} MiB.")
+        if len(self._kept) >= MOST_FILES or sum(self._kept.values()) + size > QUOTA:
+            raise ValueError(
                 f"{name} exceeds what a page keeps, {MOST_FILES} files of {QUOTA >> 20} MiB in all: "
                 "open another page for it."
             )
-            return
-        self._size, self._came = size, 0
         try:
             if self._folder is None:
                 self._folder = Folder()
             self._count += 1
-            self._path = self._folder.path / str(self._count) / name
-            self._path.parent.mkdir()
-            self._file = self._path.open("wb")
+            path = self._path = self._folder.path / str(self._count) / name
+            path.parent.mkdir()
+            with path.open("wb") as file:
+                while (came := file.tell()) < size:
+                    share = f": {100 * came // size} %" if came else " …"
+                    self.param.update(busy=True, error="", notice=f"receiving {name}{share}")
+                    self.answer({"from": came})
+                    piece = yield
+                    if not piece or came + len(piece) > size:
+                        raise ValueError(f"{name} did not arrive whole: drop it again.")
+                    file.write(piece)
+                    file.flush()
         except OSError as error:
-            self._cannot_keep(name, error)
-            return
-        self.param.update(busy=True, error="", notice=f"receiving {name} …")
-        self.answer({"from": 0})
+            reason, advice = why_not_written(error)
+            raise ValueError(f"{name} cannot be kept on the server, for {reason}: {advice}.") from None
 
-    def _cannot_keep(self, name: str, error: OSError) -> None:
-        reason, advice = why_not_written(error)
-        self._give_up(f"{name} cannot be kept on the server, for {reason}: {advice}.")
+        def progress(worker: Worker, text: str, share: float | None) -> None:
+            worker.pulse()
+            self._said = text if share is None else f"{text}: {100 * share:.0f} %"
 
-    def _receive(self, piece: bytes) -> None:
-        if self._file is None:
-            return
-        self._came += len(piece)
-        if not piece or self._came > self._size:
-            self._give_up(f"{self._path.name} did not arrive whole: drop it again.")
-            return
-        try:
-            self._file.write(piece)
-            self._file.flush()
-        except OSError as error:
-            self._cannot_keep(self._path.name, error)
-            return
-        if self._came < self._size:
-            self.notice = f"receiving {self._path.name}: {100 * self._came // self._size} %"
-            self.answer({"from": self._came})
-            return
-        self._file.close()
-        self._file = None
-        self._read(self._path)
+        self._reading = self._session.task(
+            lambda worker: self._load(path, partial(progress, worker)), self._done, awaited=True
+        )
+        worker = yield
+        self._reading = None
+        if worker.error is not None:
+            raise ValueError(str(worker.error) or f"{name} needs more memory than there is.")
+        if worker.result is None:
+            raise ValueError(f"Reading {name} was stopped.")
+        return worker.result
 
-    # it is read
-
-    def _read(self, path: Path) -> None:
-        def work(worker: Worker) -> Any:
-            def progress(text: str, share: float | None) -> None:
-                worker.pulse()
-                self._said = text if share is None else f"{text}: {100 * share:.0f} %"
-
-            return self._load(path, progress)
-
-        try:
-            self._reading = self._session.task(work, self._done, awaited=True)
-        except PoolFull as error:
-            self._give_up(str(error))
+    def _done(self, worker: Worker) -> None:
+        if worker is self._reading:
+            self._go_on(worker)
 
     def _load(self, path: Path, progress: Callable[[str, float | None], None]) -> Any:
         """Read a file, off the page's thread. Raises ValueError, one sentence."""
@@ -150,23 +149,11 @@ class OwnData(Component):
 
     def _loaded(self, found: tuple[str, datasets.Dataset]) -> None:
         """Take what was read."""
-        (id, data), self._path = found, None
-        self._ids.append(id)
-        self._kept += self._size
+        id, data = found
+        self._kept[id], self._path = self._size, None
         self.param.update(busy=False, notice="", error="")
         known = {option.name for option in datasets.describe(id).options}
         self._take(id, {"kind": data.kind} if "kind" in known else {})
-
-    def _done(self, worker: Worker) -> None:
-        if worker is not self._reading:
-            return
-        self._reading = None
-        if worker.error is not None:
-            self._give_up(str(worker.error) or f"{self._path.name} needs more memory than there is.")
-        elif worker.result is not None:
-            self._loaded(worker.result)
-        else:
-            self._give_up(f"Reading {self._path.name} was stopped.")
 
     def update(self) -> None:
         """Show how far the file has been read."""
@@ -175,13 +162,12 @@ class OwnData(Component):
 
     def _give_up(self, error: str) -> None:
         """Stop what is under way, and forget that file."""
+        if self._steps is not None:
+            self._steps.close()
+            self._steps = None
         if self._reading is not None:
             self._reading.stop()
             self._reading = None
-        if self._file is not None:
-            with suppress(OSError):  # the disk is full: what was not written is not wanted any more
-                self._file.close()
-            self._file = None
         if self._path is not None:
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
@@ -191,7 +177,7 @@ class OwnData(Component):
     def close(self) -> None:
         """Forget all files: the page is gone."""
         self._give_up("")
-        for id in self._ids:
+        for id in self._kept:
             library.shelf.drop(id)
         if self._folder is not None:
             self._folder.remove()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from urllib.parse import urlencode
 
+import panel as pn
+
 from app import theme
 from app.page.cursor_bar import CursorBar
 from app.page.following.ballot import Ballot
@@ -44,8 +46,6 @@ class FollowPage:
         self.tabs: dict[str, View] = {}
         self.tab_bar = TabBar()
         self.tab_column = theme.column(kind="tabs")
-        #: What stands in that column, in its order.
-        self._held: list[str] = []
         self.legend = LegendRows(self.session)
         self.cursor_bar = CursorBar(self.session, lambda: None)
         self.ballot = Ballot(self.teacher.prediction)
@@ -137,16 +137,10 @@ class FollowPage:
             same_axes(led, self.tabs[chosen])
         for id, view in self.tabs.items():
             view.visible = id == chosen
-        if shown and chosen not in self._held:
-            self._hold(chosen)
-
-    def _hold(self, chosen: str) -> None:
-        """Put a tab onto the page, in place of the one that came first if the page is shared and full."""
-        self._held.append(chosen)
-        self.tab_column.append(self.tabs[chosen])
-        if len(self._held) > HELD and not self.alone:
-            self._held.pop(0)
-            self.tab_column.pop(0)
+        if shown and pn.panel(self.tabs[chosen]) not in self.tab_column.objects:
+            self.tab_column.append(self.tabs[chosen])
+            if len(self.tab_column) > HELD and not self.alone:
+                self.tab_column.pop(0)  # the one that came first
 
     def close(self) -> None:
         """End it; the lesson goes on."""

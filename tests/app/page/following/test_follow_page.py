@@ -69,6 +69,7 @@ def test_who_looks_around_alone_has_a_cursor_and_tabs_of_their_own_and_comes_bac
     page.session.tick()
     assert page.session.cursor.iteration == 2
     assert [id for id, view in page.tabs.items() if view.visible] == ["events"]
+    assert len(page.tab_column) == len(page.tabs) == 2
     assert follow().session.cursor.iteration == 4
 
 

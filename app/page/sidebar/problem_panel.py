@@ -68,10 +68,10 @@ class ProblemPanel:
         self.data = Menu(label="Data set", options=self._names(), disabled_options=missing, **wide)
         self.own = OwnData(session, self.take_file) if own_files else theme.html(ONLY_HERE, margin=(0, 10))
         self.card = theme.html(sizing_mode="stretch_width", margin=(4, 10, 0, 10))
-        self.options = Form(self._option_changed, title="Data options")
+        self.options = Form(self._form_changed, title="Data options")
         self.loss = Menu(label="Loss", **wide)
         self.penalty = Menu(label="Penalty", options={cls.name: id for id, cls in PENALTIES.items()}, **wide)
-        self.penalty_form = Form(self._penalty_form_changed)
+        self.penalty_form = Form(self._form_changed)
         self.lam = pmui.TextInput(label="λ", width=110, size="small")
         self.ratio = theme.html(margin=(14, 10, 0, 0))
         self.slider = pmui.DiscreteSlider(
@@ -204,18 +204,12 @@ class ProblemPanel:
         else:
             self._on_change()
 
-    def _option_changed(self) -> None:
-        values = dict(self.options.values)
-        seed = values.pop("seed", 0)
-        same = values == dict(self.setting.options)
-        setting = replace(self.setting, options=values, seed=seed, lam=self.setting.lam if same else None)
+    def _form_changed(self) -> None:
+        given = {"options": dict(self.options.values), "penalty_params": dict(self.penalty_form.values)}
+        seed = given["options"].pop("seed", 0)
+        same = all(values == dict(getattr(self.setting, name)) for name, values in given.items())
+        setting = replace(self.setting, **given, seed=seed, lam=self.setting.lam if same else None)
         self._choose(setting.with_fitting_loss)
-
-    def _penalty_form_changed(self) -> None:
-        values = dict(self.penalty_form.values)
-        same = values == dict(self.setting.penalty_params)
-        lam = self.setting.lam if same else None
-        self._choose(lambda: replace(self.setting, penalty_params=values, lam=lam))
 
     def _lam_chosen(self, given: str | float) -> None:
         if self._quiet:

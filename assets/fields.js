@@ -11,7 +11,7 @@ function field(data, send) {
   }
   input.setAttribute("aria-label", data.title)
   const offered = []
-  if (data.suggestions.length) {
+  if (data.suggestions) {
     const id = `suggestions-${data.name}`
     input.setAttribute("list", id)
     offered.push(element("datalist", {id}, ...data.suggestions.map(([value, text]) => element("option", {value}, text))))

@@ -14,6 +14,12 @@ from solvers.runs.breakpoints import known
 
 #: Numbers that the usual conditions are offered with.
 OFFERED = {"ls_trials > {}": 5, "step < {}": 1e-3}
+#: The usual conditions, and what each says.
+SUGGESTIONS = [
+    [text.format(number), title if "{" not in text else f"{title} {number:g}"]
+    for title, text in USUAL_CONDITIONS.items()
+    for number in [OFFERED.get(text, 100)]
+]
 #: What is offered where a condition holds every run at its start.
 LATER = "from iterate 1"
 
@@ -25,30 +31,17 @@ def parse(text: str) -> tuple[Condition, ...]:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Declares the field that conditions are written into, with those that are often wanted; below it a
-    ``note``, and what is offered there."""
+    """Declares the field that conditions are written into."""
 
     name: str = "condition"
     title: str = "condition"
     default: str = ""
-    note: str = ""
-    offer: str = LATER
     help: str = (
         "Pause a run at the iterate where this begins to hold: fields of the record, prev.FIELD of the "
         'iterate before, numbers, + - * /, comparisons, and, or, not, "word" in events; semicolons between '
         "conditions"
     )
     choices: ClassVar[None] = None
-    wide: ClassVar[bool] = True
-
-    @property
-    def suggestions(self) -> list[list[str]]:
-        """Return the usual conditions, and what each says."""
-        return [
-            [text.format(number), title if "{" not in text else f"{title} {number:g}"]
-            for title, text in USUAL_CONDITIONS.items()
-            for number in [OFFERED.get(text, 100)]
-        ]
 
     def parse(self, value: Any) -> str:
         return "; ".join(condition.text for condition in parse(str(value)))
@@ -61,7 +54,7 @@ class Breaks(Form):
     def __init__(self, session: Session, on_change: Any) -> None:
         super().__init__(lambda: (self._apply(), on_change()))
         self._session = session
-        self.text = ""
+        self.text = self._note = ""
 
     def show(self, text: str) -> None:
         """Show these conditions in the field; ValueError, one sentence, if one is none."""
@@ -86,9 +79,13 @@ class Breaks(Form):
         if texts:
             true = "is true" if len(texts) == 1 else "are true"
             note = f"{' and '.join(texts)} {true} at iterate 0, where runs begin."
-        if self._declared and note != self._declared[Conditions.name].note:
-            self._declared[Conditions.name] = Conditions(note=note)
+        if note != self._note:
+            self._note = note
             self._draw()
+
+    def _draw(self) -> None:
+        more = {"suggestions": SUGGESTIONS, "wide": True, "note": self._note, "offer": LATER}
+        self.fields = [field | more for field in self._entered.shown(self._declared.values())]
 
     def receive(self, data: dict[str, Any]) -> None:
         if data.get("offered"):

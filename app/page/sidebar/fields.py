@@ -30,13 +30,9 @@ def describe(declared: Declaration, value: Any, error: str = "") -> dict[str, An
         "allowed": getattr(declared, "allowed", None) or getattr(declared, "range", ""),
         "kind": kind,
         "choices": choices or [],
-        "suggestions": getattr(declared, "suggestions", []),
-        "wide": getattr(declared, "wide", False),
         "value": value if kind == "switch" else shown(value),
         "changed": value != declared.default,
         "error": error,
-        "note": getattr(declared, "note", ""),
-        "offer": getattr(declared, "offer", ""),
     }
 
 

@@ -22,7 +22,6 @@ class TopViews:
         self.sparsity = Sparsity((), session.cursor, beside=self.convergence)
         self._plots = theme.column(self.convergence, self.sparsity, kind="plots")
         self._made: dict[type[ProblemView], ProblemView] = {}
-        self._chosen: type[ProblemView] | None = None
         self.view = theme.column(self._plots, kind="standing")
         for view in (self.convergence, self.sparsity):
             session.show_in(view)
@@ -30,7 +29,7 @@ class TopViews:
     @property
     def shown(self) -> list[View]:
         """Return the views that stand there now."""
-        return [self.convergence, self.sparsity] if self._chosen is None else [self._made[self._chosen]]
+        return [view for view in (self.convergence, self.sparsity, *self._made.values()) if view.visible]
 
     def show(self, problem: Problem | None) -> None:
         """Show what suits a problem; what is there stays while the problem is not known yet."""
@@ -42,7 +41,6 @@ class TopViews:
                 self._make(kind, problem)
             elif kind is not None:
                 self._made[kind].problem = problem
-            self._chosen = kind
             for part in (self.convergence, self.sparsity, self._plots):
                 part.visible = kind is None
             for other, view in self._made.items():

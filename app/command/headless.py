@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,92 @@ class Interrupts:
         self.wanted = True
 
 
+class Follower(Interrupts):
+    """Executes runs one after another and tells what they do, but for their results; ``status`` is the exit
+    status."""
+
+    def __init__(self, emit: Emit, progress: Progress) -> None:
+        super().__init__()
+        self.status = FINISHED
+        self._emit, self._progress = emit, progress
+        self._problem: solvers.Problem | None = None
+        self._known: Reference | None = None
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take Ctrl-C and its like, which end the run at work and the block with it."""
+        try:
+            with super().listening():
+                yield
+        except solvers.Interrupted:
+            self.status = INTERRUPTED
+        except BrokenPipeError:  # the reader of a pipe has closed it
+            streams.abandon_output()
+            self.status = INTERRUPTED
+
+    def reference(self, limits: Limits, problem: solvers.Problem) -> Reference | None:
+        """Return f* as the limits want it, looked for before the first run on a problem; None if they want
+        none, or a run got below it."""
+        if problem is not self._problem and limits.f_star is not None:
+            self._known, self._problem = self._find(limits, problem), problem
+            self._emit(self._known.describe())
+        return self._known
+
+    def _find(self, limits: Limits, problem: solvers.Problem) -> Reference:
+        if limits.f_star != "auto":
+            return Reference(float(limits.f_star), violation=None, gap=None, solver=None, cached=False)
+        seconds = limits.max_seconds
+        most = MOST_SECONDS if seconds is None else max(LEAST_FOR_F_STAR, FOR_F_STAR * seconds)
+        with self._progress.working("solving for f*"):
+            try:
+                known = reference(problem, self, most)
+            except ValueError as error:
+                raise ValueError(f"{error}: give f* as a number") from None
+        said = [f"f* = {known.f_star:.12g} " + ("from the cache" if known.cached else f"by {known.solver}")]
+        if known.violation is not None:
+            reached = known.violation / (problem.violation_at_zero() or 1.0)
+            said.append(f"violation {reached:.1e} relative to w = 0")
+        if known.gap is not None:
+            said.append(f"above the minimum by {known.gap:.1e} at most")
+        self._progress.say(", ".join(said))
+        return known
+
+    def follow(self, run: solvers.Run) -> None:
+        """Execute a run."""
+        self._emit(run_line(run.trace))
+        with self._progress.working(f"{run.label}: compiling") as show, closing(run.steps()) as steps:
+            f_star = run.stopping.f_star
+            for trace in steps:
+                last = trace.last
+                self._emit(iterate_line(trace, last))
+                n, f = last["iteration"], last["objective"]
+                if f_star is not None and solvers.undercuts(f, f_star):
+                    self._progress.say(
+                        f"{run.label}: f = {f:.12g} at iteration {n} is below f* = {f_star:.12g}: "
+                        "that is not the minimum, so the gap to it ends nothing"
+                    )
+                    f_star = None
+                show(f"{run.label}: iteration {n}, f = {f:.9g}", None)
+
+    def conclude(self, run: solvers.Run) -> None:
+        """Say how a run has ended, after its result; Interrupted where that ends the block."""
+        f_star, known = run.stopping.f_star, self._known
+        if f_star is not None and any(solvers.undercuts(f, f_star) for f in run.trace.objective):
+            if known.solver is not None:
+                distrust(self._problem)
+            # solving again helps if it came from the disk; what was given or just solved for stays unknown
+            self._known, self._problem = None, None if known.cached else self._problem
+        result, gap = run.trace.result, run.trace.result["dual_gap"]
+        proof = "" if gap is None else f"; f is at most {gap:.2g} above the minimum"
+        self._progress.say(
+            f"{run.label}: {result['status']} after {result['iterations']} iterations and "
+            f"{result['cpu_seconds']:.3g} CPU s ({result['message']}{proof})"
+        )
+        self.pulse()
+        if run.trace.status == "failed":
+            self.status = FAILED
+
+
 def print_json(record: dict[str, Any]) -> None:
     """Print one JSON line on standard output, at once."""
     streams.put_json([plain(record)])
@@ -73,69 +159,26 @@ def execute(
         progress.say(sentence(problem))
         emit(problem.describe())
         made: list[solvers.Trace] = [] if traces is None else traces
-
-        def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
-            known, wanted = None, True
-
-            def reference() -> Mapping[str, Any] | None:
-                nonlocal known, wanted
-                if wanted:
-                    known, wanted = find_reference(experiment.limits, problem, interrupts, progress), False
-                    if known is not None:
-                        emit(known.describe())
-                return None if known is None else known.describe()
-
-            for run in experiment.runs(problem, interrupts, reference):
-                made.append(run.trace)
-                if run.origin is not None:
-                    progress.say(f"{run.label}: {run.origin.sentence(run.solver)}")
-                yield run
-                if known is not None and below_f_star(run):
-                    # solving again helps if it came from the disk; what was given or just solved for stays
-                    known, wanted = None, known.cached
-
-        def finish(run: solvers.Run) -> None:
-            emit(run.trace.result)
-            if crew is not None:
-                progress.say(f"{run.label}: {traffic(crew, len(run.trace))}")
-            if experiment.limits.f_star == "auto" and below_f_star(run):
-                distrust(problem)
-
+        follower = Follower(emit, progress)
         # a second Ctrl-C ends a run at once, but not the writing of its file
         with Interrupts().listening():
             try:
-                return follow_all(runs, emit, progress, finish)
+                with follower.listening():
+                    for entrant in experiment.entrants:
+                        known = follower.reference(experiment.limits, problem)
+                        run = experiment.run(entrant, problem, follower, known and known.describe())
+                        made.append(run.trace)
+                        if run.origin is not None:
+                            progress.say(f"{run.label}: {run.origin.sentence(run.solver)}")
+                        follower.follow(run)
+                        emit(run.trace.result)
+                        if crew is not None:
+                            progress.say(f"{run.label}: {traffic(crew, len(run.trace))}")
+                        follower.conclude(run)
             finally:
                 if out is not None and made:
                     save(made, out)
-
-
-def follow_all(
-    runs: Callable[[Interrupts], Iterator[solvers.Run]],
-    emit: Emit,
-    progress: Progress,
-    finish: Callable[[solvers.Run], None],
-) -> int:
-    """Execute the runs that ``runs(gate)`` gives, one after another; returns the exit status.
-
-    All records but the result go to ``emit``; ``finish(run)`` sees to that. Ctrl-C, or a signal like it, ends
-    the run at work and all that were to come.
-    """
-    interrupts, status = Interrupts(), FINISHED
-    try:
-        with interrupts.listening():
-            for run in runs(interrupts):
-                _follow(run, emit, progress, finish)
-                if interrupts.wanted:
-                    return INTERRUPTED
-                if run.trace.status == "failed":
-                    status = FAILED
-    except solvers.Interrupted:
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of a pipe has closed it
-        streams.abandon_output()
-        return INTERRUPTED
-    return status
+    return follower.status
 
 
 def load(experiments: Sequence[Experiment], progress: Progress, *, sharded: bool = False) -> datasets.Dataset:
@@ -174,60 +217,6 @@ def problems(
     for experiment, problem in zip(experiments, made, strict=True):
         experiment.check(problem)
     return made
-
-
-def find_reference(
-    limits: Limits, problem: solvers.Problem, interrupts: Interrupts, progress: Progress
-) -> Reference | None:
-    """Return f* as the limits want it; None if they want none."""
-    if limits.f_star is None:
-        return None
-    if limits.f_star != "auto":
-        return Reference(float(limits.f_star), violation=None, gap=None, solver=None, cached=False)
-    with progress.working("solving for f*"):
-        try:
-            seconds = limits.max_seconds
-            most = MOST_SECONDS if seconds is None else max(LEAST_FOR_F_STAR, FOR_F_STAR * seconds)
-            known = reference(problem, interrupts, most)
-        except ValueError as error:
-            raise ValueError(f"{error}: give f* as a number") from None
-    said = [f"f* = {known.f_star:.12g} " + ("from the cache" if known.cached else f"by {known.solver}")]
-    if known.violation is not None:
-        reached = known.violation / (problem.violation_at_zero() or 1.0)
-        said.append(f"violation {reached:.1e} relative to w = 0")
-    if known.gap is not None:
-        said.append(f"above the minimum by {known.gap:.1e} at most")
-    progress.say(", ".join(said))
-    return known
-
-
-def below_f_star(run: solvers.Run) -> bool:
-    """Tell whether an iterate got below the run's f*, which so is not the minimum."""
-    f_star, objectives = run.stopping.f_star, run.trace.objective
-    return f_star is not None and any(solvers.undercuts(f, f_star) for f in objectives)
-
-
-def _follow(run: solvers.Run, emit: Emit, progress: Progress, finish: Callable[[solvers.Run], None]) -> None:
-    emit(run_line(run.trace))
-    with progress.working(f"{run.label}: compiling") as show, closing(run.steps()) as steps:
-        f_star = run.stopping.f_star
-        for trace in steps:
-            last = trace.last
-            emit(iterate_line(trace, last))
-            if f_star is not None and solvers.undercuts(last["objective"], f_star):
-                progress.say(
-                    f"{run.label}: f = {last['objective']:.12g} at iteration {last['iteration']} is below "
-                    f"f* = {f_star:.12g}: that is not the minimum, so the gap to it ends nothing"
-                )
-                f_star = None
-            show(f"{run.label}: iteration {last['iteration']}, f = {last['objective']:.9g}", None)
-    finish(run)
-    result = run.trace.result
-    proof = "" if result["dual_gap"] is None else f"; f is at most {result['dual_gap']:.2g} above the minimum"
-    progress.say(
-        f"{run.label}: {result['status']} after {result['iterations']} iterations and "
-        f"{result['cpu_seconds']:.3g} CPU s ({result['message']}{proof})"
-    )
 
 
 def sentence(problem: solvers.Problem) -> str:

@@ -6,7 +6,6 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +17,10 @@ from solvers.runs.lam_path import measured, path_runs
 from solvers.runs.records import for_spreadsheet
 from solvers.runs.trace import plain
 
-from ..runs.reference import distrust
 from ..settings.experiment import Experiment
-from ..settings.recipe import Limits
 from ..sweep.choice import choices
 from .exit_status import INTERRUPTED
-from .headless import (
-    Emit,
-    Interrupts,
-    below_f_star,
-    find_reference,
-    follow_all,
-    load,
-    problems,
-    sentence,
-)
+from .headless import Emit, Follower, Interrupts, load, problems, sentence
 from .progress_bar import Progress
 
 #: Takes a record, and with a result the weights.
@@ -56,14 +44,13 @@ def execute(
     ``iterate`` where ``iterates`` are wanted, and ``result`` with the fields of
     :func:`solvers.runs.lam_path.measured`; with ``choose``, at the end, ``choice``: the λ that does best on
     the test part. ``out`` gets the same records (``.jsonl``), or one row a λ (``.csv``; ``.npz``, with the
-    weights). Raises ValueError for bad input, before anything is computed or
-    printed.
+    weights). Raises ValueError for bad input, before anything is computed or printed.
     """
     made = problems(experiments, load(experiments, progress), progress)
     if choose and not made[0].has_test:
         raise ValueError("no λ can be chosen: these data have no test part, see the option split")
     objectives = [(*one, lams(one[1])) for one in zip(experiments, made, strict=True)]
-    measures: list[dict[str, Any]] = []
+    limits, measures = experiments[0].limits, list[dict[str, Any]]()
     # a second Ctrl-C ends a run at once, but not the writing of its file
     with Interrupts().listening(), _file(out) as keep:
 
@@ -72,32 +59,28 @@ def execute(
                 emit(record)
                 keep(record, w)
 
-        def runs(interrupts: Interrupts) -> Iterator[solvers.Run]:
-            def stopping(limits: Limits, problem: solvers.Problem) -> solvers.Stopping:
-                progress.say(sentence(problem))
-                tell(problem.describe())
-                known = find_reference(limits, problem, interrupts, progress)
-                if known is not None:
-                    tell(known.describe())
-                return limits.stopping(None if known is None else known.f_star)
+        follower = Follower(tell, progress)
 
+        def stopping(problem: solvers.Problem) -> solvers.Stopping:
+            progress.say(sentence(problem))
+            tell(problem.describe())
+            known = follower.reference(limits, problem)
+            return limits.stopping(None if known is None else known.f_star)
+
+        with follower.listening():
             for experiment, problem, values in objectives:
-                how = {"stopping": partial(stopping, experiment.limits), "gate": interrupts}
                 for entrant in experiment.entrants:
-                    yield from path_runs(problem, entrant.make(), values, label=entrant.label, **how)
-
-        def finish(run: solvers.Run) -> None:
-            found = run.trace.result | measured(run)
-            tell(found, run.trace.w)
-            data = {name: run.trace.info.problem[name] for name in ("dataset", "options")}
-            measures.append(found | data | {"solver": run.solver.id, "lam_ratio": None})
-            if below_f_star(run):
-                distrust(run.problem)
-
-        status = follow_all(runs, tell, progress, finish)
-        for choice in choices(measures) if choose and status != INTERRUPTED else ():
+                    how = {"label": entrant.label, "stopping": stopping, "gate": follower}
+                    for run in path_runs(problem, entrant.make(), values, **how):
+                        follower.follow(run)
+                        found = run.trace.result | measured(run)
+                        tell(found, run.trace.w)
+                        data = {name: run.trace.info.problem[name] for name in ("dataset", "options")}
+                        measures.append(found | data | {"solver": run.solver.id, "lam_ratio": None})
+                        follower.conclude(run)
+        for choice in choices(measures) if choose and follower.status != INTERRUPTED else ():
             tell(choice)
-        return status
+        return follower.status
 
 
 @contextmanager

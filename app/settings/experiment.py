@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
@@ -74,20 +74,18 @@ class Experiment:
             if self.limits.tol is not None and (reason := solvers.why_not_tolerance(problem, solver.knows)):
                 raise ValueError(f"a tol of {self.limits.tol:g} {reason}")
 
-    def runs(
+    def run(
         self,
+        entrant: Entrant,
         problem: solvers.Problem,
         gate: solvers.Gate,
-        reference: Callable[[], Mapping[str, Any] | None] = lambda: None,
-    ) -> Iterator[solvers.Run]:
-        """Yield the run of each entrant; ``reference()`` gives the record of f*, where it is known then."""
+        reference: Mapping[str, Any] | None = None,
+    ) -> solvers.Run:
+        """Return the run of an entrant; ``reference`` is the record of f*, where it is known."""
+        stopping = self.limits.stopping(None if reference is None else reference["f_star"])
+        how = {"label": entrant.label, "gate": Dial(gate, self.lams) if self.lams else gate}
         origin = None if self.origin is None else self.origin.origin
-        gate = Dial(gate, self.lams) if self.lams else gate
-        for entrant in self.entrants:
-            known = reference()
-            stopping = self.limits.stopping(None if known is None else known["f_star"])
-            how = {"label": entrant.label, "gate": gate, "origin": origin}
-            yield make_run(problem, entrant.make(), stopping, reference=known, **how)
+        return make_run(problem, entrant.make(), stopping, reference=reference, origin=origin, **how)
 
     # the command line
 

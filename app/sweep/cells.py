@@ -88,7 +88,7 @@ def execute(
     if f_star is not None and "error" in f_star:
         raise ValueError(f_star["error"])
     cell.check(problem)
-    (run,) = cell.runs(problem, courier, lambda: f_star)
+    run = cell.run(cell.entrant, problem, courier, f_star)
     if turn is not None:
         run.stopping = replace(run.stopping, max_seconds=turn.limit(run.stopping.max_seconds))
     courier.follow(run.trace)

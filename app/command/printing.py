@@ -11,17 +11,14 @@ from typing import Any
 
 from .streams import put
 
-#: Columns of a table that goes to a file or a pipe.
+#: Heading and format of the columns of a table, by the field of a record that stands there.
+Columns = Mapping[str, tuple[str, str]]
+#: Letters of a line that goes to a file or a pipe.
 WIDTH = 160
 
 
-def show_table(
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    numbers: Sequence[str] = (),
-    title: str | None = None,
-) -> None:
-    """Print a table of texts, with columns of ``numbers`` to the right."""
+def show_table(columns: Columns, records: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
+    """Print a line for each record; columns that have a format, as numbers do, stand to the right."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -30,26 +27,34 @@ def show_table(
     terminal, text = sys.stdout.isatty(), io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=None if terminal else WIDTH)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for heading in headings:
-        right = heading in numbers
-        table.add_column(heading, justify="right" if right else "left", no_wrap=right or heading == "id")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+    for heading, form in columns.values():
+        table.add_column(heading, justify="right" if form else "left", no_wrap=bool(form) or heading == "id")
+    for record in records:
+        table.add_row(*map(Text, cells(columns, record)))
     console.print(table)
     put(text.getvalue())
+
+
+def cells(columns: Columns, record: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a line."""
+    values = ((record.get(field), form) for field, (_, form) in columns.items())
+    return ["–" if value is None else format(value, form) for value, form in values]
+
+
+def _named(*fields: str) -> Columns:
+    """Return columns of texts that are headed by the names of their fields."""
+    return {field: (field, "") for field in fields}
 
 
 def show_entries(kind: str, entries: Sequence[dict[str, Any]]) -> None:
     """Print a list of :func:`app.command.listing.entries`."""
     size = ("size",) if kind == "datasets" else ()
-    headings = ("id", "name", "summary", *size, "paper", "options", "available")
-    rows = []
+    shown = []
     for entry in entries:
         options = ", ".join(f"{o['name']}={o['default']}" for o in entry["options"])
         available = "yes" if entry["available"] else f"no: {entry['reason']}"
-        texts = [entry[name] for name in ("id", "name", "summary", *size, "paper")]
-        rows.append((*texts, options, available))
-    show_table(headings, rows)
+        shown.append({**entry, "options": options, "available": available})
+    show_table(_named("id", "name", "summary", *size, "paper", "options", "available"), shown)
 
 
 def show_runs(entries: Sequence[dict[str, Any]]) -> None:
@@ -57,22 +62,17 @@ def show_runs(entries: Sequence[dict[str, Any]]) -> None:
     if not entries:
         put("no runs are kept yet: those of a page are, and `solverscope runs import FILE` adds others\n")
         return
-    rows = [
-        e
-        | {
-            "problem": f"{e['loss']} with {e['penalty']}",
-            "options": ", ".join(f"{name}={value}" for name, value in e["options"].items()),
-        }
-        for e in entries
-    ]
-    _show(HISTORY, rows)
+    shown = []
+    for entry in entries:
+        options = ", ".join(f"{name}={value}" for name, value in entry["options"].items())
+        shown.append({**entry, "problem": f"{entry['loss']} with {entry['penalty']}", "options": options})
+    _show(HISTORY, shown)
     put("".join(f"{e['damage']}\n" for e in entries if "damage" in e))
 
 
-#: Columns of tables, by the field of a record: heading and format.
+#: Columns of what comes out of runs.
 COLUMNS = {
-    **{name: (name, "") for name in ("id", "run", "solver", "options", "data", "status", "state", "problem")},
-    **{name: (name, "") for name in ("loss", "penalty")},
+    **_named("id", "run", "solver", "options", "data", "status", "state", "problem", "loss", "penalty"),
     **{"label": ("run", ""), "runs": ("runs", "d"), "started": ("when", ""), "dataset": ("data", "")},
     **{"seed": ("seed", "d"), "lam": ("λ", ".5g"), "objective": ("objective", ".10g")},
     **{"gap": ("gap", ".2e"), "dual_gap": ("proved bound", ".2e"), "violation": ("violation", ".2e")},
@@ -174,25 +174,18 @@ def show_cells(records: Sequence[dict[str, Any]]) -> None:
 
 def show_papers(records: Sequence[dict[str, Any]]) -> None:
     """Print a list of papers, or of the figures and tables of one: a column a field."""
-    fields = [name for name in records[0] if name not in ("type", "shows")]
-    rows = [[str(record[name]) for name in fields] for record in records]
-    show_table(fields, rows, [name for name in fields if isinstance(records[0][name], int)])
+    fields = {name: value for name, value in records[0].items() if name not in ("type", "shows")}
+    show_table({n: (n, "d" if isinstance(value, int) else "") for n, value in fields.items()}, records)
 
 
 def show_exhibits(records: Sequence[dict[str, Any]]) -> None:
     """Print what came out of figures and tables of a paper: runs, its numbers beside ours, verdicts."""
     show_cells(records)
-    values = [record for record in records if record["type"] == "value"]
-    if values:
-        rows = [[r["exhibit"], r["name"], f"{r['in_paper']:g}", _cell(r["here"], ".6g")] for r in values]
-        show_table(("exhibit", "number", "paper", "here"), rows, ("paper", "here"))
-    rows = [
-        [r["exhibit"], r["verdict"], r["claim"], "; ".join(r["numbers"])]
-        for r in records
-        if r["type"] == "claim"
-    ]
-    if rows:
-        show_table(("exhibit", "verdict", "claim", "numbers"), rows)
+    if values := [record for record in records if record["type"] == "value"]:
+        numbers = {"name": ("number", ""), "in_paper": ("paper", "g"), "here": ("here", ".6g")}
+        show_table({**_named("exhibit"), **numbers}, values)
+    if claims := [r | {"numbers": "; ".join(r["numbers"])} for r in records if r["type"] == "claim"]:
+        show_table(_named("exhibit", "verdict", "claim", "numbers"), claims)
 
 
 def _data(record: dict[str, Any]) -> str:
@@ -200,13 +193,6 @@ def _data(record: dict[str, Any]) -> str:
 
 
 def _show(fields: Sequence[str], rows: Sequence[dict[str, Any]], title: str | None = None) -> None:
-    """Print a table, without columns of which nothing is known."""
-    shown = [field for field in fields if any(row.get(field) is not None for row in rows)]
-    headings = [COLUMNS[field][0].format(**rows[0]).strip() for field in shown]
-    cells = [[_cell(row.get(field), COLUMNS[field][1]) for field in shown] for row in rows]
-    numbers = [heading for heading, field in zip(headings, shown, strict=True) if COLUMNS[field][1]]
-    show_table(headings, cells, numbers, title=title)
-
-
-def _cell(value: Any, form: str) -> str:
-    return "–" if value is None else format(value, form)
+    """Print a table of ``COLUMNS``, without those of which nothing is known."""
+    shown = {field: COLUMNS[field] for field in fields if any(row.get(field) is not None for row in rows)}
+    show_table({f: (head.format(**rows[0]).strip(), form) for f, (head, form) in shown.items()}, rows, title)

@@ -21,12 +21,16 @@ from ..views.compare.summary import as_html, seconds_to
 from . import headless
 from .exit_status import FINISHED, INTERRUPTED
 from .headless import Emit
-from .printing import show_table
+from .printing import cells, show_table
 from .progress_bar import Progress
 
 #: Relative gaps to which the seconds are told.
 GAPS = (1e-2, 1e-4)
-HEADS = ("solver", "watched by", *(f"CPU s to {gap:g}" for gap in GAPS), "end")
+COLUMNS = {
+    **{"label": ("solver", ""), "watched": ("watched by", "")},
+    **{f"seconds_to_{gap:g}": (f"CPU s to {gap:g}", ".3g") for gap in GAPS},
+    "status": ("end", ""),
+}
 
 
 @dataclass(frozen=True)
@@ -98,10 +102,8 @@ def _line(name: str, trace: solvers.Trace) -> dict[str, Any]:
     return about | {f"seconds_to_{gap:g}": seconds_to(trace, gap) for gap in GAPS}
 
 
-def _cells(line: Mapping[str, Any]) -> list[str]:
-    times = (line[f"seconds_to_{gap:g}"] for gap in GAPS)
-    shown = ["–" if one is None else f"{one:.3g}" for one in times]
-    return [line["label"], line["watched"] or "ours", *shown, line["status"]]
+def _shown(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {**line, "watched": line["watched"] or "ours"}
 
 
 def page(raced: Mapping[str, Sequence[solvers.Trace]]) -> str:
@@ -111,7 +113,8 @@ def page(raced: Mapping[str, Sequence[solvers.Trace]]) -> str:
         plot = Convergence(traces, x="cpu_seconds", x_scale="log")
         runs = enumerate(traces)
         legend = theme.runs_legend((t.info.label, *looks.style(t, place), "", False) for place, t in runs)
-        table = as_html(HEADS, [_cells(_line(name, trace)) for trace in traces])
+        lines = [cells(COLUMNS, _shown(_line(name, trace))) for trace in traces]
+        table = as_html([heading for heading, _ in COLUMNS.values()], lines)
         about = traces[0].info.problem
         heading = f"{words.of_problem(about)} λ = {about['lam']:g}."
         sections.append(Section(heading, legend + table, plot.figure))
@@ -120,9 +123,9 @@ def page(raced: Mapping[str, Sequence[solvers.Trace]]) -> str:
 
 def show(records: Sequence[dict[str, Any]]) -> None:
     """Print a table for each race."""
-    races: dict[str, list[list[str]]] = {}
+    races: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         if record["type"] == "race":
-            races.setdefault(record["race"], []).append(_cells(record))
+            races.setdefault(record["race"], []).append(_shown(record))
     for name, lines in races.items():
-        show_table(HEADS, lines, HEADS[2:-1], title=name)
+        show_table(COLUMNS, lines, name)

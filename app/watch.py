@@ -148,8 +148,8 @@ class WatchedLoop:
         #: The first iterate until it is sent, and the newest one.
         self._waiting: list[Told] = []
         self._wanted = True  # the page waits for an iterate
-        self._over = self._stopped = self._warned = False
-        self._wrong = self._lost = ""
+        self._over = False
+        self._last: dict[str, Any] = {}  # what the page said last, until it has been told here
         self._n = -1
         #: CPU seconds that went into weights, in the loop's thread and in the one that sends.
         self._copying = self._sending = 0.0
@@ -190,7 +190,7 @@ class WatchedLoop:
         self._copying += took if looked_at else 0.0
         self._cpu += took
         self._wall += time.perf_counter() - wall
-        return not self._stopped
+        return "stop" not in self._last
 
     def _take(self, told: Told) -> None:
         """Keep an iterate for the thread that sends, in place of the one that waits; the first one stays."""
@@ -236,12 +236,10 @@ class WatchedLoop:
             self._say_what_is_wrong()
 
     def _say_what_is_wrong(self) -> None:
-        if self._wrong:
-            wrong, self._wrong = self._wrong, ""
+        if wrong := self._last.pop("wrong", ""):
             raise ValueError(wrong)
-        if self._lost and not self._warned:
-            self._warned = True
-            warnings.warn(f"{self._lost}: the loop goes on unwatched", RuntimeWarning, stacklevel=3)
+        if gone := self._last.pop("gone", ""):
+            warnings.warn(f"{gone}: the loop goes on unwatched", RuntimeWarning, stacklevel=3)
 
     # in threads of their own
 
@@ -268,10 +266,8 @@ class WatchedLoop:
                     self._turn.notify_all()
         with self._turn:
             if not self._over:
-                self._stopped = "stop" in said
-                self._wrong = said.get("wrong", "")
-                gone = said.get("gone", "the connection to the page is lost")
-                self._lost = "" if self._stopped or self._wrong else gone
+                over = said.keys() & {"stop", "wrong", "gone"}
+                self._last = said if over else {"gone": "the connection to the page is lost"}
                 self._over = True
             self._turn.notify_all()
 

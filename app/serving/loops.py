@@ -133,11 +133,8 @@ class Wire(WebSocketHandler):
 
     def leave(self, **said: Any) -> None:
         """Tell the loop why it is left alone, and do so, from any thread."""
-        self._loop.add_callback(self._leave, said)
-
-    def _leave(self, said: dict[str, Any]) -> None:
-        self._say(said)
-        self.close()
+        self.say(**said)
+        self._loop.add_callback(self.close)
 
     def _say(self, said: dict[str, Any]) -> None:
         if self.open_still:

@@ -16,10 +16,8 @@ from solvers import PENALTIES, Condition, Parameter, Stopping, parameters
 from solvers.declare import MOST_SEED
 from solvers.runs.stopping import USUAL_TOL
 
-SEED = Parameter(
-    "seed", 0, "seed of splits and generators", 0, MOST_SEED, None, (), False, title="random seed"
-)
-LAM = Parameter("lam", 1.0, "strength of the penalty", 0.0, None, None, (), True, title="λ")
+SEED = Parameter("seed", 0, "seed of splits and generators", low=0, high=MOST_SEED, title="random seed")
+LAM = Parameter("lam", 1.0, "strength of the penalty", low=0.0, open_low=True, title="λ")
 
 
 @dataclass(frozen=True)
@@ -162,26 +160,22 @@ PAGE_LIMITS = Limits(tol=USUAL_TOL, max_seconds=120.0)
 LIMITS = (
     Parameter(
         *("tol", PAGE_LIMITS.tol, "stop when the violation is at most this fraction of its value at w = 0"),
-        *(0.0, 1.0, None, (), True),
-        title="relative violation ε",
+        **{"low": 0.0, "high": 1.0, "open_low": True, "title": "relative violation ε"},
     ),
     Parameter(
         *("max_seconds", PAGE_LIMITS.max_seconds, "stop a run after this many CPU seconds"),
-        *(0.0, 1e6, None, (), True),
-        title="time limit, CPU s",
+        **{"low": 0.0, "high": 1e6, "open_low": True, "title": "time limit, CPU s"},
     ),
 )
 #: How many threads a run takes on the page; the command line does not know its bound.
 THREADS = Parameter(
     *("threads", 1, "threads that share the products of a run; what it computes is the same for any number"),
-    *(1, max(2, os.cpu_count() or 1)),
-    title="threads of a run",
+    **{"low": 1, "high": max(2, os.cpu_count() or 1), "title": "threads of a run"},
 )
 #: How often each solver runs on the page.
 REPEAT = Parameter(
     *("repeat", 1, "runs of each solver, random ones with the next seeds: plots show median and band"),
-    *(1, 9),
-    title="runs of each solver",
+    **{"low": 1, "high": 9, "title": "runs of each solver"},
 )
 REPEATS = tuple(map(str, range(REPEAT.low, REPEAT.high + 1)))
 

@@ -403,19 +403,22 @@ def serve(
     files = _resolved(plugin)
     plugins.load_all(files)
     announced = [own_file_names.announced(file) for file in data]  # read here: what is wrong is said at once
-    listed = [*filter(None, [os.environ.get(plugins.VARIABLE)]), *files]
-    environment = {**os.environ, plugins.VARIABLE: os.pathsep.join(listed)}
-    # -P: the folder of a script would be looked at first for every module that is imported
-    script = str(Path(__file__).with_name("server.py"))
+    os.environ[plugins.VARIABLE] = os.pathsep.join(map(str, plugins.listed(files)))
     bound = [] if public else ["--address", "localhost"]
-    command = [sys.executable, "-P", script, "serve", str(ROOT / "app"), *bound]
     named = [(serving.HOST, name) for name in host] + [(serving.DATA, file) for file in announced]
     options = [*sum([*named, *((serving.SCHEDULER, serving.address(one)) for one in scheduler)], ())]
     if memory is not None:
         options += [serving.MEMORY, str(serving.size(memory))]
     options += [serving.PUBLIC] * public
     marker = [] if "--args" in context.args or not options else ["--args"]  # after it all is for the page
-    return signals.become([*command, *context.args, *marker, *options], environment)
+    from panel.command import main as panel
+
+    sys.argv = ["panel", "serve", str(ROOT / "app"), *bound, *context.args, *marker, *options]
+    try:
+        panel()
+    except SystemExit as ended:
+        return ended.code
+    return FINISHED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
 import threading
 from _thread import interrupt_main
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 #: All of them mean the same; Windows has no SIGHUP.
@@ -54,15 +52,3 @@ def interrupting() -> Iterator[None]:
             yield
     finally:
         sys.unraisablehook = before
-
-
-def become(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Go on as another program, which gets all signals itself and whose end is the end of this process.
-
-    Windows cannot do that: there it is waited for, and its exit status returned.
-    """
-    if os.name != "nt":
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        os.execve(command[0], command, environment)
-    return subprocess.call(command, env=environment)

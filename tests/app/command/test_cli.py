@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -380,38 +381,47 @@ def test_list_answers_without_importing_what_it_does_not_need(kind):
     assert all(json.loads(entry)["id"] for entry in entries)
 
 
-def test_serve_binds_to_this_machine_and_passes_the_rest_on(monkeypatch, tmp_path):
-    from app.command import cli
+@pytest.fixture
+def asked(monkeypatch):
+    """What Panel is asked for by those who serve in the test; it ends with a status of its own."""
+    import panel.command
 
     calls = []
-    monkeypatch.setattr(cli.signals, "become", lambda command, env: calls.append((command, env)) or 0)
+
+    def panel_command():
+        calls.append(sys.argv[1:])
+        sys.exit(3)
+
+    monkeypatch.setattr(panel.command, "main", panel_command)
+    monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setenv("SOLVERSCOPE_PLUGINS", "")
+    return calls
+
+
+def test_serve_binds_to_this_machine_and_passes_the_rest_on(asked, tmp_path):
+    from app.command import cli
+
     plugin = tmp_path / "own.py"
     plugin.write_text("")
-    assert cli.main(["serve", "--plugin", str(plugin), "--port", "5010", "--show"]) == 0
-    ((arguments, environment),) = calls
-    assert arguments[1:4] == ["-P", str(ROOT / "app" / "command" / "server.py"), "serve"]
-    assert arguments[4:] == [str(ROOT / "app"), "--address", "localhost", "--port", "5010", "--show"]
-    assert environment["SOLVERSCOPE_PLUGINS"] == str(plugin)
+    assert cli.main(["serve", "--plugin", str(plugin), "--port", "5010", "--show"]) == 3
+    assert asked == [["serve", str(ROOT / "app"), "--address", "localhost", "--port", "5010", "--show"]]
+    assert os.environ["SOLVERSCOPE_PLUGINS"] == str(plugin)
 
 
 @pytest.mark.parametrize("given", [["--public"], ["--args", "--public"]])
-def test_a_server_for_the_public_listens_at_all_addresses(monkeypatch, given):
+def test_a_server_for_the_public_listens_at_all_addresses(asked, given):
     from app.command import cli
 
-    calls = []
-    monkeypatch.setattr(cli.signals, "become", lambda command, env: calls.append(command) or 0)
-    assert cli.main(["serve", "--port", "5010", "--host", "desk.lan", *given]) == 0
-    assert calls[0][5:] == ["--port", "5010", "--args", "--host", "desk.lan", "--public"]
+    cli.main(["serve", "--port", "5010", "--host", "desk.lan", *given])
+    assert asked[0][2:] == ["--port", "5010", "--args", "--host", "desk.lan", "--public"]
 
 
 @pytest.mark.parametrize(("given", "marker"), [(["--port", "5010"], ["--args"]), (["--args"], [])])
-def test_serve_tells_the_page_names_and_memory(monkeypatch, given, marker):
+def test_serve_tells_the_page_names_and_memory(asked, given, marker):
     from app.command import cli
 
-    calls = []
-    monkeypatch.setattr(cli.signals, "become", lambda command, env: calls.append(command) or 0)
-    assert cli.main(["serve", "--memory", "2G", "--host", "desk.lan", *given]) == 0
-    assert calls[0][7:] == [*given, *marker, "--host", "desk.lan", "--memory", str(2 << 30)]
+    cli.main(["serve", "--memory", "2G", "--host", "desk.lan", *given])
+    assert asked[0][4:] == [*given, *marker, "--host", "desk.lan", "--memory", str(2 << 30)]
 
 
 def test_serve_refuses_a_size_of_memory_that_makes_no_sense(capsys):
@@ -421,19 +431,17 @@ def test_serve_refuses_a_size_of_memory_that_makes_no_sense(capsys):
     assert "give a size from 64M on, such as 8G" in capsys.readouterr().err
 
 
-def test_serve_reads_own_files_first_and_tells_the_page_of_them(monkeypatch, tmp_path, capsys):
+def test_serve_reads_own_files_first_and_tells_the_page_of_them(asked, tmp_path, capsys):
     from app.command import cli
     from app.serving.serve_options import Serving
 
-    called = []
-    monkeypatch.setattr(cli.signals, "become", lambda command, environment: called.append(command) or 0)
     rows, tokens = tmp_path / "rows.svm", tmp_path / "tokens"
     rows.write_text("1 1:1\n2 1:2\n")
     tokens.write_text("He PRP B\nsaid VBD O\n\n")
-    assert cli.main(["serve", "--data", str(rows), "--data", f"columns:{tokens}"]) == 0
-    at = called[0].index("--args")
+    cli.main(["serve", "--data", str(rows), "--data", f"columns:{tokens}"])
+    at = asked[0].index("--args")
     given = ["--data", f"binary:svmlight:{rows}", "--data", f"sequences:columns:{tokens}"]
-    assert called[0][at + 1 :] == given
+    assert asked[0][at + 1 :] == given
     assert Serving.from_arguments(given).data == (given[1], given[3])
     capsys.readouterr()
     rows.write_text("1 1:1\n2 1:x\n")
@@ -441,7 +449,7 @@ def test_serve_reads_own_files_first_and_tells_the_page_of_them(monkeypatch, tmp
     assert "rows.svm, line 2: a value is not a number" in capsys.readouterr().err
     assert cli.main(["serve", "--data", str(tmp_path / "nothing")]) == 2
     assert "There is no file" in capsys.readouterr().err
-    assert len(called) == 1
+    assert len(asked) == 1
 
 
 @pytest.mark.usefixtures("registries")

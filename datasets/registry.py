@@ -131,20 +131,18 @@ def own_id(path: str) -> str:
     return f"{format_of(found)}:{found}"
 
 
-def offer(path: str, kind: str | None = None) -> DataSetInfo:
-    """Add a user's own file to the list, so that a server offers it to every visitor.
+def offer(path: str) -> DataSetInfo:
+    """Read a user's own file and add it to the list, so that a server offers it to every visitor.
 
     Parameters
     ----------
     path : str
         A path or FORMAT:PATH, as in :func:`own_id`.
-    kind : str, optional
-        The kind of labels. By default the file is read to find out.
 
     Returns
     -------
     DataSetInfo
-        The entry, or the one that is already there.
+        The entry, with the kind of labels that the file has, or the one that is already there.
 
     Raises
     ------
@@ -153,8 +151,7 @@ def offer(path: str, kind: str | None = None) -> DataSetInfo:
     """
     id = own_id(path)
     if id not in DATASETS:
-        entry = describe(id)
-        DATASETS[id] = replace(entry, kind=kind if kind in LOSSES else load(id).kind)
+        DATASETS[id] = replace(describe(id), kind=load(id).kind)
     return DATASETS[id]
 
 

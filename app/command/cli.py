@@ -397,21 +397,23 @@ def serve(
     public: bool = switch("--public", "Admit everybody, at all addresses of this machine."),
 ) -> int:
     """Serve the page to this machine: `panel serve app`, with further options passed on."""
+    import datasets
+
     from ..serving import serve_options as serving
-    from ..settings import own_file_names
 
     files = _resolved(plugin)
     plugins.load_all(files)
-    announced = [own_file_names.announced(file) for file in data]  # read here: what is wrong is said at once
+    for file in data:  # read here: what is wrong is said at once
+        datasets.offer(file)
     os.environ[plugins.VARIABLE] = os.pathsep.join(map(str, plugins.listed(files)))
     bound = [] if public else ["--address", "localhost"]
-    named = [(serving.HOST, name) for name in host] + [(serving.DATA, file) for file in announced]
-    options = [*sum([*named, *((serving.SCHEDULER, serving.address(one)) for one in scheduler)], ())]
+    named = [(serving.HOST, name) for name in host]
+    named += [(serving.SCHEDULER, serving.address(one)) for one in scheduler]
     if memory is not None:
-        options += [serving.MEMORY, str(serving.size(memory))]
-    options += [serving.PUBLIC] * public
+        named.append((serving.MEMORY, str(serving.size(memory))))
+    options = [*itertools.chain(*named), *[serving.PUBLIC] * public]
     marker = [] if "--args" in context.args or not options else ["--args"]  # after it all is for the page
-    from panel.command import main as panel
+    from panel.command import main as panel  # takes seconds, and what is wrong has been said by now
 
     sys.argv = ["panel", "serve", str(ROOT / "app"), *bound, *context.args, *marker, *options]
     try:

@@ -9,6 +9,7 @@ import panel as pn
 from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
 from bokeh.models import CustomJS
 
+import datasets
 from app import plugins, theme
 from app.compat import startup
 from app.compat.scripts import CHANGES, scripts
@@ -21,7 +22,6 @@ from app.runs import history, library
 from app.runs.budget import budget
 from app.serving import access, classroom
 from app.serving.serve_options import Serving
-from app.settings import own_file_names as offered_files
 from app.stories import stories
 
 #: Scripts of the page that a plot alone has no use for.
@@ -51,7 +51,7 @@ def serve() -> None:
     startup.apply()
     plugins.load_all(serving.plugins)
     for file in serving.data:
-        offered_files.offer(file)
+        datasets.offer(file)
     pn.config.theme = wanted_theme(pn.state.cookies)
     query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}
     rights = access.HERE

@@ -23,8 +23,8 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 @dataclass(frozen=True)
 class Serving:
     """Whether everybody may look, under which names the server is known besides those of this machine, plugin
-    files, bytes of memory it may use, files of data it offers, each perhaps with the kind of its labels and a
-    colon before it, and Dask schedulers on which its visitors may run sweeps."""
+    files, bytes of memory it may use, files of data it offers, and Dask schedulers on which its visitors may
+    run sweeps."""
 
     public: bool = False
     hosts: tuple[str, ...] = ()

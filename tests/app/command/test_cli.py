@@ -431,37 +431,23 @@ def test_serve_refuses_a_size_of_memory_that_makes_no_sense(capsys):
     assert "give a size from 64M on, such as 8G" in capsys.readouterr().err
 
 
-def test_serve_reads_own_files_first_and_tells_the_page_of_them(asked, tmp_path, capsys):
+@pytest.mark.usefixtures("registries")
+def test_serve_reads_own_files_first_and_offers_them_with_the_kind_of_their_labels(asked, tmp_path, capsys):
     from app.command import cli
-    from app.serving.serve_options import Serving
 
     rows, tokens = tmp_path / "rows.svm", tmp_path / "tokens"
     rows.write_text("1 1:1\n2 1:2\n")
     tokens.write_text("He PRP B\nsaid VBD O\n\n")
-    cli.main(["serve", "--data", str(rows), "--data", f"columns:{tokens}"])
-    at = asked[0].index("--args")
-    given = ["--data", f"binary:svmlight:{rows}", "--data", f"sequences:columns:{tokens}"]
-    assert asked[0][at + 1 :] == given
-    assert Serving.from_arguments(given).data == (given[1], given[3])
+    cli.main(["serve", "--data", str(rows), "--data", f"columns:{tokens}", "--data", str(rows)])
+    assert asked == [["serve", str(ROOT / "app"), "--address", "localhost"]]
+    assert datasets.DATASETS[f"svmlight:{rows}"].kind == "binary"
+    assert datasets.load(f"svmlight:{rows}").kind == "binary"
+    assert datasets.DATASETS[f"columns:{tokens}"].kind == "sequences"
     capsys.readouterr()
-    rows.write_text("1 1:1\n2 1:x\n")
-    assert cli.main(["serve", "--data", str(rows)]) == 2
-    assert "rows.svm, line 2: a value is not a number" in capsys.readouterr().err
+    wrong = tmp_path / "wrong.svm"
+    wrong.write_text("1 1:1\n2 1:x\n")
+    assert cli.main(["serve", "--data", str(wrong)]) == 2
+    assert "wrong.svm, line 2: a value is not a number" in capsys.readouterr().err
     assert cli.main(["serve", "--data", str(tmp_path / "nothing")]) == 2
     assert "There is no file" in capsys.readouterr().err
     assert len(asked) == 1
-
-
-@pytest.mark.usefixtures("registries")
-def test_an_offered_file_is_in_the_list_with_the_kind_of_its_labels(tmp_path):
-    from app.settings import own_file_names
-
-    path = tmp_path / "rows.svm"
-    path.write_text("1 1:1\n2 1:2\n")
-    own_file_names.offer(f"binary:svmlight:{path}")
-    own_file_names.offer(str(path))
-    assert datasets.DATASETS[f"svmlight:{path}"].kind == "binary"
-    assert datasets.load(f"svmlight:{path}").kind == "binary"
-    (tmp_path / "tokens").write_text("He PRP B\nsaid VBD O\n\n")
-    own_file_names.offer(str(tmp_path / "tokens"))
-    assert datasets.DATASETS[f"columns:{tmp_path / 'tokens'}"].kind == "sequences"

@@ -127,7 +127,7 @@ def test_a_file_that_the_server_offers_leads_to_no_other_file(panel, registries,
     offered, secret = tmp_path / "offered.svm", tmp_path / "secret"
     offered.write_text("1 1:1\n-1 2:1\n")
     secret.write_text("1 1:1\n-1 3:1\n")
-    id = datasets.offer(str(offered), "binary").id
+    id = datasets.offer(str(offered)).id
     panel.text.value = f'data = {{id = "{id}", test = "{secret}"}}\nsolvers = "prox-qn"'
     panel.run()
     panel.update()

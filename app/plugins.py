@@ -13,7 +13,7 @@ from pathlib import Path
 
 #: Entry points of this group name modules that register something when they are imported.
 GROUP = "solverscope.plugins"
-#: Files to load besides those named on the command line, separated as in PATH: how `serve` tells the page.
+#: Files to load besides those named on the command line, separated as in PATH.
 VARIABLE = "SOLVERSCOPE_PLUGINS"
 #: What the names of modules begin with that are made of such files.
 PREFIX = "solverscope_plugin_"
@@ -36,13 +36,13 @@ def load_all(files: Iterable[str | Path] = ()) -> None:
                 f"the installed plugin {entry.name} ({entry.value}) cannot be loaded "
                 f"({_said(error)}): repair or uninstall it"
             ) from error
-    for file in listed(files):
+    for file in (*filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)), *files):
         load_file(Path(file))
 
 
-def listed(files: Iterable[str | Path] = ()) -> list[str | Path]:
-    """Return the files that SOLVERSCOPE_PLUGINS lists, and ``files``."""
-    return [*(name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name), *files]
+def loaded() -> list[str]:
+    """Return the files that this process has loaded, by names that hold in other processes too."""
+    return [module.__file__ for name, module in list(sys.modules.items()) if name.startswith(PREFIX)]
 
 
 def load_file(path: Path) -> None:
@@ -69,8 +69,7 @@ def load_file(path: Path) -> None:
 def blamed(error: BaseException) -> str | None:
     """Say in a line what went wrong where plug-ins take part, with the last line of one that led there; None
     where no file was loaded."""
-    files = {module.__file__: name for name, module in sys.modules.items() if name.startswith(PREFIX)}
-    if not files:
+    if not (files := loaded()):
         return None
     frames = traceback.extract_tb(error.__traceback__)
     where = ([frame for frame in frames if frame.filename in files] or frames)[-1]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -107,7 +106,7 @@ def run(
     """Run solvers on a problem, one after another. Without limits: --tol 1e-6 --max-seconds 600."""
     from ..settings.experiment import Experiment
     from . import headless
-    from .shards import checked
+    from .shards import place_of
 
     plugins.load_all(plugin)
     if shards is not None and from_ is not None:
@@ -115,7 +114,7 @@ def run(
     if repeat is not None and from_ is not None:
         raise ValueError("--from goes on from one run: leave --repeat out")
     count = arguments.number("--shards", shards, low=1, kind=int)
-    split = checked(count, scheduler, _resolved(plugin))
+    split = place_of(count, scheduler)
     if from_ is None and (dataset is None or not solver):
         missing = "argument 'DATASET'" if dataset is None else "option '--solver'"
         raise ValueError(f"Missing {missing}. See solverscope --help.")
@@ -198,11 +197,6 @@ def _out(out: str | None) -> Path | None:
     return None if out is None else checked_path(out)
 
 
-def _resolved(files: Sequence[str]) -> list[str]:
-    """Return files by names that hold in other processes too."""
-    return [str(Path(file).expanduser().resolve()) for file in files]
-
-
 def _do(execute: Callable[..., int], as_json: bool, show: Callable[[list[dict[str, Any]]], None]) -> int:
     """Call ``execute(emit=..., progress=...)``. Its records are printed as JSON lines, or those that are no
     iterates are given to ``show`` at the end."""
@@ -261,7 +255,7 @@ def sweep(
     place, path = _place(**common), Path(spec)
     also = {name: value for name, value in (("choose", choose), ("folds", folds)) if value is not None}
     store = Store(Path(f"{path.stem}.sweep" if out is None else out))
-    made = Sweep(Spec.read(path, **also), place, store, resume=resume, files=_resolved(plugin))
+    made = Sweep(Spec.read(path, **also), place, store, resume=resume)
     return _do(partial(sweeps.execute, made), as_json, printing.show_cells)
 
 
@@ -284,8 +278,8 @@ def paper(
     if id is None or figure is None:
         papers.show(id, as_json)
         return FINISHED
-    seconds, files = papers.budget(budget), _resolved(plugin)
-    execute = partial(papers.execute, id, figure, seconds, _place(**common), out, resume=resume, files=files)
+    seconds = papers.budget(budget)
+    execute = partial(papers.execute, id, figure, seconds, _place(**common), out, resume=resume)
     return _do(execute, as_json, printing.show_exhibits)
 
 
@@ -401,11 +395,9 @@ def serve(
 
     from ..serving import serve_options as serving
 
-    files = _resolved(plugin)
-    plugins.load_all(files)
+    plugins.load_all(plugin)
     for file in data:  # read here: what is wrong is said at once
         datasets.offer(file)
-    os.environ[plugins.VARIABLE] = os.pathsep.join(map(str, plugins.listed(files)))
     bound = [] if public else ["--address", "localhost"]
     named = [(serving.HOST, name) for name in host]
     named += [(serving.SCHEDULER, serving.address(one)) for one in scheduler]

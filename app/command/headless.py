@@ -14,10 +14,11 @@ from solvers.runs.trace import iterate_line, plain, run_line, save
 from ..runs.reference import MOST_SECONDS, Reference, distrust, reference
 from ..settings.experiment import Experiment
 from ..settings.recipe import Limits
+from ..sweep.cluster import Place
 from . import signals, streams
 from .exit_status import FAILED, FINISHED, INTERRUPTED
 from .progress_bar import Progress
-from .shards import Shards, traffic
+from .shards import crew_on, traffic
 
 Emit = Callable[[dict[str, Any]], None]
 #: Times the limit of a run that each solver may take for f*, and CPU seconds that it may take in any case.
@@ -144,7 +145,7 @@ def execute(
     progress: Progress,
     *,
     out: Path | None = None,
-    shards: Shards | None = None,
+    shards: Place | None = None,
     traces: list[solvers.Trace] | None = None,
 ) -> int:
     """Make the problem, run the solvers, hand every record to ``emit``; returns the exit status.
@@ -154,7 +155,7 @@ def execute(
     Raises ValueError for bad input, before anything is computed or printed.
     """
     data = load([experiment], progress, sharded=shards is not None)
-    with nullcontext() if shards is None else shards.hired(experiment.problem, data, progress) as crew:
+    with nullcontext() if shards is None else crew_on(shards, experiment.problem, data, progress) as crew:
         (problem,) = problems([experiment], data, progress, crew)
         progress.say(sentence(problem))
         emit(problem.describe())

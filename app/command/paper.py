@@ -82,7 +82,6 @@ def execute(
     progress: Progress,
     *,
     resume: bool,
-    files: Sequence[str],
 ) -> int:
     """Run figures and tables of a paper within a budget of seconds, as a sweep, write their page, and hand a
     record of each claim to ``emit``. Returns the exit status. Raises ValueError, one sentence."""
@@ -91,7 +90,7 @@ def execute(
     slots = (place.workers or os.cpu_count() or 1) * place.threads
     planned = plan(f"{id} {figure}", exhibits, seconds, slots)
     store = Store(folder / f"{figure}.sweep")
-    sweep = Sweep(planned.spec, place, store, resume=resume, files=files)
+    sweep = Sweep(planned.spec, place, store, resume=resume)
     for exhibit in exhibits:
         for note in planned.notes[exhibit.id]:
             progress.say(f"{exhibit.name}: {note}")

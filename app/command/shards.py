@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from solvers.problems.shards.shard import check_count
@@ -15,36 +14,27 @@ from ..sweep.shard_crew import DaskCrew, hired
 from .progress_bar import Progress
 
 
-@dataclass(frozen=True)
-class Shards:
-    """How many shards, and on which ``scheduler`` (None: a cluster on this machine); ``files`` are
-    plug-ins."""
-
-    count: int
-    scheduler: str | None = None
-    files: Sequence[str] = ()
-
-    @contextmanager
-    def hired(self, recipe: Recipe, data: Any, progress: Progress) -> Iterator[DaskCrew]:
-        """Give the crew for the data of a recipe, as a context. ValueError, before any worker is asked, for
-        what is not possible."""
-        check_count(self.count, data.n_samples)
-        place = Place(self.scheduler, workers=self.count)
-        with ExitStack() as stack:
-            with progress.working(f"loading {recipe.data} on {place.name}, in {self.count} shards"):
-                crew = stack.enter_context(hired(place, recipe, self.count, self.files))
-            yield crew
+@contextmanager
+def crew_on(place: Place, recipe: Recipe, data: Any, progress: Progress) -> Iterator[DaskCrew]:
+    """Give the crew for the data of a recipe, one shard a worker, as a context. ValueError, before any worker
+    is asked, for what is not possible."""
+    check_count(place.workers, data.n_samples)
+    with ExitStack() as stack:
+        with progress.working(f"loading {recipe.data} on {place.name}, in {place.workers} shards"):
+            crew = stack.enter_context(hired(place, recipe, place.workers))
+        yield crew
 
 
-def checked(shards: int | None, scheduler: str | None, files: Sequence[str]) -> Shards | None:
-    """Return the shards that are asked for; None where there are none. ValueError, one sentence."""
+def place_of(shards: int | None, scheduler: str | None) -> Place | None:
+    """Return the cluster for so many shards: that of the scheduler, or one on this machine; None where no
+    shards are asked for. ValueError, one sentence."""
     if shards is None:
         if scheduler is not None:
             raise ValueError("--scheduler names the cluster of shards: give --shards too")
         return None
     if reason := why_no_dask():
         raise ValueError(reason)
-    return Shards(shards, scheduler, files)
+    return Place(scheduler, workers=shards)
 
 
 def traffic(crew: DaskCrew, iterations: int) -> str:

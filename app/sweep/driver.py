@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from app import plugins
 from app.sweep.cell_store import Store
 from app.sweep.choice import choices
 from app.sweep.cluster import Place, connected, started
@@ -44,18 +45,10 @@ class Sweep:
     ``cells`` are all cells by key, ``workers`` the number of Dask's workers (None: not known yet), ``silent``
     whether the scheduler has not answered for a while, and ``state`` one of waiting, running, paused,
     stopping, over. ``store`` keeps what ends; with ``resume``
-    cells that it has are not run again. ``files`` are plug-ins that each worker loads.
+    cells that it has are not run again. Each worker loads the plug-ins that are loaded here.
     """
 
-    def __init__(
-        self,
-        spec: Spec,
-        place: Place,
-        store: Store,
-        *,
-        resume: bool = False,
-        files: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, spec: Spec, place: Place, store: Store, *, resume: bool = False) -> None:
         self.spec, self.place, self.store = spec, place, store
         self.cells = {cell.key: Watched(cell) for cell in spec.cells}
         self.workers: int | None = None
@@ -63,7 +56,7 @@ class Sweep:
         self.over, self.message = False, ""
         self._command: Command = "go"
         self._begun = False
-        self._files = list(files)
+        self._files = plugins.loaded()
         self._futures: dict[str, Future] = {}
         #: what the driver has yet to do about what came in
         self._inbox: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()

@@ -22,13 +22,13 @@ LOADING, LEAVING, LOOK = 600.0, 5.0, 1.0
 
 class DaskCrew(Crew):
     """Hands as Dask actors, each on a worker of its own, which talk to each other. Names and numbers go
-    there; each loads its rows itself."""
+    there; each loads its rows itself, and the plug-ins that are loaded here."""
 
-    def __init__(self, client: Client, recipe: Recipe, count: int, files: Sequence[str]) -> None:
-        self.client = client
+    def __init__(self, client: Client, recipe: Recipe, count: int) -> None:
+        self.client, files = client, plugins.loaded()
         self.workers = sorted(client.scheduler_info(n_workers=-1)["workers"])[:count]
         futures = [
-            client.submit(make_hand, recipe, k, count, list(files), actor=True, pure=False, workers=[worker])
+            client.submit(make_hand, recipe, k, count, files, actor=True, pure=False, workers=[worker])
             for k, worker in enumerate(self.workers)
         ]
         with client.as_current():  # an actor asks for the client when it is made
@@ -85,9 +85,9 @@ def make_hand(recipe: Recipe, k: int, count: int, files: Sequence[str]) -> Hand:
 
 
 @contextmanager
-def hired(place: Place, recipe: Recipe, count: int, files: Sequence[str] = ()) -> Iterator[DaskCrew]:
+def hired(place: Place, recipe: Recipe, count: int) -> Iterator[DaskCrew]:
     """Give a crew of ``count`` shards on a cluster, as a context: each loads data and loss of the recipe, and
-    uses its number of threads. ``files`` are plug-ins. Raises ValueError."""
+    uses its number of threads. Raises ValueError."""
     with connected(place) as client:
         try:
             client.wait_for_workers(count, timeout=CONNECT)
@@ -98,7 +98,7 @@ def hired(place: Place, recipe: Recipe, count: int, files: Sequence[str] = ()) -
                 f"{place.name} has {found} workers, and {count} shards take one each: start more with "
                 f"`dask worker`{fewer}"
             ) from None
-        crew = DaskCrew(client, recipe, count, files)
+        crew = DaskCrew(client, recipe, count)
         try:
             yield crew
         finally:

@@ -6,21 +6,19 @@ import html
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 
 import datasets
-from app import plugins, theme
+from app import theme
 from app.menu import Menu
 from app.page.stage import Stage
 from app.page.tabs.paper_chooser import PaperChooser
 from app.runs.past import LAST_STYLE
 from app.runs.shown import Guest
 from app.serving.endings import before_the_end
-from app.serving.serve_options import Serving
 from app.settings.experiment import Experiment, toml
 from app.settings.own_file_names import named
 from app.settings.recipe import Recipe, info_of, why_not_data
@@ -142,10 +140,8 @@ class SweepPanel:
                 raise ValueError(reason)
             text = self.text.value.strip()
             spec = Spec.parse(text, json_text=text.startswith("{"), describe=listed)
-            loaded = plugins.listed(Serving.from_arguments().plugins)
-            files = [str(Path(file).expanduser().resolve()) for file in loaded]
             store = Store(home() / "sweeps" / spec.digest)  # the same runs have the same place
-            sweep = Sweep(spec, self._place(), store, resume=True, files=files)
+            sweep = Sweep(spec, self._place(), store, resume=True)
         except (ValueError, OSError) as error:
             self._error = theme.capital(str(error))
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 
 import datasets
 import solvers
+from app import plugins
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -394,7 +394,6 @@ def asked(monkeypatch):
 
     monkeypatch.setattr(panel.command, "main", panel_command)
     monkeypatch.setattr(sys, "argv", [])
-    monkeypatch.setenv("SOLVERSCOPE_PLUGINS", "")
     return calls
 
 
@@ -405,7 +404,7 @@ def test_serve_binds_to_this_machine_and_passes_the_rest_on(asked, tmp_path):
     plugin.write_text("")
     assert cli.main(["serve", "--plugin", str(plugin), "--port", "5010", "--show"]) == 3
     assert asked == [["serve", str(ROOT / "app"), "--address", "localhost", "--port", "5010", "--show"]]
-    assert os.environ["SOLVERSCOPE_PLUGINS"] == str(plugin)
+    assert plugins.loaded()[-1] == str(plugin)
 
 
 @pytest.mark.parametrize("given", [["--public"], ["--args", "--public"]])

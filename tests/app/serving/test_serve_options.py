@@ -17,8 +17,9 @@ def test_a_server_that_is_told_nothing_is_for_this_machine_alone():
 @pytest.mark.parametrize("before", [[], ["serve", "app", "--port", "5", "--args"]])
 def test_only_what_stands_after_args_counts_where_there_is_such_a_flag(before):
     given = ["--public", "--host", "Desk.lan", "--host=b", "--plugin", "mine.py", "--memory", "3G"]
+    given += ["--data", "rows.svm"]
     assert Serving.from_arguments([*before, *given]) == Serving(
-        True, ("desk.lan", "b"), ("mine.py",), 3 << 30
+        True, ("desk.lan", "b"), ("mine.py",), 3 << 30, ("rows.svm",)
     )
 
 

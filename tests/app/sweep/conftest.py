@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +65,9 @@ def start(place: Place, tmp_path: Path) -> Generator[Callable[..., Going], None,
     """``start(spec, ...)`` runs a sweep in a thread; what is left of it at the end is stopped."""
     going: list[Going] = []
 
-    def begin(given: dict[str, Any], files: Iterable[Path] = (), at: Place = place, **more: Any) -> Going:
+    def begin(given: dict[str, Any], at: Place = place, **more: Any) -> Going:
         store = Store(tmp_path / "results")
-        sweep = Sweep(Spec.of(given), at, store, files=[str(file) for file in files], **more)
+        sweep = Sweep(Spec.of(given), at, store, **more)
         going.append(Going(sweep))
         return going[-1]
 

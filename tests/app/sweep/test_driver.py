@@ -74,7 +74,7 @@ def test_a_gap_is_to_one_reference_of_each_problem(start):
 
 
 def test_traces_grow_while_cells_run_and_pause_and_stop_reach_them(start, slow, wait_until):
-    going = start(slow_spec(2, naps=2000), [slow])
+    going = start(slow_spec(2, naps=2000))
     cells = list(going.sweep.cells.values())
     wait_until(lambda: all(watched.trace is not None and len(watched.trace) > 3 for watched in cells))
     assert {watched.state for watched in cells} == {"running"}
@@ -93,7 +93,7 @@ def test_traces_grow_while_cells_run_and_pause_and_stop_reach_them(start, slow, 
 def test_a_limit_of_all_ends_a_sweep(start, slow):
     spec = slow_spec(3, naps=2000)
     spec["limits"]["total_seconds"] = 1.0
-    sweep = start(spec, [slow]).join()
+    sweep = start(spec).join()
     assert sweep.message == "the 1 s of the whole sweep are used up"
     assert {watched.state for watched in sweep.cells.values()} == {"stopped"}
 
@@ -142,7 +142,7 @@ def test_a_cell_that_fails_is_recorded_and_the_others_go_on(start, slow):
     good, bad = slow_spec(1, naps=3), slow_spec(1, naps=3, fails_at=2)
     given = {**good, "solvers": [*good["solvers"], "bad=" + bad["solvers"][0].partition("=")[2]]}
     given["lam"] = [0.01, 0.02]
-    sweep = start(given, [slow]).join()
+    sweep = start(given).join()
     states = {
         (watched.cell.entrant.label, watched.cell.problem.lam): watched.state
         for watched in sweep.cells.values()
@@ -175,7 +175,7 @@ def test_a_problem_that_cannot_be_made_is_a_failed_cell(start, tmp_path):
 def test_cells_of_a_worker_that_is_killed_run_again_and_no_others(start, slow, begun, wait_until, place):
     with Client(place.scheduler, set_as_default=False) as client:
         processes = client.run(os.getpid)  # before: a cell may be over by the time that one asks
-    going = start({**slow_spec(3, naps=40), "lam": 0.01}, [slow])
+    going = start({**slow_spec(3, naps=40), "lam": 0.01})
     cells = going.sweep.cells.values()
     under_way = lambda: [w for w in cells if w.state == "running" and len(w.trace or ()) > 5]  # noqa: E731
     wait_until(under_way)
@@ -198,7 +198,7 @@ def test_a_worker_that_is_held_keeps_neither_the_others_nor_stop_from_going_on(
 ):
     with Client(place.scheduler, set_as_default=False) as client:
         processes = client.run(os.getpid)
-    going = start(slow_spec(2, naps=9000), [slow])
+    going = start(slow_spec(2, naps=9000))
     held, other = cells = list(going.sweep.cells.values())
     wait_until(lambda: all(watched.trace is not None and len(watched.trace) > 3 for watched in cells))
     os.kill(processes[held.worker], signal.SIGSTOP)
@@ -232,7 +232,7 @@ def test_cells_of_a_worker_that_stays_silent_run_again_on_a_cluster_of_ours(
     start, slow, begun, wait_until, monkeypatch
 ):
     monkeypatch.setattr(cluster, "SILENT", 5.0)
-    going = start(slow_spec(2, naps=100), [slow], at=Place(workers=2))
+    going = start(slow_spec(2, naps=100), at=Place(workers=2))
     held, _ = cells = list(going.sweep.cells.values())
     wait_until(lambda: all(watched.trace is not None and len(watched.trace) > 3 for watched in cells))
     os.kill(listening_at(held.worker), signal.SIGSTOP)
@@ -278,7 +278,7 @@ def test_a_client_that_is_killed_is_resumed_without_running_finished_cells_again
     with Client(place.scheduler, set_as_default=False) as client:  # nobody waits for the other one: it ends
         wait_until(lambda: not any(client.processing().values()))
     spec, store = Spec.read(tmp_path / "grid.toml"), Store(ledger.parent)
-    sweep = Sweep(spec, place, store, resume=True, files=[str(slow)])
+    sweep = Sweep(spec, place, store, resume=True)
     assert [watched.state for watched in sweep.cells.values()] == ["finished", "waiting"]
     sweep.run()
     assert [watched.state for watched in sweep.cells.values()] == ["finished", "finished"]
@@ -313,7 +313,7 @@ def test_a_scheduler_that_takes_the_connection_and_says_nothing_is_one_sentence(
 
 @pytest.mark.slow
 def test_a_scheduler_that_is_stopped_is_called_silent_and_can_be_given_up(start, slow, by_hand, wait_until):
-    going = start(slow_spec(1, naps=3000), [slow], at=Place(by_hand.address))
+    going = start(slow_spec(1, naps=3000), at=Place(by_hand.address))
     (watched,) = going.sweep.cells.values()
     wait_until(lambda: watched.state == "running" and going.sweep.workers == 1)
     by_hand.scheduler.send_signal(signal.SIGSTOP)

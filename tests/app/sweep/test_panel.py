@@ -15,7 +15,6 @@ import panel_material_ui as pmui
 import pytest
 
 import datasets
-from app import plugins
 from app.page.tabs.sweep_panel import OpenCell, SweepPanel, spec_text
 from app.serving.access import Rights
 from app.settings.experiment import Experiment
@@ -141,7 +140,6 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
 ):
     address, scheduler, _ = by_hand
     panel = made(Rights(schedulers=(address,)))
-    monkeypatch.setenv(plugins.VARIABLE, str(slow))
     panel.text.value = (
         'data = "breast-cancer"\nlam = 0.01\n'
         'solvers = ["quick=slow,naps=3,number=1", "long=slow,naps=3000,number=2"]\n'
@@ -190,7 +188,6 @@ def test_cells_on_a_scheduler_started_by_hand_are_watched_live_and_kept_when_it_
 
 def test_a_sweep_ends_with_its_session(session, made, place, slow, monkeypatch, wait_until):
     panel = made(Rights(schedulers=(place.scheduler,)))
-    monkeypatch.setenv(plugins.VARIABLE, str(slow))
     panel.text.value = 'data = "breast-cancer"\nlam = 0.01\nsolvers = ["slow,naps=3000,number=3"]\n'
     panel.place.value = place.scheduler
     panel.run()

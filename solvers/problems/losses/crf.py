@@ -9,9 +9,9 @@ this one: for blocks of sequences, for a single one, and in log space where scor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -19,13 +19,14 @@ from ...compute.jit import kernel
 from ...declare import Trait, param
 from ..scores import Scores, recycled
 from .chains.chain_curved import Linearized
-from .chains.chain_log import add_log_curved, add_log_marginals, log_partition
 from .chains.chain_packed import Block, Messages, Transitions, pack
 from .chains.chain_single import ChainTerm
 from .duals import entropies, entropy, over_rows
 from .instances import Instances
 from .loss import BoundLoss, Loss
 from .multiclass import variances, with_truth
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -117,50 +118,48 @@ class BoundChains(BoundLoss):
     def instances(self) -> Instances:
         return super().instances()._replace(offsets=self.offsets)
 
-    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
-        return self._forward_backward(scores, delta, t, None)
-
-    def residual(self, scores: Scores) -> Scores:
-        """Return marginals minus the truth: of labels at each token by eq. (20), of pairs by eq. (21)."""
-        residual = self._empty()
-        self._forward_backward(scores, None, 0.0, residual)
-        return residual
-
-    def value_and_residual(self, scores: Scores, delta: Scores, t: float) -> tuple[float, Scores]:
-        """Return both, with the forward messages computed once."""
-        residual = self._empty()
-        return float(self._forward_backward(scores, delta, t, residual).sum()), residual
-
-    def _empty(self) -> Scores:
-        return Scores(recycled(self.y.size, self.n_outputs), np.zeros(self.n_tail))
-
-    def _forward_backward(
-        self, scores: Scores, delta: Scores | None, t: float, residual: Scores | None
-    ) -> np.ndarray:
-        """Return the loss of each sequence at ``scores`` + t ``delta``; write the residual there, if one is
-        given."""
+    def _of_blocks(
+        self, scores: Scores, work: Callable[[Messages], Result], delta: Scores | None = None, t: float = 0.0
+    ) -> list[Result]:
+        """Return what ``work`` makes of the messages of each block at ``scores`` + t ``delta``."""
         scores, delta = self._between(scores), None if delta is None else self._between(delta)
         tail = scores.tail if delta is None else scores.tail + t * delta.tail
         transitions = Transitions(tail, self.n_outputs)
-        losses = np.empty(self.n_instances)
-        pairs = np.zeros((len(self.blocks), self.n_outputs, self.n_outputs))
+        found: list[Result] = [None] * len(self.blocks)
 
         def task(k: int) -> None:
-            messages = Messages(self.blocks[k], transitions, scores, delta, t, self.pulse)
-            if residual is not None:
-                pairs[k] = transitions.forth * (messages.alpha.T @ messages.marginals(residual.Z))
-            for place, tokens in self._wide(messages):
-                Z = scores.Z[tokens] if delta is None else scores.Z[tokens] + t * delta.Z[tokens]
-                messages.losses[place] += log_partition(Z, transitions.Λ, self.pulse)
-                if residual is not None:
-                    add_log_marginals(Z, transitions.Λ, residual.Z[tokens], pairs[k], self.pulse)
-            losses[self.blocks[k].members] = messages.losses
+            found[k] = work(Messages(self.blocks[k], transitions, scores, delta, t, self.pulse))
 
         self.team.each(task, range(len(self.blocks)), self.pulse)
-        if residual is not None:
-            residual.tail[: tail.size] = (pairs.sum(axis=0) - self.true_pairs).reshape(-1)
-            self._add_ends(residual)
-        return losses
+        return found
+
+    def _by_sequence(self, losses: Iterable[np.ndarray]) -> np.ndarray:
+        """Return the losses of the members of each block in the order of the sequences."""
+        out = np.empty(self.n_instances)
+        for block, own in zip(self.blocks, losses, strict=True):
+            out[block.members] = own
+        return out
+
+    def values(self, scores: Scores, delta: Scores | None = None, t: float = 0.0) -> np.ndarray:
+        return self._by_sequence(self._of_blocks(scores, lambda messages: messages.losses, delta, t))
+
+    def residual(self, scores: Scores) -> Scores:
+        """Return marginals minus the truth: of labels at each token by eq. (20), of pairs by eq. (21)."""
+        return self.value_and_residual(scores)[1]
+
+    def value_and_residual(
+        self, scores: Scores, delta: Scores | None = None, t: float = 0.0
+    ) -> tuple[float, Scores]:
+        """Return both, with the forward messages computed once."""
+        residual = self._empty()
+        found = self._of_blocks(scores, lambda own: (own.losses, own.marginals(residual.Z)), delta, t)
+        pairs = np.sum([own for _, own in found], axis=0) - self.true_pairs
+        residual.tail[: self.n_outputs**2] = pairs.reshape(-1)
+        self._add_ends(residual)
+        return float(self._by_sequence(own for own, _ in found).sum()), residual
+
+    def _empty(self) -> Scores:
+        return Scores(recycled(self.y.size, self.n_outputs), np.zeros(self.n_tail))
 
     def _add_ends(self, residual: Scores) -> None:
         """Write the part of the tail that belongs to begin and end states, if there are such."""
@@ -171,26 +170,16 @@ class BoundChains(BoundLoss):
     def hessian(self, scores: Scores, residual: Scores) -> Callable[[Scores], Scores]:
         """Return D -> ∇²L D, the covariance of the indicators of labels and pairs with the change of a
         sequence's score. Messages are computed once, and kept: four arrays as large as Z."""
-        here, m = self._between(scores), self.n_outputs
-        transitions = Transitions(here.tail, m)
-        held: list[Linearized] = [None] * len(self.blocks)
-
-        def linearize(k: int) -> None:
-            held[k] = Linearized(Messages(self.blocks[k], transitions, here, None, 0.0, self.pulse))
-
-        self.team.each(linearize, range(len(self.blocks)), self.pulse)
+        held, m = self._of_blocks(scores, Linearized), self.n_outputs
 
         def product(delta: Scores) -> Scores:
             delta, out = self._between(delta), self._empty()
-            bent, pairs = delta.tail.reshape(m, m), np.empty((len(self.blocks), m, m))
+            bent, pairs = delta.tail.reshape(m, m), np.empty((len(held), m, m))
 
             def task(k: int) -> None:
-                pairs[k] = held[k].curved(delta.Z, bent, out.Z, self.pulse)
-                for _, tokens in self._wide(held[k]):
-                    chain = here.Z[tokens], transitions.Λ, delta.Z[tokens], bent
-                    add_log_curved(*chain, out.Z[tokens], pairs[k], self.pulse)
+                pairs[k] = held[k].curved(delta.Z, bent, out.Z)
 
-            self.team.each(task, range(len(self.blocks)), self.pulse)
+            self.team.each(task, range(len(held)), self.pulse)
             out.tail[: m * m] = pairs.sum(axis=0).reshape(-1)
             self._add_ends(out)
             return out
@@ -209,7 +198,7 @@ class BoundChains(BoundLoss):
         """
         lengths = np.diff(self.offsets)
         weight = np.repeat(np.where(lengths == 1, 1.0, -1.0), lengths)
-        for ends in (self.offsets[:-1], self.offsets[1:] - 1):
+        for ends in self._end_rows:
             weight[ends[lengths > 1]] = 0.0
 
         def tokens(share: float) -> float:
@@ -219,56 +208,19 @@ class BoundChains(BoundLoss):
             return over_rows(self, residual.Z, term)
 
         model = self.value(scores) - residual.dot(scores)
-        p = alpha * self.true_pair_marginals(scores)
+        p = alpha * np.concatenate(self._of_blocks(scores, Messages.true_pairs))
         mixed = entropies(p + (1.0 - alpha)) - entropies(p) - p.size * alpha * np.log(alpha)
         return tokens(alpha) + alpha * (model - tokens(1.0)) + float(mixed)
-
-    def true_pair_marginals(self, scores: Scores) -> np.ndarray:
-        """Return the marginals of the pairs that the labels of neighbours make, block by block; one for each
-        token but the first of its sequence."""
-        scores = self._between(scores)
-        transitions = Transitions(scores.tail, self.n_outputs)
-        G, found = np.empty_like(scores.Z), [np.zeros(0)] * len(self.blocks)
-
-        def task(k: int) -> None:
-            block = self.blocks[k]
-            messages = Messages(block, transitions, scores, None, 0.0, self.pulse)
-            found[k] = messages.true_pairs(messages.marginals(G))
-            for place, tokens in self._wide(messages):
-                later = block.rows_of(place)[1:] - block.starts[1]
-                Z, y, own = scores.Z[tokens], self.y[tokens], np.zeros(later.size + 1)
-                unused = np.zeros_like(Z), np.zeros_like(transitions.Λ)
-                add_log_marginals(Z, transitions.Λ, *unused, self.pulse, y, own)
-                found[k][later] = own[1:]
-
-        self.team.each(task, range(len(self.blocks)), self.pulse)
-        return np.concatenate(found)
 
     def diagonal(self, G: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return variances(G, self.y[rows])
 
     def tail_diagonal(self, scores: Scores) -> np.ndarray:
         """Return Σ_t p_t(1 - p_t) over pair marginals p_t, one a transition."""
-        G = self.residual(scores).Z if self.declared.ends else None
-        scores = self._between(scores)
-        transitions = Transitions(scores.tail, self.n_outputs)
-        out = np.zeros((len(self.blocks), self.n_outputs, self.n_outputs))
-
-        def task(k: int) -> None:
-            messages = Messages(self.blocks[k], transitions, scores, None, 0.0, self.pulse)
-            (β, _), α = messages.backward(), messages.alpha
-            out[k] = transitions.forth * (α.T @ β) - transitions.forth**2 * ((α * α).T @ (β * β))
-            for _, tokens in self._wide(messages):
-                Z = scores.Z[tokens]
-                p = np.zeros_like(transitions.Λ)
-                add_log_marginals(Z, transitions.Λ, np.zeros_like(Z), p, self.pulse)
-                # in log space only sums over positions are at hand: p - p² at their mean is an upper bound
-                out[k] += p * (1.0 - p / max(len(Z) - 1, 1))
-
-        self.team.each(task, range(len(self.blocks)), self.pulse)
-        inner = out.sum(axis=0)
-        if G is None:
+        inner = np.sum(self._of_blocks(scores, Messages.pair_variances), axis=0)
+        if not self.declared.ends:
             return inner.reshape(-1)
+        G = self.residual(scores).Z
         ends = [self.diagonal(G[rows], rows).sum(axis=0) for rows in self._end_rows]
         return np.vstack([inner, *ends]).reshape(-1)
 
@@ -284,12 +236,6 @@ class BoundChains(BoundLoss):
         inner = np.full(self.n_outputs**2, κ @ (lengths - 1))
         ends = np.full(2 * self.n_outputs * self.declared.ends, κ.sum())
         return Scores(np.repeat(κ, lengths)[:, None], np.concatenate([inner, ends]))
-
-    def _wide(self, messages: Messages | Linearized) -> Iterator[tuple[int, slice]]:
-        """List the members of a block whose scores spread too far: their places in it, and their tokens."""
-        for place in messages.wide:
-            s = messages.block.members[place]
-            yield place, slice(self.offsets[s], self.offsets[s + 1])
 
     def predict(self, scores: Scores) -> np.ndarray:
         """Return the most likely label sequences (Viterbi)."""

@@ -13,8 +13,6 @@ one, and what a long chain adds up need not be taken away again in the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from solvers.compute.jit import kernel
@@ -24,21 +22,19 @@ from .chain_packed import Messages, multiply
 
 
 class Linearized:
-    """Messages of the sequences of a block, kept to be differentiated many times; ``wide`` members are left
-    out."""
+    """Messages of the sequences of a block, kept to be differentiated many times."""
 
     def __init__(self, messages: Messages) -> None:
         β, P = messages.backward()
         self.block, self.transitions, self.wide = messages.block, messages.transitions, messages.wide
+        self.pulse = messages.pulse
         self.E, self.alpha, self.beta = messages.E.copy(), messages.alpha.copy(), β.copy()
         self.b = P / self.alpha
         self.pairs = self.alpha.T @ β
 
-    def curved(
-        self, ΔZ: np.ndarray, bent: np.ndarray, out: np.ndarray, pulse: Callable[[], None]
-    ) -> np.ndarray:
+    def curved(self, ΔZ: np.ndarray, bent: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write how node marginals change along ΔZ and ``bent``, the change of the transitions, to the rows
-        of ``out``; zero for wide members. Return how the sums of the pair marginals change."""
+        of ``out``. Return how the sums of the pair marginals change."""
         block, T, (n, m) = self.block, self.transitions, self.alpha.shape
         Ṫ = T.forth * bent
         D, U, A = scratch("change", n, m), scratch("moved", n, m), scratch("alpha change", n, m)
@@ -47,15 +43,18 @@ class Linearized:
         np.dot(self.alpha, Ṫ, out=U)
         for begin, end in block.calls():
             forward_change(self.E, self.alpha, self.b, block.starts, T.forth, D, U, A, begin, end)
-            pulse()
+            self.pulse()
         np.dot(self.beta, Ṫ.T, out=U)
         for begin, end in reversed(block.calls()):
             backward_change(
                 self.E, self.alpha, self.b, self.beta, block.starts, T.back, D, U, A, R, b, begin, end
             )
-            pulse()
+            self.pulse()
         out[block.rows] = D
-        return T.forth * (A.T @ self.beta + self.alpha.T @ R) + Ṫ * self.pairs
+        pairs = T.forth * (A.T @ self.beta + self.alpha.T @ R) + Ṫ * self.pairs
+        for _, tokens, chain in self.wide:
+            chain.add_curved(ΔZ[tokens], bent, out[tokens], pairs)
+        return pairs
 
 
 @kernel

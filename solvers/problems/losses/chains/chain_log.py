@@ -16,62 +16,40 @@ from solvers.compute.jit import kernel
 CHUNK = 2_000_000
 
 
-def log_partition(Z: np.ndarray, transitions: np.ndarray, pulse: Callable[[], None]) -> float:
-    """Return log Z(x) for scores Z (tokens, labels)."""
-    return _messages(Z, transitions, pulse)[0]
+class LogChain:
+    """Messages of one chain with scores ``Z`` (tokens, labels) and ``transitions``; ``log_z`` is log Z(x)."""
 
+    def __init__(self, Z: np.ndarray, transitions: np.ndarray, pulse: Callable[[], None]) -> None:
+        self.Z, self.transitions, self.pulse = Z, transitions, pulse
+        self._into, size = np.ascontiguousarray(transitions.T), max(1, CHUNK // Z.shape[1] ** 2)
+        self._runs = [(lo, min(lo + size, Z.shape[0])) for lo in range(0, Z.shape[0], size)]
+        self._alpha, log_z = np.empty(Z.shape), 0.0
+        for lo, hi in self._runs:
+            log_z += log_forward_run(Z, self._into, self._alpha, lo, hi)
+            pulse()
+        self.log_z = log_z + float(np.log(np.exp(self._alpha[-1]).sum()))
 
-def add_log_marginals(
-    Z: np.ndarray,
-    transitions: np.ndarray,
-    G: np.ndarray,
-    pairs: np.ndarray,
-    pulse: Callable[[], None],
-    y: np.ndarray | None = None,
-    own: np.ndarray | None = None,
-) -> None:
-    """Add node marginals to G, and the sum of the pair marginals to ``pairs``. With labels ``y``, write the
-    marginal of the pair (y_i-1, y_i) to ``own[i]``, of all tokens but the first."""
-    _, alpha = _messages(Z, transitions, pulse)
-    beta = np.zeros(Z.shape[1])
-    for lo, hi in reversed(_runs(Z)):
-        log_backward(Z, transitions, alpha, beta, lo, hi, G, pairs, y, own)
-        pulse()
+    def add_marginals(
+        self, G: np.ndarray, pairs: np.ndarray, y: np.ndarray | None = None, own: np.ndarray | None = None
+    ) -> None:
+        """Add node marginals to G, and the sum of the pair marginals to ``pairs``. With labels ``y``, write
+        the marginal of the pair (y_i-1, y_i) to ``own[i]``, of all tokens but the first."""
+        beta = np.zeros(self.Z.shape[1])
+        for lo, hi in reversed(self._runs):
+            log_backward(self.Z, self.transitions, self._alpha, beta, lo, hi, G, pairs, y, own)
+            self.pulse()
 
-
-def add_log_curved(
-    Z: np.ndarray,
-    transitions: np.ndarray,
-    D: np.ndarray,
-    bent: np.ndarray,
-    out: np.ndarray,
-    pairs: np.ndarray,
-    pulse: Callable[[], None],
-) -> None:
-    """Add to ``out`` how the node marginals change along a change D of the scores and one ``bent`` of the
-    transitions, and to ``pairs`` how the sum of the pair marginals changes."""
-    _, alpha = _messages(Z, transitions, pulse)
-    F, into = np.empty(Z.shape), np.ascontiguousarray(transitions.T)
-    for lo, hi in _runs(Z):
-        log_gains_before(alpha, into, D, bent, F, lo, hi)
-        pulse()
-    beta, ahead = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
-    for lo, hi in reversed(_runs(Z)):
-        log_curved(Z, transitions, alpha, D, bent, F, beta, ahead, lo, hi, out, pairs)
-        pulse()
-
-
-def _messages(Z: np.ndarray, transitions: np.ndarray, pulse: Callable[[], None]) -> tuple[float, np.ndarray]:
-    alpha, into, log_z = np.empty(Z.shape), np.ascontiguousarray(transitions.T), 0.0
-    for lo, hi in _runs(Z):
-        log_z += log_forward_run(Z, into, alpha, lo, hi)
-        pulse()
-    return log_z + float(np.log(np.exp(alpha[-1]).sum())), alpha
-
-
-def _runs(Z: np.ndarray) -> list[tuple[int, int]]:
-    size = max(1, CHUNK // Z.shape[1] ** 2)
-    return [(lo, min(lo + size, Z.shape[0])) for lo in range(0, Z.shape[0], size)]
+    def add_curved(self, D: np.ndarray, bent: np.ndarray, out: np.ndarray, pairs: np.ndarray) -> None:
+        """Add to ``out`` how the node marginals change along a change D of the scores and one ``bent`` of the
+        transitions, and to ``pairs`` how the sum of the pair marginals changes."""
+        F, alpha = np.empty(self.Z.shape), self._alpha
+        for lo, hi in self._runs:
+            log_gains_before(alpha, self._into, D, bent, F, lo, hi)
+            self.pulse()
+        beta, ahead = np.zeros((2, self.Z.shape[1]))
+        for lo, hi in reversed(self._runs):
+            log_curved(self.Z, self.transitions, alpha, D, bent, F, beta, ahead, lo, hi, out, pairs)
+            self.pulse()
 
 
 @kernel

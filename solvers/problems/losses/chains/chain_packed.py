@@ -18,6 +18,7 @@ from solvers.compute.jit import kernel
 
 from ...scores import Scores
 from ..chunks import scratch
+from .chain_log import LogChain
 
 #: Tokens of a block, about: enough for large products, few enough for the cache.
 BLOCK_TOKENS = 4096
@@ -89,12 +90,20 @@ class Transitions:
         self.back = np.ascontiguousarray(self.forth.T)
 
 
+class Wide(NamedTuple):
+    """A member of a block that is done in log space: where its tokens lie there, and among all."""
+
+    places: np.ndarray
+    tokens: slice
+    chain: LogChain
+
+
 class Messages:
     """Forward messages of the sequences of a block at Z + t ΔZ, scaled to sum to one at each token.
 
-    ``losses`` has log Z(x) - score(y) of each member. Members in ``wide`` (their places) have a token whose
-    scores spread beyond ``SAFE``: they are carried along with scores of zero, and their losses are only minus
-    their scores. Work arrays are the thread's own: they are used up by the next block.
+    ``losses`` has log Z(x) - score(y) of each member. Members in ``wide`` have a token whose scores spread
+    beyond ``SAFE``: they are carried along with scores of zero, which count for nothing. Work arrays are the
+    thread's own: they are used up by the next block.
     """
 
     def __init__(
@@ -113,7 +122,7 @@ class Messages:
         safe = -1.0 if transitions.wide else SAFE
         ΔZ, t = (scores.Z, 0.0) if delta is None else (delta.Z, t)
         gather(scores.Z, ΔZ, t, block.rows, block.labels, block.order, safe, self.E, self.tops, own, spread)
-        self.wide = self._set_aside(spread) if spread.any() else np.zeros(0, dtype=np.int64)
+        aside = self._set_aside(spread) if spread.any() else ()
         exp_in_place(self.E)
         self.sums = np.empty(n)
         for begin, end in block.calls():
@@ -124,9 +133,15 @@ class Messages:
         add_losses(
             logs, self.tops, own, block.starts, block.labels, transitions.Λ, transitions.top, self.losses
         )
-        for place in self.wide:  # log Z(x) of scores of zero, taken back
-            rows = block.rows_of(place)
-            self.losses[place] -= logs[rows].sum() + transitions.top * (rows.size - 1)
+        self.wide: list[Wide] = []
+        for member in aside:
+            places = block.rows_of(member)
+            tokens = slice(block.rows[places[0]], block.rows[places[-1]] + 1)
+            Z = scores.Z[tokens] if delta is None else scores.Z[tokens] + t * delta.Z[tokens]
+            self.wide.append(Wide(places, tokens, LogChain(Z, transitions.Λ, pulse)))
+            # log Z(x) of scores of zero, taken back
+            self.losses[member] -= logs[places].sum() + transitions.top * (places.size - 1)
+            self.losses[member] += self.wide[-1].chain.log_z
 
     def _set_aside(self, spread: np.ndarray) -> np.ndarray:
         step = np.searchsorted(self.block.starts, np.flatnonzero(spread), side="right") - 1
@@ -137,33 +152,52 @@ class Messages:
         return places
 
     def marginals(self, G: np.ndarray) -> np.ndarray:
-        """Write node marginals minus the truth (eq. (20)) to the rows of G, and return β: the pair marginals
-        of the token at i of the block and the next one are ``alpha[i] β[i]ᵀ`` times exp(Λ). Of wide members G
-        gets minus the truth, and β is zero. To be called once: E is divided by the sums."""
+        """Write node marginals minus the truth (eq. (20)) to the rows of G, and return the sums of the pair
+        marginals, (m, m). This, or one of the methods below, is to be called once: E is divided by the
+        sums."""
         β, P = self.backward()
         scatter_residual(P, self.block.rows, self.block.labels, self.block.order, G)
-        return β
+        pairs = self.transitions.forth * (self.alpha.T @ β)
+        for wide in self.wide:
+            wide.chain.add_marginals(G[wide.tokens], pairs)
+        return pairs
 
     def backward(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the β of :meth:`marginals` and the node marginals, both zero for wide members. To be called
-        once."""
+        """Return β and the node marginals, both zero for wide members: the pair marginals of the token at i
+        of the block and the next one are ``alpha[i] β[i]ᵀ`` times exp(Λ)."""
         block, (n, m) = self.block, self.alpha.shape
         β, P, b = scratch("beta", n, m), scratch("marginals", n, m), scratch("ahead", block.members.size, m)
         self.E /= self.sums[:, None]
         for begin, end in reversed(block.calls()):
             backward(self.E, self.alpha, block.starts, self.transitions.back, β, b, P, begin, end)
             self.pulse()
-        for place in self.wide:
-            rows = block.rows_of(place)
-            β[rows], P[rows] = 0.0, 0.0
+        for wide in self.wide:
+            β[wide.places], P[wide.places] = 0.0, 0.0
         return β, P
 
-    def true_pairs(self, β: np.ndarray) -> np.ndarray:
+    def true_pairs(self) -> np.ndarray:
         """Return the marginal of the pair of labels that each token from the second step on makes with the
-        one before it; ``β`` is that of :meth:`marginals`."""
-        before, y = self.block.before(), self.block.labels
-        k, c = y[before], y[self.block.starts[1] :]
-        return self.alpha[before, k] * self.transitions.forth[k, c] * β[before, c]
+        one before it."""
+        (β, _), before, y = self.backward(), self.block.before(), self.block.labels
+        first = self.block.starts[1]
+        k, c = y[before], y[first:]
+        found = self.alpha[before, k] * self.transitions.forth[k, c] * β[before, c]
+        for places, _, chain in self.wide:
+            own, unused = np.zeros(places.size), (np.zeros_like(chain.Z), np.zeros_like(chain.transitions))
+            chain.add_marginals(*unused, y[places], own)
+            found[places[1:] - first] = own[1:]
+        return found
+
+    def pair_variances(self) -> np.ndarray:
+        """Return Σ p(1 - p) over the pair marginals p of each pair of labels, (m, m)."""
+        (β, _), α, forth = self.backward(), self.alpha, self.transitions.forth
+        out = forth * (α.T @ β) - forth**2 * ((α * α).T @ (β * β))
+        for _, _, chain in self.wide:
+            p = np.zeros_like(chain.transitions)
+            chain.add_marginals(np.zeros_like(chain.Z), p)
+            # in log space only sums over positions are at hand: p - p² at their mean is an upper bound
+            out += p * (1.0 - p / max(len(chain.Z) - 1, 1))
+        return out
 
 
 @kernel

@@ -10,7 +10,7 @@ from ...compute.jit import kernel
 #: Share of 1 + |maximum| within which a linear function counts as one that attains the maximum: exact steps
 #: lead to where two of them are equal, and rounding must not tell them apart.
 TIE = 1e-10
-#: Lines that are sorted by insertion.
+#: Lines that are sorted by plain insertion.
 FEW = 32
 
 
@@ -22,8 +22,8 @@ def ties(gap, top):
 
 @kernel
 def envelope(a, b, r, order, t, line):
-    """Segment the maximum of the lines b[i] + t a[i], i < r, in O(r log r): line[k] is active from t[k] on,
-    t[0] = 0, up to the next of them. Return their number.
+    """Segment the maximum of the lines b[i] + t a[i], i < r, by about r log r comparisons: line[k] is
+    active from t[k] on, t[0] = 0, up to the next of them. Return their number.
 
     Lines that tie with the maximum at 0 count as equal to it there. ``order`` is work space.
     """
@@ -58,34 +58,19 @@ def envelope(a, b, r, order, t, line):
 
 @kernel
 def sort(a, b, order, n):
-    """Sort lines by falling b, and by falling a where b is equal, in place (heapsort; insertion is
-    faster for a few)."""
-    if n <= FEW:
-        for q in range(1, n):
+    """Sort lines by falling b, and by falling a where b is equal, in place (Shell 1959: by insertion, at
+    first of lines far apart; a few are all neighbours)."""
+    gap = 1
+    while n > FEW and 3 * gap < n:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for q in range(gap, n):
             line, k = order[q], q
-            while k > 0 and later(a, b, order[k - 1], line):
-                order[k] = order[k - 1]
-                k -= 1
+            while k >= gap and later(a, b, order[k - gap], line):
+                order[k] = order[k - gap]
+                k -= gap
             order[k] = line
-        return
-    for root in range(n // 2 - 1, -1, -1):
-        sift(a, b, order, root, n)
-    for end in range(n - 1, 0, -1):
-        order[0], order[end] = order[end], order[0]
-        sift(a, b, order, 0, end)
-
-
-@kernel
-def sift(a, b, order, root, n):
-    """Move the line at ``root`` down a heap that has the lowest line on top."""
-    child = 2 * root + 1
-    while child < n:
-        if child + 1 < n and later(a, b, order[child + 1], order[child]):
-            child += 1
-        if not later(a, b, order[child], order[root]):
-            return
-        order[root], order[child] = order[child], order[root]
-        root, child = child, 2 * child + 1
+        gap //= 3
 
 
 @kernel

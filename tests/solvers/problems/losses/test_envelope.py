@@ -53,7 +53,7 @@ def test_random_lines(seed, r):
     check(rng.normal(size=r), rng.normal(size=r))
 
 
-HELPERS = {name: getattr(module, name) for name in ("sort", "sift", "later")}
+HELPERS = {name: getattr(module, name) for name in ("sort", "later")}
 
 
 class Counted(float):

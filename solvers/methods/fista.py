@@ -70,8 +70,8 @@ def ahead(problem: Problem, x: Point, before: Point, momentum: float) -> Point:
         return x
     scores = x.scores.plus(momentum, x.scores.plus(-1.0, before.scores))
     rounding = (1.0 + momentum) * x.drift.rounding + momentum * before.drift.rounding
-    age = max(x.age, before.age)
-    return Point(problem, x.w + momentum * (x.w - before.w), scores, age=age, drift=Drift(rounding))
+    drift = Drift(max(x.drift.updates, before.drift.updates), rounding)
+    return Point(problem, x.w + momentum * (x.w - before.w), scores, drift=drift)
 
 
 @dataclass(frozen=True)

@@ -100,12 +100,8 @@ class FIS(Solver):
             moved = rounds.run(point.w, point.scores)
             delta = point.w - before
             drift = point.drift.after(problem, point.w, delta)
-            fresh = point.age + 1 >= REFRESH or drift is None
-            point = (
-                problem.at(point.w)
-                if fresh
-                else Point(problem, point.w, point.scores, age=point.age + 1, drift=drift)
-            )
+            fresh = drift is None or drift.updates >= REFRESH
+            point = problem.at(point.w) if fresh else Point(problem, point.w, point.scores, drift=drift)
 
 
 class _Rounds:

@@ -107,9 +107,7 @@ def coarse_problem(problem: Problem, clusters: Clusters, *, aggregated: bool) ->
 
 def lifted(problem: Problem, clusters: Clusters, point: Point) -> Point:
     """Return the point Cγ of the fine problem for a point γ of the coarse one, whose scores it shares."""
-    return Point(
-        problem, clusters.up(point.w), point.scores, loss=point.loss, age=point.age, drift=point.drift
-    )
+    return Point(problem, clusters.up(point.w), point.scores, loss=point.loss, drift=point.drift)
 
 
 def aggregate(fine: Design, clusters: Clusters) -> tuple[np.ndarray, Columns]:

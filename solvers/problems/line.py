@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from ..parts.exact import FLAT, lowest, zero_slope
 from ..parts.linesearch import ROUNDING, Breakpoints, Found, Search, armijo, wolfe
 from .penalties import Penalty
-from .point import NONE, REFRESH, Point
+from .point import NONE, REFRESH, Drift, Point
 from .products.working_set import WorkingSet
 from .scores import Scores
 
@@ -191,27 +190,24 @@ class Line:
         """Move to w + t d and return the point there; ``loss`` is its loss, if known. Weights and scores move
         in place, so the old point must not be used again."""
         residual = self._sup[1] if self._sup is not None and self._sup[0] == t else None
-        scores, since = self._step(t)
-        if since["age"] == 0:
-            return Point(self.problem, self.point.w, scores, active=self.active)
-        return Point(self.problem, self.point.w, scores, loss=loss, residual=residual, **since)
+        scores, drift = self._step(t)
+        known = {"loss": loss, "residual": residual} if drift.updates else {}
+        return Point(self.problem, self.point.w, scores, active=self.active, drift=drift, **known)
 
     def _landed(self, t: float) -> Point:
         """Move to w + t d as :meth:`move` does, with the scores on a kink set exactly onto it."""
         if self.problem.smooth:
             return self.move(t)
-        scores, since = self._step(t)
-        loss = self.problem.loss
-        drift = since["drift"].settling(loss.settle(scores))
+        (scores, drift), loss = self._step(t), self.problem.loss
+        drift = drift.settling(loss.settle(scores))
         if drift is None:
             scores = self.problem.design.scores(self._w, self.active)
-            since["age"], drift = 0, NONE._replace(settled=loss.settle(scores))
+            drift = NONE._replace(settled=loss.settle(scores))
         sup = loss.subgradient_sup(scores, self.delta)
-        return Point(self.problem, self.point.w, scores, residual=sup, **since | {"drift": drift})
+        return Point(self.problem, self.point.w, scores, residual=sup, active=self.active, drift=drift)
 
-    def _step(self, t: float) -> tuple[Scores, dict[str, Any]]:
-        """Move weights and scores; return the scores, and what a point says of them: since when they were
-        updated only."""
+    def _step(self, t: float) -> tuple[Scores, Drift]:
+        """Move weights and scores; return the scores and their drift."""
         old = self.point
         if self.active.full:  # then these are the point's weights themselves
             for part in self.problem.pieces():
@@ -224,7 +220,7 @@ class Line:
                 self.problem.pulse()
         design, active = self.problem.design, self.active
         drift = old.drift.after(self.problem, self._w, self.d, active, times=t)
-        if old.age + 1 >= REFRESH or drift is None:
-            return design.scores(self._w, active), {"active": active, "age": 0, "drift": NONE}
+        if drift is None or drift.updates >= REFRESH:
+            return design.scores(self._w, active), NONE
         old.scores.move(t, self.delta)
-        return old.scores, {"active": active, "age": old.age + 1, "drift": drift}
+        return old.scores, drift

@@ -21,10 +21,11 @@ DRIFTED = 100.0
 
 
 class Drift(NamedTuple):
-    """How far updated scores Z may be from A w since they were last computed from w: ``rounding`` bounds the
-    norm of the error that rounding may have made, as :func:`rounding_of_sums` counts it; ``settled`` is the
-    most by which scores have been moved onto kinks."""
+    """How far scores Z may be from A w after so many ``updates`` since they were last computed from w:
+    ``rounding`` bounds the norm of the error that rounding may have made, as :func:`rounding_of_sums` counts
+    it; ``settled`` is the most by which scores have been moved onto kinks."""
 
+    updates: int = 0
     rounding: float = 0.0
     settled: float = 0.0
 
@@ -45,7 +46,8 @@ class Drift(NamedTuple):
         there = unit * problem.design.reach(w, active)
         travelled = unit * abs(times) * problem.design.reach(step, active if moved is None else moved)
         rounding = self.rounding + there + travelled
-        return None if rounding > DRIFTED * there else self._replace(rounding=rounding)
+        longer = self._replace(updates=self.updates + 1, rounding=rounding)
+        return None if rounding > DRIFTED * there else longer
 
     def settling(self, by: float) -> Drift | None:
         """Return the drift once scores are moved ``by`` so much onto kinks; None where that would be more
@@ -84,10 +86,8 @@ class Point:
         The gradient of the smooth part, where it is known.
     active : WorkingSet, optional
         A working set outside which w is zero; None where nothing is known.
-    age : int
-        Updates since the scores were computed from w.
     drift : Drift
-        What these updates may have added to the scores by rounding.
+        What updates may have added to the scores since they were computed from w.
 
     Notes
     -----
@@ -114,11 +114,9 @@ class Point:
         residual: Scores | None = None,
         gradient: np.ndarray | None = None,
         active: WorkingSet | None = None,
-        age: int = 0,
         drift: Drift = NONE,
     ) -> None:
-        self.problem, self.w, self.scores, self.active = problem, w, scores, active
-        self.age, self.drift = age, drift
+        self.problem, self.w, self.scores, self.active, self.drift = problem, w, scores, active, drift
         self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
         penalty = problem.penalty
         if self._dense:

@@ -314,12 +314,12 @@ class Problem(Objective):
         """Return the point at ``w``, its scores updated from those of ``point`` where that touches less of
         X."""
         changed, nonzero = self.where(np.not_equal, w, point.w), self.support(w)
-        if point.age < REFRESH and self.design.cost(changed) < self.design.cost(nonzero):
+        if point.drift.updates < REFRESH and self.design.cost(changed) < self.design.cost(nonzero):
             change = changed.take(w) - changed.take(point.w)
             drift = point.drift.after(self, nonzero.take(w), change, nonzero, moved=changed)
             if drift is not None:
                 scores = point.scores.plus(1.0, self.design.scores(change, changed))
-                return Point(self, w, scores, age=point.age + 1, drift=drift)
+                return Point(self, w, scores, drift=drift)
         return Point(self, w, self.design.scores(nonzero.take(w), nonzero))
 
     def where(self, holds: Callable[..., np.ndarray], *of: np.ndarray) -> WorkingSet:

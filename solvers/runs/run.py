@@ -240,7 +240,7 @@ class Run:
         record = self.trace.last
         limit = self.stopping.ending(record, self._met)
         point = iterate.live.get("point")
-        if limit is None or limit.status != "converged" or point is None or point.age == 0:
+        if limit is None or limit.status != "converged" or point is None or point.drift.updates == 0:
             return limit
         with self._optimality.booked():
             seen = self._observe(iterate.w)

@@ -176,7 +176,7 @@ def test_scores_are_computed_afresh_before_they_drift(monkeypatch):
         line = problem.line(point, rng.normal(size=problem.size))
         line(1.0)
         point = line.move(1.0)
-        ages.append(point.age)
+        ages.append(point.drift.updates)
     assert ages == [1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2]
     np.testing.assert_allclose(point.scores.Z, problem.at(point.w).scores.Z, atol=1e-12)
 
@@ -191,9 +191,9 @@ def test_moving_reuses_scores_where_few_weights_change(monkeypatch):
         before = problem.design.touched
         point = problem.moved(point, w)
         touched = problem.design.touched - before
-        assert (touched < problem.design.nnz) == (point.age > 0)
+        assert (touched < problem.design.nnz) == (point.drift.updates > 0)
         assert point.objective == pytest.approx(oracle.objective(w), rel=1e-12)
-    assert point.age < 4
+    assert point.drift.updates < 4
 
 
 def test_passes_count_half_a_product_of_this_copy():

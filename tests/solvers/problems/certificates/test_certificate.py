@@ -11,7 +11,7 @@ import pytest
 
 import solvers
 from solvers import duality_gap, lower_bound
-from solvers.problems.point import Point
+from solvers.problems.point import Drift, Point
 from tests.solvers.helpers import MAKERS, chains
 
 KINDS = {
@@ -174,7 +174,7 @@ def test_an_objective_of_scores_that_are_not_those_of_the_weights_is_not_the_res
             point = problem.at(np.ones(problem.size))
             yield solvers.Iterate.at(point, 0)
             point.w[:] = 2.0
-            other = Point(problem, point.w, point.scores, age=1)
+            other = Point(problem, point.w, point.scores, drift=Drift(1))
             yield solvers.Iterate.at(other, 1, violation=0.0)
 
     trace = solvers.solve(problem, Drifted(), tol=1e-6)

@@ -177,7 +177,7 @@ def measured(run: Run) -> dict[str, Any]:
     found["gap"] = _gap(run)
     if problem.has_test:
         loss, scores = problem.test_scores(trace.w)
-        if (Y := loss.label_sets) is not None:
+        if (Y := loss.truth).ndim > 1:
             found["test_ranking_loss"] = ranking_loss(scores.Z, Y)
             found["test_micro_f1"] = micro_f1(scores.Z, Y)
     return plain(found)

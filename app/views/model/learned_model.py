@@ -123,7 +123,7 @@ def predictions(
 ) -> str:
     """Return examples as HTML, each with the labels that the model of an iterate gives and, where these are
     wrong, with its own; ``sizes`` are the largest weights of features."""
-    ends, truths = np.cumsum(examples.lengths), examples.truth
+    ends, truths = np.cumsum(examples.lengths), examples.loss.truth
     figures, right = [], 0
     for end, length in zip(ends, examples.lengths, strict=True):
         rows = slice(int(end - length), int(end))

@@ -98,8 +98,6 @@ class BoundLoss:
     least: ClassVar[float] = -math.inf
     #: weights of the tail, which are passed through beside the scores
     n_tail: ClassVar[int] = 0
-    #: 1 for the labels that an instance has and 0 for the others, (n, m); None where each has one
-    label_sets: ClassVar[np.ndarray | None] = None
     #: whether the metric is a mean over rows
     averages: ClassVar[bool] = True
     #: whether the loss is linear between its breakpoints, along every line
@@ -175,13 +173,18 @@ class BoundLoss:
         compute it by itself; None elsewhere."""
         return self.value(scores, delta, t), None
 
+    @property
+    def truth(self) -> np.ndarray:
+        """Return the labels: one a row, or 0 and 1 for each label where an instance may have several."""
+        return self.y
+
     def measured_by(self, measure: str) -> Self:
         """Return the loss with another measure of predictions as its metric, if it has one of this name."""
         return self
 
     def metric(self, scores: Scores) -> float:
         """Return the share of labels predicted right."""
-        return float(np.mean(self.predict(scores) == self.y))
+        return float(np.mean(self.predict(scores) == self.truth))
 
     def subgradient_sup(self, scores: Scores, delta: Scores) -> Scores:
         """Return the subgradient G at ``scores`` with the largest ‹G, delta› (Yu et al. 2010, eq. (18)); of a

@@ -97,10 +97,6 @@ class Ranking:
     ranks = True
     averages = False
 
-    @property
-    def label_sets(self) -> np.ndarray:
-        return self.y
-
     def predict(self, scores: Scores) -> np.ndarray:
         """Return the ranks of the labels, 0 for the highest score."""
         return np.argsort(np.argsort(-scores.Z, axis=1, kind="stable"), axis=1)

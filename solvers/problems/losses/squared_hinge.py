@@ -133,16 +133,13 @@ class BoundMultitaskHinge(BoundSquaredHinge):
         return np.full(self.n_instances, 2.0)
 
     @property
-    def label_sets(self) -> np.ndarray | None:
-        return None if self.single else self.y
+    def truth(self) -> np.ndarray:
+        return self.y.argmax(axis=1) if self.single else self.y
 
     def predict(self, scores: Scores) -> np.ndarray:
         """Return the class with the highest score, or, where samples have several labels, 1 for scores above
         0."""
         return scores.Z.argmax(axis=1) if self.single else (scores.Z > 0.0).astype(np.int64)
-
-    def metric(self, scores: Scores) -> float:
-        return float(np.mean(self.predict(scores) == (self.y.argmax(axis=1) if self.single else self.y)))
 
 
 @dataclass(frozen=True)

@@ -36,16 +36,10 @@ class Examples:
         offsets = getattr(self.loss, "offsets", None)
         return np.ones(self.loss.n_instances, dtype=np.int64) if offsets is None else np.diff(offsets)
 
-    @property
-    def truth(self) -> np.ndarray:
-        """Return the labels: -1 and 1, numbers (-1 of one that is not known), or 0 and 1 for each label."""
-        y = self.loss.y
-        return y.argmax(axis=1) if y.ndim > 1 and self.loss.label_sets is None else y
-
     def predict(self, W: np.ndarray, tail: np.ndarray) -> np.ndarray:
-        """Return the labels that the model gives, coded as ``truth``. Of a model that ranks labels, those
-        that come first, as many as an instance has."""
+        """Return the labels that the model gives, coded as the ``truth`` of the loss. Of a model that ranks
+        labels, those that come first, as many as an instance has."""
         found = self.loss.predict(Scores(np.ascontiguousarray(self.rows @ W), tail.copy()))
         if self.loss.ranks:
-            found = found < self.truth.sum(axis=1, keepdims=True)
+            found = found < self.loss.truth.sum(axis=1, keepdims=True)
         return np.asarray(found).astype(np.int32)

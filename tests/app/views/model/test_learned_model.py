@@ -118,7 +118,7 @@ def test_features_are_listed_from_the_strongest_on_with_those_against_at_the_end
 def test_wrong_labels_are_marked_and_the_true_ones_said():
     view, problem = model("digits", 0.005)
     examples = problem.examples()
-    truth = examples.truth.astype(np.int32)
+    truth = examples.loss.truth.astype(np.int32)
     right = predictions(examples, truth, problem.names, {}, 7)
     assert "6 of 6 right" in right
     assert "wrong" not in right

@@ -21,7 +21,7 @@ from .scores import Scores
 Product = TypeVar("Product")
 
 
-class Accumulated:
+class Accumulated(Design):
     """A C as the design of γ by products with A itself: weights are copied down before, and the gradient of
     each cluster is accumulated after, eq. (14).
 
@@ -30,15 +30,8 @@ class Accumulated:
     """
 
     def __init__(self, fine: Design, clusters: Clusters) -> None:
-        self.fine, self.clusters = fine, clusters
-        self.pulse, self.team = fine.pulse, fine.team
-        self.n_rows, self.n_tail = fine.n_rows, fine.n_tail
-        self.size, self.n_outputs = clusters.size, 1
-        self.n_features = self.size - self.n_tail
-
-    def working_set(self, coordinates: np.ndarray | None = None) -> WorkingSet:
-        """Return the working set of the given coordinates (ascending), or of all of γ."""
-        return WorkingSet(coordinates, self.n_features, self.n_outputs, self.size)
+        self._describe((fine.n_rows, clusters.size - fine.n_tail), 1, fine.n_tail, fine.team)
+        self.fine, self.clusters, self.pulse = fine, clusters, fine.pulse
 
     def scores(self, v: np.ndarray, active: WorkingSet | None = None) -> Scores:
         """Return A C v, one value a member of ``active`` (None: all)."""

@@ -46,12 +46,14 @@ class BoundSoftmax(RowLoss):
 
     term = SoftmaxTerm()
 
-    def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    @staticmethod
+    def chunk_values(Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         shift_rows(Z, y, out)
         exp_in_place(Z)
         out += np.log(Z.sum(axis=1))
 
-    def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
+    @staticmethod
+    def chunk_residual(Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         exp_in_place(np.subtract(Z, Z.max(axis=1, keepdims=True), out=G))
         G /= G.sum(axis=1, keepdims=True)
         G[np.arange(y.size), y] -= 1.0

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compute.exponential import exp_in_place
 from ...compute.jit import kernel
 from ...declare import Trait
 from ..scores import Scores
@@ -18,7 +17,7 @@ from .chunks import moved_rows, row_chunks, scratch
 from .duals import entropies, over_rows
 from .instances import residual_of
 from .loss import Loss
-from .multiclass import covariances, with_truth
+from .multiclass import BoundSoftmax, covariances, with_truth
 from .row_loss import RowLoss
 from .score_rows import SoftmaxTerm, row_derivatives
 
@@ -72,17 +71,11 @@ class BoundTree(RowLoss):
         return TreeTerm(self.parents, self.leaves)
 
     def chunk_values(self, Z: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-        P = self._leaf_scores(Z)
-        truth = P[np.arange(y.size), np.searchsorted(self.leaves, y)]
-        top = P.max(axis=1)
-        exp_in_place(np.subtract(P, top[:, None], out=P))
-        out[:] = np.log(P.sum(axis=1)) + (top - truth)
+        BoundSoftmax.chunk_values(self._leaf_scores(Z), np.searchsorted(self.leaves, y), out)
 
     def chunk_residual(self, Z: np.ndarray, y: np.ndarray, G: np.ndarray) -> None:
         P = self._leaf_scores(Z)
-        exp_in_place(np.subtract(P, P.max(axis=1)[:, None], out=P))
-        P /= P.sum(axis=1)[:, None]
-        P[np.arange(y.size), np.searchsorted(self.leaves, y)] -= 1.0
+        BoundSoftmax.chunk_residual(P, np.searchsorted(self.leaves, y), P)
         upward(P, self.leaves, self.parents, G)
 
     def _leaf_scores(self, Z: np.ndarray) -> np.ndarray:

@@ -98,7 +98,7 @@ class Problem(Objective):
         self._digest = _Once(digest if callable(digest) else lambda: digest)
         self.names = names or Names()
         self._test = _Once(test) if test is not None else None
-        self._examples = _Once(partial(_few, design, loss, self._test))
+        self._examples = _Once(partial(Examples.of, design, loss, self._test))
         self.start = start
         self._gradient, self._zero = _Shared(), _Shared()
 
@@ -396,13 +396,6 @@ class _Once:
             if self._value is None:
                 self._value = self._make()
             return self._value
-
-
-def _few(design: Design, loss: BoundLoss, test: _Once | None) -> Examples:
-    """Return a few instances of the ``test`` part, or of the training part where there is none."""
-    if test is not None:
-        design, loss = test()
-    return Examples.of(design, loss, held_out=test is not None)
 
 
 def _meaning(declared: Any, computing: type) -> list[Any]:

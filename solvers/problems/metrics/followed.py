@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -26,9 +27,12 @@ class Examples:
     held_out: bool
 
     @classmethod
-    def of(cls, design: Design, loss: BoundLoss, *, held_out: bool) -> Self:
+    def of(cls, design: Design, loss: BoundLoss, test: Callable[[], tuple[Design, BoundLoss]] | None) -> Self:
+        """Take them from what ``test`` makes, or from this training part where there is no other."""
+        if test is not None:
+            design, loss = test()
         few, rows = loss.first(MOST, int(design.edges[1]))
-        return cls(design.first_rows(rows), few, held_out)
+        return cls(design.first_rows(rows), few, test is not None)
 
     @property
     def lengths(self) -> np.ndarray:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
 from ..parts.exact import FLAT, lowest, zero_slope
 from ..parts.linesearch import ROUNDING, Breakpoints, Found, Search, armijo, wolfe
-from .penalties import Penalty
 from .point import NONE, REFRESH, Drift, Point
 from .products.working_set import WorkingSet
 from .scores import Scores
@@ -64,7 +63,8 @@ class Line:
     def _evaluate(self, t: float) -> tuple[float, float]:
         """Return the loss at w + t d, and φ(t)."""
         loss = self.problem.scale * self._loss(t)
-        return loss, loss + sum(penalty.value(w) for penalty, w, _ in self._at(t))
+        pieces = self.problem.parts(self.active, self._w, self.d)
+        return loss, loss + sum(penalty.value(w + t * d) for penalty, w, d in pieces)
 
     def _loss(self, t: float) -> float:
         """Return the loss before it is scaled. The first step tried is most often taken: its residual comes
@@ -84,15 +84,8 @@ class Line:
             loss = self._sup_at(t).dot(self.delta)
         else:
             loss = self.problem.loss.slope(self.point.scores, self.delta, t, side)
-        return self.problem.scale * loss + sum(penalty.slope(w, d, side) for penalty, w, d in self._at(t))
-
-    def _at(self, t: float) -> Iterator[tuple[Penalty, np.ndarray, np.ndarray]]:
-        """Cut w + t d into pieces, if it has all weights: each with its penalty and its piece of d."""
-        if not self.active.full:
-            yield self._penalty, self._w + t * self.d, self.d
-            return
-        for part in self.problem.pieces():
-            yield self.problem.penalty.on(part), self._w[part] + t * self.d[part], self.d[part]
+        pieces = self.problem.parts(self.active, self._w, self.d)
+        return self.problem.scale * loss + sum(penalty.slope(w + t * d, d, side) for penalty, w, d in pieces)
 
     def _sup_at(self, t: float) -> Scores:
         """Return the subgradient of the loss at w + t d with the largest slope along d; the last is kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ..declare import Trait
 from .design import Design
 from .losses.loss import BoundLoss
 from .penalties import Penalty
+from .products.working_set import WorkingSet
 
 #: Weights that follow each other worked on between two pulses.
 PIECE = 200_000
@@ -50,6 +52,15 @@ class Objective:
             if lo:
                 self.pulse()
             yield slice(lo, min(lo + length, self.size))
+
+    def parts(self, active: WorkingSet | None, *of: np.ndarray) -> Iterator[tuple[Any, ...]]:
+        """Yield the penalty with vectors that have an entry a member of ``active`` (None: all weights): at
+        once, or a piece at a time where all are members."""
+        if active is not None and not active.full:
+            yield self.penalty.on(active.coordinates), *of
+            return
+        for part in self.pieces():
+            yield self.penalty.on(part), *(v[part] for v in of)
 
     def vector(self, entries: Callable[..., np.ndarray], *of: np.ndarray) -> np.ndarray:
         """Apply ``entries`` to vectors over all weights, a piece at a time, and return the resulting

@@ -118,19 +118,12 @@ class Point:
     ) -> None:
         self.problem, self.w, self.scores, self.active, self.drift = problem, w, scores, active, drift
         self.loss = problem.scale * problem.loss.value(scores) if loss is None else loss
-        penalty = problem.penalty
-        if self._dense:
-            self.penalty = float(sum(penalty.on(part).value(w[part]) for part in problem.pieces()))
-        else:
-            self.penalty = penalty.on(active.coordinates).value(active.take(w))
+        members = w if active is None else active.take(w)
+        self.penalty = float(sum(penalty.value(v) for penalty, v in problem.parts(active, members)))
         self.objective = self.loss + self.penalty
         self._residual = residual
         self._gradient: np.ndarray | None = None
         self._known = gradient
-
-    @property
-    def _dense(self) -> bool:
-        return self.active is None or self.active.full
 
     @property
     def residual(self) -> Scores:
@@ -166,12 +159,10 @@ class Point:
         if self.problem.scale != 1.0:
             g *= self.problem.scale
             self.problem.pulse()
-        penalty = self.problem.penalty
-        if penalty.ridge and part is None:
-            for piece in self.problem.pieces():
-                g[piece] += penalty.on(piece).ridge_gradient(self.w[piece])
-        elif penalty.ridge:
-            g += penalty.on(part.coordinates).ridge_gradient(part.take(self.w))
+        if self.problem.penalty.ridge:
+            members = self.w if part is None else part.take(self.w)
+            for penalty, w, piece in self.problem.parts(part, members, g):
+                piece += penalty.ridge_gradient(w)
         return g
 
     def rounding(self) -> float:
@@ -197,14 +188,14 @@ class Point:
         where the loss has no gradient, since one subgradient does not tell it."""
         if not self.problem.smooth:
             return math.nan
-        w, g, problem = self.w, self.gradient(), self.problem
-        return max(problem.penalty.violation(w[part], g[part]) for part in problem.pieces())
+        pieces = self.problem.parts(None, self.w, self.gradient())
+        return max(penalty.violation(w, g) for penalty, w, g in pieces)
 
     def sparsity(self) -> tuple[int, int]:
         """Count non-zero weights, and features with one."""
         design, w = self.problem.design, self.w
         m, body = design.n_outputs, design.n_features * design.n_outputs
-        if self._dense:
+        if self.active is None or self.active.full:
             nnz = rows = 0
             for part in self.problem.pieces():
                 nonzero = w[part] != 0.0

@@ -117,21 +117,21 @@ def aggregate(fine: Design, clusters: Clusters) -> tuple[np.ndarray, Columns]:
     starts = np.zeros((fine.n_blocks, size + 1), dtype=np.int64)
     runs = _runs(fine.column_nnz[features], edges)
     place = np.empty(int(np.diff(fine.edges).max()), dtype=np.int64)
-    for b in range(fine.n_blocks):
-        place[:] = -1
-        for lo, hi in runs:
-            count_merged(fine.starts[b], fine.rows, features, edges, lo, hi, place, starts[b])
-            fine.pulse()
-        starts[b, 0] = starts[b - 1, -1] if b else 0
-        np.cumsum(starts[b], out=starts[b])
-    rows, values = np.empty(int(starts[-1, -1]), dtype=np.uint16), np.empty(int(starts[-1, -1]))
-    for b in range(fine.n_blocks):
-        place[:] = -1
-        block, merged = (fine.starts[b], fine.rows, fine.values), (starts[b], rows, values)
-        for lo, hi in runs:
-            merge(*block, features, edges, lo, hi, place, *merged)
-            fine.pulse()
-    return outputs, Columns(starts, rows, values)
+
+    def walk(rows: np.ndarray, values: np.ndarray) -> None:
+        for b in range(fine.n_blocks):
+            place[:] = -1
+            starts[b, 0] = starts[b - 1, -1] if b else 0
+            for lo, hi in runs:
+                block = fine.starts[b], fine.rows, fine.values
+                merge(*block, features, edges, lo, hi, place, starts[b], rows, values)
+                fine.pulse()
+
+    walk(np.empty(0, dtype=np.uint16), np.empty(0))
+    entries = int(starts[-1, -1])
+    columns = Columns(starts, np.empty(entries, dtype=np.uint16), np.empty(entries))
+    walk(columns.rows, columns.values)
+    return outputs, columns
 
 
 def _runs(lengths: np.ndarray, edges: np.ndarray) -> list[tuple[int, int]]:
@@ -144,33 +144,19 @@ def _runs(lengths: np.ndarray, edges: np.ndarray) -> list[tuple[int, int]]:
 
 
 @kernel
-def count_merged(starts, rows, features, edges, lo, hi, place, lengths):
-    """Count the rows of one block with a feature of cluster k, for lo <= k < hi, into lengths[k + 1];
-    ``place`` (all below lo) is work space."""
-    for k in range(lo, hi):
-        n = 0
-        for q in range(edges[k], edges[k + 1]):
-            for p in range(starts[features[q]], starts[features[q] + 1]):
-                if place[rows[p]] < k:
-                    place[rows[p]] = k
-                    n += 1
-        lengths[k + 1] = n
-
-
-@kernel
 def merge(starts, rows, values, features, edges, lo, hi, place, new_starts, new_rows, new_values):
-    """Add up the columns of each cluster k, lo <= k < hi, over one block; ``place`` (all below
-    new_starts[lo]) is work space."""
+    """Add up the columns of each cluster k, lo <= k < hi, over one block, and write where it ends; without
+    room for rows they are only counted. ``place`` (all below new_starts[lo]) is work space."""
     for k in range(lo, hi):
         first = to = new_starts[k]
         for q in range(edges[k], edges[k + 1]):
             for p in range(starts[features[q]], starts[features[q] + 1]):
-                i = rows[p]
-                x = values[p] if values.size else 1.0
+                i, x = rows[p], values[p] if values.size else 1.0
                 if place[i] < first:
                     place[i] = to
-                    new_rows[to] = i
-                    new_values[to] = x
+                    if new_rows.size:
+                        new_rows[to], new_values[to] = i, x
                     to += 1
-                else:
+                elif new_rows.size:
                     new_values[place[i]] += x
+        new_starts[k + 1] = to

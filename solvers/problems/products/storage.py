@@ -20,6 +20,8 @@ SLAB = 512 * 1024
 NEAR = 32 * 1024
 #: Entries of a dense matrix that are turned into floating-point numbers at a time.
 CAST = 1_000_000
+#: Row numbers and values of entries that are counted, and not stored.
+NOWHERE = np.empty(0, dtype=np.uint16), np.empty(0)
 
 
 def plain_rows(X: Any) -> Any:
@@ -77,10 +79,10 @@ def turned(X: Any, edges: np.ndarray, nnz: int, binary: bool) -> Columns:
             columns.rows[at].reshape(-1, hi - lo)[:] = np.arange(hi - lo)
             columns.values[at].reshape(-1, hi - lo)[:] = X[lo:hi].T
         else:
-            write_columns(X, lo, hi, own[1:], None)
+            write_columns(X, lo, hi, own[1:], *NOWHERE)
             own[0] = offset
             np.cumsum(own, out=own)
-            write_columns(X, lo, hi, own[:-1].copy(), (columns.rows, columns.values))
+            write_columns(X, lo, hi, own[:-1].copy(), columns.rows, columns.values)
         offset = int(own[-1])
     return columns
 
@@ -123,15 +125,11 @@ class PickedColumns:
         self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32), values)
         self.edges, self.likely, self.times, self._held = edges, None, 0, 0
         self.counts = np.zeros((len(edges) - 1, X.shape[1]), dtype=np.int64)
-        for b, at in enumerate(self._entries()):
-            count_columns(self.rows.features[at], self.counts[b])
+        self._copy(self.counts, *NOWHERE)
         self.place = np.full(X.shape[1], -1)
         starts = np.zeros((len(edges) - 1, X.shape[1] + 1), dtype=np.int64)
         starts[:, 0] = self.rows.starts[edges[:-1]]
         self.columns = Columns(starts, np.empty(X.nnz, dtype=np.uint16), np.empty(values.size))
-
-    def _entries(self) -> Iterator[slice]:
-        return (slice(lo, hi) for lo, hi in pairwise(self.rows.starts[self.edges].tolist()))
 
     def turned(self) -> Columns:
         """Return all columns."""
@@ -139,7 +137,7 @@ class PickedColumns:
         np.cumsum(self.counts, axis=1, out=starts[:, 1:])
         starts += self.columns.starts[:, :1]
         columns = Columns(starts, *(np.empty_like(entries) for entries in self.columns[1:]))
-        self._copy(starts[:, :-1].copy(), columns)
+        self._copy(starts[:, :-1].copy(), columns.rows, columns.values)
         return columns
 
     def pick(self, features: np.ndarray) -> None:
@@ -152,16 +150,15 @@ class PickedColumns:
         self.columns.starts[:, first + 1 : self._held + 1] = ends
         place = np.full_like(self.counts, -1)
         place[:, features] = ends - lengths
-        self._copy(place, self.columns)
+        self._copy(place, self.columns.rows, self.columns.values)
         self.place[features] = np.arange(first, self._held)
         self.times += 1
 
-    def _copy(self, place: np.ndarray, columns: Columns) -> None:
+    def _copy(self, place: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
         """Copy entries to where ``place``, (blocks, d), says, with those of a column one after the other."""
-        for b, at in enumerate(self._entries()):
-            starts = self.rows.starts[self.edges[b] : self.edges[b + 1] + 1]
-            entries = self.rows.values[at] if self.rows.values.size else self.rows.values
-            into_columns(starts, self.rows.features[at], entries, place[b], *columns[1:])
+        for b, (lo, hi) in enumerate(pairwise(self.edges)):
+            starts = self.rows.starts[lo : hi + 1]
+            into_columns(starts, self.rows.features, self.rows.values, place[b], rows, values)
 
     def _next(self, features: np.ndarray) -> np.ndarray:
         """List the likeliest of the features that are neither there nor among these."""
@@ -177,40 +174,32 @@ class PickedColumns:
         return top[: np.searchsorted(entries, self.counts[:, features].sum())]
 
 
-def write_columns(
-    X: Any, lo: int, hi: int, place: np.ndarray, columns: tuple[np.ndarray, np.ndarray] | None
-) -> None:
-    """Go through the non-zero entries of rows lo to hi of X: count them for each column in ``place``, or
-    store each where ``place`` says, row numbers from lo and values (empty where all are one)."""
-    rows, values = columns or (np.empty(0, dtype=np.uint16), np.empty(0))
+def write_columns(X: Any, lo: int, hi: int, place: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+    """Go through the non-zero entries of rows lo to hi of X: store each where ``place`` says for its column,
+    row numbers from lo and values (empty where all are one), or count them there, where there are no rows."""
     if isinstance(X, np.ndarray):
         for first in range(lo, hi, few := max(1, CAST // X.shape[1])):
             piece = np.ascontiguousarray(X[first : min(first + few, hi)], dtype=np.float64)
-            dense_into_columns(piece, first - lo, place, rows, values, columns is not None)
+            dense_into_columns(piece, first - lo, place, rows, values)
         return
     starts = X.indptr[lo : hi + 1].astype(np.int64)
     at = slice(int(starts[0]), int(starts[-1]))
     features = X.indices[at].astype(np.int32, copy=False)
-    if columns is None:
-        count_columns(features, place)
-    else:
-        entries = X.data[at if values.size else slice(0)].astype(np.float64, copy=False)
-        into_columns(starts, features, entries, place, rows, values)
-
-
-@kernel
-def count_columns(features, counts):
-    """Add to ``counts`` how often each column occurs."""
-    for p in range(features.size):
-        counts[features[p]] += 1
+    entries = X.data[at if values.size else slice(0)].astype(np.float64, copy=False)
+    into_columns(starts - starts[0], features, entries, place, rows, values)
 
 
 @kernel
 def into_columns(starts, features, entries, place, rows, values):
     """Go through the entries of rows, none of them zero: store the number of the row, and the entry where not
-    all are one, at the ``place`` of its column, and move that on by one; where it is negative, pass over."""
+    all are one, at the ``place`` of its column, and move that on by one; where it is negative, pass over.
+    Without room for rows, move on alone."""
+    if not rows.size:
+        for p in range(starts[0], starts[-1]):
+            place[features[p]] += 1
+        return
     for i in range(starts.size - 1):
-        for p in range(starts[i] - starts[0], starts[i + 1] - starts[0]):
+        for p in range(starts[i], starts[i + 1]):
             j = features[p]
             q = place[j]
             if q >= 0:
@@ -221,10 +210,10 @@ def into_columns(starts, features, entries, place, rows, values):
 
 
 @kernel
-def dense_into_columns(X, first, place, rows, values, store):
-    """The same for rows of a dense matrix, which are numbered from ``first`` on, and may have zeros; unless
-    ``store``, entries are only counted. Rows are few: column after column they are read from the cache."""
-    if not store:
+def dense_into_columns(X, first, place, rows, values):
+    """The same for rows of a dense matrix, which are numbered from ``first`` on, and may have zeros. Rows are
+    few: column after column they are read from the cache."""
+    if not rows.size:
         for i in range(X.shape[0]):
             for j in range(X.shape[1]):
                 place[j] += X[i, j] != 0.0

@@ -61,19 +61,21 @@ class Race(View):
 
     def _racers(self) -> list[Racer]:
         """Return the runs that race: those on the problem of the run under the cursor."""
-        racers = [Racer(t, t.since(None)[0], segments(t)[-1]) for t in self.traces if len(t)]
-        first = next((racer for racer in racers if racer.trace is self.chosen), next(iter(racers), None))
+        racers = [Racer.of(trace, self.cost) for trace in self.traces if len(trace)]
+        first = self._own(racers) or next(iter(racers), None)
         return [r for r in racers if r is first or r.here.key == first.here.key is not None]
+
+    def _own(self, racers: Sequence[Racer]) -> Racer | None:
+        """Return the run under the cursor; None if it does not race."""
+        return next((racer for racer in racers if racer.trace is self.chosen), None)
 
     def _standing(self, racers: Sequence[Racer]) -> ShownTable:
         horizon = self._horizon(racers)
-        reached = [racer.at(self.cost, horizon) for racer in racers]
-        self._tell_drawn(racers, reached, horizon)
+        reached = [racer.at(horizon) for racer in racers]
         best, star = min(f for f, _ in reached), racers[0].here.f_star
         goal = best if star is None else star
         found = [
-            (racer.cost_to(TIE, goal, self.cost, horizon), *at, racer)
-            for racer, at in zip(racers, reached, strict=True)
+            (racer.cost_to(TIE, goal, horizon), *at, racer) for racer, at in zip(racers, reached, strict=True)
         ]
         tied, rows = sum(math.isfinite(came) for came, *_ in found), []
         for place, (_, f, iteration, racer) in enumerate(sorted(found, key=lambda one: one[:2]), 1):
@@ -90,27 +92,16 @@ class Race(View):
 
     def _horizon(self, racers: Sequence[Racer]) -> float:
         """Return the cost at which runs are compared: that at the cursor, as far as all have come that are
-        still at work."""
-        reach = max(float(racer.spent(self.cost)[-1]) for racer in racers)
-        here = None if self.cursor.follow else self._cost_here(racers)
-        reach = reach if here is None else here
-        return min([reach, *(float(r.spent(self.cost)[-1]) for r in racers if not r.trace.result)])
-
-    def _tell_drawn(
-        self, racers: Sequence[Racer], reached: Sequence[tuple[float, int]], horizon: float
-    ) -> None:
-        """Note where the run under the cursor is compared: at the cursor, or before it where others are still
-        behind. What follows the runs shows no iterate of one of them."""
-        own = [k for (_, k), racer in zip(reached, racers, strict=True) if racer.trace is self.chosen]
-        if self.cursor.follow or not own:
+        still at work. What follows the runs shows no iterate of one of them."""
+        own = None if self.cursor.follow else self._own(racers)
+        working = [float(racer.spent[-1]) for racer in racers if not racer.trace.result]
+        if own is None:
             self.drew(None)
-        else:
-            self.drew(self.cursor.iteration if horizon == self._cost_here(racers) else own[0])
-
-    def _cost_here(self, racers: Sequence[Racer]) -> float | None:
-        """Return what the run under the cursor had spent there; None if it does not race."""
-        chosen = next((racer for racer in racers if racer.trace is self.chosen), None)
-        return chosen and max(float(chosen.spent(self.cost)[self.cursor.row(chosen.rows)]), 0.0)
+            return min([max(float(racer.spent[-1]) for racer in racers), *working])
+        here = max(float(own.spent[self.cursor.row(own.rows)]), 0.0)
+        horizon = min([here, *working])
+        self.drew(self.cursor.iteration if horizon == here else own.at(horizon)[1])
+        return horizon
 
     def _finish(self, racers: Sequence[Racer]) -> ShownTable:
         """Tell the order in which runs came to the gaps."""
@@ -134,38 +125,43 @@ def _written(table: ShownTable) -> str:
 
 @dataclass(frozen=True)
 class Racer:
-    """A run, its rows as they were read at one time, and the λ that it has come to."""
+    """A run, its rows as they were read at one time, and the λ that it has come to; ``spent`` is what each
+    iterate had cost since the last change of λ, below zero before that."""
 
     trace: Trace
     rows: Records
     here: Segment
+    spent: np.ndarray
+
+    @classmethod
+    def of(cls, trace: Trace, cost: str) -> Racer:
+        """Read a run, to be compared at this cost."""
+        rows, here = trace.since(None)[0], segments(trace)[-1]
+        first = int(np.searchsorted(rows["iteration"], here.first))
+        column = rows[cost].astype(float)
+        return cls(trace, rows, here, column - (column[first] if 0 < first < len(column) else 0.0))
 
     @property
     def label(self) -> str:
         return self.trace.info.label
 
-    def spent(self, cost: str) -> np.ndarray:
-        """Return what each iterate had cost since the last change of λ; below zero before that."""
-        first = int(np.searchsorted(self.rows["iteration"], self.here.first))
-        column = self.rows[cost].astype(float)
-        return column - (column[first] if 0 < first < len(column) else 0.0)
+    def _until(self, horizon: float) -> np.ndarray:
+        """Tell which iterates the run had come to when it had cost so much, since the last change of λ."""
+        return (self.spent <= horizon) & (self.rows["iteration"] >= self.here.first)
 
-    def cost_to(self, gap: float, f_star: float, cost: str, horizon: float) -> float:
+    def cost_to(self, gap: float, f_star: float, horizon: float) -> float:
         """Return what the run had spent when it first was within a relative gap of ``f_star``; infinite if it
         never was before the horizon."""
         if not math.isfinite(f_star):
             return math.inf
-        spent = self.spent(cost)
         within = relative_gap(self.rows["objective"], f_star) <= gap
-        there = np.flatnonzero(within & (spent <= horizon) & (self.rows["iteration"] >= self.here.first))
-        return float(spent[there[0]]) if there.size else math.inf
+        return float(self.spent[within & self._until(horizon)].min(initial=math.inf))
 
-    def at(self, cost: str, horizon: float) -> tuple[float, int]:
+    def at(self, horizon: float) -> tuple[float, int]:
         """Return the objective, and the iteration, when the run had cost so much; infinite where it had not
         begun then, as a branch may not have."""
-        iterations = self.rows["iteration"]
-        reached = np.flatnonzero((self.spent(cost) <= horizon) & (iterations >= self.here.first))
+        reached = np.flatnonzero(self._until(horizon))
         if not reached.size:
-            return math.inf, int(iterations[0])
+            return math.inf, int(self.rows["iteration"][0])
         f = float(self.rows["objective"][reached[-1]])
-        return (f if math.isfinite(f) else math.inf), int(iterations[reached[-1]])
+        return (f if math.isfinite(f) else math.inf), int(self.rows["iteration"][reached[-1]])

@@ -116,14 +116,15 @@ class Playground(ProblemView):
         self.section.visible = cut = self.section.has_content()
         self._said.styles = {**self._said.styles, "--lines": str(FEWER if cut else LINES)}
         super().draw()
-        self.plane.show_line(self.section.line)
+        line = self.section.line
+        self.plane.show("line", *(() if line is None else line.T))
 
     # the runs
 
     def _draw_runs(self, problem: Problem) -> None:
         seen = [trace.probes.entries(PLANE.name) for trace in self.traces]
         self._fit(problem, seen)
-        self.plane.show_start(problem.start)
+        self.plane.show("start", *(() if problem.start is None else problem.start[:, None]))
         until = self._until
         ends, mark = [], []
         matched = self.plane.curves.match(self.traces)
@@ -138,13 +139,14 @@ class Playground(ProblemView):
                 ends.append((drawn[-1][1], color, trace is self.chosen, unbounded))
         if self._drawn.changed("ends", self.chosen, self.window, *mark):
             far = 4.0 * (self.window.width + self.window.height)
-            heads = [(seen["w"], color, chosen) for seen, color, chosen, _ in ends]
+            heads = [(*seen["w"], color, 13 if chosen else 8) for seen, color, chosen, _ in ends]
             rays = [
-                (seen["w"], seen["w"] + far / np.linalg.norm(seen["p"]) * seen["p"], color)
+                (*seen["w"], *(seen["w"] + far / np.linalg.norm(seen["p"]) * seen["p"]), color)
                 for seen, color, _, unbounded in ends
                 if unbounded and "p" in seen
             ]
-            self.plane.show_ends(heads, rays)
+            self.plane.show("here", *zip(*heads, strict=True))
+            self.plane.show("rays", *zip(*rays, strict=True))
 
     @property
     def _until(self) -> int | None:
@@ -167,7 +169,8 @@ class Playground(ProblemView):
             reach = NEAR * (np.abs(home).max() or 1.0)
             points = points[(np.abs(points) <= reach).all(axis=1)]
         self.window = Window.around(points)
-        self.plane.fit(self.window)
+        box = self.window
+        self.plane.show("extent", [box.x0, box.x1], [box.y0, box.y1])
 
     # the function
 

@@ -17,6 +17,8 @@ from solvers import Problem
 REACH = 0.28
 #: Points of an ellipse.
 ROUND = 73
+#: No points.
+NOWHERE = np.zeros((0, 2))
 #: Share of a subgradient by which it may differ from one that counts as the same.
 SAME = 1e-9
 
@@ -53,39 +55,39 @@ class Marks:
             return math.nan
         return float((self.subgradients @ self.p).max())
 
-    def arrows(self, size: float) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return where the subgradients end, (k, 2), and where ḡ does, drawn from w in a window of this
-        size."""
+    def shapes(self, size: float) -> dict[str, np.ndarray]:
+        """Return what is drawn of it in a window of this size: arrows from w, (4, k), and outlines, (2, n),
+        those of the subdifferential and of B. ḡ has an arrow where it may be another than the subgradient."""
         longest = np.linalg.norm(self.subgradients, axis=1).max(initial=0.0)
         scale = REACH * size / longest if longest > 0.0 else 0.0
-        mixed = None if self.combination is None else self.w + scale * self.combination
-        return self.w + scale * self.subgradients, mixed
+        ends, mixed, hull = self.w + scale * self.subgradients, NOWHERE, NOWHERE
+        if len(ends) > 1:
+            middle = ends.mean(axis=0)
+            order = np.argsort(np.arctan2(*(ends - middle).T[::-1]), kind="stable")
+            hull = ends[np.append(order, order[0])]
+            mixed = NOWHERE if self.combination is None else (self.w + scale * self.combination)[None]
+        tips = {"subgradients": ends, "combination": mixed, "direction": self._heading(size)}
+        arrows = {
+            name: np.concatenate([np.tile(self.w, (len(at), 1)), at], axis=1).T for name, at in tips.items()
+        }
+        return arrows | {"hull": hull.T, "ellipse": self._ellipse(size).T}
 
-    def hull(self, size: float) -> np.ndarray:
-        """Return the outline of the subdifferential, drawn from w like the subgradients: (n, 2), closed."""
-        ends, _ = self.arrows(size)
-        if len(ends) < 2:
-            return np.zeros((0, 2))
-        middle = ends.mean(axis=0)
-        order = np.argsort(np.arctan2(*(ends - middle).T[::-1]), kind="stable")
-        return ends[np.append(order, order[0])]
-
-    def heading(self, size: float) -> np.ndarray | None:
-        """Return where p ends, drawn from w in a window of this size; None where it has no length."""
+    def _heading(self, size: float) -> np.ndarray:
+        """Return where p ends, (1, 2), drawn from w in a window of this size; nowhere if it has no length."""
         length = 0.0 if self.p is None else float(np.linalg.norm(self.p))
-        return self.w + REACH * size / length * self.p if 0.0 < length < math.inf else None
+        return (self.w + REACH * size / length * self.p)[None] if 0.0 < length < math.inf else NOWHERE
 
-    def ellipse(self, size: float) -> np.ndarray:
+    def _ellipse(self, size: float) -> np.ndarray:
         """Return points q, (n, 2), with (q - w)ᵀB⁻¹(q - w) the same for all: that which the drawn p has,
         so that it ends on the ellipse, where this is lowest as seen along ḡ."""
         if self.B is None or not np.isfinite(self.B).all():
-            return np.zeros((0, 2))
+            return NOWHERE
         values, vectors = np.linalg.eigh(0.5 * (self.B + self.B.T))
         axes = vectors * np.sqrt(np.maximum(values, 0.0))
         if not axes.any():
-            return np.zeros((0, 2))
-        end, decrease = self.heading(size), 0.0
-        if end is not None and self.combination is not None:
+            return NOWHERE
+        end, decrease = self._heading(size), 0.0
+        if len(end) and self.combination is not None:
             decrease = -float(self.combination @ self.p)  # pᵀB⁻¹p
         if decrease > 0.0:
             radius = math.sqrt(decrease) * float(np.linalg.norm(end - self.w) / np.linalg.norm(self.p))

@@ -32,7 +32,7 @@ def test_nothing_is_made_for_toys_before_one_is_chosen_and_the_plots_come_back(v
     assert not page.convergence.visible
     assert not page.sparsity.visible
     (view,) = page.top_views.shown
-    assert len(view.plane.contours.data["across"]), "the function is there before any run"
+    assert len(view.plane.sources["contours"].data["across"]), "the function is there before any run"
     for data, shown in (("breast-cancer", [Convergence, Sparsity]), ("toy-hull", [Playground])):
         page.problem.data.value = data
         wait_until(lambda: (page.session.tick(), page.problem.ready)[1])

@@ -222,11 +222,13 @@ def test_the_playground_shows_the_section_of_a_bundle_run_alone_and_its_line_in_
     bundle, other = run("plane", "ls-bmrm"), run("plane", "sublbfgs")
     view = Playground([bundle, other], at(bundle, 3))
     assert view.section.visible
-    ends = np.stack([view.plane.line.data["across"], view.plane.line.data["up"]], axis=1)
+    ends = np.stack(
+        [view.plane.sources["line"].data["across"], view.plane.sources["line"].data["up"]], axis=1
+    )
     np.testing.assert_allclose(ends, view.section.line)
     view.cursor.place(other, 1)
     assert not view.section.visible
-    assert view.plane.line.data == {"across": [], "up": []}
+    assert [len(column) for column in view.plane.sources["line"].data.values()] == [0, 0]
     view.cursor.place(bundle, 3)
     assert view.section.visible
     assert columns(view.section, "model").size

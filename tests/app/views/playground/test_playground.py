@@ -77,7 +77,7 @@ def test_the_trajectories_are_the_weights_of_the_iterates(toy):
         iterates = solvers.make_solver(id, **params).iterate(toy_problem(toy))
         w = [it.w.copy() for it, _ in zip(iterates, range(31), strict=False)]
         np.testing.assert_array_equal(trajectories(view)[label], w)
-    heads = np.stack([view.plane.here.data["x"], view.plane.here.data["y"]], axis=1)
+    heads = np.stack([view.plane.sources["here"].data["x"], view.plane.sources["here"].data["y"]], axis=1)
     np.testing.assert_array_equal(heads, [run(toy, label).w for label in RUNS])
 
 
@@ -109,8 +109,10 @@ def test_a_solver_that_gives_its_weights_alone_has_a_trajectory_and_no_direction
     trace = Run(toy_problem("toy-abs"), Circling(), probes=(PLANE,)).execute()
     view = view_of(trace)
     assert len(trajectories(view)["circling"]) == 8
-    assert len(ends(view.plane.direction)) == len(view.plane.ellipse.data["across"]) == 0
-    np.testing.assert_allclose(view.plane.subgradients.data["x0"], [trace.w[0]])
+    assert (
+        len(ends(view.plane.sources["direction"])) == len(view.plane.sources["ellipse"].data["across"]) == 0
+    )
+    np.testing.assert_allclose(view.plane.sources["subgradients"].data["x0"], [trace.w[0]])
     assert "The gradient is (10, 1)" in said(view)
 
 
@@ -129,7 +131,7 @@ def test_the_arrows_are_the_subgradients_and_the_direction_of_the_solver(toy, la
     view = view_of(trace)
     view.cursor.place(trace, k)
     w = trajectories(view)[label][-1]
-    arrows, size = ends(view.plane.subgradients) - w, view.window.size
+    arrows, size = ends(view.plane.sources["subgradients"]) - w, view.window.size
     assert np.linalg.norm(arrows, axis=1).max() == pytest.approx(0.28 * size)
     drawn = arrows * np.linalg.norm(vertices, axis=1).max() / (0.28 * size)
     np.testing.assert_allclose(drawn[np.lexsort(drawn.T[::-1])], vertices, rtol=1e-9)
@@ -138,7 +140,7 @@ def test_the_arrows_are_the_subgradients_and_the_direction_of_the_solver(toy, la
     p, g = seen["p"], seen["combination"]
     np.testing.assert_allclose(seen["shares"] @ seen["met"], g, atol=1e-12)
     np.testing.assert_allclose(p, -seen["B"] @ g, rtol=1e-12, atol=1e-12)
-    (tip,) = ends(view.plane.direction) - w
+    (tip,) = ends(view.plane.sources["direction"]) - w
     np.testing.assert_allclose(tip, 0.28 * size * p / np.linalg.norm(p), rtol=1e-12, atol=1e-15)
     slope = toy_problem(toy).line(toy_problem(toy).at(w), p).slope()
     falls = "falls" if slope < 0 else "rises"
@@ -155,10 +157,12 @@ def test_the_ellipse_is_that_of_b_and_the_direction_ends_on_it(toy, label):
     for k in range(3):
         view.cursor.place(trace, k)
         seen = trace.probes.last("plane", k)[1]
-        outline = np.stack([view.plane.ellipse.data[x] for x in ("across", "up")], axis=1) - seen["w"]
+        outline = (
+            np.stack([view.plane.sources["ellipse"].data[x] for x in ("across", "up")], axis=1) - seen["w"]
+        )
         forms = np.einsum("ni,ij,nj->n", outline, np.linalg.inv(seen["B"]), outline)
         np.testing.assert_allclose(forms, forms[0], rtol=1e-9)
-        if len(tips := ends(view.plane.direction)):
+        if len(tips := ends(view.plane.sources["direction"])):
             tip = tips[0] - seen["w"]
             assert tip @ np.linalg.inv(seen["B"]) @ tip == pytest.approx(forms[0], rel=1e-9)
             assert (outline @ seen["combination"]).min() >= tip @ seen["combination"] * (1.0 + 1e-9), "lowest"
@@ -234,7 +238,7 @@ def test_the_window_shows_what_is_near_the_start_and_all_on_wish():
     start = Window(3.0, 3.0, 9.0, 9.0)
     assert view.window.holds(start)
     assert view.window.height < 30.0
-    assert view.plane.extent.data["y"] == [view.window.y0, view.window.y1]
+    assert view.plane.sources["extent"].data["y"] == [view.window.y0, view.window.y1]
     view.fit = "all"
     assert view.window.holds(Window(100.0, 100.0, -300.0, -300.0))
     assert view.window.holds(start)
@@ -243,11 +247,11 @@ def test_the_window_shows_what_is_near_the_start_and_all_on_wish():
 def test_the_window_stays_when_the_cursor_moves():
     trace = run("toy-abs", "inexact")
     view = view_of(trace)
-    box, drawn = view.window, view.plane.image.data
+    box, drawn = view.window, view.plane.sources["image"].data
     for k in (0, 2, 7, 1):
         view.cursor.place(trace, k)
         assert view.window == box
-        assert view.plane.image.data is drawn
+        assert view.plane.sources["image"].data is drawn
 
 
 def test_a_run_that_is_unbounded_keeps_the_window_and_has_a_ray():
@@ -255,13 +259,13 @@ def test_a_run_that_is_unbounded_keeps_the_window_and_has_a_ray():
     assert trace.status == "unbounded"
     view = view_of(trace)
     assert view.window.width < 60.0
-    rays = view.plane.rays.data
-    start, end = (np.array([rays[x][0], rays[y][0]]) for x, y in (("x", "y"), ("x1", "y1")))
+    rays = view.plane.sources["rays"].data
+    start, end = (np.array([rays[x][0], rays[y][0]]) for x, y in (("x0", "y0"), ("x1", "y1")))
     np.testing.assert_array_equal(start, trace.w)
     assert problem.at(end).objective < problem.at(0.5 * (start + end)).objective < trace.objective[-1]
     assert "The run ended here, unbounded" in said(view)
     view.cursor.place(trace, 0)
-    assert len(view.plane.rays.data["x"]) == 0
+    assert len(view.plane.sources["rays"].data["x0"]) == 0
 
 
 def zoom(view: Playground, x0: float | None, x1: float | None, y0: float, y1: float) -> None:
@@ -271,21 +275,21 @@ def zoom(view: Playground, x0: float | None, x1: float | None, y0: float, y1: fl
 
 def test_a_closer_look_is_drawn_finer_and_reset_comes_back():
     view = Playground(problem=toy_problem("toy-abs"))
-    whole = view.plane.image.data["dw"][0]
+    whole = view.plane.sources["image"].data["dw"][0]
     zoom(view, -0.01, 0.01, -0.008, 0.008)
-    assert view.plane.image.data["dw"][0] < 0.04
-    assert np.isfinite(view.plane.contours.data["across"]).sum() > 100
-    drawn = view.plane.image.data
+    assert view.plane.sources["image"].data["dw"][0] < 0.04
+    assert np.isfinite(view.plane.sources["contours"].data["across"]).sum() > 100
+    drawn = view.plane.sources["image"].data
     zoom(view, -0.009, 0.011, -0.008, 0.008)
-    assert view.plane.image.data is drawn, "a small move is inside of what is there"
+    assert view.plane.sources["image"].data is drawn, "a small move is inside of what is there"
     box = view.window
     side = 0.4 * box.width
     zoom(view, box.x0 - side, box.x1 + side, box.y0, box.y1)
-    assert view.plane.image.data["dw"][0] == pytest.approx(whole)
-    drawn = view.plane.image.data
+    assert view.plane.sources["image"].data["dw"][0] == pytest.approx(whole)
+    drawn = view.plane.sources["image"].data
     for bad in ((None, None, 0.0, 1.0), (math.nan, 1.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0)):
         zoom(view, *bad)
-        assert view.plane.image.data is drawn
+        assert view.plane.sources["image"].data is drawn
 
 
 def test_a_click_chooses_the_start_as_exactly_as_it_can():
@@ -305,7 +309,7 @@ def test_a_click_chooses_the_start_as_exactly_as_it_can():
 def test_the_start_and_the_objective_are_beside():
     trace = run("toy-abs", "subbfgs")
     view = view_of(trace)
-    assert (view.plane.start.data["x"], view.plane.start.data["y"]) == ([1.0], [1.0])
+    assert (view.plane.sources["start"].data["x"], view.plane.sources["start"].data["y"]) == ([1.0], [1.0])
     objective, _ = view.parts
     (curve,) = curves(objective.figure)
     np.testing.assert_allclose(curve.data["y"], trace.objective, rtol=1e-6)

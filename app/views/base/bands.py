@@ -102,27 +102,18 @@ def band(
     return {"x": np.exp(places) if log_x else places, "iteration": iteration, **drawn}
 
 
-class Bands:
+class Bands(Curves):
     """The medians and bands of a plot, each in the colour and dash of the first run of its family. Of the
     column ``thin``, if there is one, the median alone is drawn, as a thin line."""
 
     def __init__(self, plot: figure, thin: Sequence[str] = ()) -> None:
+        super().__init__(("x", "y", "low", "high", *thin), self._drawn)
         self._plot, self._thin = plot, thin
-        self._names: dict[int, str] = {}
-        self._curves = Curves(("x", "y", "low", "high", *thin), self._glyphs, self._called)
 
-    def _glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
+    def _drawn(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         area = VArea(x="x", y1="low", y2="high", fill_color=color, fill_alpha=0.18)
         band = theme.draw(self._plot, area, source, level="underlay")
         return [band, *draw_lines(self._plot, source, self._thin, 2.5, color, dash)]
-
-    def _called(self, trace: Trace) -> str:
-        return self._names[id(trace)]
-
-    @property
-    def renderers(self) -> list[GlyphRenderer]:
-        """Return all that is drawn."""
-        return self._curves.renderers
 
     def show(
         self,
@@ -135,8 +126,8 @@ class Bands:
         """Draw these families of the ``traces``; ``columns(trace)`` gives the curve of a run, which depends
         on its rows and on what ``shown(trace)`` returns."""
         first = {runs[0]: runs for _, runs in wanted}
-        self._names = {id(runs[0]): f"{label}, median of {len(runs)}" for label, runs in wanted}
-        for feed, trace in self._curves.match(traces, lambda trace: trace in first):
+        labels = {runs[0]: f"{label}, median of {len(runs)}" for label, runs in wanted}
+        for feed, trace in self.match(traces, labels):
             family = first[trace]
             going = [not one.result for one in family]
             key = (*((one.since(None)[1], shown(one)) for one in family), *going)

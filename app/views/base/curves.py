@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bokeh.models import ColumnDataSource, GlyphRenderer
@@ -60,21 +60,17 @@ class Curves(dict[tuple[str, str, int], Curve]):
         self,
         names: Sequence[str],
         glyphs: Callable[[ColumnDataSource, str, str], list[GlyphRenderer]],
-        called: Callable[[Trace], str] = lambda trace: trace.info.label,
     ) -> None:
         super().__init__()
-        self._names, self._glyphs, self._called = ("iteration", *names), glyphs, called
+        self._names, self._glyphs = ("iteration", *names), glyphs
 
-    def match(
-        self, traces: Sequence[Trace], drawn: Callable[[Trace], bool] = lambda trace: True
-    ) -> list[tuple[Feed, Trace]]:
-        """Return a curve for every run that is to be ``drawn``: its feed, and the run."""
+    def match(self, traces: Sequence[Trace], labels: Mapping[Trace, str]) -> list[tuple[Feed, Trace]]:
+        """Return a curve for each of the runs that has a label: its feed, and the run."""
         wanted: dict[tuple[str, str, int], Trace] = {}
         for place, trace in enumerate(traces):
-            if not drawn(trace):
-                continue
-            look = looks.style(trace, place)
-            wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
+            if trace in labels:
+                look = looks.style(trace, place)
+                wanted[(*look, sum(key[:2] == look for key in wanted))] = trace
         for key in [key for key in wanted if key not in self]:
             feed = Feed(self._names)
             self[key] = Curve(feed, self._glyphs(feed.source, *key[:2]))
@@ -83,7 +79,7 @@ class Curves(dict[tuple[str, str, int], Curve]):
                 curve.feed.clear()
                 continue
             curve.fade(looks.look(wanted[key]).ghost)
-            if curve.renderers[-1].name != (label := self._called(wanted[key])):
+            if curve.renderers[-1].name != (label := labels[wanted[key]]):
                 for renderer in curve.renderers:
                     renderer.name = label
         return [(self[key].feed, trace) for key, trace in wanted.items()]

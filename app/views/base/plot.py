@@ -194,7 +194,8 @@ class RunPlot(View):
         self._set_axes()
         repeated = families(self.traces) if self.banded and self.x in X_AXES else []
         together = {trace for family in repeated for trace in family.runs}
-        curves = self.curves.match(self.traces, lambda trace: trace not in together)
+        labels = {trace: trace.info.label for trace in self.traces if trace not in together}
+        curves = self.curves.match(self.traces, labels)
         axes = {"log_x": self.x_scale == "log", "log_y": self.logarithmic}
         self._medians.show(self.traces, repeated, self._all_columns, self._shown, **axes)
         lines = self.curves.renderers + self._medians.renderers

@@ -127,7 +127,7 @@ class Playground(ProblemView):
         self.plane.show("start", *(() if problem.start is None else problem.start[:, None]))
         until = self._until
         ends, mark = [], []
-        matched = self.plane.curves.match(self.traces)
+        matched = self.plane.curves.match(self.traces, {trace: trace.info.label for trace in self.traces})
         for place, ((feed, trace), entries) in enumerate(zip(matched, seen, strict=True)):
             drawn = entries if until is None else [entry for entry in entries if entry[0] <= until]
             last = (len(drawn), drawn[-1][0]) if drawn else (0, -1)

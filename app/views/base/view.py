@@ -155,11 +155,14 @@ class View(Viewer):
         """Make the panes, once, in ``self._body``."""
         raise TypeError(f"{type(self).__name__} does not define build")
 
-    def show_cursor(self, plot: figure, shift: float = 0.0) -> None:
-        """Mark the cursor's iterate in a plot over iterations by a line, ``shift`` beside its number."""
+    def show_cursor(self, plot: figure, shift: float = 0.0, taps: Sequence[str] = ("tap",)) -> None:
+        """Mark the cursor's iterate in a plot over iterations by a line, ``shift`` beside its number, and let
+        a click (one of ``taps``) move the cursor."""
         line = Span(dimension="height", line_color=theme.GREY, line_dash="dashed")
         plot.add_layout(line)
         self._cursor_lines.append((line, shift))
+        for event in taps:
+            plot.on_event(event, self._tapped)
 
     def late_pane(self, plot: figure) -> pn.pane.Bokeh:
         """Return a place for a figure that comes with the first drawing: browsers complain of one without

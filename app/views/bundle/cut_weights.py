@@ -57,7 +57,6 @@ class CutWeights(ProbeView):
         tips = [("cut", "$y{0}"), ("iteration", "$x{0}"), ("α", "@image{0.[0000]}")]
         self.figure.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
         self.show_cursor(self.figure)
-        self.figure.on_event("tap", self._tapped)
         self._legend = theme.html()
         pane = theme.pane(self.figure)
         self._body.extend([pane, self._legend])

@@ -49,7 +49,6 @@ class Trials(View):
         tips = [("iteration", "@iteration"), ("trials", "@trials")]
         self.figure.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
         self.show_cursor(self.figure)
-        self.figure.on_event("tap", self._tapped)
         self._body.append(theme.pane(self.figure))
 
     def has_content(self) -> bool:

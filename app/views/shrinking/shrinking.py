@@ -98,7 +98,6 @@ class Shrinking(ProbeView):
             mode="after",
         )
         self.show_cursor(plot)
-        plot.on_event("tap", self._tapped)
         return plot
 
     def _sphere_lines(self) -> pn.viewable.Viewable:
@@ -114,7 +113,6 @@ class Shrinking(ProbeView):
             plot.line("iteration", name, source=self._radii, color=color, line_dash=dash, line_width=1.5)
         plot.scatter("iteration", "radius", source=self._radii, size=4, color=theme.COLORS[2])
         self.show_cursor(plot)
-        plot.on_event("tap", self._tapped)
         return plot
 
     def has_content(self) -> bool:

@@ -89,7 +89,6 @@ class WhyLeft(ProbeView):
         labels = {"x_label": "iteration", "y_label": "gradient |g|  ·  bound λ − M̂/N  ·  λ"}
         self.figure = theme.plot(self.id, **labels, log_y=True, height=240)
         self.show_cursor(self.figure)
-        self.figure.on_event("tap", self._tapped)
         for name, (_, color, dash) in LINES.items():
             self.figure.line(
                 "iteration", name, source=self._source, color=color, line_dash=dash, line_width=1.5

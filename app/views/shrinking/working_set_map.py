@@ -124,7 +124,6 @@ class WorkingSetMap(ProbeView):
         tell = CustomJS(args=args, code="clicked.data = {layout: [...source.data.layout]}")
         self.figure.js_on_event("tap", tell)  # arrives before the click itself
         self.show_cursor(self.figure, 0.5)
-        self.figure.on_event("tap", self._tapped)
         self._body.extend([self._said, self.late_pane(self.figure)])
 
     def _fit(self) -> None:

@@ -95,10 +95,10 @@ class Trajectories(ProbeView):
         beside = theme.column(sizes, spread, kind="narrow")
         self._controls()
         self._body.extend([theme.column(theme.column(main, kind="broad"), beside, kind="across"), self._said])
-        for plot in (self.figures.main, self.figures.spread):
-            self.show_cursor(plot)
-        for event in ("tap", "doubletap"):  # the second of two quick clicks is no tap for Bokeh
-            self.figures.main.on_event(event, self._tapped)
+        taps = "tap", "doubletap"  # the second of two quick clicks is no tap for Bokeh
+        self.show_cursor(self.figures.main, taps=taps)
+        self.show_cursor(self.figures.spread, taps=())
+        for event in taps:
             self.figures.sizes.on_event(event, self._tapped_bar)
         changes = ["which", "count", "named", "output", "maker", "clusters"]
         self.param.watch(lambda *events: self.update(), changes)

@@ -65,8 +65,7 @@ class Model(ProbeView):
             self._transitions.show(seen["tail"].reshape(-1, outputs), labels)
             shown.insert(0, "transitions")
         if "pixels" in seen:
-            self._pictures.show(seen["pixels"], trace.names.picture_shape, labels)
-            self._pictures.show_pairs(features, of, values, trace.names)
+            self._pictures.show(seen["pixels"], features, of, values, trace.names)
             shown.insert(0, "pictures")
         else:
             self._features.object = listed(features, of, values, trace.names, outputs)

@@ -73,48 +73,38 @@ class Pictures:
         plot.yaxis.visible = False
         theme.name_ticks(plot.xaxis[0], {})
 
-    def show(self, weights: np.ndarray, shape: tuple[int, int], names: list[str]) -> None:
-        """Show the columns of ``weights`` (pixels, outputs) as pictures of this shape."""
-        height, width = shape
-        self._shape, self._gap = shape, max(2, round(0.25 * height))
-        self._pair_names.args = {"shape": shape}
-        count = min(weights.shape[1], OUTPUTS)
-        self._across = min(count, max(1, round(math.sqrt(ASPECT * count * (height + self._gap) / width))))
-        down = -(-count // self._across)
-        tiles = np.full((down * (height + self._gap), self._across * (width + self._gap)), np.nan)
-        corners = [self._corner(c) for c in range(count)]
+    def show(
+        self, weights: np.ndarray, features: np.ndarray, outputs: np.ndarray, values: np.ndarray, names: Names
+    ) -> None:
+        """Show the columns of ``weights`` (pixels, outputs) as pictures, with the strongest products of two
+        pixels of each output: entry k says that ``features[k]`` weighs ``values[k]`` for ``outputs[k]``."""
+        height, width = names.picture_shape
+        count, gap = min(weights.shape[1], OUTPUTS), max(2, round(0.25 * height))
+        across = min(count, max(1, round(math.sqrt(ASPECT * count * (height + gap) / width))))
+        corners = [(c // across * (height + gap) + gap, c % across * (width + gap)) for c in range(count)]
+        tiles = np.full((-(-count // across) * (height + gap), across * (width + gap)), np.nan)
         for c, (top, left) in enumerate(corners):
-            tiles[top : top + height, left : left + width] = weights[:, c].reshape(shape)
-        self._names.args = {
-            "names": names[:count],
-            **{"width": width, "height": height, "gap": self._gap, "across": self._across},
-        }
+            tiles[top : top + height, left : left + width] = weights[:, c].reshape(height, width)
+        named = [names.output(c) for c in range(count)]
+        sizes = {"width": width, "height": height, "gap": gap, "across": across}
+        self._names.args = {"names": named, **sizes}
+        self._pair_names.args = {"shape": names.picture_shape}
         self._images.data = _shown(tiles, 0.0, -float(tiles.shape[0]), upwards=True)
         frames = [
             (left, -top, left + width, -top - height, name)
-            for (top, left), name in zip(corners, names[:count], strict=True)
+            for (top, left), name in zip(corners, named, strict=True)
         ]
         self._labels.data = theme.columns(self._labels, frames)
-
-    def _corner(self, c: int) -> tuple[int, int]:
-        """Return the row and the column of the first pixel of output ``c``."""
-        down, across = divmod(c, self._across)
-        height, width = self._shape
-        return down * (height + self._gap) + self._gap, across * (width + self._gap)
-
-    def show_pairs(self, features: np.ndarray, outputs: np.ndarray, values: np.ndarray, names: Names) -> None:
-        """Draw the strongest products of two pixels of each output, after ``show``."""
-        pixels, width = self._shape[0] * self._shape[1], self._shape[1]
+        pixels = height * width
         product = (features >= pixels) & (features < pixels + pixels * (pixels - 1) // 2)
         lines = []
-        for c in np.unique(outputs[product & (outputs < OUTPUTS)]):
+        for c, (top, left) in enumerate(corners):
             mine = np.flatnonzero(product & (outputs == c))
             for k in mine[np.argsort(-np.abs(values[mine]), kind="stable")[:PAIRS]]:
-                top, left = self._corner(int(c))
                 ends = [divmod(j, width) for j in pair(int(features[k]) - pixels, pixels)]
                 (y0, x0), (y1, x1) = ((-(top + row + 0.5), left + column + 0.5) for row, column in ends)
-                named = f"{names.feature(int(features[k]))} for {names.output(int(c))}"
-                lines.append((x0, y0, x1, y1, theme.COLORS[0 if values[k] > 0 else 1], named, values[k]))
+                told = f"{names.feature(int(features[k]))} for {named[c]}"
+                lines.append((x0, y0, x1, y1, theme.COLORS[0 if values[k] > 0 else 1], told, values[k]))
         self._pairs.data = theme.columns(self._pairs, lines)
 
 

@@ -87,11 +87,10 @@ def test_the_picture_of_an_output_has_its_weights_and_the_pointer_names_them():
 
 def test_the_strongest_pairs_of_pixels_are_lines_between_their_middles():
     pictures = Pictures("test")
-    pictures.show(np.zeros((6, 2)), (2, 3), ["a", "b"])
     # features: 6 pixels, then 15 pairs, then the bias
     names = Names(with_products(LazyNames.pixels(2, 3), 2, bias=True), ("a", "b"), (2, 3))
     features, outputs = np.array([2, 6 + 4, 6 + 9, 21]), np.array([0, 0, 1, 1])
-    pictures.show_pairs(features, outputs, np.array([9.0, 1.0, -2.0, 9.0]), names)
+    pictures.show(np.zeros((6, 2)), features, outputs, np.array([9.0, 1.0, -2.0, 9.0]), names)
     lines = drawn(pictures.figure, "pair").data
     assert len(lines["x0"]) == 2
     for line, (output, number) in enumerate([(0, 4), (1, 9)]):

@@ -43,36 +43,34 @@ class Algorithm(View):
         solver = SOLVERS.get(self.chosen.info.solver)
         return None if solver is None else pseudocode(solver)
 
-    def tables(self) -> list[ShownTable]:
+    def _told(self) -> tuple[int, list[tuple[Step, bool, str]]] | None:
+        """Return the iterate at the cursor, and each step with whether the iterate tells of it, and what it
+        says then; None where no iterate is recorded."""
         rows, _, _ = self.chosen.since(None)
         if (row := self.cursor.row(rows)) is None:
+            return None
+        here, before = values(rows, row), values(rows, row - 1) if row else {}
+        steps = [(step, step.matches(here, before)) for step in self._algorithm.steps]
+        told = [(step, on, step.filled(here, written) if on else "") for step, on in steps]
+        return int(rows["iteration"][row]), told
+
+    def tables(self) -> list[ShownTable]:
+        if (found := self._told()) is None:
             return []
-        here, before = _told(rows, row)
-        title = f"{self.chosen.info.label} at iterate {theme.number(int(rows['iteration'][row]))}"
-        lines = [
-            (step.text, step.filled(here, written) if step.matches(here, before) else "")
-            for step in self._algorithm.steps
-        ]
-        return [ShownTable(title, ("step", "here"), lines)]
+        title = f"{self.chosen.info.label} at iterate {theme.number(found[0])}"
+        return [ShownTable(title, ("step", "here"), [(step.text, said) for step, _, said in found[1]])]
 
     def draw(self) -> None:
-        rows, _, _ = self.chosen.since(None)
-        row = self.cursor.row(rows)
-        if row is None or not self._drawn.changed("text", self.chosen, int(rows["iteration"][row])):
+        found = self._told()
+        if found is None or not self._drawn.changed("text", self.chosen, found[0]):
             return
-        self.drew(int(rows["iteration"][row]))
-        here, before = _told(rows, row)
-        algorithm = self._algorithm
-        steps = "".join(line(step, here, before) for step in algorithm.steps)
-        label, source = html.escape(self.chosen.info.label), html.escape(algorithm.source)
+        iteration, told = found
+        self.drew(iteration)
+        label, source = html.escape(self.chosen.info.label), html.escape(self._algorithm.source)
         head = f"<h2>{label} <small>{source}</small></h2>"
-        at = f"highlighted: the steps of iterate {theme.number(int(rows['iteration'][row]))}"
+        at = f"highlighted: the steps of iterate {theme.number(iteration)}"
+        steps = "".join(line(*one) for one in told)
         self._text.object = f'{head}<p class="note">{at}</p><ol class="steps">{steps}</ol>'
-
-
-def _told(rows: Mapping[str, np.ndarray], row: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of a recorded iterate, and of the one before; none before the first."""
-    return values(rows, row), values(rows, row - 1) if row else {}
 
 
 def values(rows: Mapping[str, np.ndarray], row: int) -> dict[str, Any]:
@@ -80,13 +78,11 @@ def values(rows: Mapping[str, np.ndarray], row: int) -> dict[str, Any]:
     return {name: known(name, rows[name][row]) for name in FIELDS}
 
 
-def line(step: Step, here: Mapping[str, Any], before: Mapping[str, Any]) -> str:
-    """Write a step as HTML, with what the iterate with values ``here`` says of it, if it does."""
+def line(step: Step, told: bool, said: str) -> str:
+    """Write a step as HTML, and whether the iterate tells of it, with what it says."""
     depth = len(step.text) - len(step.text.lstrip())
-    text, told = typeset(step.text.strip()), step.matches(here, before)
-    said = html.escape(step.filled(here, written)) if told else ""
-    now = ' aria-current="step"' if told else ""
-    what = f"{text} <b>{said}</b>" if said else text
+    text, now = typeset(step.text.strip()), ' aria-current="step"' if told else ""
+    what = f"{text} <b>{html.escape(said)}</b>" if said else text
     return f'<li{now} style="padding-left: {8 * depth + 8}px">{what}</li>'
 
 

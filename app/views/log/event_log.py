@@ -43,10 +43,6 @@ class EventLog(View):
         self._body.extend([self._title, self._list])
         self._found: list[list[Any]] = []
 
-    def has_content(self) -> bool:
-        self._look()
-        return bool(self._found)
-
     def _update_hint(self) -> None:
         run = self.chosen
         if run is None or not len(run):
@@ -55,15 +51,13 @@ class EventLog(View):
         said = f"{html.escape(run.info.label)} has had no epoch, failed step, kink or other event so far."
         self._hint.object = f'<p class="hint">{said}</p>'
 
-    def _look(self) -> None:
-        """Bring the events found up to date."""
+    def has_content(self) -> bool:
         if self.chosen is None:
-            self._found = []
-            self._drawn.changed("rows")
-            return
+            return False
         rows, until, _ = self.chosen.since(None)
         if self._drawn.changed("rows", self.chosen, until):
             self._found = [list(event) for event in run_events(rows)]
+        return bool(self._found)
 
     def draw(self) -> None:
         shown = self._found[-MOST:]

@@ -286,7 +286,7 @@ class Plots(View):
 
     def plots(self, *kinds: Callable[..., RunPlot], **params: Any) -> list[RunPlot]:
         """Make plots of these kinds."""
-        made = [kind((), self.cursor, part=True, x=self.x, **params) for kind in kinds]
+        made = [kind(whole=self, x=self.x, **params) for kind in kinds]
         self.param.watch(lambda event: [plot.param.update(x=event.new) for plot in made], "x")
         return made
 

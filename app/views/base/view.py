@@ -49,10 +49,10 @@ class View(Viewer):
     >>> views.Convergence(trace)                     # one trace, or a list of them
     >>> pn.state.add_periodic_callback(view.update)  # while it is live
 
-    ``update`` draws only while ``visible``, and only what is new: see :class:`.drawn.Drawn`. A ``part`` of
-    another view is drawn by it, and has its runs. What is drawn of one iterate ``drew`` is told of: the view
-    says which one that is as long as it is not the cursor's. ``probes`` are those without which there is
-    nothing, or less, to draw: the page gives its runs what its views ask for; ``carried`` are live
+    ``update`` draws only while ``visible``, and only what is new: see :class:`.drawn.Drawn`. A part of a
+    ``whole`` is drawn by it, and has its runs and its cursor. What is drawn of one iterate ``drew`` is told
+    of: the view says which one that is as long as it is not the cursor's. ``probes`` are those without which
+    there is nothing, or less, to draw: the page gives its runs what its views ask for; ``carried`` are live
     references, of which a solver's iterates must carry one. What takes long to compute a view hands to
     ``later``: the page computes it off its thread, a notebook here and now. ``help`` says of each figure, by
     its name, what it shows: for those of this package ``help.toml`` does.
@@ -70,9 +70,6 @@ class View(Viewer):
     followed: ClassVar[bool] = True
     help: ClassVar[Mapping[str, Help]] = FIGURES
 
-    #: Views that this one is made of; they have the same runs, and are hidden with it.
-    parts: Sequence[View] = ()
-    _whole: View | None = None
     #: Called with an error in drawing, which is then shown in place of the view; else the error is raised.
     on_failure: Callable[[View, Exception], None] | None = None
 
@@ -84,12 +81,18 @@ class View(Viewer):
         traces: Trace | Sequence[Trace] = (),
         cursor: Cursor | None = None,
         *,
-        part: bool = False,
+        whole: View | None = None,
         later: Later = at_once,
         **params: object,
     ) -> None:
         super().__init__(**params)
         self.later = later
+        #: Views that this one is made of; they have the same runs, and are hidden with it.
+        self.parts: list[View] = []
+        self._whole = whole
+        if whole is not None:
+            whole.parts.append(self)
+            cursor = whole.cursor
         self.traces = [traces] if isinstance(traces, Trace) else traces
         self.cursor = cursor or Cursor()
         self._alone = cursor is None
@@ -98,7 +101,7 @@ class View(Viewer):
         self._place: Place | None = None
         self._cursor_lines: list[tuple[Span, float]] = []
         self._late: list[tuple[pn.pane.Bokeh, figure]] = []
-        self._note = None if part else ShownIterate(self.cursor)
+        self._note = None if whole else ShownIterate(self.cursor)
         self._hint = theme.html(sizing_mode="stretch_width", css_classes=["cover"])
         self._update_hint()
         self._body = theme.column(kind="body")
@@ -108,15 +111,12 @@ class View(Viewer):
         self._root = theme.column(self._head, stage, kind="view" if self.followed else f"view {UNFOLLOWED}")
         self._root.visible = self.visible
         self.build()
-        self.traces = self._traces  # build has made the parts: give them the traces too
-        for piece in self.parts:
-            piece._whole = self
         self._cover(True)
-        if not part:
-            self.cursor.param.watch(self._moved, ["run", "iteration"])
         self.param.watch(lambda event: self._show_or_hide(), "visible")
-        self.param.watch(lambda event: self._update_awaited(), "awaits")
-        self.update()
+        if whole is None:
+            self.param.watch(lambda event: self._update_awaited(), "awaits")
+            self.cursor.param.watch(self._moved, ["run", "iteration"])
+            self.update()
 
     @classmethod
     def fits(cls, problem: Problem | None, chosen: Sequence[type[Solver]]) -> bool:
@@ -130,13 +130,16 @@ class View(Viewer):
     @property
     def traces(self) -> list[Trace]:
         """Return the runs to draw."""
-        return self._traces
+        return self.top._traces
 
     @traces.setter
     def traces(self, traces: Sequence[Trace]) -> None:
         self._traces = list(traces)
-        for part in self.parts:
-            part.traces = self._traces
+
+    @property
+    def top(self) -> View:
+        """Return the view that this one is a part of, or a part of a part; itself if it is none."""
+        return self if self._whole is None else self._whole.top
 
     @property
     def chosen(self) -> Trace | None:
@@ -286,16 +289,13 @@ class View(Viewer):
 
     def _update_hint(self) -> None:
         """Say what to do, or what has to come first, here and in the parts."""
-        text = (
-            self.hint if any(len(trace) for trace in self.traces) else html.escape(self.awaits) or self.hint
-        )
+        awaited = "" if any(len(trace) for trace in self.traces) else html.escape(self.top.awaits)
+        text = awaited or self.hint
         self._hint.object = f'<p class="hint">{text}</p>'
         for part in self.parts:
             part._update_hint()
 
     def _update_awaited(self) -> None:
-        for part in self.parts:
-            part.awaits = self.awaits
         if self.in_sight:  # else it is said when the view is shown
             self._update_hint()
 

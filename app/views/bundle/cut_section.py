@@ -148,7 +148,7 @@ class CutSection(ProbeView):
                 ridge = np.array([here.penalty.value(w + x * d) for x in t])
                 return Curve(w, d, t, f, f - ridge)
 
-            later = at_once if w.size <= FEW else self.later
+            later = at_once if w.size <= FEW else self.top.later
             later(work, partial(self._found, mark))
 
     def _found(self, mark: object, curve: Curve | None) -> None:

@@ -52,10 +52,9 @@ class Bundle(Plots, ProbeView):
     every = 5
 
     def build(self) -> None:
-        self.section, self.weights = (kind((), self.cursor, part=True) for kind in (CutSection, CutWeights))
+        self.section, self.weights = CutSection(whole=self), CutWeights(whole=self)
         gap = partial(Record, field="dual_gap", choose=False)
         self.bounds, self.gap = self.plots(Bounds, gap, height=220)
-        self.parts = [self.section, self.weights, self.bounds, self.gap]
         self._said = theme.said(1, 2, on_top=True)
         across = theme.column(
             theme.column(self.section, kind="broad"),
@@ -63,10 +62,6 @@ class Bundle(Plots, ProbeView):
             kind="across",
         )
         self._body.extend([self._said, across])
-
-    def draw(self) -> None:
-        self.section.later = self.later
-        super().draw()
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
         self._said.object = sentence(self.chosen, iteration, seen)

@@ -77,5 +77,5 @@ class RuleRace(Plots):
 
     def build(self) -> None:
         (first,) = self.plots(Members, height=200)
-        self.parts = [first, *self.plots(Cost, Mistakes, Gap, height=200, beside=first)]
+        self.plots(Cost, Mistakes, Gap, height=200, beside=first)
         self._body.append(theme.column(*self.parts, kind="plots"))

@@ -17,5 +17,5 @@ class Steps(Plots):
 
     def build(self) -> None:
         kinds = [partial(Record, field=field, choose=False) for field in ("step", "ls_trials")]
-        self.parts = self.plots(*kinds, height=240)
+        self.plots(*kinds, height=240)
         self._body.append(theme.column(*self.parts, kind="plots"))

@@ -95,10 +95,9 @@ class Playground(ProblemView):
         self._looked: tuple[Window, Window] | None = None  # the part seen, and all that was drawn
         self._how = theme.html()
         self._said = theme.said(LINES, NARROW)
-        objective = Heights((), self.cursor, part=True, x="iteration", measure="objective", height=BESIDE)
-        self.section = CutSection((), self.cursor, part=True, height=SECTION, choose=False)
+        objective = Heights(whole=self, x="iteration", measure="objective", height=BESIDE)
+        self.section = CutSection(whole=self, height=SECTION, choose=False)
         self.section.visible = False
-        self.parts = [objective, self.section]
         fit = menu("Window", self.param.fit, FITS, width=150)
         row = theme.column(self._how, fit, kind="line")
         picture = theme.column(row, theme.pane(self.plane.figure), kind="broad plane")

@@ -78,7 +78,7 @@ class Memory(Plots, ProbeView):
     hint = "Run a solver with L-BFGS memory (such as prox-qn or owl-qn) to see its pairs here."
 
     def build(self) -> None:
-        self.parts = self.plots(Pairs, Bytes, Scaling, height=220)
+        self.plots(Pairs, Bytes, Scaling, height=220)
         self._said = theme.said(2, 3)
         self._pairs = theme.source("pair", "cosine")
         self._eigenvalues = theme.source("n", "value")

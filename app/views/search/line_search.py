@@ -81,8 +81,7 @@ class LineSearch(ProbeView):
         self._searched: int | None = None  # the iterate that the search which is drawn led to
         self._studies: WeakKeyDictionary[Trace, tuple[int, Study]] = WeakKeyDictionary()
         self._seconds: WeakKeyDictionary[Problem, tuple[float, float]] = WeakKeyDictionary()
-        self.trials = Trials((), self.cursor, part=True, height=HEIGHT)
-        self.parts = [self.trials]
+        self.trials = Trials(whole=self, height=HEIGHT)
         self._said, self._rule_steps = theme.said(1, 2), theme.said(1, 2)
         self._legend = theme.html()
         self.figures = LineFigures(self.id)

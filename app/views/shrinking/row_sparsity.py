@@ -60,7 +60,7 @@ class RowSparsity(Plots):
     probes = (ROWS,)
 
     def build(self) -> None:
-        self.parts = [self.share] = self.plots(RowShare, height=220)
+        [self.share] = self.plots(RowShare, height=220)
         self._said = theme.said(6)
         self._patterns = theme.source(*theme.IMAGE, "weight", "features", "outputs", "shape")
         self._pictures = theme.source(*theme.IMAGE, "norm")

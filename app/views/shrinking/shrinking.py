@@ -43,8 +43,7 @@ class Shrinking(ProbeView):
     every = 5
 
     def build(self) -> None:
-        self.map, self.why = (kind((), self.cursor, part=True) for kind in (WorkingSetMap, WhyLeft))
-        self.parts = [self.map, self.why]
+        self.map, self.why = WorkingSetMap(whole=self), WhyLeft(whole=self)
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
         self._said = theme.said(on_top=True)
         self._bars = {code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code, _, _ in GROUPS}

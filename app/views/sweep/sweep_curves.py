@@ -27,6 +27,7 @@ class SolverCurves(View):
 
     def __init__(
         self,
+        whole: View,
         name: str,
         *,
         missing: str,
@@ -39,7 +40,7 @@ class SolverCurves(View):
         self._steps, self._thin, self._ringed = steps, thin, ringed
         self._curves: Mapping[str, list[tuple[float, float]]] = {}
         self._marked: Mapping[str, tuple[float, float]] = {}
-        super().__init__(part=True)
+        super().__init__(whole=whole)
 
     def build(self) -> None:
         self.figure = theme.plot(self.id, **self._axes)

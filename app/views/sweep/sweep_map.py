@@ -73,6 +73,7 @@ class Sweep(View):
         self.grid = HeatCells(height=0, figure=self._heat_figure.id)
         self.grid.on_message = self._open
         self.profile = SolverCurves(
+            self,
             "sweep-profile",
             missing="Profiles appear once all solvers have finished a problem.",
             x_label="time relative to the fastest, τ",
@@ -81,6 +82,7 @@ class Sweep(View):
             steps=True,
         )
         self.times = SolverCurves(
+            self,
             "sweep-times",
             missing="No run on these data has reached the gap yet: choose a larger one above, or wait.",
             x_label=LAM,
@@ -90,6 +92,7 @@ class Sweep(View):
         )
         self.times.figure.x_range.flipped = True
         self.worth = SolverCurves(
+            self,
             "sweep-accuracy",
             missing="No run on these data has a held-out metric yet.",
             x_label="non-zero weights",
@@ -97,6 +100,7 @@ class Sweep(View):
             thin=True,
         )
         self.held_out = SolverCurves(
+            self,
             "sweep-held-out",
             missing="The λ is chosen once all runs have ended.",
             x_label=LAM,
@@ -106,7 +110,6 @@ class Sweep(View):
         )
         self.held_out.figure.x_range.flipped = True
         self.held_out.visible = False
-        self.parts = [self.profile, self.times, self.worth, self.held_out]
         choices = pn.FlexBox(self.gap, self.data, align_items="center", margin=0)
         self._named = theme.html(margin=(0, 10), visible=False)
         heat = theme.column(self.late_pane(self._heat_figure), kind="plots heat")

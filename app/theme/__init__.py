@@ -11,6 +11,7 @@ from .plots import (
     curve,
     diamonds,
     draw,
+    fill,
     follow_axes,
     image,
     least,

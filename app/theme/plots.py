@@ -123,6 +123,11 @@ def put(source: ColumnDataSource, columns: Mapping[str, Any]) -> None:
         source.data = dict(columns)
 
 
+def fill(source: ColumnDataSource, *columns: Sequence[Any]) -> None:
+    """Put these columns into a source, in its order; without any it is emptied."""
+    put(source, dict(zip(source.data, columns or [()] * len(source.data), strict=True)))
+
+
 def curve(
     fig: figure, source: ColumnDataSource, y: str, *, color: str, dash: str, width: float, alpha: float = 1.0
 ) -> GlyphRenderer:

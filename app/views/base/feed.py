@@ -107,13 +107,13 @@ def latest(at: np.ndarray, values: np.ndarray, iterations: np.ndarray) -> np.nda
     return np.append(values, np.nan)[np.searchsorted(at, iterations, side="right") - 1]
 
 
-def shaded(x: np.ndarray, epoch: np.ndarray) -> dict[str, np.ndarray]:
+def shaded(x: np.ndarray, epoch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find where every second epoch begins and ends on an axis, of the rows of a run; nowhere if it has
     none."""
     n, edges = len(epoch), np.flatnonzero(np.diff(epoch)) + 1
     starts, ends = np.append(0, edges)[:n], np.append(edges, n - 1)[:n]
     odd = (epoch[starts] >= 0) & (epoch[starts] % 2 == 1)
-    return {"x0": x[starts[odd]], "x1": x[ends[odd]]}
+    return x[starts[odd]], x[ends[odd]]
 
 
 def positive(values: np.ndarray) -> np.ndarray:

@@ -192,18 +192,18 @@ class CutSection(ProbeView):
         data = drawn(seen, line, curve, whole=self.shown == "f")
         with batch():
             for name, source in self.sources.items():
-                source.data = data.get(name, {"t": [], "f": []})
+                theme.fill(source, *data.get(name, ()))
             self._bound.visible = self.shown == "f"
             self._bound.location = float(seen["bound"])
             self.figure.xaxis[0].axis_label, self.figure.yaxis[0].axis_label = ENDS[self.along], self.shown
             self._legend.object = theme.marks(
                 (mark.glyph, mark.color, self.shown if name == "curve" else mark.words)
                 for name, mark in MARKS.items()
-                if len(data.get(name, {"t": ()})["t"])
+                if len(self.sources[name].data["t"])
             )
 
 
-def drawn(seen: Seen, line: Slices, curve: Curve, *, whole: bool) -> dict[str, dict[str, np.ndarray]]:
+def drawn(seen: Seen, line: Slices, curve: Curve, *, whole: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the columns of each source: of f and its model (``whole``), or of the loss and its cuts."""
     t = curve.t
     few = np.linspace(t[0], t[-1], CUT_POINTS if whole else 2)
@@ -213,20 +213,20 @@ def drawn(seen: Seen, line: Slices, curve: Curve, *, whole: bool) -> dict[str, d
     places = {"here": (curve.place(seen["w"]), float(seen["best"]))}
     places["low"] = curve.place(lowest(seen)), float(seen["bound"])
     data = {
-        "curve": {"t": t, "f": curve.f if whole else curve.loss},
-        "model": {"t": t, "f": line.cuts_at(t).max(axis=0) + ridge},
+        "curve": (t, curve.f if whole else curve.loss),
+        "model": (t, line.cuts_at(t).max(axis=0) + ridge),
         "carrying": _joined(few, cuts[other & carries]),
         "idle": _joined(few, cuts[other & ~carries]),
-        "newest": {"t": few, "f": cuts[newest]},
+        "newest": (few, cuts[newest]),
     }
     for name, (x, height) in places.items():
         if t[0] <= x <= t[-1]:
             less = 0.0 if whole else float(line.ridge_at(np.array([x]))[0])
-            data[name] = {"t": np.array([x]), "f": np.array([height - less])}
+            data[name] = np.array([x]), np.array([height - less])
     return data
 
 
-def _joined(t: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
+def _joined(t: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return curves over the same places as one, with gaps between them."""
     gap = np.full((len(rows), 1), np.nan)
-    return {"t": np.tile(np.append(t, np.nan), len(rows)), "f": np.hstack([rows, gap]).ravel()}
+    return np.tile(np.append(t, np.nan), len(rows)), np.hstack([rows, gap]).ravel()

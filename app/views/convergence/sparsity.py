@@ -65,19 +65,19 @@ class Sparsity(RunPlot):
         rows, until, _ = trace.since(None) if trace is not None else ({}, None, False)
         if not self._drawn.changed("epochs", *((until, *self._shown(trace)) if trace is not None else ())):
             return
-        bands, back = {"x0": [], "x1": []}, {"x": [], "y": [], "n": []}
-        tall = {"x": [], "low": [], "high": [], "color": []}
+        bands, back, tall = (), (), ()
         if trace is not None:
             x = self.across(rows)
             if self.x in X_AXES:  # else one epoch may lie on both sides of another
                 bands = shaded(x, rows["epoch"])
             count = returns(rows)
             at = np.flatnonzero(count)
-            back = {"x": x[at], "y": self.drawable(known(rows[self.count]))[at], "n": count[at]}
+            back = x[at], self.drawable(known(rows[self.count]))[at], count[at]
             size = trace.info.problem.get("n_params", 0)
             left = begins(rows) & np.isfinite(rows["violation"]) & (rows["working_set"] < size)
             low = self.drawable(known(rows["working_set"]))[left]
             color = looks.style(trace, self.traces.index(trace))[0]
-            tall = {"x": x[left], "low": low, "high": [size] * len(low), "color": [color] * len(low)}
-        for source, data in ((self._bands, bands), (self._returns, back), (self._looks, tall)):
-            theme.put(source, data)
+            tall = x[left], low, [size] * len(low), [color] * len(low)
+        theme.fill(self._bands, *bands)
+        theme.fill(self._returns, *back)
+        theme.fill(self._looks, *tall)

@@ -87,8 +87,7 @@ class Plane:
 
     def show(self, name: str, *columns: Sequence[Any]) -> None:
         """Draw these columns of a source, in the order of ``COLUMNS``; without any nothing is drawn."""
-        names = COLUMNS[name]
-        theme.put(self.sources[name], dict(zip(names, columns or [()] * len(names), strict=True)))
+        theme.fill(self.sources[name], *columns)
 
     def show_ground(self, land: Landscape) -> None:
         """Draw the function."""

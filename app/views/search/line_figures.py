@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from bokeh.models import GlyphRenderer, HoverTool, Span
 from bokeh.plotting import figure
 
@@ -24,6 +23,9 @@ COLUMNS = {
     **dict.fromkeys(("slopes", "asked"), ("t", "slope")),
     **{"trials": ("t", "phi", "n", "alpha"), "segment": ("x0", "x1")},
 }
+
+#: Columns of some of them, in this order.
+Data = dict[str, Sequence[Sequence[Any]]]
 
 #: Marks of the legend, in its order.
 NAMES = (
@@ -89,10 +91,10 @@ class LineFigures:
         """Label the axis of steps. Another label resets the axes, if a visitor has zoomed."""
         self.phi.xaxis[0].axis_label = self.slope.xaxis[0].axis_label = steps
 
-    def show(self, data: Mapping[str, Mapping[str, np.ndarray]]) -> None:
+    def show(self, data: Data) -> None:
         """Draw these sources, and nothing in the others."""
         for key, source in self.sources.items():
-            theme.put(source, data.get(key) or dict.fromkeys(COLUMNS[key], ()))
+            theme.fill(source, *data.get(key, ()))
 
 
 def legend(shown: set[str]) -> str:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,7 +17,7 @@ from app import theme
 from app.serving.batch import batch
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.view import at_once
-from app.views.search.line_figures import HEIGHT, LineFigures, legend
+from app.views.search.line_figures import HEIGHT, Data, LineFigures, legend
 from app.views.search.trials import Trials
 from solvers import LINE, Problem, Trace
 from solvers.parts.linesearch import Found
@@ -295,17 +294,11 @@ class LineSearch(ProbeView):
         )
 
 
-def trials(seen: Seen) -> dict[str, Any]:
+def trials(seen: Seen) -> Data:
     """Return the steps tried, in their order, and which was accepted."""
-    count = len(seen["t"])
-    return {
-        "trials": {
-            "t": seen["t"],
-            "phi": seen["phi"] - float(seen["start"][0]),
-            "n": [str(k + 1) for k in range(count)],
-            "alpha": np.where(accepted(seen), 1.0, 0.0),
-        }
-    }
+    numbers = [str(k + 1) for k in range(len(seen["t"]))]
+    filled = np.where(accepted(seen), 1.0, 0.0)
+    return {"trials": (seen["t"], seen["phi"] - float(seen["start"][0]), numbers, filled)}
 
 
 def accepted(seen: Seen) -> np.ndarray:
@@ -314,63 +307,57 @@ def accepted(seen: Seen) -> np.ndarray:
     return last & (np.isnan(seen["step"]) | (seen["t"] == seen["step"]))
 
 
-def joined(seen: Seen) -> dict[str, Any]:
+def joined(seen: Seen) -> Data:
     """Return the trials as a line, and that of the most that the rule allowed at each."""
     f, reference = map(float, seen["start"])
     order = np.argsort(seen["t"])
     t = np.append(0.0, seen["t"][order])
     return {
-        "joined": {"t": t, "phi": np.append(0.0, seen["phi"][order] - f)},
-        "rule": {"t": t, "phi": np.append(reference - f, seen["allowed"][order] - f)},
+        "joined": (t, np.append(0.0, seen["phi"][order] - f)),
+        "rule": (t, np.append(reference - f, seen["allowed"][order] - f)),
     }
 
 
-def on_line(looked: Looked, rules: dict[str, float], models: bool) -> dict[str, Any]:
+def on_line(looked: Looked, rules: dict[str, float], models: bool) -> Data:
     """Return what there is to draw of a line, by source."""
     study, picture, f = looked.study, looked.picture, looked.study.start
     ends = np.array([0.0, float(picture.t[-1])])
-    data: dict[str, Any] = {
-        "curve": {"t": picture.t, "phi": picture.phi - f},
-        "rule": {"t": ends, "phi": rules["sigma"] * study.promised * ends},
+    data = {
+        "curve": (picture.t, picture.phi - f),
+        "rule": (ends, rules["sigma"] * study.promised * ends),
     }
-    if kinks := [t for t in study.marked(float(picture.t[0]), float(picture.t[-1])).tolist()]:
-        data["kinks"] = {"t": np.array(kinks), "phi": np.interp(kinks, picture.t, picture.phi) - f}
+    if kinks := study.marked(float(picture.t[0]), float(picture.t[-1])).tolist():
+        data["kinks"] = np.array(kinks), np.interp(kinks, picture.t, picture.phi) - f
     if study.segment is not None:
-        data["segment"] = {"x0": [study.segment[0]], "x1": [min(study.segment[1], 2.0 * study.window[1])]}
+        data["segment"] = [study.segment[0]], [min(study.segment[1], 2.0 * study.window[1])]
     if looked.armijo is not None and looked.armijo.t > 0.0:
-        data["by_armijo"] = {"t": [looked.armijo.t], "phi": [study.phi(looked.armijo.t) - f]}
+        data["by_armijo"] = [looked.armijo.t], [study.phi(looked.armijo.t) - f]
     if looked.wolfe is None:
         return data
     start = study.slope(0.0)
-    data["slopes"] = {"t": picture.slope_t, "slope": picture.slope}
-    data["asked"] = {"t": ends, "slope": np.full(2, rules["c2"] * start)}
-    data["cone"] = {
-        "t": np.append(ends, ends[1]),
-        "phi": np.append(rules["c1"] * start * ends, rules["c2"] * start * ends[1]),
-    }
+    data["slopes"] = picture.slope_t, picture.slope
+    data["asked"] = ends, np.full(2, rules["c2"] * start)
+    cone = np.append(rules["c1"] * start * ends, rules["c2"] * start * ends[1])
+    data["cone"] = np.append(ends, ends[1]), cone
     if (allowed := study.allowed_by_wolfe(rules["c1"], rules["c2"], picture)) is not None:
         t = np.unique(np.clip(np.append(picture.t, allowed), *allowed))
-        data["wolfe"] = {"t": t, "phi": np.interp(t, picture.t, picture.phi) - f}
+        data["wolfe"] = t, np.interp(t, picture.t, picture.phi) - f
     if 0.0 < looked.wolfe.t < math.inf:
-        data["by_wolfe"] = {"t": [looked.wolfe.t], "phi": [study.phi(looked.wolfe.t) - f]}
+        data["by_wolfe"] = [looked.wolfe.t], [study.phi(looked.wolfe.t) - f]
     if models and math.isfinite(study.model):
         data |= along(picture.t, study, looked.random)
     return data
 
 
-def along(t: np.ndarray, study: Study, random: np.ndarray) -> dict[str, Any]:
+def along(t: np.ndarray, study: Study, random: np.ndarray) -> Data:
     """Return the models of f along the line, less f(w): Q_t of random subgradients g, t gᵀd + ½t²dᵀBd, joined
     with gaps, and the pseudo-quadratic M_t of eq. (10) of Yu et al. 2010, with the sup of gᵀd."""
     square = 0.5 * study.model * t * t
-    gap = np.append(np.zeros(t.size), np.nan)
-    lines = [np.append(slope * t + square, np.nan) for slope in random]
     steepest = np.where(t >= 0.0, study.slope(0.0), study.slope(0.0, -1)) * t
+    each = np.append(random[:, None] * t + square, np.full((len(random), 1), np.nan), axis=1)
     return {
-        "subgradients": {
-            "t": np.tile(np.append(t, 0.0) + gap, len(lines)),
-            "phi": np.concatenate(lines) if lines else np.zeros(0),
-        },
-        "model": {"t": t, "phi": steepest + square},
+        "subgradients": (np.tile(np.append(t, np.nan), len(random)), each.ravel()),
+        "model": (t, steepest + square),
     }
 
 

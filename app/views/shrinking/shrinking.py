@@ -153,13 +153,13 @@ class Shrinking(ProbeView):
     def _show_course(self, trace: Trace) -> None:
         entries = trace.probes.entries(SHRINKING.name)
         at, seen = zip(*entries[:: max(len(entries) // POINTS, 1)], strict=True)
-        course = {name: positive(np.array([float(s[name]) for s in seen])) for name in ("largest", "target")}
-        self._course.data = {"iteration": np.array(at), **course}
+        course = np.array([[float(s[name]) for s in seen] for name in ("largest", "target")])
+        theme.fill(self._course, np.array(at), *positive(course))
         balls = [(k, s["radius"], s["gap"]) for k, s in entries if "radius" in s]
         balls = np.array(balls[:: max(len(balls) // POINTS, 1)], dtype=float).reshape(-1, 3).T
-        self._radii.data = {"iteration": balls[0], "radius": positive(balls[1]), "gap": positive(balls[2])}
+        theme.fill(self._radii, balls[0], *map(positive, balls[1:]))
         rows, _, _ = trace.since(None)
-        self._epochs.data = shaded(rows["iteration"], rows["epoch"])
+        theme.fill(self._epochs, *shaded(rows["iteration"], rows["epoch"]))
 
 
 def _bars(values: np.ndarray, edges: np.ndarray, share: float = 1.0) -> dict[str, np.ndarray]:

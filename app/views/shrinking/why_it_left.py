@@ -118,11 +118,8 @@ class WhyLeft(ProbeView):
         self._source.data = {name: course[name] for name in self._source.data}
         inside = course["inside"]
         moved = np.flatnonzero(np.diff(inside.astype(int), prepend=1))
-        self._moves.data = {
-            "iteration": course["iteration"][moved],
-            "gradient": course["gradient"][moved],
-            "fill": inside[moved].astype(float),
-        }
+        at, g = course["iteration"][moved], course["gradient"][moved]
+        theme.fill(self._moves, at, g, inside[moved].astype(float))
         said = Words.of(trace, trace.probes.last(SHRINKING.name, 0)[1])
         always = ("gradient", "l1", *(["bound"] if said.guesses else []))
         drawn = [name for name in LINES if name in always or np.isfinite(course[name]).any()]

@@ -114,11 +114,11 @@ def test_other_columns_are_sent_once_for_each_key():
 
 def test_every_second_epoch_is_shaded_from_its_first_to_the_next_ones_first_row():
     x = np.arange(7) / 2
-    found = shaded(x, np.array([0, 0, 1, 1, 2, 3, 3]))
-    np.testing.assert_array_equal(found["x0"], [1.0, 2.5])
-    np.testing.assert_array_equal(found["x1"], [2.0, 3.0])
-    assert len(shaded(x[:0], np.empty(0, int))["x0"]) == 0
-    assert len(shaded(x, np.full(7, -1))["x0"]) == 0, "a run without epochs"
+    starts, ends = shaded(x, np.array([0, 0, 1, 1, 2, 3, 3]))
+    np.testing.assert_array_equal(starts, [1.0, 2.5])
+    np.testing.assert_array_equal(ends, [2.0, 3.0])
+    assert len(shaded(x[:0], np.empty(0, int))[0]) == 0
+    assert len(shaded(x, np.full(7, -1))[0]) == 0, "a run without epochs"
 
 
 def test_values_are_light_and_unknown_ones_are_nan():

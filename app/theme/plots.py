@@ -9,16 +9,18 @@ import numpy as np
 from bokeh.models import (
     Axis,
     BasicTicker,
-    ColorMapper,
     ColumnDataSource,
     CustomJS,
+    CustomJSHover,
     CustomJSTicker,
     CustomJSTickFormatter,
     DataRange1d,
     FixedTicker,
     Glyph,
     GlyphRenderer,
+    HoverTool,
     Line,
+    LinearColorMapper,
     LinearScale,
     LogScale,
     NoOverlap,
@@ -111,10 +113,24 @@ def picture(
     return {name: [value] for name, value in values.items()}
 
 
-def image(fig: figure, source: ColumnDataSource, shades: ColorMapper) -> GlyphRenderer:
-    """Draw the images of a source, whose columns are ``IMAGE``, with no grid over them."""
+def image(
+    fig: figure,
+    source: ColumnDataSource,
+    palette: Sequence[str],
+    ends: tuple[float, float],
+    tips: Sequence[tuple[str, str]] = (),
+    formats: Mapping[str, CustomJSHover] | None = None,
+    **colors: str,
+) -> GlyphRenderer:
+    """Draw the images of a source, whose columns are ``IMAGE``, with no grid over them: numbers from one end
+    to the other in the colours of a palette, and ``colors`` of what is beyond. With ``tips`` the pointer says
+    what is there."""
     fig.grid.visible = False
-    return fig.image(*IMAGE, source=source, color_mapper=shades, level="image")
+    shades = LinearColorMapper(palette=palette, low=ends[0], high=ends[1], **colors)
+    drawn = fig.image(*IMAGE, source=source, color_mapper=shades, level="image")
+    if tips:
+        fig.add_tools(HoverTool(tooltips=tips, formatters=dict(formats or {}), renderers=[drawn]))
+    return drawn
 
 
 def put(source: ColumnDataSource, columns: Mapping[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from bokeh.models import HoverTool, LinearColorMapper
 
 from app import theme
 from app.views.base.probe_view import ProbeView, Seen
@@ -42,20 +41,14 @@ class CutWeights(ProbeView):
         )
         # of very many cuts each has little, and is to be seen
         alphas = np.rint(40 + 215 * np.cbrt(np.linspace(0.0, 1.0, SHADES))).astype(int)
-        shades = LinearColorMapper(
-            palette=[f"{COLOR}{alpha:02x}" for alpha in alphas],
-            low=LEAST,
-            high=1.0,
-            low_color=WITHOUT,
-            nan_color="#00000000",
-        )
-        drawn = theme.image(self.figure, self._image, shades)
+        palette = [f"{COLOR}{alpha:02x}" for alpha in alphas]
+        tips = [("cut", "$y{0}"), ("iteration", "$x{0}"), ("α", "@image{0.[0000]}")]
+        beyond = {"low_color": WITHOUT, "nan_color": "#00000000"}
+        drawn = theme.image(self.figure, self._image, palette, (LEAST, 1.0), tips, **beyond)
         looks = {"fill_color": theme.COLORS[1], "line_color": theme.GREY}
         theme.diamonds(self.figure, self._combined, "iteration", "cut", **looks)
         for reach in (self.figure.x_range, self.figure.y_range):
             reach.renderers, reach.range_padding = [drawn], 0.0
-        tips = [("cut", "$y{0}"), ("iteration", "$x{0}"), ("α", "@image{0.[0000]}")]
-        self.figure.add_tools(HoverTool(tooltips=tips, renderers=[drawn]))
         self.show_cursor(self.figure)
         self._legend = theme.html()
         pane = theme.pane(self.figure)

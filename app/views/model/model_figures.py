@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from bokeh.models import ColumnDataSource, CustomJSHover, GlyphRenderer, HoverTool, LinearColorMapper
+from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool
 from bokeh.plotting import figure
 
 from app import theme
@@ -22,13 +22,10 @@ ASPECT = 1.6
 SHORT, BESIDE, BELOW = 2, 18, 12
 
 
-def _mapped(plot: figure, source: ColumnDataSource, tips: str, names: CustomJSHover) -> GlyphRenderer:
+def _mapped(plot: figure, source: ColumnDataSource, place: str, names: CustomJSHover) -> None:
     """Draw the images of a source, from -1 to 1, of which the pointer names a place and its weight."""
-    shades = LinearColorMapper(palette=PALETTE, low=-1.0, high=1.0, nan_color="#00000000")
-    drawn = theme.image(plot, source, shades)
-    tooltips = [(tips, "@x{custom}"), ("weight", "@weight{0.[0000]}")]
-    plot.add_tools(HoverTool(tooltips=tooltips, formatters={"@x": names}, renderers=[drawn]))
-    return drawn
+    tips = [(place, "@x{custom}"), ("weight", "@weight{0.[0000]}")]
+    theme.image(plot, source, PALETTE, (-1.0, 1.0), tips, {"@x": names}, nan_color="#00000000")
 
 
 def _shown(image: np.ndarray, x: float, y: float, *, upwards: bool) -> dict[str, list]:

@@ -44,8 +44,7 @@ class Plane:
 
     def _ground(self) -> None:
         shades = [f"{GROUND}{round(255 * MOST * k / (SHADES - 1)):02x}" for k in range(SHADES)]
-        mapper = bm.LinearColorMapper(palette=shades, low=0, high=SHADES - 1)
-        theme.image(self.figure, self.sources["image"], mapper)
+        theme.image(self.figure, self.sources["image"], shades, (0, SHADES - 1))
         self._line("contours", line_width=0.7, line_alpha=0.7)
         self._line("kinks", line_width=2.5, line_alpha=0.8)
         self._line("line", line_dash="dashed", line_width=1.5)

@@ -6,7 +6,7 @@ import html
 from typing import ClassVar
 
 import numpy as np
-from bokeh.models import ColorBar, ColumnDataSource, HoverTool, LinearColorMapper, Span
+from bokeh.models import ColorBar, ColumnDataSource, HoverTool, Span
 from bokeh.plotting import figure
 
 from app import theme
@@ -117,12 +117,11 @@ class Memory(Plots, ProbeView):
         return plot
 
     def _picture_of(self, name: str, label: str) -> figure:
-        shades = LinearColorMapper(palette=PALETTE, low=-1.0, high=1.0)
         plot = theme.plot(f"memory-{name}", x_label=label, y_label="", height=260)
-        drawn = theme.image(plot, self._cross[name], shades)
+        tips = [("value", "@image{0.[0000]}")]
+        drawn = theme.image(plot, self._cross[name], PALETTE, (-1.0, 1.0), tips)
         plot.y_range.flipped = True
-        plot.add_layout(ColorBar(color_mapper=shades, width=10), "right")
-        plot.add_tools(HoverTool(tooltips=[("value", "@image{0.[0000]}")], renderers=[drawn]))
+        plot.add_layout(ColorBar(color_mapper=drawn.glyph.color_mapper, width=10), "right")
         return plot
 
     def has_content(self) -> bool:

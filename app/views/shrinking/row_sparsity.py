@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool, LinearColorMapper
+from bokeh.models import CustomJSHover
 from bokeh.plotting import figure
 
 from app import theme
@@ -80,7 +80,6 @@ class RowSparsity(Plots):
             y_label="features  ·  largest ‖W_j‖ on top",
             height=320,
         )
-        drawn = self._side_by_side(plot, "patterns", self._patterns, PALETTE, -1.0)
         plot.y_range.flipped = True
         # x and y are numbers of an image; of the lists of names Bokeh would look up single letters
         named = {"feature": ("@y", "features"), "output": ("@x", "outputs")}
@@ -90,7 +89,8 @@ class RowSparsity(Plots):
             for place, column in named.values()
         }
         tips = [("feature", theme.tip("@y")), ("output", "@x{custom}"), ("weight", "@weight{0.[0000]}")]
-        plot.add_tools(HoverTool(tooltips=tips, formatters=formats, renderers=[drawn]))
+        theme.image(plot, source, PALETTE, (-1.0, 1.0), tips, formats)
+        self._frame_runs(plot, "patterns")
         return plot
 
     def _picture_figure(self) -> figure:
@@ -101,34 +101,22 @@ class RowSparsity(Plots):
             height=320,
             match_aspect=True,
         )
-        drawn = self._side_by_side(plot, "pictures", self._pictures, PALETTE[255:], 0.0)
         plot.axis.visible = False
         plot.xaxis.visible = True
-        for name, marker in (("entered", "cross"), ("left", "x")):
-            plot.scatter(
-                "x",
-                "y",
-                source=self._moves[name],
-                marker=marker,
-                size=10,
-                line_width=2,
-                color=theme.COLORS[1],
-            )
         name = CustomJSHover(args={"source": self._pictures}, code=theme.asset("picture_names.js"))
         tips = [("feature", "@x{custom}"), ("‖W_j‖", "@norm{0.[0000]}")]
-        plot.add_tools(HoverTool(tooltips=tips, formatters={"@x": name}, renderers=[drawn]))
+        theme.image(plot, self._pictures, PALETTE[255:], (0.0, 1.0), tips, {"@x": name})
+        self._frame_runs(plot, "pictures")
+        looks = {"size": 10, "line_width": 2, "color": theme.COLORS[1]}
+        for name, marker in (("entered", "cross"), ("left", "x")):
+            plot.scatter("x", "y", source=self._moves[name], marker=marker, **looks)
         return plot
 
-    def _side_by_side(
-        self, plot: figure, name: str, source: ColumnDataSource, palette: list[str], low: float
-    ) -> object:
-        """Draw the images of ``source`` in frames of the runs' colours, named below."""
-        shades = LinearColorMapper(palette=palette, low=low, high=1.0)
-        drawn = theme.image(plot, source, shades)
+    def _frame_runs(self, plot: figure, name: str) -> None:
+        """Draw frames of the runs' colours around images, which are named below."""
         frames = {"fill_alpha": 0.0, "line_color": "color", "line_width": 1.5}
         plot.quad("left", "right", "top", "bottom", source=self._frames[name], **frames)
         theme.name_ticks(plot.xaxis[0], {})
-        return drawn
 
     def has_content(self) -> bool:
         return any(trace.probes.iterations(ROWS.name) for trace in self.traces)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weakref import ref
 
 import numpy as np
-from bokeh.models import CustomJS, CustomJSHover, HoverTool, Label, LinearColorMapper
+from bokeh.models import CustomJS, CustomJSHover, HoverTool, Label
 
 from app import theme
 from app.views.base.lam_marks import LamMarks
@@ -109,8 +109,8 @@ class WorkingSetMap(ProbeView):
         self._iterations: list[int] = []
         self._said, self._told = theme.html(), ("", "")
         self.figure = theme.plot(self.id, x_label="iteration", y_label=Y_LABEL.format("weights"), height=340)
-        shades = LinearColorMapper(palette=[*COLORS, "#00000000"], low=0, high=UNSEEN + 1)
-        drawn, _ = (theme.image(self.figure, source, shades) for source in (self._source, self._band))
+        looks = (*COLORS, "#00000000"), (0, UNSEEN + 1)
+        drawn, _ = (theme.image(self.figure, source, *looks) for source in (self._source, self._band))
         self._fit()
         self._hover = HoverTool(renderers=[drawn], attachment="vertical")
         self.figure.add_tools(self._hover)

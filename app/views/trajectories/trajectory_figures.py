@@ -4,6 +4,7 @@ are."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from bokeh.models import LabelSet
@@ -83,14 +84,14 @@ class Figures:
             theme.curve(plot, self.course, column, color=theme.GREY, dash=dash, width=2)
         return plot
 
-    def show_phases(self, starts: list[int], ends: list[int], names: list[str]) -> None:
-        """Shade phases, each name in a shade of its own, the first in none; where there are several, write
-        the names of those that are wide enough."""
-        shades = {name: SHADES[k % len(SHADES)] for k, name in enumerate(dict.fromkeys(names))}
-        phases = list(zip(starts, ends, names, strict=True))
+    def show_phases(self, phases: Sequence[tuple[int, int, str]]) -> None:
+        """Shade phases, each with its start, its end and its name, of which each has a shade of its own, the
+        first none; where there are several, write the names of those that are wide enough."""
+        names = dict.fromkeys(name for _, _, name in phases)
+        shades = {name: SHADES[k % len(SHADES)] for k, name in enumerate(names)}
         shaded = [(start, end, shades[name]) for start, end, name in phases if shades[name]]
         self.bands.data = theme.columns(self.bands, shaded)
-        least = WIDE * (ends[-1] - starts[0]) if len(shades) > 1 else math.inf
+        least = WIDE * (phases[-1][1] - phases[0][0]) if len(shades) > 1 else math.inf
         wide = [(0.5 * (start + end), FOOT, name) for start, end, name in phases if end - start > least]
         self.phases.data = theme.columns(self.phases, wide)
 

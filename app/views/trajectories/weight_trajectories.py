@@ -86,7 +86,6 @@ class Trajectories(ProbeView):
         self.grouping: Grouping | None = None
         self._grouped_at = -math.inf
         self._spreads: list[tuple[float, float]] = []
-        self._bars: list[int] = []
         self._missing = ""
         self._said = theme.said(3, 5)
         main, sizes, spread = (
@@ -102,7 +101,7 @@ class Trajectories(ProbeView):
             self.figures.sizes.on_event(event, self._tapped_bar)
         changes = ["which", "count", "named", "output", "maker", "clusters"]
         self.param.watch(lambda *events: self.update(), changes)
-        self.param.watch(lambda event: self._isolate(), "isolated")
+        self.param.watch(lambda event: self.figures.isolate(self.isolated), "isolated")
 
     def _controls(self) -> None:
         self._outputs = LineMenu(label="Output", options={}, width=120, visible=False)
@@ -216,10 +215,9 @@ class Trajectories(ProbeView):
         slots, sizes = np.unique(self.grouping.slots, return_counts=True)
         means = [float(beta[self.grouping.slots == slot].mean()) for slot in slots]
         order = sorted(range(slots.size), key=lambda k: (slots[k] == COLORED, -means[k]))
-        self._bars = [int(slots[k]) for k in order]
         texts = ["others" if slots[k] == COLORED else theme.number(means[k], 3) for k in order]
-        self.figures.show_sizes(self._bars, [int(sizes[k]) for k in order], texts)
-        self._isolate()
+        self.figures.show_sizes(slots[order].tolist(), sizes[order].tolist(), texts)
+        self.figures.isolate(self.isolated)
 
     # over time
 
@@ -235,9 +233,8 @@ class Trajectories(ProbeView):
         found = spans(rows)
         if not self._drawn.changed("phases", trace, len(found), rows["iteration"][-1] if found else -1):
             return
-        ends = [int(rows["iteration"][span.last]) for span in found]
-        starts = [int(rows["iteration"][max(span.first - 1, 0)]) for span in found]
-        self.figures.show_phases(starts, ends, [span.phase for span in found])
+        at = rows["iteration"].tolist()
+        self.figures.show_phases([(at[max(s.first - 1, 0)], at[s.last], s.phase) for s in found])
 
     # what is said
 
@@ -272,15 +269,13 @@ class Trajectories(ProbeView):
 
     # clicks
 
-    def _isolate(self) -> None:
-        self.figures.isolate(self.isolated)
-
     def _toggle(self, slot: int) -> None:
         self.isolated = None if self.isolated == slot else slot
 
     def _tapped_bar(self, event: object) -> None:
-        if placed(event) and self.grouping is not None and 0 <= round(-event.y) < len(self._bars):
-            self._toggle(self._bars[round(-event.y)])
+        slots = self.figures.bars.data["slot"]
+        if placed(event) and self.grouping is not None and 0 <= round(-event.y) < len(slots):
+            self._toggle(slots[round(-event.y)])
 
     def _tapped(self, event: object) -> None:
         if not placed(event) or self.history is None or not self._drawn.shows("run", self.chosen):

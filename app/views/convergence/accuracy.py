@@ -22,7 +22,7 @@ class Accuracy(RunPlot):
     id = "accuracy"
     title = "Test accuracy"
     hint = "Run a solver on data with a test part to see its test metric."
-    default_scale = "linear"
+    scale = "linear"
     dots: ClassVar = {"size": 5}
     banded = False  # its points are measured apart from the rows
 

@@ -62,7 +62,7 @@ class Heights(Convergence):
 
     id = "playground-objective"
     title = "Objective"
-    default_scale = "linear"
+    scale = "linear"
 
     def controls(self) -> list[pn.viewable.Viewable]:
         return [menu("Scale", self.param.scale, {scale: scale for scale in SCALES}, width=70)]

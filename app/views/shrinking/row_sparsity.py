@@ -37,7 +37,7 @@ class RowShare(RunPlot):
     id = "row-share"
     title = "Features in use"
     y_label = "non-zero rows  ·  of W (%)"
-    default_scale = "linear"
+    scale = "linear"
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         size = trace.info.problem.get("n_features", np.nan)

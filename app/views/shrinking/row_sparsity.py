@@ -66,7 +66,7 @@ class RowSparsity(Plots):
         self._pictures = theme.source(*theme.IMAGE, "norm")
         sides = ("left", "right", "bottom", "top", "color")
         self._frames = {name: theme.source(*sides) for name in ("patterns", "pictures")}
-        self._moves = {name: theme.source("x", "y") for name in ("entered", "left")}
+        self._moves = theme.source("x", "y", "marker")
         self.patterns, self.pictures = self._pattern_figure(), self._picture_figure()
         self._panes = [theme.pane(plot) for plot in (self.patterns, self.pictures)]
         self._matrices = theme.column(kind="plots")
@@ -108,8 +108,7 @@ class RowSparsity(Plots):
         theme.image(plot, self._pictures, PALETTE[255:], (0.0, 1.0), tips, {"@x": name})
         self._frame_runs(plot, "pictures")
         looks = {"size": 10, "line_width": 2, "color": theme.COLORS[1]}
-        for name, marker in (("entered", "cross"), ("left", "x")):
-            plot.scatter("x", "y", source=self._moves[name], marker=marker, **looks)
+        plot.scatter("x", "y", source=self._moves, marker="marker", **looks)
         return plot
 
     def _frame_runs(self, plot: figure, name: str) -> None:
@@ -158,12 +157,11 @@ class RowSparsity(Plots):
         theme.name_ticks(plot.xaxis[0], names)
 
     def _mark_moves(self, place: int, shape: tuple[int, int], moves: Moves) -> None:
-        height, width = shape
-        for name, source in self._moves.items():
-            features = np.array(getattr(moves, name), dtype=int)
-            features = features[features < height * width]
-            left = _left(place, width)
-            source.data = {"x": left + features % width + 0.5, "y": height - features // width - 0.5}
+        (height, width), left = shape, _left(place, shape[1])
+        moved = [*((k, "cross") for k in moves.entered), *((k, "x") for k in moves.left)]
+        pixels = [(*divmod(k, width), marker) for k, marker in moved if k < height * width]
+        marks = [(left + column + 0.5, height - row - 0.5, marker) for row, column, marker in pixels]
+        self._moves.data = theme.columns(self._moves, marks)
 
 
 @dataclass(frozen=True)

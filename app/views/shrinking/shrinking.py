@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, Span
+from bokeh.models import Span
 
 from app import theme
 from app.views.base.feed import POINTS, positive, shaded
@@ -16,6 +16,8 @@ from solvers import ACTIVE, SHRINKING, Trace
 
 #: Bars of the histogram.
 BINS = 60
+#: Where they stand on a logarithmic axis.
+LOWEST = 0.5
 #: Groups of the histogram: code, name, colour.
 GROUPS = (
     (SHRUNK, "leave", theme.GREY),
@@ -46,7 +48,7 @@ class Shrinking(ProbeView):
         self.map, self.why = WorkingSetMap(whole=self), WhyLeft(whole=self)
         self.map.pick = lambda weight: self.why.param.update(weight=weight)
         self._said = theme.said(on_top=True)
-        self._bars = {code: ColumnDataSource(_bars(np.empty(0), np.zeros(2))) for code, _, _ in GROUPS}
+        self._bars = theme.source("left", "right", "top", "color")
         self._course = theme.source("iteration", "largest", "target")
         self._epochs = theme.source("x0", "x1")
         self._lines = {
@@ -69,9 +71,8 @@ class Shrinking(ProbeView):
             height=240,
         )
         plot.x_range.start = 0
-        for code, _, color in GROUPS:
-            looks = {"fill_color": color, "fill_alpha": 0.7, "line_alpha": 0}
-            plot.quad("left", "right", "top", "bottom", source=self._bars[code], **looks)
+        looks = {"fill_color": "color", "fill_alpha": 0.7, "line_alpha": 0}
+        plot.quad("left", "right", "top", LOWEST, source=self._bars, **looks)
         for line in self._lines.values():
             plot.add_layout(line)
         self._test_axis = plot.xaxis[0]
@@ -140,9 +141,7 @@ class Shrinking(ProbeView):
         trace = self.chosen
         size = np.abs(seen["gradient"])
         codes = block_states(trace, iteration, seen)
-        edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
-        for code, source in self._bars.items():
-            source.data = _bars(size[codes == code], edges, float(seen["share"]))
+        theme.fill(self._bars, *_bars(size, codes, float(seen["share"])))
         said, l1 = Words.of(trace, seen), float(seen["l1"])
         label = TEST_LABEL if said.guesses else PLAIN_LABEL
         self._test_axis.axis_label = label.format(g=said.size, bound=said.axis, l1=said.l1)
@@ -162,17 +161,14 @@ class Shrinking(ProbeView):
         theme.fill(self._epochs, *shaded(rows["iteration"], rows["epoch"]))
 
 
-def _bars(values: np.ndarray, edges: np.ndarray, share: float = 1.0) -> dict[str, np.ndarray]:
-    """Make the bars of a histogram on a logarithmic axis, none where the count is zero; the values are a
-    ``share`` of all."""
-    count, _ = np.histogram(values, edges)
-    full = np.flatnonzero(count)
-    return {
-        "left": edges[full],
-        "right": edges[full + 1],
-        "bottom": np.full(full.size, 0.5),
-        "top": count[full] / share,
-    }
+def _bars(size: np.ndarray, codes: np.ndarray, share: float) -> tuple[np.ndarray, ...]:
+    """Make the bars of a histogram of each group, the first behind the others, none where the count is zero;
+    the sizes are a ``share`` of all."""
+    edges = np.linspace(0.0, max(float(size.max(initial=0.0)), 1e-300), BINS + 1)
+    counts = np.array([np.histogram(size[codes == code], edges)[0] for code, _, _ in GROUPS])
+    group, full = np.nonzero(counts)
+    colors = np.array([color for _, _, color in GROUPS])
+    return edges[full], edges[full + 1], counts[group, full] / share, colors[group]
 
 
 def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:

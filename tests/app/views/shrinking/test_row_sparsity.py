@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bokeh.models import Scatter
 
 from app.views import RowSparsity
 from app.views.base.cursor import Cursor
@@ -12,7 +11,7 @@ from app.views.shrinking.row_moves import Moves
 from app.views.shrinking.row_sparsity import FAINT, RowShare
 from solvers import Iterate, Names, Probe, Trace
 from solvers.probes.probe import ProbeStore
-from tests.app.helpers import curves, drawn, glyphs, in_sight, mark, said
+from tests.app.helpers import curves, drawn, in_sight, mark, said
 
 #: Rows that are not zero at each iterate, with their weights.
 STORY = [
@@ -144,9 +143,11 @@ def test_of_pixels_the_norms_make_a_picture_with_its_first_row_on_top(pixels, wo
     expected = [[5, 6, 2], [np.sqrt(2), 0, 0]]
     np.testing.assert_allclose(np.flipud(drawn(view.pictures, "norm").data["norm"][0]), expected, rtol=1e-6)
     assert drawn(view.pictures, "norm").data["image"][0].max() == 1.0
-    entered, left = (r.data_source.data for r in glyphs(view.pictures, Scatter))
-    assert (entered["x"].tolist(), entered["y"].tolist()) == ([0.5], [0.5])
-    assert (left["x"].tolist(), left["y"].tolist()) == ([2.5], [0.5])
+    moves = drawn(view.pictures, "marker").data
+    assert [*zip(moves["x"], moves["y"], moves["marker"], strict=True)] == [
+        (0.5, 0.5, "cross"),
+        (2.5, 0.5, "x"),
+    ]
     view.show([words])
     assert list(in_sight(view)) == [view.share.figure, view.patterns], "words make no picture"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bokeh.models import Image, Label, Quad
+from bokeh.models import Image, Label
 
 import solvers
 from app import theme
 from app.views import Shrinking
 from app.views.base.cursor import Cursor
 from app.views.base.states import NONZERO, RETURNED, SHRUNK, UNSEEN, ZERO, states, used
+from app.views.shrinking.shrinking import GROUPS
 from app.views.shrinking.working_set_map import LINES, WorkingSetMap, edges_of
 from solvers import ACTIVE, SHRINKING, Iterate, Names, Run, Stopping, Trace
 from solvers.methods.prox_qn import ShrinkTest
@@ -237,12 +238,12 @@ def test_the_threshold_stands_at_lambda_minus_m_over_n(trace):
 
 def test_bars_left_of_the_threshold_are_those_who_go(trace):
     view = at(trace, 2)
-    quads = glyphs(figures(view)["shrinking-test"], Quad)
-    bars = {code: quad.data_source.data for code, quad in zip((SHRUNK, ZERO, NONZERO), quads, strict=True)}
-    counts = {code: data["top"].sum() for code, data in bars.items()}
+    bars = drawn(figures(view)["shrinking-test"], "top").data
+    own = {code: bars["color"] == color for code, _, color in GROUPS}
+    counts = {code: bars["top"][some].sum() for code, some in own.items()}
     assert counts == {SHRUNK: 2, ZERO: 1, NONZERO: 2}
-    assert bars[SHRUNK]["right"].max() <= STORY[2][4]
-    assert bars[ZERO]["right"].max() >= STORY[2][4]
+    assert bars["right"][own[SHRUNK]].max() <= STORY[2][4]
+    assert bars["right"][own[ZERO]].max() >= STORY[2][4]
     assert "2 of 5 tested weights" in said(view)
 
 

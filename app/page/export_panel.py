@@ -24,7 +24,7 @@ from app.views.base import looks
 from app.views.base.help import RUN
 from app.views.base.plot import RunPlot
 from app.views.compare.report import Section, report
-from app.views.compare.summary import HEADS, Table, as_html, cells, kind, values
+from app.views.compare.summary import HEADS, Table, as_html, cells, kind
 from solvers import Trace
 
 #: The choice of all runs that are shown, in place of one of them.
@@ -151,7 +151,7 @@ class ExportPanel(Component):
         problems = dict.fromkeys(words.of_problem(trace.info.problem) for trace in traces)
         said = [*problems, *(words.of_run(trace, kind(trace)) for trace in traces)]
         settings = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
-        numbers = as_html(HEADS, [cells(values(trace)) for trace in traces])
+        numbers = as_html(HEADS, [[text for _, text in cells(trace)] for trace in traces])
         legend = theme.runs_legend(
             (run.label, *looks.style(run.trace), _told(run), run.ghost) for run in self._shown()
         )

@@ -42,9 +42,9 @@ class Table(View):
         self._body.extend([self._copy, self.table])
 
     def draw(self) -> None:
-        rows = [values(trace) for trace in self.traces if len(trace)]
-        self.table.show(HEADS, [cells(row) for row in rows])
-        self._copy.show(HEADS, rows)
+        rows = [cells(trace) for trace in self.traces if len(trace)]
+        self.table.show(HEADS, [[text for _, text in row] for row in rows])
+        self._copy.show(HEADS, [[value for value, _ in row] for row in rows])
 
 
 def as_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -57,9 +57,9 @@ def _line(tag: str, cells: Sequence[str]) -> str:
     return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
 
 
-def values(trace: Trace) -> list[Value]:
-    """Return the values of a run's row, below ``HEADS``; None where one is not known. λ that was changed on
-    the way is a text."""
+def cells(trace: Trace) -> list[tuple[Value, str]]:
+    """Return the row of a run, below ``HEADS``: each value, None where it is not known, and how it is
+    written. λ that was changed on the way is a text."""
     info = trace.info
     record = dict(trace.last)
     if trace.result:
@@ -68,17 +68,11 @@ def values(trace: Trace) -> list[Value]:
     label = f"{info.label} ({said})" if (said := kind(trace)) else info.label
     lam = words.of_lam(info.problem, info.lams) if info.lams else info.problem.get("lam")
     status, times = words.of_ending(trace.status), [seconds_to(trace, gap) for gap in GAPS]
-    return [label, status, lam, *known.values(), *times]
-
-
-def cells(row: Sequence[Value]) -> list[str]:
-    """Write the values of a run's row."""
-    label, status, lam, *fields = row
-    numbers = zip(COLUMNS.items(), fields, strict=False)
     return [
-        *(label, status, lam if isinstance(lam, str) else theme.number(lam, 6)),
-        *(theme.cell(FIELDS[name], value, digits) for (name, digits), value in numbers),
-        *(theme.seconds(value) for value in fields[len(COLUMNS) :]),
+        *((label, label), (status, status)),
+        (lam, lam if isinstance(lam, str) else theme.number(lam, 6)),
+        *((value, theme.cell(FIELDS[name], value, COLUMNS[name])) for name, value in known.items()),
+        *((value, theme.seconds(value)) for value in times),
     ]
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import param
 
 from app import theme
 from app.views.base.exports import ShownTable
-from app.views.base.feed import Records
 from app.views.base.plot import X_AXES, menu
 from app.views.base.view import View
 from app.views.compare.summary import GAPS, as_html, seconds_to
-from solvers import FIELDS, Problem, Segment, Solver, Trace, relative_gap, segments
+from solvers import FIELDS, Problem, Solver, Trace, relative_gap, segments
 
 #: What runs may be compared at.
 COSTS = ("cpu_seconds", "iteration", "passes")
@@ -61,7 +59,7 @@ class Race(View):
 
     def _racers(self) -> list[Racer]:
         """Return the runs that race: those on the problem of the run under the cursor."""
-        racers = [Racer.of(trace, self.cost) for trace in self.traces if len(trace)]
+        racers = [Racer(trace, self.cost) for trace in self.traces if len(trace)]
         first = self._own(racers) or next(iter(racers), None)
         return [r for r in racers if r is first or r.here.key == first.here.key is not None]
 
@@ -123,23 +121,15 @@ def _written(table: ShownTable) -> str:
     return body + (f"<p>{html.escape(table.note)}</p>" if table.note else "")
 
 
-@dataclass(frozen=True)
 class Racer:
     """A run, its rows as they were read at one time, and the λ that it has come to; ``spent`` is what each
     iterate had cost since the last change of λ, below zero before that."""
 
-    trace: Trace
-    rows: Records
-    here: Segment
-    spent: np.ndarray
-
-    @classmethod
-    def of(cls, trace: Trace, cost: str) -> Racer:
-        """Read a run, to be compared at this cost."""
-        rows, here = trace.since(None)[0], segments(trace)[-1]
-        first = int(np.searchsorted(rows["iteration"], here.first))
-        column = rows[cost].astype(float)
-        return cls(trace, rows, here, column - (column[first] if 0 < first < len(column) else 0.0))
+    def __init__(self, trace: Trace, cost: str) -> None:
+        self.trace, self.rows, self.here = trace, trace.since(None)[0], segments(trace)[-1]
+        first = int(np.searchsorted(self.rows["iteration"], self.here.first))
+        column = self.rows[cost].astype(float)
+        self.spent = column - (column[first] if 0 < first < len(column) else 0.0)
 
     @property
     def label(self) -> str:

@@ -183,7 +183,7 @@ class Playground(ProblemView):
                 return
         self._drawn.changed("ground", problem.key)
         self._looked = seen, self._around(seen, AROUND)
-        land = Landscape.of(problem, *self._looked)
+        land = Landscape(problem, *self._looked)
         self.plane.show_ground(land)
         apart = f"contours {theme.number(land.apart)} apart" if land.contours.size else "no contours"
         click = "<b>Click to choose the start</b>" if self.on_option else "Seen from above"
@@ -232,7 +232,7 @@ class Playground(ProblemView):
             self.plane.show_marks(None, size, theme.GREY)
             self._said.object = f'<p class="note">{KEY}</p>'
             return
-        marks = Marks.of(found[1], problem)
+        marks = Marks(found[1], problem)
         self.plane.show_marks(marks, size, looks.style(trace, self.traces.index(trace))[0])
         self._said.object = describe(trace, found[0], marks)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -65,33 +64,21 @@ class Window(NamedTuple):
         return self.x0 <= other.x0 and other.x1 <= self.x1 and self.y0 <= other.y0 and other.y1 <= self.y1
 
 
-@dataclass(frozen=True)
 class Landscape:
-    """f on ``window``: shades of ``image`` from low to high, contours ``apart`` from each other (nan where f
-    is the same everywhere), and the lines on which f has kinks: (2, n), nan between one and the next."""
+    """f of two weights on ``window``: shades of ``image`` from low to high, contours ``apart`` from each
+    other (nan where f is the same everywhere), and the lines on which f has kinks: (2, n), nan between one
+    and the next. Shades and contours suit the part of the window that is ``seen``."""
 
-    window: Window
-    image: np.ndarray
-    apart: float
-    contours: np.ndarray
-    kinks: np.ndarray
-
-    @classmethod
-    def of(cls, problem: Problem, seen: Window, window: Window) -> Self:
-        """Look at f of two weights on ``window``; shades and contours suit the part ``seen`` of it."""
+    def __init__(self, problem: Problem, seen: Window, window: Window) -> None:
         x, y = np.linspace(window.x0, window.x1, ACROSS), np.linspace(window.y0, window.y1, UP)
         pieces = heights(problem, *np.meshgrid(x, y))
         f = pieces.max(axis=0) + penalties(problem, x) + penalties(problem, y)[:, None]
         low, high = _range(f, x, y, seen)
-        apart = _round_up((high - low) / CONTOURS) if high > low else math.nan
         share = np.clip((f - low) / (high - low), 0.0, 1.0) if high > low else np.zeros_like(f)
-        return cls(
-            window,
-            np.rint((SHADES - 1) * np.sqrt(share)).astype(np.uint8),
-            apart,
-            _contours(x, y, f, apart),
-            _kinks(problem, x, y, pieces),
-        )
+        self.window, self.image = window, np.rint((SHADES - 1) * np.sqrt(share)).astype(np.uint8)
+        self.apart = _round_up((high - low) / CONTOURS) if high > low else math.nan
+        self.contours = _contours(x, y, f, self.apart)
+        self.kinks = _kinks(problem, x, y, pieces)
 
 
 def heights(problem: Problem, x: np.ndarray, y: np.ndarray) -> np.ndarray:

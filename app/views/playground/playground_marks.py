@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -23,30 +21,20 @@ NOWHERE = np.zeros((0, 2))
 SAME = 1e-9
 
 
-@dataclass(frozen=True)
 class Marks:
-    """An iterate ``w``. ``subgradients`` (k, 2) are the extreme points of ∂f there, and those that the
-    solver met besides, with their ``shares`` in the ``combination`` ḡ of the solver; p = -Bḡ is its
-    direction. What the solver does not give is None."""
+    """An iterate ``w``, as the PLANE probe has seen it. ``subgradients`` (k, 2) are the extreme points of ∂f
+    there, which the problem knows, and those that the solver met besides, with their ``shares`` in the
+    ``combination`` ḡ of the solver; p = -Bḡ is its direction. What the solver does not give is None."""
 
-    w: np.ndarray
-    f: float
-    subgradients: np.ndarray
-    shares: np.ndarray
-    combination: np.ndarray | None
-    p: np.ndarray | None
-    B: np.ndarray | None
-
-    @classmethod
-    def of(cls, seen: Seen, problem: Problem | None) -> Self:
-        """Take what the PLANE probe has seen, and the other subgradients from the problem."""
-        found, shares = seen.get("met", np.zeros((0, 2))), seen.get("shares", np.zeros(0))
-        for g in subgradients(problem, seen["w"]) if problem is not None else ():
+    def __init__(self, seen: Seen, problem: Problem | None) -> None:
+        self.w: np.ndarray = seen["w"]
+        self.f = float(seen["f"])
+        found, shares = seen.get("met", NOWHERE), seen.get("shares", np.zeros(0))
+        for g in subgradients(problem, self.w) if problem is not None else ():
             if not (np.abs(found - g) <= SAME * (1.0 + np.abs(g))).all(axis=1).any():
                 found, shares = np.append(found, g[None], axis=0), np.append(shares, 0.0)
-        return cls(
-            seen["w"], float(seen["f"]), found, shares, *(seen.get(x) for x in ("combination", "p", "B"))
-        )
+        self.subgradients, self.shares = found, shares
+        self.combination, self.p, self.B = (seen.get(name) for name in ("combination", "p", "B"))
 
     @property
     def slope(self) -> float:

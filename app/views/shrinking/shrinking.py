@@ -142,7 +142,7 @@ class Shrinking(ProbeView):
         size = np.abs(seen["gradient"])
         codes = block_states(trace, iteration, seen)
         theme.fill(self._bars, *_bars(size, codes, float(seen["share"])))
-        said, l1 = Words.of(trace, seen), float(seen["l1"])
+        said, l1 = Words(trace, seen), float(seen["l1"])
         label = TEST_LABEL if said.guesses else PLAIN_LABEL
         self._test_axis.axis_label = label.format(g=said.size, bound=said.axis, l1=said.l1)
         for name, value in (("bound", float(seen["bound"])), ("l1", l1)):
@@ -173,7 +173,7 @@ def _bars(size: np.ndarray, codes: np.ndarray, share: float) -> tuple[np.ndarray
 
 def _sentence(trace: Trace, iteration: int, seen: Seen) -> str:
     """Say what the test did at an iteration, and which weights it had been wrong about before."""
-    number, bound, said = theme.number, float(seen["bound"]), Words.of(trace, seen)
+    number, bound, said = theme.number, float(seen["bound"]), Words(trace, seen)
     tested, proved = int(seen["tested"]), int(seen.get("proved", 0))
     left = tested - int(subset(trace.probes.last(ACTIVE.name, iteration)[1], "inside")["count"])
     told = [f"{number(proved)} of {number(tested)} tested weights were proved to be zero and left for ever"]

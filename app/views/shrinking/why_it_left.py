@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import panel as pn
 import panel_material_ui as pmui
@@ -29,32 +27,20 @@ TYPED = """.MuiInputAdornment-root { display: none !important; }
 .MuiInputBase-input { padding-left: 8px !important; }"""
 
 
-@dataclass(frozen=True)
 class Words:
-    """How the inequality of a test is written: the ``size`` of a gradient, the most of it at which zero is
-    optimal, ``l1`` (by the penalty's own word), the ``bound``, and the ``farthest`` that a gradient in the
-    ball around the dual's optimum may be from zero. ``guesses`` tells whether there may be a bound."""
+    """How the inequality of a test that a probe saw is written: the ``size`` of a gradient, the most of it at
+    which zero is optimal, ``l1`` (by the penalty's own word), the ``bound``, what an ``axis`` says of it, and
+    the ``farthest`` that a gradient in the ball around the dual's optimum may be from zero. ``guesses`` tells
+    whether there may be a bound."""
 
-    size: str
-    l1: str
-    bound: str
-    farthest: str
-    guesses: bool
-
-    @property
-    def axis(self) -> str:
-        """Return what an axis says of the bound."""
-        return self.bound if self.bound.startswith("the ") else f"bound {self.bound}"
-
-    @classmethod
-    def of(cls, trace: Trace, seen: Seen) -> Words:
-        """Return the words for what the probe of a test saw."""
-        penalty = PENALTIES.get(trace.info.problem.get("penalty"), Penalty)
-        l1, by = penalty.l1_symbol, str(seen.get("allowance", "M̂/N"))
+    def __init__(self, trace: Trace, seen: Seen) -> None:
+        by = str(seen.get("allowance", "M̂/N"))
         bar = "|" if int(seen.get("width", 1)) == 1 else "‖"
-        bound = f"{l1} − {by}" if by else "the rule's bound"
-        guesses = bool(by) or float(seen["bound"]) > -np.inf
-        return cls(f"{bar}g{bar}", l1, bound, f"{bar}xⱼᵀθ{bar} + r‖xⱼ‖", guesses)
+        self.size, self.farthest = f"{bar}g{bar}", f"{bar}xⱼᵀθ{bar} + r‖xⱼ‖"
+        self.l1 = PENALTIES.get(trace.info.problem.get("penalty"), Penalty).l1_symbol
+        self.bound = f"{self.l1} − {by}" if by else "the rule's bound"
+        self.axis = f"bound {self.bound}" if by else self.bound
+        self.guesses = bool(by) or float(seen["bound"]) > -np.inf
 
     def label(self, *lines: str) -> str:
         """Return what the vertical axis says of these lines."""
@@ -120,7 +106,7 @@ class WhyLeft(ProbeView):
         moved = np.flatnonzero(np.diff(inside.astype(int), prepend=1))
         at, g = course["iteration"][moved], course["gradient"][moved]
         theme.fill(self._moves, at, g, inside[moved].astype(float))
-        said = Words.of(trace, trace.probes.last(SHRINKING.name, 0)[1])
+        said = Words(trace, trace.probes.last(SHRINKING.name, 0)[1])
         always = ("gradient", "l1", *(["bound"] if said.guesses else []))
         drawn = [name for name in LINES if name in always or np.isfinite(course[name]).any()]
         self.figure.yaxis[0].axis_label = theme.upright(said.label(*drawn))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,19 +21,13 @@ TRANSITIONS = "transitions"
 APART = re.compile(r",(?![^(]*\))")
 
 
-@dataclass(frozen=True)
 class Followed:
     """The weights of a run that a probe follows: ``members`` are their numbers in w, of ``size`` weights, as
     they were seen at an iterate with their ``values``."""
 
-    trace: Trace
-    members: np.ndarray
-    values: np.ndarray
-    size: int
-
-    @classmethod
-    def of(cls, trace: Trace, seen: Seen) -> Followed:
-        return cls(trace, seen["members"], seen["values"], int(seen["size"]))
+    def __init__(self, trace: Trace, seen: Seen) -> None:
+        self.trace, self.members, self.values = trace, seen["members"], seen["values"]
+        self.size = int(seen["size"])
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -145,7 +145,7 @@ class Trajectories(ProbeView):
     def _begin(self, trace: Trace, seen: Seen) -> None:
         """Offer the outputs of another run, and forget the run before."""
         self.history, self.grouping = None, None
-        options = Followed.of(trace, seen).outputs()
+        options = Followed(trace, seen).outputs()
         output = self.output if self.output in options.values() else 0
         self._outputs.param.update(options=options, value=output, visible=len(options) > 1)
         self.param.update(output=output, isolated=None)
@@ -172,7 +172,7 @@ class Trajectories(ProbeView):
         self.drew(at)
         self._grouped_at = time.monotonic()
         before, grouping = self.history, self.grouping
-        followed = Followed.of(trace, seen)
+        followed = Followed(trace, seen)
         places, self._missing = followed.choose(self.which, self.count, self.output, self.named)
         if before is None or not np.array_equal(before.places, places) or not before.update(entries):
             self.history = History(entries, places)

@@ -15,7 +15,7 @@ from tests.app.stories.told import Told, claim
 def at(told: Told, label: str, row: int) -> Marks:
     """What a solver of the story sees at a row of its run."""
     trace = told[label]
-    return Marks.of(trace.probes.last(PLANE.name, int(trace.iteration[row]))[1], told.problem())
+    return Marks(trace.probes.last(PLANE.name, int(trace.iteration[row]))[1], told.problem())
 
 
 def path(trace: Trace) -> np.ndarray:

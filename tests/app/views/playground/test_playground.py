@@ -145,7 +145,7 @@ def test_the_arrows_are_the_subgradients_and_the_direction_of_the_solver(toy, la
     slope = toy_problem(toy).line(toy_problem(toy).at(w), p).slope()
     falls = "falls" if slope < 0 else "rises"
     assert f"along it f {falls}, with slope" in said(view)
-    assert Marks.of(seen, toy_problem(toy)).slope == pytest.approx(slope, rel=1e-9)
+    assert Marks(seen, toy_problem(toy)).slope == pytest.approx(slope, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_algorithm_2_is_told_in_words():
 @pytest.mark.parametrize(("id", "options"), [*((id, {}) for id in TOYS), ("toy", OWN)])
 def test_contours_and_kinks_are_those_of_the_function(id, options):
     problem = toy_problem(id, **options)
-    land = Landscape.of(problem, HERE, HERE)
+    land = Landscape(problem, HERE, HERE)
 
     def f(x: float, y: float) -> float:
         return problem.at([x, y]).objective
@@ -215,7 +215,7 @@ def test_contours_and_kinks_are_those_of_the_function(id, options):
     ],
 )
 def test_no_kink_is_left_out_and_none_is_drawn_where_f_is_smooth(id, on, off):
-    land = Landscape.of(toy_problem(id), HERE, HERE)
+    land = Landscape(toy_problem(id), HERE, HERE)
     away = [np.nanmin(np.hypot(land.kinks[0] - x, land.kinks[1] - y)) for x, y in on + off]
     assert max(away[: len(on)]) < 0.02
     assert min(away[len(on) :]) > 0.1
@@ -224,7 +224,7 @@ def test_no_kink_is_left_out_and_none_is_drawn_where_f_is_smooth(id, on, off):
 def test_a_penalty_is_a_part_of_the_landscape():
     data = datasets.load("toy-lewis-overton")
     problem = solvers.make_problem(data, penalty="l1", lam=0.7)
-    land = Landscape.of(problem, HERE, HERE)
+    land = Landscape(problem, HERE, HERE)
     k = int(np.flatnonzero(np.isfinite(land.contours[0]))[50])
     level = problem.at(land.contours[:, k]).objective / land.apart
     assert level == pytest.approx(round(level), abs=0.05)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from weakref import ref
@@ -19,7 +18,7 @@ from app.views.base.plot import menu
 from app.views.base.probe_view import ProbeView, Seen
 from app.views.base.view import at_once
 from app.views.bundle.cut_weights import LEAST
-from solvers import CUTS
+from solvers import CUTS, Problem
 from solvers.probes.cut_models import Slices, lowest, sliced
 from solvers.runs.segments import problem_at
 
@@ -43,15 +42,24 @@ ENDS = {
 SHOWN = {"f and its model": "f", "L and its cuts": "L"}
 
 
-@dataclass(frozen=True)
 class Curve:
-    """f and its loss part L on a line w + t d, at places ``t``."""
+    """f and its loss part L on a line w + t d, at places ``t`` of a window; made in any thread."""
 
-    w: np.ndarray
-    d: np.ndarray
-    t: np.ndarray
-    f: np.ndarray
-    loss: np.ndarray
+    def __init__(
+        self,
+        problem: Problem,
+        w: np.ndarray,
+        d: np.ndarray,
+        window: tuple[float, float],
+        pulse: Callable[[], None],
+    ) -> None:
+        here = problem.with_pulse(pulse)
+        line = here.line(here.at(w.copy()), d)
+        self.w, self.d, self.t, self.f = w, d, np.linspace(*window, POINTS), np.empty(POINTS)
+        for k, x in enumerate(self.t.tolist()):
+            pulse()
+            self.f[k] = line(x)
+        self.loss = self.f - np.array([here.penalty.value(w + x * d) for x in self.t])
 
     def place(self, point: np.ndarray) -> float:
         """Return where a point is on the line; nan where it is not."""
@@ -135,19 +143,7 @@ class CutSection(ProbeView):
             self._show(iteration, seen, self._curve[1], mark)
         elif not self._busy:
             self._busy = True
-            problem, window = problem_at(self.chosen, iteration), WINDOWS[self.along]
-
-            def work(pulse: Callable[[], None]) -> Curve:
-                """Compute f along the line, in any thread."""
-                here = problem.with_pulse(pulse)
-                line = here.line(here.at(w.copy()), d)
-                t, f = np.linspace(*window, POINTS), np.empty(POINTS)
-                for k, x in enumerate(t.tolist()):
-                    pulse()
-                    f[k] = line(x)
-                ridge = np.array([here.penalty.value(w + x * d) for x in t])
-                return Curve(w, d, t, f, f - ridge)
-
+            work = partial(Curve, problem_at(self.chosen, iteration), w, d, WINDOWS[self.along])
             later = at_once if w.size <= FEW else self.top.later
             later(work, partial(self._found, mark))
 

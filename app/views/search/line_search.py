@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -21,7 +20,7 @@ from app.views.search.line_figures import HEIGHT, Data, LineFigures, legend
 from app.views.search.trials import Trials
 from solvers import LINE, Problem, Trace
 from solvers.parts.linesearch import Found
-from solvers.probes.study import Picture, Study
+from solvers.probes.study import Study
 from solvers.runs.segments import problem_at
 
 #: Seconds that may be computed in the page's own thread, at once.
@@ -40,15 +39,18 @@ KNOBS = {
 }
 
 
-@dataclass(frozen=True)
 class Looked:
-    """What was found out about one line: its picture in the window, and where each rule would end."""
+    """What was found out about one line, in any thread: its picture in the window, and where each of the
+    ``rules`` would end; ``decay`` is that of an inexact search."""
 
-    study: Study
-    picture: Picture
-    armijo: Found[float] | None
-    wolfe: Found[float] | None
-    random: np.ndarray
+    def __init__(
+        self, study: Study, rules: Mapping[str, float], decay: float | None, *, zoomed: bool, models: bool
+    ) -> None:
+        self.study, self.rules, self.models = study, rules, models
+        self.picture = study.drawn(*(study.near if zoomed else study.window))
+        self.armijo = study.armijo(rules["sigma"], rules["beta"]) if study.promised < 0.0 else None
+        self.wolfe = study.wolfe(rules["c1"], rules["c2"], decay) if study.has_slopes else None
+        self.random = study.random_slopes() if models and study.has_slopes else np.zeros(0)
 
 
 class LineSearch(ProbeView):
@@ -186,26 +188,19 @@ class LineSearch(ProbeView):
         whole, one = self._seconds.get(trace.problem, (math.inf, math.inf))
         self._busy = True
         decay = DECAY if trace.info.params.get("line_search") == "ils" else None
-        zoomed, models, rules = self.zoomed, self.models, self._rules()
+        zoomed, models = self.zoomed, self.models
+        rules = {name: getattr(self, name) for name in KNOBS}
 
         def work(pulse: Callable[[], None]) -> Looked:
-            """Find out what the picture shows; done in any thread."""
             line = study or Study(problem, seen, pulse)
             line.pulse = pulse
             try:
-                picture = line.drawn(*(line.near if zoomed else line.window))
-                armijo = line.armijo(rules["sigma"], rules["beta"]) if line.promised < 0.0 else None
-                wolfe = line.wolfe(rules["c1"], rules["c2"], decay) if line.has_slopes else None
-                random = line.random_slopes() if models and line.has_slopes else np.zeros(0)
+                return Looked(line, rules, decay, zoomed=zoomed, models=models)
             finally:
                 line.pulse = lambda: None
-            return Looked(line, picture, armijo, wolfe, random)
 
         later = at_once if (whole if study is None else RULE * one) < MOMENT else self.later
         later(work, partial(self._found, trace, iteration, seen, self._mark(iteration)))
-
-    def _rules(self) -> dict[str, float]:
-        return {name: getattr(self, name) for name in KNOBS}
 
     def _found(
         self, trace: Trace, iteration: int, seen: Seen, mark: tuple[object, ...], looked: Looked | None
@@ -240,7 +235,7 @@ class LineSearch(ProbeView):
                 self._drawn.changed("complete")
                 data |= joined(seen) if why else {}
             else:
-                data |= on_line(looked, self._rules(), self.models)
+                data |= on_line(looked)
                 steps += ", near the accepted step" if self.zoomed else ""
             self.figures.say(steps)
             self.figures.show(data)
@@ -248,9 +243,7 @@ class LineSearch(ProbeView):
                 self._slope.visible = looked is not None and looked.study.has_slopes
             self._enable(looked, bool(why))
             self._said.object = f"<p>{self._sentence(iteration, seen)}{' ' + why if why else ''}</p>"
-            self._rule_steps.object = (
-                f"<p>{accepted_steps(looked, self._rules())}</p>" if looked is not None else ""
-            )
+            self._rule_steps.object = f"<p>{accepted_steps(looked)}</p>" if looked is not None else ""
             self._legend.object = legend({*data, "accepted"})
 
     def _enable(self, looked: Looked | None, no_line: bool) -> None:
@@ -318,9 +311,9 @@ def joined(seen: Seen) -> Data:
     }
 
 
-def on_line(looked: Looked, rules: dict[str, float], models: bool) -> Data:
+def on_line(looked: Looked) -> Data:
     """Return what there is to draw of a line, by source."""
-    study, picture, f = looked.study, looked.picture, looked.study.start
+    study, rules, picture, f = looked.study, looked.rules, looked.picture, looked.study.start
     ends = np.array([0.0, float(picture.t[-1])])
     data = {
         "curve": (picture.t, picture.phi - f),
@@ -344,7 +337,7 @@ def on_line(looked: Looked, rules: dict[str, float], models: bool) -> Data:
         data["wolfe"] = t, np.interp(t, picture.t, picture.phi) - f
     if 0.0 < looked.wolfe.t < math.inf:
         data["by_wolfe"] = [looked.wolfe.t], [study.phi(looked.wolfe.t) - f]
-    if models and math.isfinite(study.model):
+    if looked.models and math.isfinite(study.model):
         data |= along(picture.t, study, looked.random)
     return data
 
@@ -361,9 +354,9 @@ def along(t: np.ndarray, study: Study, random: np.ndarray) -> Data:
     }
 
 
-def accepted_steps(looked: Looked, rules: dict[str, float]) -> str:
+def accepted_steps(looked: Looked) -> str:
     """Say what the rules would have accepted, and after how many trials."""
-    number = theme.number
+    number, rules = theme.number, looked.rules
     if looked.armijo is None:
         slope = f": its slope is {number(looked.study.slope(0.0))}" if looked.study.has_slopes else ""
         return f"No rule accepts a step: f does not decrease along the direction{slope}."

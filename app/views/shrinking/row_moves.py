@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,36 +10,24 @@ from app.views.base.probe_view import Seen
 from solvers import ROWS, Trace
 
 
-@dataclass(frozen=True)
 class Moves:
-    """Features that became non-zero (``entered``) or zero (``left``) between the observation at an iteration
-    and the one ``before`` it; and those that did so since the start and are still in (``since_start``), or
-    were in and are out again (``gone``). Those in are in falling order of ‖W_j‖, those out begin with the
-    last to leave."""
+    """Features of a run with a ``rows`` probe that became non-zero (``entered``) or zero (``left``) between
+    the observation at an iteration and the one ``before`` it; and those that did so since the start and are
+    still in (``since_start``), or were in and are out again (``gone``). Those in are in falling order of
+    ‖W_j‖, those out begin with the last to leave."""
 
-    before: int | None
-    entered: list[int]
-    left: list[int]
-    since_start: list[int]
-    gone: list[int]
-
-    @classmethod
-    def of(cls, trace: Trace, iteration: int) -> Moves:
-        """Find the moves of a run with a ``rows`` probe, up to an iteration."""
+    def __init__(self, trace: Trace, iteration: int) -> None:
         entries = [entry for entry in trace.probes.entries(ROWS.name) if entry[0] <= iteration]
         seen = entries[-1][1]
         now, first = _support(seen), _support(entries[0][1])
-        before, last = entries[-2] if len(entries) > 1 else (None, seen)
+        self.before, last = entries[-2] if len(entries) > 1 else (None, seen)
         previous = _support(last)
         ever = np.bitwise_or.reduce([entry["support"] for _, entry in entries])
         gone = np.unpackbits(ever, count=now.size).astype(bool) & ~now
-        return cls(
-            before,
-            _ranked([seen], now & ~previous),
-            _ranked([last], previous & ~now),
-            _ranked([seen], now & ~first),
-            _ranked((entry for _, entry in reversed(entries)), gone),
-        )
+        self.entered = _ranked([seen], now & ~previous)
+        self.left = _ranked([last], previous & ~now)
+        self.since_start = _ranked([seen], now & ~first)
+        self.gone = _ranked((entry for _, entry in reversed(entries)), gone)
 
 
 def _support(seen: Seen) -> np.ndarray:

@@ -134,7 +134,7 @@ class RowSparsity(Plots):
             return
         chosen = next((run for run in runs if run.trace is self.cursor.run), runs[0])
         self.drew(chosen.iteration if chosen.trace is self.cursor.run else None)
-        moves, shape = Moves.of(chosen.trace, chosen.iteration), chosen.trace.names.picture_shape
+        moves, shape = Moves(chosen.trace, chosen.iteration), chosen.trace.names.picture_shape
         pictured = [run for run in runs if run.trace.names.picture_shape == shape]
         self._said.object = _sentences(chosen, moves)
         self._patterns.data = theme.columns(self._patterns, _patterns(runs))

@@ -67,7 +67,7 @@ def _(told: Told) -> None:
     assert 0 < trace.nnz_rows[first] < 200
     assert trace.nnz_rows[second] < 0.4 * trace.nnz_rows[first]
     assert trace.nnz_rows[5] < 0.5 * trace.nnz_rows[1]
-    moves = Moves.of(trace, int(trace.iteration[second]))
+    moves = Moves(trace, int(trace.iteration[second]))
     assert len(moves.left) > 0.6 * trace.nnz_rows[first]
     assert trace.status == "converged"
     assert trace.nnz_rows[last] < 60
@@ -101,8 +101,8 @@ def _(told: Told) -> None:
     trace, fifth = told.step(5)
     assert trace.passes[fifth] == 5
     assert trace.nnz_rows[1:].min() > 500
-    seen = {k for move in (Moves.of(trace, k) for k in range(1, 6)) for k in (*move.left, *move.since_start)}
-    back = [set(Moves.of(trace, k).entered) & seen for k in range(2, 6)]
+    seen = {k for move in (Moves(trace, k) for k in range(1, 6)) for k in (*move.left, *move.since_start)}
+    back = [set(Moves(trace, k).entered) & seen for k in range(2, 6)]
     assert all(back), "words that had been in before"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from weakref import ref
 
 import numpy as np
@@ -52,16 +51,68 @@ KEPT = 3
 AGAIN, SOON = 2.0, 1.25
 
 
-@dataclass(frozen=True)
 class Layout:
-    """The lines of one picture of a run: ``shown`` are its weights in their order, a line has those between
-    two ``edges``; a column of the ``image`` stands for ``width`` iterations."""
+    """One picture of a run, with room for as many iterations again: its lines are sorted and painted as the
+    entries of the probe are when it is made. ``shown`` are its weights in their order, a line has those
+    between two ``edges``, with so many ``counts`` of the weights that it stands for below each; a column of
+    the ``image``, and of the ``band`` of the ``others``, stands for ``width`` iterations."""
 
-    run: ref[Trace]
-    shown: np.ndarray
-    edges: np.ndarray
-    image: np.ndarray
-    width: int
+    def __init__(self, trace: Trace, entries: list[int]) -> None:
+        self.run, self.room = ref(trace), 64
+        while self.room <= entries[-1]:
+            self.room *= 2
+        self.width = max(self.room // COLUMNS, 1)
+        drawn = entries[:: max(len(entries) // COLUMNS, 1)]
+        if drawn[-1] != entries[-1]:
+            drawn.append(entries[-1])
+        self._sorted_until, self._strangers = entries[-1], 0
+        size = int(trace.probes.last(ACTIVE.name, 0)[1]["size"])
+        everything = used(trace)
+        self._used, self.others = packed(everything, size), size - everything.size
+        shown, share = sampled(everything, SAMPLED)
+        back = np.intersect1d(returned(trace), everything)
+        sample = shown.size
+        shown = np.union1d(shown, back)
+        codes = np.stack([states(trace, k, shown) for k in drawn])
+        order = _by_exit(codes)
+        self.shown, self.edges = shown[order], edges_of(len(order))
+        lines, columns = len(self.edges) - 1, self.room // self.width
+        self.image = np.full((max(lines, 1), columns), UNSEEN, np.uint8)
+        self.band = np.full((1, columns), UNSEEN, np.uint8)
+        self.until = -1
+        for k, column in zip(drawn, codes, strict=True):
+            self._paint(trace, k, column[order])
+        # those that came back stand for themselves, the sample for all others
+        stands_for = np.full(shown.size, (everything.size - (shown.size - sample)) / max(sample, 1))
+        if share < 1.0:
+            stands_for[np.isin(shown, back) & (rank(shown) >= np.uint32(2**32 * share))] = 1.0
+        self.counts = np.append(0.0, np.cumsum(stands_for[order]))[self.edges]
+
+    def is_due(self, trace: Trace, entries: list[int]) -> bool:
+        """Tell whether it is time to choose and sort the lines anew."""
+        if entries[-1] >= self.room or self.run() is not trace:
+            return True
+        if trace.result:
+            return self._sorted_until < entries[-1]
+        grown = (entries[-1] + 1) / (self._sorted_until + 1)
+        return grown >= (SOON if self._strangers else AGAIN)
+
+    def add(self, trace: Trace, entries: list[int]) -> slice:
+        """Paint the entries that are new, and return their columns."""
+        first = (self.until + 1) // self.width
+        for k in (k for k in entries if k > self.until):
+            _, seen = trace.probes.last(ACTIVE.name, k)
+            self._strangers += int((contains(self._used, picked(seen)) != INSIDE).sum())
+            self._paint(trace, k, states(trace, k, self.shown))
+        return slice(first, self.until // self.width + 1)
+
+    def names(self, trace: Trace) -> list[str]:
+        """Name each line, a group by its first weight."""
+        names, kind = [], kind_of(trace)
+        for first, after in itertools.pairwise(self.edges):
+            name = kind.name(trace, int(self.shown[first]))
+            names.append(name if after - first == 1 else f"{name} and {after - first - 1} more")
+        return names
 
     def weight_at(self, trace: Trace, line: int, iteration: int) -> int:
         """Return a weight of a line that is at an iteration what the line is painted as, if any; of these,
@@ -71,6 +122,24 @@ class Layout:
         alike = members[states(trace, iteration, members) == code]
         members = alike if alike.size else members
         return int(members[np.argmin(rank(members))])
+
+    def _paint(self, trace: Trace, k: int, codes: np.ndarray) -> None:
+        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights there:
+        ``codes``, one a weight, in the order of the lines."""
+        start = min((self.until + 1) // self.width, k // self.width)
+        columns = slice(start, k // self.width + 1)
+        if codes.size:
+            self.image[:, columns] = _grouped(codes, self.edges)[:, None]
+        _, seen = trace.probes.last(ACTIVE.name, k)
+        # of the others, at least
+        inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])
+        remaining = int(subset(seen, "remaining").get("count", seen["size"]))
+        proved = int(seen["size"]) - remaining
+        if codes.size:
+            proved -= round(float((codes == PROVED).mean()) * int(self._used["count"]))
+        code = ZERO if 2 * inside >= self.others else PROVED if 2 * proved >= self.others else SHRUNK
+        self.band[:, columns] = code
+        self.until = k
 
 
 class WorkingSetMap(ProbeView):
@@ -102,11 +171,10 @@ class WorkingSetMap(ProbeView):
     def build(self) -> None:
         self._source = theme.source(*theme.IMAGE, "names", "shape", "until", "layout")
         self._layouts: dict[int, Layout] = {}
+        self._layout: Layout | None = None
         self._clicked = theme.source("layout")
         self._band = theme.source(*theme.IMAGE)
         self._extent = theme.source("left", "right", "bottom", "top")
-        self._room = 0
-        self._iterations: list[int] = []
         self._said, self._told = theme.html(), ("", "")
         self.figure = theme.plot(self.id, x_label="iteration", y_label=Y_LABEL.format("weights"), height=340)
         looks = (*COLORS, "#00000000"), (0, UNSEEN + 1)
@@ -158,10 +226,12 @@ class WorkingSetMap(ProbeView):
 
     def draw(self) -> None:
         trace, entries = self.chosen, self.iterations()
-        if self._drawn.changed("run", trace) or entries[-1] >= self._room or self._is_due(trace, entries):
-            self._lay_out(trace, entries)
-        else:
-            self._add(trace, [k for k in entries if k > self._iterations[-1]])
+        if self._layout is None or self._layout.is_due(trace, entries):
+            self._layout, number = Layout(trace, entries), max(self._layouts, default=0) + 1
+            self._layouts = dict([*self._layouts.items()][1 - KEPT :]) | {number: self._layout}
+            self._send(trace)
+        elif entries[-1] > self._layout.until:
+            self._add(trace, entries)
         self.drew(self.cursor.iteration)
         self._lam_marks.show_run(trace)
         self._say(trace)
@@ -178,13 +248,6 @@ class WorkingSetMap(ProbeView):
         if self._drawn.changed("said", used, guessed, colours):
             self._said.object = f"<p>{used}{guessed}.</p><p>{colours}</p>"
 
-    def _is_due(self, trace: Trace, entries: list[int]) -> bool:
-        """Tell whether it is time to choose and sort the lines anew."""
-        if trace.result:
-            return self._sorted_until < entries[-1]
-        grown = (entries[-1] + 1) / (self._sorted_until + 1)
-        return grown >= (SOON if self._strangers else AGAIN)
-
     def _tapped(self, event: object) -> None:
         clicked = next(iter(self._clicked.data["layout"]), max(self._layouts, default=0))
         layout = self._layouts.get(clicked)
@@ -196,52 +259,16 @@ class WorkingSetMap(ProbeView):
             self.pick(layout.weight_at(run, line, iteration))
         self.cursor.place(run, iteration)
 
-    def _lay_out(self, trace: Trace, entries: list[int]) -> None:
-        """Choose and sort the lines anew; send all of the picture, with room for as many iterations again."""
-        self._room = 64
-        while self._room <= entries[-1]:
-            self._room *= 2
-        self._width = max(self._room // COLUMNS, 1)
-        drawn = entries[:: max(len(entries) // COLUMNS, 1)]
-        if drawn[-1] != entries[-1]:
-            drawn.append(entries[-1])
-        self._sorted_until, self._strangers = entries[-1], 0
-        size = int(trace.probes.last(ACTIVE.name, 0)[1]["size"])
-        everything = used(trace)
-        self._used, self._n_others = packed(everything, size), size - everything.size
-        shown, share = sampled(everything, SAMPLED)
-        back = np.intersect1d(returned(trace), everything)
-        sample = shown.size
-        shown = np.union1d(shown, back)
-        codes = np.stack([states(trace, k, shown) for k in drawn])
-        order = _by_exit(codes)
-        self._shown = shown[order]
-        self._edges = edges_of(len(order))
-        lines = len(self._edges) - 1
-        self._image = np.full((max(lines, 1), self._room // self._width), UNSEEN, np.uint8)
-        number = max(self._layouts, default=0) + 1
-        self._layouts = dict([*self._layouts.items()][1 - KEPT :])
-        self._layouts[number] = Layout(ref(trace), self._shown, self._edges, self._image, self._width)
-        self._others_image = np.full((1, self._image.shape[1]), UNSEEN, np.uint8)
-        self._iterations = [-1]
-        for k, column in zip(drawn, codes, strict=True):
-            self._paint(trace, k, column[order])
-        # those that came back stand for themselves, the sample for all others
-        stands_for = np.full(shown.size, (everything.size - (shown.size - sample)) / max(sample, 1))
-        if share < 1.0:
-            stands_for[np.isin(shown, back) & (rank(shown) >= np.uint32(2**32 * share))] = 1.0
-        self._send(trace, np.append(0.0, np.cumsum(stands_for[order]))[self._edges])
-
-    def _send(self, trace: Trace, counts: np.ndarray) -> None:
-        """Send the whole picture; ``counts`` are the weights below each edge of a line."""
-        lines, others = len(self._image), self._n_others
+    def _send(self, trace: Trace) -> None:
+        """Send the whole picture."""
+        layout = self._layout
+        lines, others, counts = len(layout.image), layout.others, layout.counts
         band, room = (BAND * lines, ROOM * lines) if others else (0.0, 0.0)
-        until, bottom = self._iterations[-1], -band - room
-        named = {"names": self._names(trace), "shape": trace.names.picture_shape}
-        self._source.data = theme.picture(
-            self._image, 0, 0, self._room, lines, until=until, layout=max(self._layouts), **named
-        )
-        self._band.data = theme.picture(self._others_image, 0, bottom, self._room, band)
+        until, bottom = layout.until, -band - room
+        more = {"names": layout.names(trace), "shape": trace.names.picture_shape, "until": until}
+        more["layout"] = max(self._layouts)
+        self._source.data = theme.picture(layout.image, 0, 0, layout.room, lines, **more)
+        self._band.data = theme.picture(layout.band, 0, bottom, layout.room, band)
         self._extent.data = theme.columns(self._extent, [(0, until + 1, bottom, lines)])
         number = theme.number
         ticks = {line: number(count) for line, count in _ticks(counts).items()}
@@ -257,45 +284,14 @@ class WorkingSetMap(ProbeView):
             legend(kind.states(proofs=proofs)),
         )
 
-    def _names(self, trace: Trace) -> list[str]:
-        """Name each line, a group by its first weight."""
-        names, kind = [], kind_of(trace)
-        for first, after in itertools.pairwise(self._edges):
-            name = kind.name(trace, int(self._shown[first]))
-            names.append(name if after - first == 1 else f"{name} and {after - first - 1} more")
-        return names
-
-    def _add(self, trace: Trace, new: list[int]) -> None:
-        if not new:
-            return
-        first = (self._iterations[-1] + 1) // self._width
-        for k in new:
-            _, seen = trace.probes.last(ACTIVE.name, k)
-            self._strangers += int((contains(self._used, picked(seen)) != INSIDE).sum())
-            self._paint(trace, k, states(trace, k, self._shown))
-        block, until = slice(first, new[-1] // self._width + 1), self._iterations[-1]
-        for source, image in ((self._source, self._image), (self._band, self._others_image)):
-            source.patch({"image": [((0, slice(0, len(image)), block), image[:, block].ravel())]})
-        self._source.patch({"until": [(0, until)]})
-        self._extent.patch({"right": [(0, until + 1)]})
-
-    def _paint(self, trace: Trace, k: int, codes: np.ndarray) -> None:
-        """Fill the columns of pixels up to iteration ``k`` with the states of the shown weights there:
-        ``codes``, one a weight, in the order of the lines."""
-        start = min((self._iterations[-1] + 1) // self._width, k // self._width)
-        columns = slice(start, k // self._width + 1)
-        if codes.size:
-            self._image[:, columns] = _grouped(codes, self._edges)[:, None]
-        _, seen = trace.probes.last(ACTIVE.name, k)
-        # of the others, at least
-        inside = int(subset(seen, "inside")["count"]) - int(self._used["count"])
-        remaining = int(subset(seen, "remaining").get("count", seen["size"]))
-        proved = int(seen["size"]) - remaining
-        if codes.size:
-            proved -= round(float((codes == PROVED).mean()) * int(self._used["count"]))
-        code = ZERO if 2 * inside >= self._n_others else PROVED if 2 * proved >= self._n_others else SHRUNK
-        self._others_image[:, columns] = code
-        self._iterations.append(k)
+    def _add(self, trace: Trace, entries: list[int]) -> None:
+        """Send the columns that are new."""
+        layout = self._layout
+        new = layout.add(trace, entries)
+        for source, image in ((self._source, layout.image), (self._band, layout.band)):
+            source.patch({"image": [((0, slice(0, len(image)), new), image[:, new].ravel())]})
+        self._source.patch({"until": [(0, layout.until)]})
+        self._extent.patch({"right": [(0, layout.until + 1)]})
 
 
 def _by_exit(codes: np.ndarray) -> np.ndarray:

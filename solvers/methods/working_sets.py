@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -152,54 +151,6 @@ def weights_of(blocks: np.ndarray, width: int) -> np.ndarray:
     return (width * blocks[:, None] + np.arange(width)).reshape(-1)
 
 
-class Spheres:
-    """Makes spheres around the best dual point known so far. It does not know the selection, which keeps
-    what it has seen: the data of a run are freed with it."""
-
-    def __init__(self, problem: Problem, strengths: tuple[float, float, float], width: int) -> None:
-        self.problem, self.strengths, self.width = problem, strengths, width
-        self._dual: DualPoint | None = None
-
-    def at(self, point: Point, blocks: np.ndarray, g: np.ndarray) -> Sphere | None:
-        """Make the sphere at a point, where ``g`` is the gradient on ``blocks``: it costs a pass over the
-        scores."""
-        if why_no_sphere(self.problem) is not None:
-            return None
-        whole, lengths = blocks.size * self.width == self.problem.size, self._lengths(blocks)
-        dual = dual_point(
-            point,
-            None if whole else weights_of(blocks, self.width),
-            g,
-            np.repeat(lengths, self.width) if self.width > 1 else lengths,
-        )
-        if self._dual is None or dual.value > self._dual.value:
-            self._dual = dual
-        gap, radius = gap_and_radius(point, self._dual, self._bends.largest)
-        gradients = self._dual.gradient.reshape(-1, self.width)
-        room = np.empty(len(gradients))
-        rooms(gradients, *self.strengths, room)
-        return Sphere(room, self.problem.scale * lengths * radius, radius, gap)
-
-    def restrict(self, kept: np.ndarray) -> None:
-        """Go on with fewer of the blocks, those where ``kept`` holds."""
-        if self._dual is not None:
-            self._dual = self._dual.restricted(np.repeat(kept, self.width))
-
-    @lazy
-    def _bends(self) -> Bends:
-        return Bends.of(self.problem)
-
-    def _lengths(self, blocks: np.ndarray) -> np.ndarray:
-        """Return the length of the column of each block, see :class:`.sphere.Bends`."""
-        design = self.problem.design
-        first = blocks * self.width
-        body = first < design.n_features * design.n_outputs
-        lengths = np.empty(blocks.size)
-        lengths[body] = self._bends.columns[first[body] // design.n_outputs]
-        lengths[~body] = self._bends.tail[first[~body] - design.n_features * design.n_outputs]
-        return lengths
-
-
 class Selection:
     """Applies a rule: :meth:`look` before each step tells on which weights it is to be.
 
@@ -215,6 +166,7 @@ class Selection:
         """``rows`` tells that the solver handles whole rows of weights, whatever the penalty; ``epoch`` is
         the number of the first epoch."""
         self.rule, self.problem = rule, problem
+        self.spheres = rule.spheres and why_no_sphere(problem) is None
         penalty, design = problem.penalty, problem.design
         self.strengths = penalty.row_norms
         self.width = design.n_outputs if rows or any(self.strengths[1:]) else 1
@@ -224,48 +176,50 @@ class Selection:
         self.members = design.working_set()
         self.aim, self.target, self.before = problem.aim(tol), 0.0, np.inf
         self.epoch, self.events = epoch, ("epoch-start",)
-        self.cost, self._gradients = 0.0, 0.0
+        self.cost = 0.0
         #: the working set when the last epoch ended, as a mask of blocks
         self._left_by: np.ndarray | None = None
-        self._spheres = Spheres(problem, self.strengths, self.width)
+        #: the best dual point known so far
+        self._dual: DualPoint | None = None
         #: of the last look: the blocks, what was seen, who stays, and who is proved to be zero
         self._last: tuple[np.ndarray, Seen, np.ndarray, np.ndarray] | None = None
 
     def look(self, point: Point, *, stuck: bool = False) -> Look:
         """Settle the working set at a point; ``stuck`` tells that no step on it decreases f."""
-        began, gradients = spent(self.problem), self._gradients
+        began = spent(self.problem)
         look = self._look(point, stuck)
-        self.cost += spent(self.problem) - began - (self._gradients - gradients)
+        self.cost += spent(self.problem) - began
         return look
 
     def _look(self, point: Point, stuck: bool) -> Look:
         rule, whole = self.rule, self.rule.every or self._all_active
-        looked, g = self._gradient(point, whole)
-        seen = self._see(point, looked, g, whole)
+        looked, g, seen = self._see(point, whole)
         if not whole and rule.returns and (stuck or seen.largest <= self.target):
-            self._end_epoch(seen)
-            whole = True
-            looked, g = self._gradient(point, whole)
-            seen = self._see(point, looked, g, whole)
+            self._left_by, self.before, whole = self.inside.copy(), seen.largest, True
+            self.epoch, self.events = self.epoch + 1, (*self.events, "epoch-start")
+            looked, g, seen = self._see(point, whole)
         keep = rule.keeps(seen) | ~seen.zero
-        sphere, proved = None, np.zeros_like(keep)
+        proved = np.zeros_like(keep)
         if whole:
             self.target = max(rule.share * seen.largest, self.aim)
             proved = rule.proves(seen) & seen.zero
             keep &= ~proved
-            sphere = seen.sphere if rule.spheres else None
             if proved.any():
                 self.alive = looked[~proved]
-                self._spheres.restrict(~proved)
+                if self._dual is not None:
+                    self._dual = self._dual.restricted(np.repeat(~proved, self.width))
         self._last = looked, seen, keep, proved
         self.before = seen.largest
-        members = self._settle(looked, keep)
-        on_members = g if keep.all() else g[np.repeat(keep, self.width)]
-        return Look(members, on_members, seen.largest, whole, sphere)
+        kept = np.repeat(keep, self.width)
+        restricted, self.active = looked is self.active, looked[keep]
+        self.members = self.members.restrict(kept) if restricted else self._members(self.active)
+        self.inside[:] = False
+        self.inside[self.active] = True
+        return Look(self.members, g if keep.all() else g[kept], seen.largest, whole, seen.sphere)
 
     def iterate(self, point: Point, n: int, look: Look, found: Found[Point] | None, **known: Any) -> Iterate:
         """Describe iterate n, to which the step ``found`` led, and what the rule made of it."""
-        known |= {"epoch": self.epoch, "dual_gap": look.gap, "returned": self.returned(point.w)}
+        known |= {"epoch": self.epoch, "dual_gap": look.gap, "returned": self._missed(point.w).size}
         known["events"], self.events = (*known.get("events", ()), *self.events), ()
         if found is not None:
             known["phase"] = None if self.rule.id == "none" else "shrink"
@@ -273,10 +227,6 @@ class Selection:
         if self.rule.id != "none":
             live["shrinking"] = self.test
         return Iterate.at(point, n, active=look.members, found=found, live=live, **known)
-
-    def returned(self, w: np.ndarray) -> int:
-        """Count non-zero weights of blocks that were outside the working set when the last epoch ended."""
-        return self._missed(w).size
 
     def test(self, w: np.ndarray) -> ShrinkTest:
         """Describe what the rule did at the last look, at w."""
@@ -286,7 +236,7 @@ class Selection:
         # by room, if no block that sits out has less of it than one that stays
         out = seen.room[~keep & ~proved].min(initial=np.inf)
         stays = seen.room[keep & seen.zero].max(initial=-np.inf)
-        told, sphere = self.rule.bound(seen), seen.sphere if self.rule.spheres else None
+        told, sphere = self.rule.bound(seen), seen.sphere
         bound = np.nan if stays > out else told if stays <= told <= out and told < np.inf else out
         return ShrinkTest(
             WorkingSet(None if full else looked, self.n_blocks, 1, self.n_blocks),
@@ -336,50 +286,54 @@ class Selection:
         weights = self._coordinates(self.active[~self._left_by[self.active]])
         return weights[w[weights] != 0.0]
 
-    def _end_epoch(self, seen: Seen) -> None:
-        self._left_by, self.before = self.inside.copy(), seen.largest
-        self.epoch += 1
-        self.events += ("epoch-start",)
-
-    def _gradient(self, point: Point, whole: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the blocks to look at, and the gradient of loss and ridge on them."""
+    def _see(self, point: Point, whole: bool) -> tuple[np.ndarray, np.ndarray, Seen]:
+        """Return the blocks to look at, all that are left if ``whole``, the gradient of loss and ridge on
+        them, and what a rule sees."""
         self.problem.pulse()
-        if not whole or self._all_active:
-            began = spent(self.problem)
-            g = point.gradient(self.members)
-            self._gradients += spent(self.problem) - began
-            return self.active, g
-        if self.complete:
-            return self.alive, point.gradient()
-        return self.alive, point.gradient(self.problem.design.working_set(self._coordinates(self.alive)))
-
-    def _see(self, point: Point, looked: np.ndarray, g: np.ndarray, whole: bool) -> Seen:
-        w = point.w if looked.size == self.n_blocks else point.w[self._coordinates(looked)]
-        room, violation, zero = np.empty(looked.size), np.empty(looked.size), np.empty(looked.size, np.bool_)
-        weigh(self._blocks(w), self._blocks(g), *self.strengths, room, violation, zero)
-        return Seen(
-            zero,
-            room,
-            violation,
-            self.inside[looked],
-            self.before,
-            whole,
-            self.problem.loss.n_instances,
-            partial(self._spheres.at, point, looked, g),
-        )
-
-    def _settle(self, looked: np.ndarray, keep: np.ndarray) -> WorkingSet:
-        """Make the blocks kept the working set."""
+        began, looked, members = spent(self.problem), self.active, self.members
+        if whole and not self._all_active:
+            looked, members = self.alive, self._members(self.alive)
+        g = point.gradient(members)
         if looked is self.active:
-            self.members = self.members.restrict(np.repeat(keep, self.width))
-        elif keep.all() and looked.size == self.n_blocks:
-            self.members = self.problem.design.working_set()
-        else:
-            self.members = self.problem.design.working_set(self._coordinates(looked[keep]))
-        self.active = looked[keep]
-        self.inside[:] = False
-        self.inside[self.active] = True
-        return self.members
+            self.cost -= spent(self.problem) - began
+        room, violation, zero = np.empty(looked.size), np.empty(looked.size), np.empty(looked.size, np.bool_)
+        blocks = self._blocks(members.take(point.w)), self._blocks(g)
+        weigh(*blocks, *self.strengths, room, violation, zero)
+        sphere = self._sphere(point, looked, g) if whole and self.spheres else None
+        inside, instances = self.inside[looked], self.problem.loss.n_instances
+        return looked, g, Seen(zero, room, violation, inside, self.before, whole, instances, sphere)
+
+    def _sphere(self, point: Point, looked: np.ndarray, g: np.ndarray) -> Sphere:
+        """Make the sphere around the best dual point so far, at a point where ``g`` is the gradient on the
+        blocks ``looked`` at: it costs a pass over the scores."""
+        whole, lengths = looked.size == self.n_blocks, self._lengths(looked)
+        each = np.repeat(lengths, self.width) if self.width > 1 else lengths
+        dual = dual_point(point, None if whole else self._coordinates(looked), g, each)
+        if self._dual is None or dual.value > self._dual.value:
+            self._dual = dual
+        gap, radius = gap_and_radius(point, self._dual, self._bends.largest)
+        room = np.empty(looked.size)
+        rooms(self._blocks(self._dual.gradient), *self.strengths, room)
+        return Sphere(room, self.problem.scale * lengths * radius, radius, gap)
+
+    @lazy
+    def _bends(self) -> Bends:
+        return Bends.of(self.problem)
+
+    def _lengths(self, blocks: np.ndarray) -> np.ndarray:
+        """Return the length of the column of each block, see :class:`.sphere.Bends`."""
+        design = self.problem.design
+        first, n_body = blocks * self.width, design.n_features * design.n_outputs
+        body, lengths = first < n_body, np.empty(blocks.size)
+        lengths[body] = self._bends.columns[first[body] // design.n_outputs]
+        lengths[~body] = self._bends.tail[first[~body] - n_body]
+        return lengths
+
+    def _members(self, blocks: np.ndarray) -> WorkingSet:
+        """Return the weights of blocks as a set."""
+        return self.problem.design.working_set(
+            None if blocks.size == self.n_blocks else self._coordinates(blocks)
+        )
 
     def _blocks(self, v: np.ndarray) -> np.ndarray:
         return v.reshape(-1, self.width)

@@ -7,7 +7,6 @@ zero is not. For λ‖w‖₁ it is λ - |g_j|. A rule says how much room is eno
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -42,7 +41,8 @@ class Seen:
     ``zero`` tells whether all weights of a block are; ``violation`` is the norm of the minimum-norm
     subgradient, ``largest`` the most of it, ``before`` that of the look before (∞ at the first), ``inside``
     tells which blocks were in the working set before (none at the first). ``whole`` tells whether these are
-    all blocks that are not proved to be zero, and ``instances`` is N.
+    all blocks that are not proved to be zero, and ``instances`` is N. ``sphere`` is that of the best dual
+    point so far; None where not all blocks are looked at, or the rule does not ask for it.
     """
 
     zero: np.ndarray
@@ -52,17 +52,11 @@ class Seen:
     before: float
     whole: bool
     instances: int
-    make_sphere: Callable[[], Sphere | None]
+    sphere: Sphere | None
 
     @lazy
     def largest(self) -> float:
         return float(self.violation.max(initial=0.0))
-
-    @lazy
-    def sphere(self) -> Sphere | None:
-        """Return the sphere of the best dual point so far, computed when first asked for; None where the loss
-        has none (see :func:`.sphere.why_no_sphere`) or not all blocks are looked at."""
-        return self.make_sphere() if self.whole else None
 
 
 class Rule(Declared):

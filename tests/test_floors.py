@@ -47,8 +47,8 @@ FLOORS = {
         ("datasets",),
     ),
     "app": (
-        ("app.compat", "app.watch"),
-        ("app.theme", "app.dropped", "app.ink", "app.menu", "app.owner", "app.plugins"),
+        ("app.colours", "app.compat", "app.watch"),
+        ("app.theme", "app.dropped", "app.ink", "app.looks", "app.menu", "app.owner", "app.plugins"),
         ("app.settings",),
         ("app.component", "app.stories", "app.serving", "app.views"),
         ("app.runs",),

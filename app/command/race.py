@@ -11,11 +11,10 @@ import datasets
 import solvers
 from solvers.runs.atomic_files import replacing
 
-from .. import theme
+from .. import looks, theme
 from ..settings import words
 from ..settings.experiment import Experiment
 from ..views import Convergence
-from ..views.base import looks
 from ..views.compare.report import Section, report
 from ..views.compare.summary import as_html, seconds_to
 from . import headless

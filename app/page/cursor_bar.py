@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import param
 
-from app import theme
+from app import looks, theme
 from app.component import Component
 from app.page.session import Session
 from app.page.tabs.branches import Branches
 from app.serving.batch import batch
-from app.views.base import looks
 from app.views.base.drawn import Drawn
 from app.views.base.run_events import in_words, run_events
 from solvers import FIELDS

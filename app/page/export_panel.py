@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import param
 from bokeh.plotting import figure
 
-from app import theme
+from app import looks, theme
 from app.component import Component
 from app.page.legend import note
 from app.page.session import Session
@@ -20,7 +20,6 @@ from app.runs.formats import FORMATS, as_bytes, offered
 from app.runs.shown import Shown
 from app.settings import reproduction, words
 from app.views import View
-from app.views.base import looks
 from app.views.base.help import RUN
 from app.views.base.plot import RunPlot
 from app.views.compare.report import Section, report

@@ -7,13 +7,13 @@ from itertools import count
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from app import looks
 from app.runs.pool import Share, Worker
 from app.runs.shown import UNFINISHED, Shown
 from app.runs.start import StartingLine
 from app.settings import words
 from app.settings.experiment import Experiment
 from app.settings.recipe import make_run
-from app.views.base import looks
 from solvers import Condition, Iterate, Origin, Probe, Problem, Run, Solver, Stopping, Watch
 
 FINAL = ("finished", "stopped", "failed")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from app import looks
 from app.settings.experiment import Experiment
-from app.views.base import looks
 from solvers import Problem, Trace
 
 #: The trace's final words that the page calls "stopped" and "failed"; all others are "finished".

@@ -1,8 +1,8 @@
 # ruff: noqa: F401 (imports are what is public)
 """How the page looks: colours, figures, numbers as texts, panes and Material UI's theme."""
 
+from ..colours import COLORS, DASHES, GREY, dash
 from .assets import ASSETS, asset
-from .colours import COLORS, DASHES, GREY, dash
 from .formatting import aligned, capital, cell, counted, number, seconds
 from .material import REM, mui
 from .plots import (

@@ -11,8 +11,8 @@ from bokeh.plotting import figure
 
 from datasets.names import PIXEL
 
+from ..colours import STROKES
 from .assets import asset
-from .colours import STROKES
 
 
 def html(text: str = "", **layout: Any) -> pn.pane.HTML:

@@ -8,7 +8,7 @@ from functools import partial
 
 import panel_material_ui as pmui
 
-from app import theme
+from app import looks, theme
 from app.menu import Menu
 from app.page.stage import Stage
 from app.runs import library
@@ -17,7 +17,6 @@ from app.settings.experiment import Experiment
 from app.settings.recipe import Entrant
 from app.theme import number
 from app.views import Path
-from app.views.base import looks
 from solvers import Problem, Run, Trace, log_spaced
 from solvers.runs.lam_path import measured, path_runs
 

@@ -11,8 +11,7 @@ import numpy as np
 from bokeh.models import ColumnDataSource, GlyphRenderer, VArea
 from bokeh.plotting import figure
 
-from app import theme
-from app.views.base import looks
+from app import looks, theme
 from app.views.base.curves import Curves, draw_lines
 from solvers import Trace
 

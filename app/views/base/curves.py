@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from bokeh.models import ColumnDataSource, GlyphRenderer
 from bokeh.plotting import figure
 
-from app import theme
-from app.views.base import looks
+from app import looks, theme
 from app.views.base.feed import Feed
 from solvers import Trace
 

@@ -13,9 +13,8 @@ import param
 from bokeh.models import ColumnDataSource, GlyphRenderer, Scatter, VSpan
 from bokeh.plotting import figure
 
-from app import theme
+from app import looks, theme
 from app.menu import LineMenu
-from app.views.base import looks
 from app.views.base.bands import Bands, families
 from app.views.base.curves import Curves, draw_lines
 from app.views.base.feed import Feed, Records, known, positive

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from app import theme
+from app import looks, theme
 from app.menu import Menu
-from app.views.base import looks
 from app.views.base.bands import families
 from app.views.convergence.convergence import MEASURES, OF_WEIGHTS, Convergence
 from solvers import Trace

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app import theme
+from app import looks, theme
 from app.settings import words
-from app.views.base import looks
 from app.views.base.exports import CopyButtons, Value
 from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View

@@ -6,8 +6,7 @@ import numpy as np
 import panel as pn
 import param
 
-from app import theme
-from app.views.base import looks
+from app import looks, theme
 from app.views.base.feed import Records, known, shaded
 from app.views.base.plot import X_AXES, RunPlot, menu
 from app.views.base.run_events import begins, returns

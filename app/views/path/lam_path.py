@@ -8,10 +8,9 @@ from functools import partial
 import panel as pn
 from bokeh.plotting import figure
 
-from app import theme
+from app import looks, theme
 from app.menu import Menu
 from app.settings import words
-from app.views.base import looks
 from app.views.base.sorted_table import SortedTable
 from app.views.base.view import View
 from app.views.path.path_plots import PLOTS

@@ -12,9 +12,8 @@ import panel as pn
 import param
 from bokeh.events import RangesUpdate, Tap
 
-from app import theme
+from app import looks, theme
 from app.settings import words
-from app.views.base import looks
 from app.views.base.plot import SCALES, menu
 from app.views.base.probe_view import Seen
 from app.views.base.problem_view import ProblemView

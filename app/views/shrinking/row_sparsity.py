@@ -12,8 +12,7 @@ import numpy as np
 from bokeh.models import CustomJSHover
 from bokeh.plotting import figure
 
-from app import theme
-from app.views.base import looks
+from app import looks, theme
 from app.views.base.feed import Records, known
 from app.views.base.plot import Plots, RunPlot
 from app.views.base.probe_view import Seen

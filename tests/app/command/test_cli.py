@@ -381,6 +381,17 @@ def test_list_answers_without_importing_what_it_does_not_need(kind):
     assert all(json.loads(entry)["id"] for entry in entries)
 
 
+@pytest.mark.parametrize("name", ["headless", "path", "sweep", "runs"])
+def test_commands_that_draw_nothing_do_without_panel(name):
+    script = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        f"import app.command.{name}\n"
+        "print(sorted({'panel', 'bokeh'} & sys.modules.keys()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """What Panel is asked for by those who serve in the test; it ends with a status of its own."""

@@ -15,13 +15,12 @@ from bokeh.events import ButtonClick
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app import theme, views
+from app import looks, theme, views
 from app.page import serve as serve_module
 from app.page.page import Page
 from app.runs import library
 from app.stories import stories
 from app.views import TABS, ProbeView
-from app.views.base import looks
 from solvers import CUTS, Probe
 from tests.app.helpers import happen, said
 

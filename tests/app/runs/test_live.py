@@ -11,9 +11,9 @@ import pytest
 
 import datasets
 import solvers
+from app import looks
 from app.runs import pool
 from app.runs.live import LiveRun
-from app.views.base import looks
 from solvers import Stopping
 
 

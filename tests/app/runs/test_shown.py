@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import solvers
+from app import looks
 from app.page.tabs.sweep_panel import OpenCell
 from app.runs.archive import Kept
 from app.runs.live import LiveRun
 from app.runs.past import PastRun
 from app.sweep.spec import Spec
 from app.sweep.watched import Watched
-from app.views.base import looks
 from solvers import Stopping, Trace
 
 

@@ -10,9 +10,8 @@ import pytest
 
 import datasets
 import solvers
-from app import views
+from app import looks, views
 from app.views import View
-from app.views.base import looks
 from solvers import Run, Stopping, Trace
 
 

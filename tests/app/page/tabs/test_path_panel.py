@@ -15,11 +15,11 @@ from bokeh.plotting import figure
 
 import datasets
 import solvers
+from app import looks
 from app.page.tabs import path_panel
 from app.page.tabs.path_panel import PathPanel
 from app.settings.experiment import Experiment
 from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe
-from app.views.base import looks
 from app.views.path import lam_path
 from solvers import Trace
 from tests.app.helpers import glyphs, stage

@@ -13,10 +13,9 @@ from bokeh.models import SaveTool
 
 import datasets
 import solvers
-from app import theme
+from app import looks, theme
 from app.menu import Menu
 from app.views import Path
-from app.views.base import looks
 from app.views.path.lam_path import grouped, table
 from app.views.path.path_plots import PLOTS, TRACED
 from solvers import Names, Trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from app.theme import COLORS, dash
+from app.colours import COLORS, dash
 from solvers import Trace
 
 

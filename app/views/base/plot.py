@@ -68,6 +68,7 @@ class RunPlot(View):
     #: Whether runs that repeat each other are drawn as a median with a band.
     banded: ClassVar[bool] = True
     height: int = param.Integer(default=280, doc="pixels")
+    default_scale: ClassVar[str] = "log"
     #: The parameters that say what the axes show: with a change of one they get another label and scale, and
     #: the curves other columns.
     axes: ClassVar[tuple[str, ...]] = ("x", "scale", "x_scale")
@@ -76,7 +77,7 @@ class RunPlot(View):
 
     def __init__(self, *shown: Any, beside: RunPlot | None = None, **params: Any) -> None:
         self._beside = beside
-        super().__init__(*shown, **params)
+        super().__init__(*shown, **({"scale": self.default_scale} | params))
 
     def build(self) -> None:
         self.curves = Curves((*self.names, *self.thin[:1]), self.glyphs)

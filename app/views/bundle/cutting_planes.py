@@ -27,7 +27,7 @@ class Bounds(RunPlot):
     y_label = "f  ·  lower bound: thin"
     y_name = "f"
     thin = ("bound", "lower bound")
-    scale = "linear"
+    default_scale = "linear"
 
     def _fit_to(self, lines: list[GlyphRenderer]) -> None:
         super()._fit_to(lines)

@@ -22,14 +22,13 @@ class BenchoptCurves(Convergence):
     id = "benchopt"
     title = "Curves of benchopt"
     hint = "Open the results of a benchmark, a file that ends in .parquet."
-    x = "wall_seconds"
     # of what a file tells
     measures = tuple(name for name in MEASURES if name not in OF_WEIGHTS)
     against = ("wall_seconds", "iteration")
 
     def __init__(self, traces: Sequence[Trace] = (), **params: object) -> None:
         self._problems: dict[str, list[Trace]] = {}
-        super().__init__((), **params)
+        super().__init__((), **({"x": "wall_seconds"} | params))
         self.open(traces)
 
     def build(self) -> None:

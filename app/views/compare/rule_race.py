@@ -45,7 +45,7 @@ class Mistakes(RunPlot):
     id = "rule-mistakes"
     title = "Mistakes"
     y_label = "wrong guesses so far"
-    scale = "linear"
+    default_scale = "linear"
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         everything, _, _ = trace.since(None)

@@ -22,7 +22,7 @@ class Accuracy(RunPlot):
     id = "accuracy"
     title = "Test accuracy"
     hint = "Run a solver on data with a test part to see its test metric."
-    scale = "linear"
+    default_scale = "linear"
     dots: ClassVar = {"size": 5}
     banded = False  # its points are measured apart from the rows
 

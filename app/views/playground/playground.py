@@ -61,7 +61,7 @@ class Heights(Convergence):
 
     id = "playground-objective"
     title = "Objective"
-    scale = "linear"
+    default_scale = "linear"
 
     def controls(self) -> list[pn.viewable.Viewable]:
         return [menu("Scale", self.param.scale, {scale: scale for scale in SCALES}, width=70)]

@@ -30,7 +30,7 @@ class Pairs(RunPlot):
     y_label = "pairs  ·  × skipped"
     names = ("x", "y", "refused")
     dots: ClassVar = {"y": "refused", "marker": "x", "size": 9, "line_width": 2}
-    scale = "linear"
+    default_scale = "linear"
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         pairs = known(rows["memory_pairs"])

@@ -36,7 +36,7 @@ class RowShare(RunPlot):
     id = "row-share"
     title = "Features in use"
     y_label = "non-zero rows  ·  of W (%)"
-    scale = "linear"
+    default_scale = "linear"
 
     def values(self, trace: Trace, rows: Records) -> dict[str, np.ndarray]:
         size = trace.info.problem.get("n_features", np.nan)

@@ -9,6 +9,10 @@ from bokeh.models import BasicTicker, CustomJSTicker, LinearScale, LogScale
 from app.views import Accuracy, Convergence, Memory, Rate, Record, RowSparsity, Sparsity, Steps
 from app.views.base.cursor import Cursor
 from app.views.base.plot import AXES, X_AXES, RunPlot, share_axis
+from app.views.bundle.cutting_planes import Bounds
+from app.views.compare.benchopt_curves import BenchoptCurves
+from app.views.compare.rule_race import Mistakes
+from app.views.playground.playground import Heights
 from tests.app.helpers import click, curves, drawn, mark, pointer
 
 PLOTS = [Convergence, Sparsity, Record, Rate, Accuracy]
@@ -49,6 +53,17 @@ def test_another_axis_keeps_the_figure_and_its_curves(view, traces):
             assert plot.figure.ygrid[0].ticker is plot.figure.yaxis[0].ticker
     after = [(plot.figure, list(plot.figure.renderers), plot.figure.x_range) for plot in plots(shown)]
     assert after == before
+
+
+@pytest.mark.parametrize("plot", [Bounds, Mistakes, Heights, BenchoptCurves], ids=lambda plot: plot.id)
+def test_a_plot_that_begins_with_axes_of_its_own_takes_others(plot):
+    shown = plot()
+    for scale, kind in (("log", LogScale), ("linear", LinearScale), ("log", LogScale)):
+        shown.scale = scale
+        assert isinstance(shown.figure.y_scale, kind)
+    for x in ("iteration", "wall_seconds"):
+        shown.x = x
+        assert shown.figure.xaxis[0].axis_label == X_AXES[x][1]
 
 
 @pytest.mark.parametrize("view", PLOTS + OF_SEVERAL, ids=lambda view: view.id)

@@ -154,8 +154,7 @@ class CutSection(ProbeView):
             self._legend.object = "<p>f could not be computed on this line.</p>"
             return
         self._curve = mark, curve
-        if self.in_sight:
-            self._attempt(self.draw)
+        self.update()
 
     def _line(self, iteration: int, seen: Seen) -> tuple[object, np.ndarray, np.ndarray] | None:
         """Return a line w + t d, and what it depends on; None where its ends are the same."""

@@ -115,6 +115,17 @@ def test_the_curve_of_a_large_problem_is_computed_later_and_the_picture_before_s
     assert not waiting
 
 
+def test_a_curve_that_comes_when_the_cursor_has_left_for_a_run_without_cuts_is_not_drawn(monkeypatch):
+    monkeypatch.setattr(section_module, "FEW", 1)
+    trace, other, waiting = run("line", "bmrm"), run("line", "subbfgs"), []
+    cursor = at(trace, 3)
+    view = CutSection([trace, other], cursor, along="next", later=lambda *work: waiting.append(work))
+    cursor.place(other, 1)
+    ((work, then),) = waiting
+    then(work(lambda: None))
+    assert "Run a bundle method" in hint(view)
+
+
 def test_of_many_weights_no_section_is_drawn_and_it_says_why(monkeypatch):
     monkeypatch.setattr(cuts_module, "MOST_WEIGHTS", 1)
     trace = Run(

@@ -197,6 +197,8 @@ def _short(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return str.__str__(value)  # also of a member of an enumeration of texts
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,5 +1,6 @@
 import itertools
 from dataclasses import FrozenInstanceError, dataclass, fields
+from enum import Enum
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,9 @@ import pytest
 import solvers
 from solvers.declare import Declared, param, parameters
 from tests.solvers.helpers import binary, problem_of
+
+#: A text as a member of an enumeration, whose ``str`` is its name.
+Form = Enum("Form", {"B": "b"}, type=str)
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Sample(Declared):
         ("flag", "True", True),
         ("flag", np.bool_(False), False),
         ("form", "b", "b"),
+        ("form", Form.B, "b"),
     ],
 )
 def test_values_are_taken_as_text_or_typed(name, given, value):

@@ -163,7 +163,8 @@ class OwnData(Component):
     def _give_up(self, error: str) -> None:
         """Stop what is under way, and forget that file."""
         if self._steps is not None:
-            self._steps.close()
+            with suppress(ValueError):  # the disk is full: what was not written is not wanted any more
+                self._steps.close()
             self._steps = None
         if self._reading is not None:
             self._reading.stop()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import io
 import tempfile
 from pathlib import Path
 
@@ -104,6 +106,24 @@ def test_a_file_that_is_gone_is_missed_by_its_name(opened, wait_until):
     library.shelf.clear()
     with pytest.raises(ValueError, match=r"^There is no file mine.svm: check its name.$"):
         library.load(opened.problem.setting)
+
+
+class NotClosed(io.BytesIO):
+    """A file on a disk that says only at the end that it is full, as one of another machine may."""
+
+    def close(self) -> None:
+        super().close()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_file_that_is_not_wanted_any_more_is_left_also_on_a_full_disk(opened, wait_until, monkeypatch):
+    own = opened.problem.own
+    drop(opened, wait_until, "mine.svm", ROWS)
+    monkeypatch.setattr(Path, "open", lambda self, mode: NotClosed())
+    own.receive({"action": "begin", "name": "other.svm", "size": 9})
+    assert own.busy
+    own.receive({"action": "stop"})
+    assert (own.busy, own.notice, own.error) == (False, "", "")
 
 
 def test_an_address_does_not_name_a_file(opened, visit, wait_until):

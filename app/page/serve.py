@@ -42,6 +42,8 @@ def serve() -> None:
     context = pn.state.curdoc.session_context if pn.state.curdoc is not None else None
     request = getattr(context, "request", None)
     serving = Serving.from_arguments()
+    if request is not None and getattr(request, "remote_ip", None) is None:
+        return  # the server itself, which warms up (--warm, --dev): the hooks have done that
     if request is not None and (
         line := access.refusal(request.remote_ip, request.headers.get("Host"), serving)
     ):  # a server of main.py alone has no hooks, and so no guard

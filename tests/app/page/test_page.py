@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import html
 import weakref
-from typing import ClassVar
+from types import SimpleNamespace
 
 import numpy as np
 import panel as pn
@@ -436,27 +436,27 @@ def test_a_full_pool_is_told_in_a_notice(visit, monkeypatch):
     assert "stop some" in texts(page)
 
 
-def test_strangers_get_one_line_instead_of_the_page(monkeypatch):
+def shown_in_place_of_a_page(monkeypatch, **request) -> list[str]:
+    """Serve what is asked for like this, which is no page, and return the texts that are shown."""
     import panel as pn
 
-    class Request:
-        remote_ip = "192.0.2.7"
-        headers: ClassVar[dict] = {"Host": "localhost:5006"}
-        arguments: ClassVar[dict] = {}
-
-    class Context:
-        request = Request
-
-    class Document:
-        session_context = Context
-
+    request = SimpleNamespace(headers={"Host": "localhost:5006"}, arguments={}, **request)
+    document = type("Document", (), {"session_context": SimpleNamespace(request=request)})
     shown = []
-    monkeypatch.setattr(serve_module, "Page", lambda query: pytest.fail("a stranger got the page"))
-    monkeypatch.setattr(type(pn.state), "curdoc", property(lambda self: Document))
+    monkeypatch.setattr(serve_module, "Page", lambda *query, **how: pytest.fail("there is a page"))
+    monkeypatch.setattr(type(pn.state), "curdoc", property(lambda self: document))
     monkeypatch.setattr(pn.pane.Str, "servable", lambda self, **how: shown.append(self.object))
     serve_module.serve()
-    assert len(shown) == 1
-    assert "--args --public" in shown[0]
+    return shown
+
+
+def test_strangers_get_one_line_instead_of_the_page(monkeypatch):
+    (line,) = shown_in_place_of_a_page(monkeypatch, remote_ip="192.0.2.7")
+    assert "--args --public" in line
+
+
+def test_a_server_that_warms_up_makes_no_page(monkeypatch):
+    assert shown_in_place_of_a_page(monkeypatch) == []
 
 
 def test_events_of_others_do_not_touch_the_page(visit):

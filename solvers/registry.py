@@ -7,20 +7,20 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from .declare import Declared, Trait, parameters, unmet_needs
-from .methods.anderson_bcd import AndersonBCD
-from .methods.bcd import BCDCST, BCDLS
 from .methods.bundle import BMRM, OCAS, LevelBundle, LsBMRM
-from .methods.clustered import ClusteredBFGS, ClusteredLBFGS
-from .methods.crf_bcd import CRFBlockCoordinateDescent
-from .methods.dual_cd import DualCD
+from .methods.coordinate.anderson_bcd import AndersonBCD
+from .methods.coordinate.bcd import BCDCST, BCDLS
+from .methods.coordinate.crf_bcd import CRFBlockCoordinateDescent
+from .methods.coordinate.dual_cd import DualCD
+from .methods.coordinate.newton_cd import NewtonCD
+from .methods.descent.clustered import ClusteredBFGS, ClusteredLBFGS
+from .methods.descent.quasi_newton import BFGS, LBFGS, GradientDescent, SubBFGS, SubGD, SubLBFGS
 from .methods.fista import FISTACST, FISTALS
 from .methods.fobos import FOBOS
 from .methods.ftrl import FTRL
-from .methods.newton_cd import NewtonCD
 from .methods.owlqn import OWLQN, OWLQNStar
 from .methods.prox_gradient import ProxGD
 from .methods.prox_qn import ProxQN
-from .methods.quasi_newton import BFGS, LBFGS, GradientDescent, SubBFGS, SubGD, SubLBFGS
 from .methods.scaling import FIS
 from .methods.semismooth import SemismoothNewton
 from .methods.sgd import SGDL1

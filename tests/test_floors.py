@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+#: Files of a folder, at most.
+MOST = 22
 #: Lowest first; modules or packages of one floor may know each other, but not in a circle. What is named in
 #: full stands where it is named, not with its package.
 FLOORS = {
@@ -130,3 +133,9 @@ def test_each_folder_says_in_a_line_who_lives_there(package):
     for name, path in modules(package).items():
         if path.name == "__init__.py":
             assert (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").strip(), name
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_a_room_is_seen_at_a_glance(package):
+    rooms = Counter(path.parent for path in modules(package).values())
+    assert {room.name: count for room, count in rooms.items() if count > MOST} == {}

@@ -18,8 +18,8 @@ from ..problems.certificates.optimality import Knows
 from ..problems.point import Point
 from ..problems.problem import Problem
 from .descent.progress import Progress
+from .descent.quasi_newton import SubLBFGS
 from .iterate import Ending, Iterate
-from .quasi_newton import SubLBFGS
 from .solver import Solver
 
 #: Share of |f| of a gap that is no more than rounding.

@@ -17,8 +17,8 @@ from ..problems.point import Point
 from ..problems.problem import Problem
 from .descent.estimates import LimitedMemory
 from .descent.progress import WINDOW, Progress
+from .descent.quasi_newton import DirectionFindingMethod
 from .iterate import NAN, Ending, Iterate
-from .quasi_newton import DirectionFindingMethod
 from .solver import Solver
 from .usual import as_in, beta_param, sigma_param
 

@@ -15,8 +15,8 @@ from ..problems.penalties import soft_threshold
 from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
+from .coordinate.newton_kernels import NO_DECREASE, promised
 from .iterate import NAN
-from .newton_kernels import NO_DECREASE, promised
 from .prox_qn_kernels import sweep
 from .solver import Solver
 

@@ -15,7 +15,7 @@ from ..problems.point import Point
 from ..problems.problem import Problem
 from ..problems.products.working_set import WorkingSet
 from ..problems.scores import Scores
-from .newton_kernels import NO_DECREASE
+from .coordinate.newton_kernels import NO_DECREASE
 from .usual import beta_param, tol_param
 from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import solvers
-from solvers.methods.newton_cd import NewtonCD
+from solvers.methods.coordinate.newton_cd import NewtonCD
 from solvers.methods.working_sets import Selection, Steps, why_not_rule
 from solvers.parts.linesearch import Found
 from solvers.parts.rules import RULES

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param, random_seed
-from ..parts.direction import COMBINING, HELD
-from ..parts.inverse import Identity, Inverse
-from ..problems.problem import Problem
-from .descent.estimates import FullMatrix, LimitedMemory
-from .descent.loop import Descent, each
-from .descent.progress import Progress
-from .descent.rules import (
+from ...declare import Trait, as_printed, param, random_seed
+from ...parts.direction import COMBINING, HELD
+from ...parts.inverse import Identity, Inverse
+from ...problems.problem import Problem
+from ..iterate import Ending, Iterate
+from ..solver import Solver
+from ..usual import beta_param, sigma_param
+from .estimates import FullMatrix, LimitedMemory
+from .loop import Descent, each
+from .progress import Progress
+from .rules import (
     Armijo,
     DirectionFinding,
     DirectionRule,
@@ -31,9 +34,6 @@ from .descent.rules import (
     Wolfe,
     one_subgradient,
 )
-from .iterate import Ending, Iterate
-from .solver import Solver
-from .usual import beta_param, sigma_param
 
 #: Factor of the steps of the inexact search of footnote 1.
 DECAY = 0.9

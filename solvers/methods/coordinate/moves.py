@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compute.jit import kernel
-from ..problems.losses.feature_columns import ColumnData
-from ..problems.point import Point
-from ..problems.problem import Problem
+from ...compute.jit import kernel
+from ...problems.losses.feature_columns import ColumnData
+from ...problems.point import Point
+from ...problems.problem import Problem
+from ..working_sets import weights_of
 from .bcd_kernels import move_scores
-from .working_sets import weights_of
 
 #: Entries of X for each sample that passes touch between two combinations: one costs as
 #: much as some twenty.

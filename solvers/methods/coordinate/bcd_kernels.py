@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compute.jit import inlined, kernel
-from ..problems.losses.feature_columns import column_entries, column_pass, scratch_for
-from ..problems.row_norms import norm, row_prox, row_subgradient, row_value
+from ...compute.jit import inlined, kernel
+from ...problems.losses.feature_columns import column_entries, column_pass, scratch_for
+from ...problems.row_norms import norm, row_prox, row_subgradient, row_value
 
 #: Units of rounding by which a step may miss its decrease, and the number of steps tried.
 ROUNDING, TRIALS = 10.0 * np.finfo(float).eps, 30
@@ -60,7 +60,7 @@ class Workspace(NamedTuple):
 @kernel
 def update_rows(data, Z, W, order, blocks, strengths, searching, slack, ignore_direction, longest):
     """Update the rows of W of the features in ``order``, one after the other (Blondel et al. 2013, Algorithm
-    2); Z = X W moves with W. ``data`` is what :mod:`..problems.losses.feature_columns` reads.
+    2); Z = X W moves with W. ``data`` is what :mod:`...problems.losses.feature_columns` reads.
 
     𝓛_j is K_j, without search, or s_j max(‖h_j‖_∞, floor_j) with a search where K is empty; where it is zero
     only the penalty sees the row. Shares s_j fall by the factor ``lengthen`` where the first trial is taken,

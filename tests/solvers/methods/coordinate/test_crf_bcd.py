@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import solvers
 from solvers import ACTIVE
-from solvers.methods import crf_bcd as module
+from solvers.methods.coordinate import crf_bcd as module
 from tests.solvers.helpers import MAKERS, problem_of
 
 KINDS = ["binary", "multiclass", "sequences", "tree"]

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param
-from ..parts.epochs import Cooling
-from ..parts.linesearch import Found, Search, armijo
-from ..problems.point import REFRESH, Point
-from ..problems.problem import Problem
-from ..problems.scores import Scores
-from .iterate import NAN, Ending, Iterate
-from .solver import Solver
-from .usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
+from ...declare import Trait, as_printed, param
+from ...parts.epochs import Cooling
+from ...parts.linesearch import Found, Search, armijo
+from ...problems.point import REFRESH, Point
+from ...problems.problem import Problem
+from ...problems.scores import Scores
+from ..iterate import NAN, Ending, Iterate
+from ..solver import Solver
+from ..usual import beta_param, cooling_param, cooling_start_param, sigma_param, tol_param
 
 #: Least h, in units of s Σ x²: the paper's, for a feature that is one in one place.
 FLOOR = 1e-10

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import datasets
 import solvers
-from solvers.methods.clustered import Clustered
+from solvers.methods.descent.clustered import Clustered
 from solvers.problems.coarse import coarse_problem
 from solvers.problems.problem import FEW
 from tests.solvers.helpers import MAKERS, binary
@@ -281,7 +281,7 @@ def test_a_run_rehearses_before_its_clock_starts(monkeypatch):
         met.append(problem.loss.n_instances)
         return coarse_problem(problem, *rest, **options)
 
-    monkeypatch.setattr("solvers.methods.clustered.coarse_problem", coarse)
+    monkeypatch.setattr("solvers.methods.descent.clustered.coarse_problem", coarse)
     trace = solvers.solve(cancer(), solvers.make_solver("clustered-lbfgs"), max_iter=2)
     assert met == [FEW]
     assert len(trace) == 3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import solvers
-from solvers.methods.anderson_bcd import extrapolated
+from solvers.methods.coordinate.anderson_bcd import extrapolated
 from solvers.parts.rules import RULES
 from solvers.problems.lipschitz import block_constants
 from tests.solvers.helpers import MAKERS, binary, by_scikit_learn, problem_of

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compute.jit import inlined, kernel
-from ..problems.losses.margin import dual as dual_of
-from ..problems.products.by_columns import gathered, scatter
+from ...compute.jit import inlined, kernel
+from ...problems.losses.margin import dual as dual_of
+from ...problems.products.by_columns import gathered, scatter
 
 #: A sum of dual variables above this is 1, but for rounding.
 FULL = 1.0 - 1e-12

@@ -8,17 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param, random_seed
-from ..parts.linesearch import Found, Search, unsearched
-from ..problems.lipschitz import block_constants, constant_param
-from ..problems.losses.feature_columns import ColumnData
-from ..problems.point import REFRESH, Point
-from ..problems.problem import Problem
+from ...declare import Trait, as_printed, param, random_seed
+from ...parts.linesearch import Found, Search, unsearched
+from ...problems.lipschitz import block_constants, constant_param
+from ...problems.losses.feature_columns import ColumnData
+from ...problems.point import REFRESH, Point
+from ...problems.problem import Problem
+from ..iterate import NAN, Ending, Iterate
+from ..solver import Solver
+from ..working_sets import weights_of
 from .bcd_kernels import TRIALS, Blocks, Searching, Strengths, update_rows
-from .iterate import NAN, Ending, Iterate
 from .moves import Moves
-from .solver import Solver
-from .working_sets import weights_of
 
 #: Entries of X times outputs that one kernel call handles: 5 to 60 ms, by how much the loss computes.
 CHUNK = 500_000
@@ -228,7 +228,7 @@ def _noted(longest: np.ndarray) -> Search | None:
 class BCDLS(BlockCoordinateDescent):
     """𝓛_j from the second derivatives h_j of eq. (6), and an Armijo search (7): Tseng and Yun 2009.
 
-    h_j is computed in :mod:`..problems.losses.feature_columns`, the search is in
+    h_j is computed in :mod:`...problems.losses.feature_columns`, the search is in
     :func:`.bcd_kernels.update_rows`.
 
     Three things go beyond the paper, whose method is ``order="cyclic"`` with ``lengthen=1``, ``revisit=0``

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param, random_seed
-from ..problems.certificates.certificate import Dual
-from ..problems.certificates.optimality import Knows
-from ..problems.losses.margin import dual_values
-from ..problems.losses.multilabel_hinge import BoundMultilabelMax
-from ..problems.problem import Problem
-from ..problems.scores import Scores
+from ...declare import Trait, as_printed, param, random_seed
+from ...problems.certificates.certificate import Dual
+from ...problems.certificates.optimality import Knows
+from ...problems.losses.margin import dual_values
+from ...problems.losses.multilabel_hinge import BoundMultilabelMax
+from ...problems.problem import Problem
+from ...problems.scores import Scores
+from ..iterate import Ending, Iterate
+from ..solver import Solver
+from ..usual import cooling_param, cooling_start_param
 from .dual_kernels import BinaryDual, binary_pass, multiclass_pass, multilabel_pass, shuffle
-from .iterate import Ending, Iterate
-from .solver import Solver
-from .usual import cooling_param, cooling_start_param
 
 #: Entries of X times outputs that one kernel call handles: 5 to 20 ms.
 CHUNK = 1_000_000

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param
-from ..parts.linesearch import Found, unsearched
-from ..problems.lipschitz import block_constants, constant_param
-from ..problems.point import REFRESH, Point
-from ..problems.problem import Problem
+from ...declare import Trait, as_printed, param
+from ...parts.linesearch import Found, unsearched
+from ...problems.lipschitz import block_constants, constant_param
+from ...problems.point import REFRESH, Point
+from ...problems.problem import Problem
+from ..usual import tol_param
+from ..working_sets import Look, Steps, WorkingSetSolver, rule_param
 from .bcd import NO_SEARCH, RowUpdates
 from .bcd_kernels import Blocks
-from .usual import tol_param
-from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
 
 @dataclass(frozen=True)

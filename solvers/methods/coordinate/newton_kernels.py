@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compute.jit import kernel
-from ..parts.rules import room_of
-from ..problems.products.by_columns import gathered
-from ..problems.row_norms import norm, row_prox, row_subgradient, soft_thresholded
+from ...compute.jit import kernel
+from ...parts.rules import room_of
+from ...problems.products.by_columns import gathered
+from ...problems.row_norms import norm, row_prox, row_subgradient, soft_thresholded
 
 #: Share of its largest possible value below which no curvature is taken: samples may be saturated.
 FLAT = 1e-10

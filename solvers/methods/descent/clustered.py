@@ -15,20 +15,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param
-from ..parts.clusters import SCALES, Clusters, chunked, crossed, kmeans, within_error
-from ..parts.linesearch import Found
-from ..problems.coarse import coarse_problem, lifted
-from ..problems.point import Point
-from ..problems.problem import Problem
-from .descent.estimates import FullMatrix, LimitedMemory
-from .descent.loop import Descent, Visit, each
-from .descent.progress import Progress
-from .descent.rules import SmoothStop, one_subgradient
-from .iterate import Ending, Iterate
+from ...declare import Trait, as_printed, param
+from ...parts.clusters import SCALES, Clusters, chunked, crossed, kmeans, within_error
+from ...parts.linesearch import Found
+from ...problems.coarse import coarse_problem, lifted
+from ...problems.point import Point
+from ...problems.problem import Problem
+from ..iterate import Ending, Iterate
+from ..solver import Solver
+from ..usual import as_in
+from .estimates import FullMatrix, LimitedMemory
+from .loop import Descent, Visit, each
+from .progress import Progress
 from .quasi_newton import BFGS, Searching
-from .solver import Solver
-from .usual import as_in
+from .rules import SmoothStop, one_subgradient
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 import datasets
 import solvers
-from solvers.methods.moves import Moves, least
+from solvers.methods.coordinate.moves import Moves, least
 from solvers.problems.losses.feature_columns import ColumnData
 from tests.solvers.helpers import MAKERS, problem_of
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..declare import Trait, as_printed, param, random_seed
-from ..parts.linesearch import Found
-from ..problems.line import Line
-from ..problems.penalties import soft_threshold
-from ..problems.point import Point
-from ..problems.problem import Problem
-from ..problems.row_norms import row_prox
+from ...declare import Trait, as_printed, param, random_seed
+from ...parts.linesearch import Found
+from ...problems.line import Line
+from ...problems.penalties import soft_threshold
+from ...problems.point import Point
+from ...problems.problem import Problem
+from ...problems.row_norms import row_prox
+from ..usual import beta_param, sigma_param, tol_param
+from ..working_sets import Look, Steps, WorkingSetSolver, rule_param
 from .newton_kernels import FLAT, NO_DECREASE, promised, sweeps, sweeps_of_rows
-from .usual import beta_param, sigma_param, tol_param
-from .working_sets import Look, Steps, WorkingSetSolver, rule_param
 
 #: Entries of X times outputs that one kernel call reads: some 20 ms.
 CHUNK = 4_000_000

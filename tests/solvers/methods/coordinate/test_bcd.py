@@ -8,7 +8,7 @@ import pytest
 import datasets
 import solvers
 from solvers.declare import Trait
-from solvers.methods import bcd
+from solvers.methods.coordinate import bcd
 from solvers.problems.lipschitz import block_constants
 from tests.solvers.helpers import MAKERS, dense_of, losses_with, problem_of
 from tests.solvers.oracles import LOSSES, Oracle

@@ -1,0 +1,1 @@
+"""Block and single coordinate descent, primal and dual."""

@@ -114,8 +114,10 @@ class Penalty(Declared):
 
     @property
     def smooth(self) -> bool:
-        """Tell whether the penalty has no kinks."""
-        return not any(self.row_norms)
+        """Tell whether the penalty has no kinks: by its strengths where it separates, else by its traits."""
+        if self.traits & (Trait.SEPARABLE | Trait.GROUP_SEPARABLE):
+            return not any(self.row_norms)
+        return Trait.NO_KINKS in self.traits
 
     def slope(self, w: np.ndarray, d: np.ndarray, side: int = 1) -> float:
         """Return the derivative of t -> λR(w + t d) at 0 from the right (``side`` 1) or from the left

@@ -1,5 +1,7 @@
 """φ(t) = f(w + t d): slopes, breakpoints and the searches that use them, for every loss that gives them."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -153,3 +155,29 @@ def test_the_step_tried_first_brings_its_residual_along(monkeypatch):
     there = found.point.gradient()
     assert calls == ["value_and_residual"]
     np.testing.assert_allclose(there, problem.at(found.point.w.copy()).gradient(), rtol=0, atol=1e-10)
+
+
+@dataclass(frozen=True)
+class Length(solvers.Penalty):
+    """λ‖w‖ of all weights: it has a kink at zero, and does not separate."""
+
+    id, name, summary, sparse = "length", "Length", "λ‖w‖", True
+    traits = solvers.Trait.PROX
+
+    def value(self, w):
+        return self.lam * float(np.linalg.norm(w))
+
+    def slope(self, w, d, side=1):
+        length = np.linalg.norm(w)
+        return self.lam * float(w @ d / length if length else side * np.linalg.norm(d))
+
+
+def test_an_exact_step_counts_a_penalty_that_does_not_separate(registries):
+    solvers.register(Length)
+    problem = solvers.make_problem(MAKERS["binary"](), loss="binary-hinge", penalty="length", lam=0.05)
+    d = -problem.at().gradient()
+    found = problem.line(problem.at(), d).exact()
+    values = [problem.at(t * d).objective for t in np.linspace(0.0, 2.0 * found.t, 401)]
+    assert not problem.penalty.smooth
+    assert found.t > 0.0
+    assert found.point.objective <= min(values) + 1e-12

@@ -23,7 +23,7 @@ class DataFile:
     Attributes
     ----------
     path : str
-        The path below a data folder.
+        The path below a data folder, or an absolute one.
     url, sha256 : str, optional
         Where to download it, and its checksum; nothing is downloaded without one.
     when : str
@@ -94,7 +94,7 @@ def advice(file: DataFile, source: str) -> str:
     if not os.environ.get("SOLVERSCOPE_DATA"):
         place += ", or name your data folder in SOLVERSCOPE_DATA"
     download = f"load the set to download it from {file.url}, or " if file.url else ""
-    return f"{file.path} is not at hand: {download}{place} (source: {source})"
+    return f"{file.path} is not at hand: {download}{place}" + (f" (source: {source})" if source else "")
 
 
 def fetch(file: DataFile, source: str, progress: Progress) -> Path:

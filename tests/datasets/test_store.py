@@ -76,6 +76,14 @@ def test_a_file_without_address_says_where_to_put_it(tmp_path, monkeypatch):
         store.fetch(DataFile("set/x.bz2"), "a good place", lambda text, fraction: None)
     assert str(tmp_path / "set" / "x.bz2") in str(error.value)
     assert "source: a good place" in str(error.value)
+    with pytest.raises(DataError, match="put it at") as error:
+        store.fetch(DataFile("set/x.bz2"), "", lambda text, fraction: None)
+    assert "source" not in str(error.value)
+
+
+def test_a_file_may_be_named_by_its_whole_path(home, tmp_path):
+    (tmp_path / "mine.csv").write_text("1,2")
+    assert store.fetch(DataFile(str(tmp_path / "mine.csv")), "", lambda *_: None) == tmp_path / "mine.csv"
 
 
 def test_digests_are_those_of_the_files(tmp_path):

@@ -73,7 +73,14 @@ def advanced_on_one_thread(iterate: Callable[..., Generator]) -> Callable[..., G
 
     @functools.wraps(iterate)
     def limited(*args: Any, **options: Any) -> Generator:
-        with closing(iterate(*args, **options)) as iterates:
+        made = iterate(*args, **options)
+        if not isinstance(made, Generator):
+            kind = type(made).__name__
+            raise TypeError(
+                f"{iterate.__qualname__} returns {kind}, and is no generator: let it yield "
+                "solvers.Iterate.at(point, n, ...)"
+            )
+        with closing(made) as iterates:
             while True:
                 with one_blas_thread():
                     try:

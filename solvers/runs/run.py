@@ -230,9 +230,16 @@ class Run:
             self._finish(ending)
 
     def _with_hint(self, limit: Ending) -> Ending:
-        """Return an ending with what the solver says of the problem, where it did not converge."""
-        hint = self.solver.hint(self.problem) if limit.status in ("max-iter", "max-seconds") else None
-        return saying(limit, hint)
+        """Return an ending with what the solver says of the problem, where it did not converge, and with why
+        no tolerance could end the run."""
+        if limit.status not in ("max-iter", "max-seconds"):
+            return limit
+        claimed = self.stopping.tol is not None and self.problem.smooth and self.solver.knows.violation
+        untold = None
+        if claimed and np.isnan(self.trace.violation).all():
+            knows = "knows = solvers.Knows(violation=False, dual_gap=False)"
+            untold = f"no iterate has a violation to compare tol with: yield it, or give the solver {knows}"
+        return saying(limit, self.solver.hint(self.problem), untold)
 
     def _limit(self, iterate: Iterate) -> Ending | None:
         """Say why the run ends at this iterate, or None. What seems to have converged is looked at once more

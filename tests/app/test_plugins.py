@@ -185,6 +185,11 @@ def test_an_error_in_a_plugin_is_one_line_with_its_place(command, tmp_path, text
             "g",
             "yields ndarray",
         ),
+        (
+            "yield solvers",
+            "return solvers",
+            "Steps.iterate returns Iterate, and is no generator: let it yield",
+        ),
     ],
 )
 def test_a_failed_solver_names_the_line_of_its_own_file(tmp_path, old, new, said):
@@ -193,3 +198,18 @@ def test_a_failed_solver_names_the_line_of_its_own_file(tmp_path, old, new, said
     trace = solvers.solve(problem, solvers.make_solver("steps"), max_iter=3)
     assert trace.status == "failed"
     assert said in trace.message
+
+
+def test_a_solver_that_tells_no_violation_is_told_why_no_tolerance_ends_it(tmp_path):
+    silent = SOLVER.replace(", violation=problem.penalty.violation(point.w, g)", "")
+    load_file(write(tmp_path, silent))
+    problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.1)
+    trace = solvers.solve(problem, solvers.make_solver("steps"), tol=0.5, max_iter=50)
+    assert trace.status == "max-iter"
+    assert "no iterate has a violation to compare tol with: yield it, or" in trace.message
+    knows = "knows = solvers.Knows(violation=False, dual_gap=False)"
+    assert knows in trace.message
+    said = silent.replace('"steps"', '"heard"').replace("    step:", f"    {knows}\n    step:")
+    load_file(write(tmp_path, said, "heard.py"))
+    heard = solvers.solve(problem, solvers.make_solver("heard", step=0.1), tol=0.5, max_seconds=20)
+    assert heard.status == "converged"

@@ -10,6 +10,7 @@ import shlex
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import panel as pn
 import pytest
 
@@ -73,9 +74,9 @@ def run_example(code, folder):
 
 
 def test_what_is_to_be_saved_is_found():
-    solver, loss, penalty, data = "my_solver.py", "my_loss.py", "my_penalty.py", "my_data.py"
-    others = {"my_rule.py", "my_view.py", "my_probe_view.py", "grid.toml", "25-pairs.toml"}
-    assert set(SAVED) == {solver, loss, penalty, data} | others
+    parts = {"my_solver.py", "my_loss.py", "my_penalty.py", "my_norm.py", "my_data.py", "my_rule.py"}
+    shown = {"my_view.py", "my_probe_view.py", "grid.toml", "25-pairs.toml"}
+    assert set(SAVED) == parts | shown
 
 
 def test_python_example_runs(tmp_path, capsys):
@@ -189,6 +190,22 @@ def test_own_view_joins_the_tabs_and_draws_a_run(saved, file, id):
     assert drawn.has_content()
     (figure,) = [figure for _, figure in drawn.shown_figures()]
     assert max(len(next(iter(r.data_source.data.values()))) for r in figure.renderers) > 4
+
+
+def test_own_penalty_is_the_dual_norm_and_the_subgradient_it_says(saved):
+    load_file(saved / "my_norm.py")
+    problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="norm", lam_ratio=0.1)
+    trace = solvers.solve(problem, solvers.make_solver("sparsa"), tol=1e-8)
+    penalty, least = problem.penalty, trace.objective[-1]
+    assert penalty.violation(trace.w, problem.at(trace.w).gradient()) < 1e-6
+    assert not solvers.solve(problem.at_lam(problem.lam_max), solvers.make_solver("sparsa"), tol=1e-8).w.any()
+    bounds = trace.objective - trace.dual_gap
+    assert (bounds[np.isfinite(bounds)] <= least + 1e-12).all()
+    v, step = np.array([1.0, -2.0, 0.5]), 0.7
+    w = penalty.prox(v, step)
+    d = 1e-6 * np.random.default_rng(0).normal(size=(50, 3))
+    value = [0.5 * np.sum((u - v) ** 2) + step * penalty.value(u) for u in (w, *(w + d))]
+    assert min(value) == value[0]
 
 
 def test_own_story_says_what_its_runs_show(saved):

@@ -18,7 +18,8 @@ import datasets
 import solvers
 from app import views
 from app.plugins import load_file
-from app.stories import by_topic, read
+from app.settings.experiment import Experiment
+from app.stories import by_topic, read, stories
 from solvers.runs.pseudocode import Pseudocode
 from tests import loop
 from tests.app.stories.told import Told
@@ -75,7 +76,7 @@ def run_example(code, folder):
 
 def test_what_is_to_be_saved_is_found():
     parts = {"my_solver.py", "my_loss.py", "my_penalty.py", "my_norm.py", "my_data.py", "my_rule.py"}
-    shown = {"my_view.py", "my_probe_view.py", "grid.toml", "25-pairs.toml"}
+    shown = {"my_view.py", "my_probe_view.py", "my_cursor_view.py", "grid.toml", "26-pairs.toml"}
     assert set(SAVED) == parts | shown
 
 
@@ -192,6 +193,17 @@ def test_own_view_joins_the_tabs_and_draws_a_run(saved, file, id):
     assert max(len(next(iter(r.data_source.data.values()))) for r in figure.renderers) > 4
 
 
+def test_own_view_of_parts_shows_the_iterate_under_the_cursor(saved):
+    load_file(saved / "my_cursor_view.py")
+    problem = solvers.make_problem(datasets.load("breast-cancer"))
+    run = solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=5)
+    drawn = views.TABS["sparsity-and-shares"](run)
+    drawn.cursor.place(run, 2)
+    sparsity, shares = drawn.parts
+    assert shares.source.data == {"what": ["loss", "penalty"], "size": [run.loss[2], run.penalty[2]]}
+    assert [by for by, _ in drawn.shown_figures()] == [sparsity, shares]
+
+
 def test_own_penalty_is_the_dual_norm_and_the_subgradient_it_says(saved):
     load_file(saved / "my_norm.py")
     problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="norm", lam_ratio=0.1)
@@ -209,13 +221,23 @@ def test_own_penalty_is_the_dual_norm_and_the_subgradient_it_says(saved):
 
 
 def test_own_story_says_what_its_runs_show(saved):
-    told = Told(read(saved / "25-pairs.toml"), 0)
+    told = Told(read(saved / "26-pairs.toml"), 0)
     ten, three = told.traces()
     assert ten.status == three.status == "converged"
     assert ten.iteration[-1] < three.iteration[-1]
     assert told.truth().right == ("ten",)
     assert told.story.topic in by_topic()
     assert told.story.view["tab"] in views.TABS
+
+
+def test_the_address_that_is_shown_is_understood():
+    (address,) = re.findall(r"`/app\?(.*?)`", APP)
+    query = dict(part.split("=", 1) for part in address.split("&"))
+    found, notices = Experiment.from_address(query, next(iter(stories().values())).setting)
+    assert notices == []
+    assert [str(entrant) for entrant in found.entrants] == query["solvers"].split(";")
+    assert (found.problem.data, found.problem.lam, found.limits.max_seconds) == ("digits", 0.001, 5.0)
+    assert query["tab"] in views.TABS
 
 
 def test_own_pseudocode_is_understood():

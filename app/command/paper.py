@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from solvers.runs.atomic_files import replacing
 
 from ..papers import Exhibit, Paper, groups, paper, papers
-from ..papers.drawing import Outcome, page
 from ..papers.measures import Run
 from ..papers.plan import USUAL_BUDGET, Plan, layout, plan
 from ..sweep.cell_store import Store
@@ -23,6 +22,9 @@ from .headless import Emit
 from .printing import show_papers
 from .progress_bar import Progress
 from .streams import put_json
+
+if TYPE_CHECKING:
+    from ..papers.drawing import Outcome
 
 #: All figures and tables of a paper that can be run, in place of one of them.
 ALL = "all"
@@ -107,6 +109,8 @@ def execute(
 def _outcomes(
     exhibits: Sequence[Exhibit], planned: Plan, cells: Mapping[str, Any], progress: Progress
 ) -> Iterator[Outcome]:
+    from ..papers.drawing import Outcome
+
     seen: dict[tuple[str, groups.Watch], groups.Groups] = {}
     for exhibit in exhibits:
         if (keys := planned.cells.get(exhibit.id)) is not None:
@@ -122,6 +126,8 @@ def _outcomes(
 
 
 def _write(found: Paper, outcomes: Sequence[Outcome], file: Path, emit: Emit) -> None:
+    from ..papers.drawing import page  # takes a second to import, which a list of papers does not need
+
     for outcome in outcomes:
         where = {"paper": found.id, "exhibit": outcome.exhibit.id}
         for value in outcome.exhibit.values:

@@ -381,7 +381,7 @@ def test_list_answers_without_importing_what_it_does_not_need(kind):
     assert all(json.loads(entry)["id"] for entry in entries)
 
 
-@pytest.mark.parametrize("name", ["headless", "path", "sweep", "runs"])
+@pytest.mark.parametrize("name", ["headless", "path", "sweep", "runs", "paper"])
 def test_commands_that_draw_nothing_do_without_panel(name):
     script = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"

@@ -135,8 +135,8 @@ class RunPlot(View):
 
     def glyphs(self, source: ColumnDataSource, color: str, dash: str) -> list[GlyphRenderer]:
         """Draw one run."""
-        looks = {"x": "x", "y": "y", "color": color, **self.dots}
-        dots = [self.figure.scatter(source=source, **looks)] if self.dots else []
+        sign = {"x": "x", "y": "y", "color": color, **self.dots}
+        dots = [self.figure.scatter(source=source, **sign)] if self.dots else []
         return [*draw_lines(self.figure, source, self.thin[:1], 2, color, dash), *dots]
 
     def hover(self) -> list[tuple[str, str]]:

@@ -106,8 +106,8 @@ class RowSparsity(Plots):
         tips = [("feature", "@x{custom}"), ("‖W_j‖", "@norm{0.[0000]}")]
         theme.image(plot, self._pictures, PALETTE[255:], (0.0, 1.0), tips, {"@x": name})
         self._frame_runs(plot, "pictures")
-        looks = {"size": 10, "line_width": 2, "color": theme.COLORS[1]}
-        plot.scatter("x", "y", source=self._moves, marker="marker", **looks)
+        sign = {"size": 10, "line_width": 2, "color": theme.COLORS[1]}
+        plot.scatter("x", "y", source=self._moves, marker="marker", **sign)
         return plot
 
     def _frame_runs(self, plot: figure, name: str) -> None:

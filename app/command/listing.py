@@ -30,8 +30,9 @@ def _classes(table: str) -> Iterator[dict[str, Any]]:
 
 def _stories() -> Iterator[dict[str, Any]]:
     from ..settings.recipe import why_not_data
-    from ..stories import stories
+    from ..stories import left_out, stories
 
+    left_out()
     for story in stories().values():
         yield _record(story, why_not_data(story.setting.problem.data))
 

@@ -46,7 +46,7 @@ from app.serving.access import HERE, Rights
 from app.serving.batch import batch
 from app.settings.experiment import MOST_SOLVERS, Experiment
 from app.settings.recipe import LIMITS, REPEAT, REPEATS, THREADS, Entrant, Limits, Recipe
-from app.stories import Story, stories
+from app.stories import Story, left_out, stories
 from app.views import TABS, View
 from app.views.base.help import Help
 from app.views.base.plot import AXES, SCALES, SHARED, share_axis
@@ -191,7 +191,13 @@ class Page:
     def _story(self, id: str | None) -> Story:
         first = next(iter(stories().values()))
         if id is not None and id not in stories():
-            self.notify(f"There is no story {id!r}: the first one is shown instead.")
+            wrong = left_out().get(id)
+            why = (
+                f"There is no story {id!r}"
+                if wrong is None
+                else f"The story {id!r} is left out, since {wrong}"
+            )
+            self.notify(f"{why}: the first one is shown instead.")
         return stories().get(id, first)
 
     def load_story(self, story: Story) -> None:

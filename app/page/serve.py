@@ -22,7 +22,7 @@ from app.runs import history, library
 from app.runs.budget import budget
 from app.serving import access, classroom
 from app.serving.serve_options import Serving
-from app.stories import stories
+from app.stories import left_out, stories
 
 #: Scripts of the page that a plot alone has no use for.
 PARTS = ["plot_buttons.js", "pixels.js", "pictures.js"]
@@ -54,6 +54,7 @@ def serve() -> None:
     plugins.load_all(serving.plugins)
     for file in serving.data:
         datasets.offer(file)
+    left_out()  # the log says why
     pn.config.theme = wanted_theme(pn.state.cookies)
     query = {name: values[-1].decode("utf-8", "replace") for name, values in pn.state.session_args.items()}
     rights = access.HERE

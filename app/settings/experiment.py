@@ -228,7 +228,15 @@ class Experiment:
     @classmethod
     def from_address(cls, query: Mapping[str, str], base: Self) -> tuple[Self, list[str]]:
         """Return ``base`` changed by parameters of a URL, and a sentence for each that could not be used."""
-        found, notices = base, []
+        found, wrong = cls.read_parts(query, base)
+        return found, [
+            f"{name}={query[name]!r} in the address was left out: {why}" for name, why in wrong.items()
+        ]
+
+    @classmethod
+    def read_parts(cls, query: Mapping[str, str], base: Self) -> tuple[Self, dict[str, str]]:
+        """Return ``base`` changed by parameters as a URL has them, and why some of them could not be used."""
+        found, wrong = base, {}
         for name, read in _READERS.items():
             text = query.get(name)
             if text is None or (name == "data" and text == found.problem.data):
@@ -238,9 +246,9 @@ class Experiment:
                     raise ValueError("it has a character that cannot be printed")
                 found = read(found, text)
             except ValueError as error:
-                notices.append(f"{name}={text!r} in the address was left out: {error}")
+                wrong[name] = str(error)
         fitting = tuple(entrant for entrant in found.entrants if fits(entrant, found.problem) is None)
-        return replace(found, entrants=fitting or default_entrants(found.problem)), notices
+        return replace(found, entrants=fitting or default_entrants(found.problem)), wrong
 
     def changes(self, base: Self) -> dict[str, str]:
         """Return the parameters of a URL that make ``base`` this one: of all, those that differ then."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from app.settings.experiment import Experiment
-from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, typed
+from app.settings.recipe import PAGE_LIMITS, Entrant, Recipe, info_of, typed
 from app.stories.ask import LAST, Ask
 from solvers import PENALTIES, Condition
+
+log = logging.getLogger(__name__)
+
+#: The files of stories.
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,10 @@ class Story:
 
 
 def _place(path: Path) -> tuple[int, str]:
-    """Return the number and the id of a story, which its file is named by."""
+    """Return the number and the id of a story, which its file is named by; ValueError for another name."""
     number, _, id = path.stem.partition("-")
+    if not (number.isdecimal() and id):
+        raise ValueError(f"its file is named NUMBER-ID.toml, and not {path.name}")
     return int(number), id
 
 
@@ -78,13 +86,17 @@ def _anywhere(problem: Recipe) -> Recipe:
 
 
 def read(path: Path) -> Story:
-    """Read the story in a TOML file; ValueError that names the file where it is none."""
+    """Read the story in a TOML file; ValueError that names the file where it is none, or where it cannot be
+    run here."""
     try:
         text = tomllib.loads(path.read_text(encoding="utf-8"))
+        for part in ("problem", "look_for", "solvers"):
+            if part not in text:
+                raise ValueError(f"it lacks {part!r}")
         problem = Recipe(**text.pop("problem"))
         problem = replace(problem, penalty_params=typed(PENALTIES[problem.penalty], problem.penalty_params))
         limits = replace(PAGE_LIMITS, **text.pop("stop", {}))
-        return Story(
+        story = Story(
             id=_place(path)[1],
             look_for=tuple(text.pop("look_for")),
             setting=Experiment(problem, Entrant.parse_all(text.pop("solvers")), limits),
@@ -92,15 +104,78 @@ def read(path: Path) -> Story:
             ask=Ask(**text.pop("ask")) if "ask" in text else None,
             **text,
         )
-    except (KeyError, TypeError, ValueError) as error:
+        for wrong in _wrong(story):
+            raise ValueError(wrong)
+    except KeyError as error:
+        raise ValueError(f"{path.name} is no story: it names {error}, which is not there") from error
+    except OSError as error:
+        raise ValueError(f"{path.name} is no story: it cannot be read ({error.strerror})") from error
+    except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name} is no story: {error}") from error
+    return story
+
+
+def _wrong(story: Story) -> Iterator[str]:
+    """Say what of a story the page could not show or run."""
+    texts = [story.name, story.topic, story.summary, story.question, *story.look_for]
+    texts += [text for step in story.steps for text in (step.text, step.run, step.until, step.view)]
+    if not all(isinstance(text, str) for text in texts):
+        yield "its name, topic, summary, question, look_for and the entries of its steps are texts"
+    for given in (story.view, *(step.set for step in story.steps)):
+        if not all(isinstance(text, str) for pair in given.items() for text in pair):
+            yield "its view, and what its steps set, are texts by name"
+    if not all(isinstance(f, int | float) for f in story.f_star.values()):
+        yield "f_star has a number for each penalty"
+    named = [step.run for step in story.steps]
+    named += [] if story.ask is None else [story.ask.run, story.ask.against]
+    for run in named:
+        if run and run not in story.labels:
+            yield f"it has no run {run!r}: its runs are {', '.join(story.labels)}"
+    for step in story.steps:
+        step.condition  # noqa: B018  it is parsed
+    if not story.setting.entrants:
+        yield "it names no solver"
+    info_of(story.setting.problem.data)  # else it would be taken as it is
+    story.setting.limits.stopping()
+    setting = story.setting
+    for given in (setting.address(), *(step.set for step in story.steps)):
+        setting, wrong = Experiment.read_parts(given, setting)
+        for name, why in wrong.items():
+            yield f"{name} is {given[name]!r}: {why}"
 
 
 @cache
+def _read(path: Path) -> Story:
+    return read(path)
+
+
 def stories() -> dict[str, Story]:
-    """Return all stories by id, in the order of their numbers; the first is the page's default."""
-    found = [read(path) for path in sorted(Path(__file__).parent.glob("*.toml"), key=_place)]
-    return {story.id: story for story in found}
+    """Return all stories by id, in the order of their numbers; the first is the page's default. One that
+    cannot be read or run here is left out, until the solver that it lacks is registered."""
+    return _all()[0]
+
+
+def left_out() -> dict[str, str]:
+    """Return why files of stories are left out, a sentence each, by their ids; the log says it once."""
+    wrong = _all()[1]
+    for sentence in wrong.values():
+        _log_once(sentence)
+    return wrong
+
+
+@cache
+def _log_once(sentence: str) -> None:
+    log.warning("a story is left out: %s", sentence)
+
+
+def _all() -> tuple[dict[str, Story], dict[str, str]]:
+    found, wrong = [], {}
+    for path in FOLDER.glob("*.toml"):
+        try:
+            found.append((_place(path), _read(path)))
+        except ValueError as error:
+            wrong[path.stem.partition("-")[2] or path.stem] = str(error)
+    return {story.id: story for _, story in sorted(found, key=lambda one: one[0])}, wrong
 
 
 def by_topic() -> dict[str, dict[str, str]]:

@@ -10,9 +10,10 @@ import pytest
 
 import app.stories
 import solvers
+from app.page.page import Page
 from app.page.sidebar.run_controls import PACES
 from app.settings.recipe import fits
-from app.stories import read, stories
+from app.stories import left_out, read, stories
 from app.views import TABS
 from app.views.base.plot import SCALES, X_AXES
 from solvers import SOLVERS, Stopping
@@ -89,7 +90,7 @@ def test_a_sentence_that_is_new_or_reworded_has_no_check():
     assert new == ["It takes 3 steps.", "See Yu et al. 2010 for more."]
 
 
-@pytest.mark.parametrize(("wrong", "said"), [("", "'problem'"), ("id = ", "Invalid value")])
+@pytest.mark.parametrize(("wrong", "said"), [("", "it lacks 'problem'"), ("id = ", "Invalid value")])
 def test_a_file_that_is_no_story_is_named(tmp_path, wrong, said):
     path = tmp_path / "99-wrong.toml"
     path.write_text(wrong)
@@ -103,6 +104,65 @@ def test_an_entry_of_a_question_that_does_not_exist_is_named(tmp_path):
     path.write_text(text.replace("[ask]", '[ask]\nkind = "choice"'), encoding="utf-8")
     with pytest.raises(ValueError, match=r"^99-wrong\.toml is no story: .*'kind'"):
         read(path)
+
+
+GOOD = (FOLDER / "2-memory.toml").read_text(encoding="utf-8")
+#: What may be wrong with a story, by a change of one that is right, and what is said of it.
+BROKEN = {
+    "solver": (("ten=prox-qn", "ten=my-own"), "there is no solver 'my-own'"),
+    "data": (("digits", "digets"), "There is no data set 'digets'"),
+    "loss": (("multiclass-logistic", "chain-crf"), "loss is 'chain-crf': "),
+    "penalty": (('penalty = "l1"', 'penalty = "l3"'), "it names 'l3', which is not there"),
+    "lam": (("lam = ", "lam = -"), "lam is '-"),
+    "limit": (("[stop]", '[stop]\nmax_iter = "long"'), "long"),
+    "view": (("[view]", "[view]\nrepeat = 3"), "are texts by name"),
+    "tables": (("[view]", "[[view]]"), "list"),
+    "name": (("name = ", "name = 3 #"), "are texts"),
+    "run": (("[view]", '[[step]]\ntext = "Look."\nrun = "mine"\n[view]'), "it has no run 'mine'"),
+    "until": (("[view]", '[[step]]\ntext = "Look."\nuntil = "nnz >"\n[view]'), "nnz >"),
+    "bytes": (("name", "n\0me"), "is no story"),
+    "nothing": ((GOOD, ""), "it lacks 'problem'"),
+}
+
+
+@pytest.fixture
+def with_bad_stories(tmp_path, monkeypatch):
+    """Stories, of which all but two have an error."""
+    (tmp_path / "2-memory.toml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "12-kink.toml").write_text((FOLDER / "12-kink.toml").read_text("utf-8"), encoding="utf-8")
+    (tmp_path / "notes.toml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "70-folder.toml").mkdir()
+    for number, (id, (change, _)) in enumerate(BROKEN.items(), 40):
+        assert change[0] in GOOD
+        (tmp_path / f"{number}-{id}.toml").write_text(GOOD.replace(*change), encoding="utf-8")
+    monkeypatch.setattr(app.stories, "FOLDER", tmp_path)
+
+
+def test_a_bad_story_is_left_out_with_a_sentence_and_the_others_stay(with_bad_stories, caplog):
+    assert list(stories()) == ["memory", "kink"]
+    wrong = left_out()
+    assert wrong.keys() == {*BROKEN, "notes", "folder"}
+    for id, (_, said) in BROKEN.items():
+        assert said in wrong[id]
+        assert f"-{id}.toml is no story: " in wrong[id]
+    assert "NUMBER-ID.toml" in wrong["notes"]
+    left_out()
+    assert sorted(record.args[0] for record in caplog.records) == sorted(wrong.values()), "each once"
+
+
+def test_the_page_opens_without_a_bad_story_and_says_why_where_it_is_asked_for(with_bad_stories):
+    page = Page({"story": "solver"})
+    assert page.story is stories()["memory"]
+    assert "solver" not in page.story_menu.options.values()
+    (notice,) = page.notices
+    assert "there is no solver &#x27;my-own&#x27;" in notice.objects[0].object
+    page.close()
+
+
+def test_a_story_of_a_solver_that_comes_later_is_there_then(with_bad_stories, monkeypatch):
+    assert "solver" not in stories()
+    monkeypatch.setitem(SOLVERS, "my-own", SOLVERS["prox-qn"])
+    assert "solver" in stories()
 
 
 def test_readme_counts_the_stories_and_names_those_there_are():

@@ -310,8 +310,10 @@ def to_pandas(runs: Sequence[Trace]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row an iterate: the place of its run among these from 0 on, data set, loss, penalty and key of its
-        problem (missing where they are not known), and the columns of :meth:`Trace.to_pandas`.
+        A row an iterate: ``run``, the place of its run among these from 0 on; ``dataset``, ``loss_id``,
+        ``penalty_id`` and ``problem``, the ids and the key of its problem (missing where they are not
+        known); and the columns of :meth:`Trace.to_pandas`, of which ``loss`` and ``penalty`` are numbers,
+        the two parts of the objective. No two columns have one name.
 
     Examples
     --------
@@ -331,8 +333,9 @@ def to_pandas(runs: Sequence[Trace]) -> pd.DataFrame:
 def _told(run: Trace, place: int) -> pd.DataFrame:
     """Return the table of a run, with its place among others and its problem."""
     problem, table = run.info.problem, run.to_pandas()
-    about = {name: problem.get(name) for name in ("dataset", "loss", "penalty")}
-    about = {"run": place} | about | {"problem": problem.get("key")}
+    # the record's own ``loss`` and ``penalty`` are numbers, so the ids have other names than in the problem
+    keys = {"dataset": "dataset", "loss_id": "loss", "penalty_id": "penalty", "problem": "key"}
+    about = {"run": place} | {name: problem.get(key) for name, key in keys.items()}
     return table.assign(**about)[[*about, *table.columns]]
 
 

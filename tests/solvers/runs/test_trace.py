@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from bokeh.models import ColumnDataSource
 
 import solvers
 from solvers.methods.iterate import FIELDS
@@ -250,9 +251,35 @@ def test_runs_are_one_table_that_tells_run_and_problem():
     problems = [solvers.make_problem(binary(), lam_ratio=ratio) for ratio in (0.1, 0.2)]
     runs = [solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=3) for problem in problems]
     table = solvers.to_pandas(runs)
-    columns = ["run", "dataset", "loss", "penalty", "problem", *runs[0].to_pandas().columns]
+    columns = ["run", "dataset", "loss_id", "penalty_id", "problem", *runs[0].to_pandas().columns]
     assert list(table.columns) == columns
     assert table.groupby("run")["problem"].unique().tolist() == [[problem.key] for problem in problems]
     assert table.groupby("run")["objective"].last().tolist() == [run.objective[-1] for run in runs]
     assert table.index.tolist() == list(range(sum(map(len, runs))))
     assert solvers.to_pandas([]).columns.tolist() == columns
+    assert table.columns.is_unique
+    assert (set(table.loss_id), set(table.penalty_id)) == ({"logistic"}, {"l1"})
+    for name in ("loss", "penalty"):  # the parts of the objective
+        assert table[name].tolist() == [value for run in runs for value in run[name]], name
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["of known problems", "with one of no problem"])
+def test_a_table_of_runs_becomes_parquet_json_and_plots(tmp_path, known):
+    """As other programs read it."""
+    problem = solvers.make_problem(binary(), lam_ratio=0.1)
+    runs = [solvers.solve(problem, solvers.make_solver(id), max_iter=3) for id in ("prox-qn", "fista-ls")]
+    runs += [] if known else [Trace.from_records([record(0)])]
+    table = solvers.to_pandas(runs)
+    table.to_parquet(tmp_path / "runs.parquet", engine="pyarrow")
+    read = pd.read_parquet(tmp_path / "runs.parquet", engine="pyarrow")
+    assert read.columns.tolist() == table.columns.tolist()
+    numbers = table.select_dtypes("number")
+    assert {"loss", "penalty", "objective", "step", "lam"} <= set(numbers)
+    pd.testing.assert_frame_equal(read[numbers.columns], numbers)
+    assert read.label.tolist() == table.label.tolist()
+    assert [tuple(events) for events in read.events] == table.events.tolist()
+    rows = json.loads(table.to_json(orient="records"))
+    told = np.array([row["loss"] for row in rows], dtype=float)  # null becomes nan
+    np.testing.assert_allclose(told, table.loss, rtol=1e-9)
+    drawn = ColumnDataSource(table).data
+    np.testing.assert_array_equal(drawn["loss"], table.loss)

@@ -158,7 +158,7 @@ class Blondel(Rule):
     id = "blondel"
     name = "Blondel's shrinking"
     summary = "a weight leaves with more room than v/n, and all come back when the rest has converged"
-    paper = "Blondel et al. 2013, section 3.4"
+    paper = "Blondel et al. 2013, section 5.2.4"
     share = 0.0
     allowance = "v/n"
 

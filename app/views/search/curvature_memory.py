@@ -133,7 +133,7 @@ class Memory(Plots, ProbeView):
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:
         self._said.object = self._sentence(iteration, seen)
-        # an epoch clears the pairs: figures that went with them would move the page
+        # an epoch may clear the pairs: figures that went with them would move the page
         self._at_cursor.visible = True
         SS, SY, YY = (seen[name] for name in ("SS", "SY", "YY"))
         gamma = float(seen["gamma"])

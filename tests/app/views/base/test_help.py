@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+import datasets
+import solvers
 from app import theme, views
 from app.views.base.help import FIGURES, LINE, Help, formula
 from app.views.base.view import View
@@ -77,3 +79,15 @@ def test_what_is_said_becomes_html_only_in_the_way_of_a_text():
     about = Help("a < b", "One & two. Three.", "a < b", "<i>", ())
     assert "<i>" not in about.html()
     assert "a &lt; b" in about.html()
+
+
+def test_texts_say_that_an_epoch_keeps_the_pairs_as_the_default_does():
+    problem = solvers.make_problem(datasets.load("digits"), penalty="l1", lam=0.001)
+    trace = solvers.solve(problem, solvers.make_solver("prox-qn", start="none"), tol=1e-4)
+    epochs = [k for k, events in enumerate(trace.events) if "epoch-start" in events and k > 0]
+    assert epochs
+    assert any(trace.memory_pairs[k] > 0 and "memory-cleared" not in trace.events[k] for k in epochs)
+    clearing = [help.text for _, help in helps() if re.search(r"epoch.*clear|clear.*epoch", help.text)]
+    assert len(clearing) == 1
+    assert "keep_pairs=false" in clearing[0]
+    assert not any("memory is cleared" in help.text for _, help in helps())

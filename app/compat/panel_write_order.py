@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from weakref import WeakKeyDictionary
+from weakref import WeakSet
 
 from bokeh.document import Document
 from bokeh.document.events import DocumentPatchedEvent
-from bokeh.protocol.message import Message
 from bokeh.server.connection import ServerConnection
 from panel.io import document as panel_document
 
@@ -35,9 +34,9 @@ CHANGE = Change(
     digest="228f0403c3541f85",
 )
 
-#: Messages that may wait for one of several browsers of a document.
-MOST_WAITING = 50
-_waiting: WeakKeyDictionary[ServerConnection, set[asyncio.Future[None]]] = WeakKeyDictionary()
+_shared: WeakSet[Document] = WeakSet()
+#: Messages on their way to one of several browsers; how many may wait says :mod:`.bokeh_slow_client`.
+_sending: set[asyncio.Future[None]] = set()
 
 
 @CHANGE.once
@@ -59,20 +58,15 @@ def _queue(
     if not listening:
         return
     message = listening[0].protocol.create("PATCH-DOC", events)  # once: Bokeh writes out a new model but once
-    if len(listening) == 1:
+    if len(listening) == 1 and document not in _shared:
         writes.append(listening[0]._socket.send_message(message))
         return
     for connection in listening:
-        _send_beside(connection, message)
+        task = asyncio.ensure_future(connection._socket.send_message(message))
+        _sending.add(task)
+        task.add_done_callback(_sending.discard)
 
 
-def _send_beside(connection: ServerConnection, message: Message) -> None:
-    """Send a message to one of several browsers of a document without waiting for it: a slow one would hold
-    up the others. One that is far behind is cut off, and comes back to the page as it is then."""
-    waiting = _waiting.setdefault(connection, set())
-    if len(waiting) >= MOST_WAITING:
-        connection._socket.close()
-        return
-    task = asyncio.ensure_future(connection._socket.send_message(message))
-    waiting.add(task)
-    task.add_done_callback(waiting.discard)
+def share(document: Document) -> None:
+    """Let a document that many browsers show wait for none of them: a slow one would hold up the others."""
+    _shared.add(document)

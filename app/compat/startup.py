@@ -6,6 +6,7 @@ from app.compat import (
     bokeh_closed_tab,
     bokeh_defaults,
     bokeh_failed_callback,
+    bokeh_slow_client,
     panel_early_changes,
     panel_event_lock,
     panel_local_styles,
@@ -24,6 +25,7 @@ def apply() -> None:
         panel_working_directory,
         bokeh_failed_callback,
         bokeh_closed_tab,
+        bokeh_slow_client,
         bokeh_defaults,
     ):
         change.apply()

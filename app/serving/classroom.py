@@ -24,6 +24,7 @@ from panel.io.state import set_curdoc
 from tornado.httputil import HTTPServerRequest
 from tornado.routing import Matcher, Rule
 
+from app.compat import panel_write_order
 from app.serving.access import refuse
 
 #: What a lesson is named by: letters that are not taken for others, 31^8 names, of which a thousand guesses
@@ -111,6 +112,7 @@ def look_only(document: Document, listens: str) -> None:
         if events := [event for event in content["events"] if _wanted(event, document, listens)]:
             apply({"events": events}, setter=setter)
 
+    panel_write_order.share(document)
     document.apply_json_patch = patch
     document.replace_with_json = lambda json: None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import os
 import re
@@ -50,22 +49,10 @@ def behind(teacher: Timed, follower: Timed, since: float, until: float) -> list[
     return lags
 
 
-async def address_of(teacher: Timed) -> str:
-    """Begin a lesson and return what its address adds to the page's."""
-    heard = teacher._heard = []
-    said = {"type": "map", "entries": [["action", "teach"]]}
-    await teacher._model_event("data_event", teacher.models["Teaching"], data=said)
-    while not (codes := [frame for frame in heard if "teach=" in frame]):
-        await asyncio.sleep(0.1)
-    teacher._heard = None
-    events = json.loads(codes[0])["events"]
-    return next(event["new"] for event in events if event.get("attr") == "address")
-
-
 async def lesson(server) -> tuple[list[float], float, float, float]:
     teacher = Timed(server.port)
     await teacher.open("?tol=1e-300&max_seconds=600")
-    address = await address_of(teacher)
+    address = await teacher.teach()
     await sign_after_run(teacher, 0.0)
     await all_run(teacher)
 

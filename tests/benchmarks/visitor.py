@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +14,10 @@ from typing import Any
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
+from app import watch
+
+#: What a message is about that is looked at.
+TOLD = ('"rows"', '"disabled"', '"doc"', '"address"')
 TOKEN = re.compile(r'"token":"([^"]+)"')
 
 
@@ -74,8 +79,20 @@ class Visitor:
 
     async def tell_legend(self, action: str, run: int) -> None:
         """What a click into a run's row says."""
-        data = {"type": "map", "entries": [["action", action], ["key", run]]}
-        await self._model_event("data_event", self.models["LegendRows"], data=data)
+        await self.tell("LegendRows", action=action, key=run)
+
+    async def teach(self) -> str:
+        """Begin a lesson and return what its address adds to the page's."""
+        before, self._heard = self._heard, []
+        await self.tell("Teaching", action="teach")
+        await self.wait_until(lambda: any("teach=" in frame for frame in self._heard), "a lesson's address")
+        found, self._heard = next(frame for frame in self._heard if "teach=" in frame), before
+        return next(e["new"] for e in json.loads(found)["events"] if e.get("attr") == "address")
+
+    async def tell(self, component: str, **said: Any) -> None:
+        """Send a message as the script of a component does."""
+        data = {"type": "map", "entries": [[name, value] for name, value in said.items()]}
+        await self._model_event("data_event", self.models[component], data=data)
 
     async def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
         """Until a message has made it true."""
@@ -120,7 +137,7 @@ class Visitor:
             if self._heard is not None and isinstance(frame, str):
                 self._heard.append(frame)
             # what is not about the legend or a button is not worth the time on a machine that measures
-            if isinstance(frame, str) and any(word in frame for word in ('"rows"', '"disabled"', '"doc"')):
+            if isinstance(frame, str) and any(word in frame for word in TOLD):
                 message = json.loads(frame)
                 if "doc" in message:
                     self._learn(message["doc"])
@@ -148,6 +165,32 @@ class Visitor:
             self.rows = [dict(row["entries"]) for row in event["new"]]
         elif attr == "disabled" and (name := self.labels.get(event["model"]["id"])):
             self.disabled[name] = event["new"]
+
+
+async def deaf(port: int, query: str) -> socket.socket:
+    """Open a page as a browser does, ask for its document, and read nothing of it, nor what comes later."""
+    page = await AsyncHTTPClient().fetch(f"http://localhost:{port}/app{query}", request_timeout=120)
+    token = TOKEN.search(page.body.decode())
+    assert token is not None, "no session in the page"
+    opened = socket.socket()
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # little that the system keeps for it
+    await asyncio.to_thread(opened.connect, ("127.0.0.1", port))
+    lines = [
+        "GET /app/ws HTTP/1.1",
+        f"Host: localhost:{port}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version: 13",
+        f"Sec-WebSocket-Protocol: bokeh, {token.group(1)}",
+    ]
+    opened.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+    heard = b""
+    while b'"ACK"' not in heard:  # the server listens once it has said so
+        heard += await asyncio.to_thread(opened.recv, 1024)
+    for part in ({"msgid": "1", "msgtype": "PULL-DOC-REQ"}, {}, {}):
+        opened.sendall(watch.frame(watch.TEXT, json.dumps(part).encode()))
+    return opened
 
 
 async def timed_get(port: int) -> float:

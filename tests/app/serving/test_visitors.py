@@ -6,10 +6,38 @@ from __future__ import annotations
 import pytest
 
 import datasets
+from app.compat.bokeh_slow_client import TOO_SLOW
 from tests import loop
-from tests.benchmarks.visitor import Visitor
+from tests.benchmarks.visitor import Visitor, deaf
 
 from ..conftest import Served
+
+#: ``panel`` in a server that is patient for a second where others are for fifteen, and whose system keeps
+#: little of what a browser has not read.
+HASTY = """
+import socket
+from bokeh.server.views.ws import WSHandler
+from panel.command import main
+from app.compat import bokeh_slow_client
+
+bokeh_slow_client.SECONDS, bokeh_slow_client.BYTES_A_SECOND = 1.0, 2.0**22
+connected = WSHandler.open
+
+def open(self):
+    self.ws_connection.stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    connected(self)
+
+WSHandler.open = open
+main()
+"""
+
+
+@pytest.fixture
+def hasty(tmp_path):
+    """A server that soon closes connections to browsers that read nothing."""
+    server = Served(tmp_path / "log", program=("-c", HASTY))
+    yield server
+    server.stop()
 
 
 @pytest.fixture
@@ -61,3 +89,28 @@ def test_memory_is_given_back_after_pages_that_no_browser_came_for(hardy, wait_u
     few = hardy.memory()
     ask(30)
     wait_until(lambda: hardy.memory() < few + 20.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alone", ["", "&alone=1"], ids=["together", "alone"])
+def test_windows_of_a_lesson_that_read_nothing_are_closed_and_hold_up_nobody(alone, hasty):
+    async def scenario() -> None:
+        teacher, follower = Visitor(hasty.port), Visitor(hasty.port)
+        await teacher.open("?tol=1e-300&max_seconds=60&tab=trajectories")
+        address = await teacher.teach()
+        windows = [await deaf(hasty.port, address + alone) for _ in range(3)]
+        await follower.open(address, ready="LegendRows")
+        await teacher.press("Run")
+        await follower.wait_until(lambda: "running" in follower.states, "the runs, beside those who are deaf")
+        await teacher.wait_until(
+            lambda: hasty.log.read_text().count(TOO_SLOW) == 3, "the end of the deaf ones"
+        )
+        reached = follower.rows
+        await follower.wait_until(lambda: follower.rows != reached, "what is new after that")
+        assert hasty.log.read_text().count(TOO_SLOW) == 3, "who reads stays"
+        for window in windows:
+            window.close()
+        await follower.close()
+        await teacher.close()
+
+    loop.run(scenario())

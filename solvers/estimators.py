@@ -29,9 +29,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .declare import Trait
 from .from_data import make_problem
+from .problems.arrays import features_of, labels_of, why_no_numbers
 from .problems.certificates.optimality import why_not_tolerance
 from .problems.losses.crf import viterbi
 from .problems.problem import Problem
+from .problems.products.storage import checked_rows
 from .registry import LOSSES, make_solver, why_not_solver_on
 from .runs.run import Run
 from .runs.stopping import Stopping
@@ -152,8 +154,11 @@ class _OfRows(ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X``, (n, d), NumPy or SciPy sparse, and their labels ``y``, (n,)."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        given, labels = X, y
+        X, y = validate_data(self, _sound(X), y, accept_sparse="csr", dtype=np.float64)
+        _check_numbers(given)
         check_classification_targets(y)
+        labels_of(labels)
         two = not self.__sklearn_tags__().classifier_tags.multi_class
         if two and (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
             raise ValueError(
@@ -169,16 +174,22 @@ class _OfRows(ClassifierMixin, Estimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of rows: of the second class, (n,), where there are two, else (n, n_classes)."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        Z = self._scores(X)
+        Z = self._scores_of(X)
         if Z.shape[1] == 1:
             return Z[:, 0]
         return Z[:, 1] - Z[:, 0] if Z.shape[1] == 2 else Z
 
+    def _scores_of(self, X: Any) -> np.ndarray:
+        """Return the scores of rows as the loss has them, (n, n_outputs)."""
+        given, X = X, validate_data(self, _sound(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        _check_numbers(given)
+        return self._scores(X)
+
     def predict(self, X: Any) -> np.ndarray:
-        """Return the label with the highest score of each row, (n,)."""
-        Z = self.decision_function(X)
-        return self.classes_[(Z > 0.0).astype(int) if Z.ndim == 1 else Z.argmax(axis=1)]
+        """Return the label with the highest score of each row, (n,), as the metric of the trace counts it."""
+        check_is_fitted(self)
+        Z = self._scores_of(X)
+        return self.classes_[(Z[:, 0] >= 0.0).astype(int) if Z.shape[1] == 1 else Z.argmax(axis=1)]
 
     @available_if(_tells_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -267,18 +278,19 @@ class ChainCRF(Estimator):
     def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
         """Learn from sequences and the labels of their tokens."""
         rows, offsets = _joined(X)
+        labels = _joined_labels(y, offsets)
         self.n_features_in_ = rows.shape[1]
-        labels = [np.asarray(one).reshape(-1) for one in y]
-        lengths = [one.size for one in labels]
-        if lengths != np.diff(offsets).tolist():
-            raise ValueError("X and y differ in the lengths of their sequences: give a label for each token")
-        labels = np.concatenate(labels)
         self.classes_ = np.unique(labels)
         self.transitions_ = self._solve(rows, labels, "chain-crf", offsets)
         return self
 
     def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
         """Return the most likely labels of each sequence, by Viterbi's algorithm."""
+        labels, offsets = self._predicted(X)
+        return np.split(labels, offsets[1:-1])
+
+    def _predicted(self, X: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the labels of all tokens, and where each sequence begins and the last one ends."""
         check_is_fitted(self)
         rows, offsets = _joined(X)
         if rows.shape[1] != self.n_features_in_:
@@ -288,12 +300,18 @@ class ChainCRF(Estimator):
             )
         codes = np.empty(rows.shape[0], dtype=np.int64)
         viterbi(self._scores(rows), self.transitions_, offsets, codes)
-        return np.split(self.classes_[codes], offsets[1:-1])
+        return self.classes_[codes], offsets
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
         """Return the share of tokens whose label is predicted right."""
-        pairs = zip(self.predict(X), y, strict=True)
-        return float(np.concatenate([said == np.asarray(truth) for said, truth in pairs]).mean())
+        labels, offsets = self._predicted(X)
+        truth = _joined_labels(y, offsets)
+        if _sort_of(truth) != _sort_of(labels):
+            raise ValueError(
+                f"y has labels that are {_sort_of(truth)}, but {type(self).__name__} was fitted with "
+                f"{_sort_of(labels)}"
+            )
+        return float(np.mean(labels == truth))
 
 
 def _with_ones(X: Any) -> Any:
@@ -302,15 +320,56 @@ def _with_ones(X: Any) -> Any:
     return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
 
 
+def _sound(X: Any) -> Any:
+    """Return X; ValueError, one sentence, where it is sparse and malformed: scikit-learn converts it."""
+    return checked_rows(X) if sp.issparse(X) and X.ndim == 2 else X
+
+
+def _check_numbers(X: Any) -> None:
+    """Raise ValueError, one sentence, where scikit-learn has turned into numbers what is none."""
+    if reason := why_no_numbers(X):
+        raise ValueError(f"X is no matrix of numbers: {reason}")
+
+
+def _listed(values: Any, name: str, right: str) -> list[Any]:
+    """Return a list of sequences; ValueError, one sentence, where it is none or empty."""
+    try:
+        given = [] if isinstance(values, str | bytes) else list(values)
+    except TypeError:
+        given = []
+    if not given:
+        raise ValueError(f"{name} holds no sequence: give a list of at least one, {right}")
+    return given
+
+
 def _joined(X: Sequence[Any]) -> tuple[Any, np.ndarray]:
     """Return the rows of all sequences, and where each begins and the last one ends."""
-    try:
-        parts = [one.tocsr() if sp.issparse(one) else np.asarray(one, dtype=np.float64) for one in X]
-    except (TypeError, ValueError):
-        parts = []
-    if not parts or any(part.ndim != 2 or not part.shape[0] for part in parts):
-        raise ValueError("X is no list of sequences: give each as the features of its tokens, (n_tokens, d)")
+    given = _listed(X, "X", "each the features of its tokens, (n_tokens, d)")
+    parts = [features_of(one, f"sequence {k:,} of X") for k, one in enumerate(given, 1)]
     if len({part.shape[1] for part in parts}) > 1:
         raise ValueError("the sequences of X differ in their numbers of features: give all the same features")
     rows = sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.vstack(parts)
     return rows, np.cumsum([0, *(part.shape[0] for part in parts)])
+
+
+def _joined_labels(y: Sequence[Any], offsets: np.ndarray) -> np.ndarray:
+    """Return the labels of all tokens of sequences that begin and end at ``offsets``."""
+    given = _listed(y, "y", "each the labels of its tokens")
+    lengths = np.diff(offsets)
+    if len(given) != lengths.size:
+        raise ValueError(f"X has {lengths.size:,} sequences and y has {len(given):,}: give labels for each")
+    labels = [labels_of(one, f"sequence {k:,} of y") for k, one in enumerate(given, 1)]
+    for k, (one, length) in enumerate(zip(labels, lengths, strict=True), 1):
+        if one.shape != (length,):
+            raise ValueError(
+                f"sequence {k:,} has {length:,} tokens and labels of shape {one.shape}: give a label for "
+                "each token"
+            )
+    if len(sorts := sorted(set(map(_sort_of, labels)))) > 1:
+        raise ValueError(f"y has labels that are {' and '.join(sorts)}: give all of one sort")
+    return np.concatenate(labels)
+
+
+def _sort_of(labels: np.ndarray) -> str:
+    sorts = {"U": "strings", "T": "strings", "S": "bytes", "M": "dates", "m": "time spans"}
+    return sorts.get(labels.dtype.kind, "numbers")

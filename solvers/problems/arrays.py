@@ -5,15 +5,33 @@ from __future__ import annotations
 import hashlib
 import numbers
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .products.storage import checked_rows
+
 #: Features beyond it have squares that overflow in sums.
 LARGEST = 1e100
+#: Whole numbers up to it are floating-point numbers of their own.
+EXACT = 2.0**53
 #: Entries looked at together, twice: they stay in the cache.
 PIECE = 100_000
+#: Types whose objects become floating-point numbers without loss of what they say.
+REAL = (numbers.Real, Decimal, np.bool_)
+#: What arrays of other kinds hold.
+NO_NUMBERS = {
+    "c": "it is complex: give real numbers, such as real and imaginary parts as features of their own",
+    "U": "it holds text: give numbers, converted where they stand for numbers",
+    "T": "it holds text: give numbers, converted where they stand for numbers",
+    "S": "it holds bytes: give numbers, converted where they stand for numbers",
+    "M": "it holds dates: give numbers, such as days since the first",
+    "m": "it holds time spans: give numbers, such as days",
+    "V": "it is a structured array: give one of numbers",
+}
+HIDDEN = "it is a masked array with hidden entries: fill them, or leave out their rows"
 #: The loss of each kind of labels where none is named.
 LOSSES = {
     "binary": "logistic",
@@ -67,7 +85,7 @@ def from_arrays(
     the parent of each node, -1 for the root); y (n, L) holds 0 and 1 for each label. ``kinds`` are those that
     the loss takes, where one is named. Raises ValueError, one sentence, for what cannot be used.
     """
-    X, y = _features(X), _labels(y)
+    X, y = features_of(X), labels_of(y)
     if y.shape[0] != X.shape[0]:
         raise ValueError(f"X has {X.shape[0]:,} rows and y has {y.shape[0]:,}: give one label a row")
     kind = _kind(y, offsets, parents, kinds)
@@ -79,6 +97,11 @@ def from_arrays(
         y, names = _leaves(_whole("y", y), parents), tuple(f"node {k}" for k in range(parents.size))
     else:
         values, codes = np.unique(y, return_inverse=True)
+        if values.size > 2 and values.dtype.kind == "f" and (values != np.trunc(values)).any():
+            raise ValueError(
+                f"y has {values.size:,} different values that are not all whole numbers, and each would be a "
+                "class: give classes as whole numbers or strings"
+            )
         if values.size < 2:
             raise ValueError("all labels are the same: at least two classes are needed")
         names = tuple(str(value) for value in values)
@@ -89,26 +112,59 @@ def from_arrays(
     return Arrays(kind, Part(X, y, offsets), len(names), names, digest, parents)
 
 
-def _features(X: Any) -> Any:
+def features_of(X: Any, name: str = "X") -> Any:
+    """Return features (n, d) as a C-contiguous array, or CSR matrix, of float64; they may share the memory of
+    ``X``. Raises ValueError, one sentence, where they cannot be used; ``name`` is what it calls them."""
+    if reason := why_no_numbers(X):
+        raise ValueError(f"{name} is no matrix of numbers: {reason}")
     if sp.issparse(X):
-        X = sp.csr_matrix(X, dtype=np.float64)
-        if not X.has_canonical_format:  # its arrays may be the caller's
-            X = X.copy()
-            X.sum_duplicates()
+        if X.ndim == 2:
+            X = checked_rows(X, name).astype(np.float64, copy=False)
+            if not X.has_canonical_format:  # its arrays may be the caller's
+                X = X.copy()
+                X.sum_duplicates()
         values = X.data
     else:
         try:
             X = values = np.ascontiguousarray(X, dtype=np.float64)
+        except OverflowError:
+            raise ValueError(f"{name} has entries beyond {LARGEST:g}: scale them down") from None
         except (TypeError, ValueError):
-            raise ValueError("X is no matrix of numbers: give an array or a sparse matrix (n, d)") from None
+            raise ValueError(
+                f"{name} is no matrix of numbers: give an array (n, d), or a sparse one"
+            ) from None
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X has the shape {X.shape}: give at least one row and one feature, (n, d)")
+        raise ValueError(f"{name} has the shape {X.shape}: give at least one row and one feature, (n, d)")
     largest = _largest(values.reshape(-1))
     if not np.isfinite(largest):
-        raise ValueError("X has entries that are NaN or infinite: all must be finite")
+        raise ValueError(f"{name} has entries that are NaN or infinite: all must be finite")
     if largest > LARGEST:
-        raise ValueError(f"X has entries beyond {LARGEST:g}: scale them down")
+        raise ValueError(f"{name} has entries beyond {LARGEST:g}: scale them down")
     return X
+
+
+def why_no_numbers(values: Any) -> str | None:
+    """Say why an array, or nested lists, would lose something as real numbers; None where nothing would."""
+    if hidden(values):
+        return HIDDEN
+    if sp.issparse(values):
+        objects = "it is a sparse matrix of Python objects: give one of floats"
+        return objects if values.dtype.kind == "O" else NO_NUMBERS.get(values.dtype.kind)
+    try:
+        given = np.asarray(values)
+    except ValueError:
+        return "its rows differ in their lengths: give an array (n, d)"
+    if given.dtype.kind != "O":
+        return NO_NUMBERS.get(given.dtype.kind)
+    kinds = {type(entry) for entry in given.ravel().tolist()}
+    wrong = sorted(kind.__name__ for kind in kinds if not issubclass(kind, REAL))
+    return f"it has entries of type {' and '.join(wrong)}" if wrong else None
+
+
+def hidden(values: Any) -> bool:
+    """Tell whether entries of a masked array, or of masked arrays in a list, are hidden."""
+    rows = values if isinstance(values, list | tuple) else [values]
+    return any(map(np.ma.is_masked, rows))
 
 
 def _largest(values: np.ndarray) -> float:
@@ -117,28 +173,45 @@ def _largest(values: np.ndarray) -> float:
     return float(np.max([end for part in parts for end in (part.max(), -part.min())], initial=0.0))
 
 
-def _labels(y: Any) -> np.ndarray:
-    try:
-        y = y.toarray() if sp.issparse(y) else np.asarray(y)
-    except ValueError:
-        raise ValueError("y has rows of different lengths: give (n,), or (n, L) of 0 and 1") from None
-    if y.dtype.kind == "O":
-        y = _of_one_kind(y)
-    if y.ndim not in (1, 2):
-        raise ValueError(f"y has the shape {y.shape}: give (n,), or (n, L) with 0 and 1 for each label")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("y has entries that are NaN or infinite: all must be labels")
-    return y
+def labels_of(y: Any, name: str = "y") -> np.ndarray:
+    """Return labels as an array of one kind: numbers, or strings; those of a single column (n, 1) are (n,).
+    Raises ValueError, one sentence, where they cannot be used; ``name`` is what it calls them."""
+    if hidden(y):
+        raise ValueError(f"{name} cannot be used: {HIDDEN}")
+    if sp.issparse(y):
+        given = (checked_rows(y, name) if y.ndim == 2 else y).toarray()
+    else:
+        try:
+            given = np.asarray(y)
+        except ValueError:
+            said = f"{name} has rows of different lengths: give (n,), or (n, L) of 0 and 1"
+            raise ValueError(said) from None
+        if given.dtype.kind == "O" or (given.dtype.kind in "US" and isinstance(y, list | tuple)):
+            given = _of_one_kind(np.asarray(y, dtype=object), name)
+    if given.ndim not in (1, 2):
+        raise ValueError(
+            f"{name} has the shape {given.shape}: give (n,), or (n, L) of 0 and 1 for each label"
+        )
+    if given.dtype.kind in "cV":
+        raise ValueError(f"{name} has labels of type {given.dtype.name}: give real numbers, or strings")
+    if given.dtype.kind in "fmM" and not np.isfinite(given).all():
+        raise ValueError(f"{name} has entries that are NaN, NaT or infinite: all must be labels")
+    if given.dtype.kind == "f" and (np.abs(given) > EXACT).any():
+        raise ValueError(f"{name} has numbers beyond 2^53, not all of which are told apart: give strings")
+    return given[:, 0] if given.shape[1:] == (1,) else given
 
 
-def _of_one_kind(y: np.ndarray) -> np.ndarray:
+def _of_one_kind(y: np.ndarray, name: str) -> np.ndarray:
     """Return labels that are Python objects as an array of numbers, or of strings."""
     entries = y.ravel().tolist()
-    for kind in (numbers.Real, str):
+    for kind in ((numbers.Real, np.bool_), str, bytes):
         if all(isinstance(entry, kind) for entry in entries):
-            return np.array(y.tolist())
+            made = np.array(y.tolist())
+            if made.dtype.kind == "O":
+                raise ValueError(f"{name} has numbers that take more than 64 bits: give strings")
+            return made
     found = " and ".join(sorted({type(entry).__name__ for entry in entries}))
-    raise ValueError(f"y has labels of type {found}: give all numbers, or all strings")
+    raise ValueError(f"{name} has labels of type {found}: give all numbers, or all strings")
 
 
 def _kind(y: np.ndarray, offsets: Any, parents: Any, kinds: tuple[str, ...]) -> str:
@@ -154,8 +227,8 @@ def _kind(y: np.ndarray, offsets: Any, parents: Any, kinds: tuple[str, ...]) -> 
 
 def _whole(name: str, values: Any) -> np.ndarray:
     given = np.asarray(values)
-    flat = given.ndim == 1 and given.size and given.dtype.kind in "iuf"
-    if not (flat and np.all(np.isfinite(given)) and np.all(given == np.trunc(given))):
+    flat = given.ndim == 1 and given.size and given.dtype.kind in "iuf" and not hidden(values)
+    if not (flat and np.all(np.abs(given) <= EXACT) and np.all(given == np.trunc(given))):
         raise ValueError(f"{name} must be whole numbers in one dimension")
     return given.astype(np.int64)
 

@@ -174,7 +174,23 @@ def test_what_does_not_fit_is_said_in_a_sentence(model, said):
 @pytest.mark.parametrize(
     ("X", "y", "said"),
     [
-        (np.eye(2), [[0], [1]], "no list of sequences"),
+        (np.eye(2), [[0], [1]], r"sequence 1 of X has the shape \(2,\)"),
+        ([], [], "X holds no sequence: give a list of at least one"),
+        ("ab", [[0]], "X holds no sequence"),
+        (7, [[0]], "X holds no sequence"),
+        ([np.eye(2), np.eye(2)], [["a", "b"]], "X has 2 sequences and y has 1: give labels for each"),
+        ([np.eye(2)], None, "y holds no sequence"),
+        ([np.eye(2)], ["ab"], r"sequence 1 of y has the shape \(\)"),
+        ([np.eye(2), np.zeros((0, 2))], [["a", "b"], []], r"sequence 2 of X has the shape \(0, 2\)"),
+        ([np.eye(2), []], [["a", "b"], []], r"sequence 2 of X has the shape \(0,\)"),
+        ([np.eye(2)], [[None, "a"]], "sequence 1 of y has labels of type NoneType and str"),
+        ([np.eye(2)], [[1, "a"]], "sequence 1 of y has labels of type int and str"),
+        ([np.eye(2), np.eye(2)], [[1, 2], ["a", "b"]], "y has labels that are numbers and strings"),
+        ([np.eye(2)], [np.array(["2020", "NaT"], "M8[D]")], "NaT"),
+        ([np.eye(2)], [np.eye(2)], "give a label for each token"),
+        ([np.eye(2)], [[0.5, np.nan]], "sequence 1 of y has entries that are NaN"),
+        ([np.eye(2) * 1j], [[0, 1]], "sequence 1 of X is no matrix of numbers: it is complex"),
+        ([np.eye(2), np.eye(2) * np.nan], [[0, 1], [0, 1]], "sequence 2 of X has entries that are NaN"),
         ([np.eye(2), np.eye(3)], [[0, 1], [0, 1, 0]], "differ in their numbers of features"),
         ([np.eye(2)], [[0]], "give a label for each token"),
         ([np.eye(2)], [[0, 0]], "all labels are the same"),
@@ -183,6 +199,75 @@ def test_what_does_not_fit_is_said_in_a_sentence(model, said):
 def test_sequences_that_make_no_sense_are_refused_in_a_sentence(X, y, said):
     with pytest.raises(ValueError, match=said):
         ChainCRF(lam=0.1).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return ChainCRF(lam=0.1).fit([np.eye(2), np.eye(2)[[0, 1, 1]]], [["a", "b"], ["a", "b", "b"]])
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, 1j, "1.0", None, np.datetime64("2020")])
+def test_what_chains_refuse_to_learn_from_they_refuse_to_predict(chain, entry):
+    with pytest.raises(ValueError, match="sequence 2 of X"):
+        chain.predict([np.eye(2), [[entry, 0.0]]])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        ([], [], "X holds no sequence"),
+        ([np.eye(2)], [["a"]], "give a label for each token"),
+        ([np.eye(2)[[0, 1, 1]]], [["a"]], "sequence 1 has 3 tokens and labels of shape"),
+        ([np.eye(2)] * 2, [["a", "b"]], "X has 2 sequences and y has 1"),
+        ([np.eye(2)], [[0, 1]], "y has labels that are numbers, but ChainCRF was fitted with strings"),
+        ([np.eye(2)], [[None, "a"]], "NoneType and str"),
+        ([np.eye(3)], [["a", "b", "b"]], "X has 3 features, but ChainCRF is expecting 2"),
+    ],
+)
+def test_scores_of_chains_are_of_labels_that_fit(chain, X, y, said):
+    with pytest.raises(ValueError, match=said):
+        chain.score(X, y)
+
+
+def test_a_label_that_training_lacks_counts_as_wrong(chain):
+    assert chain.score([np.eye(2)], [["a", "never seen"]]) == 0.5
+
+
+@pytest.mark.parametrize("model", [SparseLogistic(lam=1.0), SparseMulticlass(lam=10.0)])
+def test_ties_are_predicted_as_the_metric_counts_them(model):
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.repeat([0, 1], [7, 13])
+    model.fit(X, y)
+    assert not model.coef_.any()
+    assert model.score(X, y) == model.trace_.result["train_metric"]
+
+
+MALFORMED = sp.csr_matrix((np.ones(3), [50_000_000, 1, 0], [0, 1, 2, 3]), shape=(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        (MALFORMED, r"X is no sparse matrix of shape \(3, 2\): indices must be < 2"),
+        (np.full((3, 2), "1.0"), "it holds text"),
+        ([["1", "2"]] * 3, "it holds text"),
+        (np.full((3, 2), "1.0", dtype=object), "it has entries of type str"),
+        (np.full((3, 2), b"1.0"), "it holds bytes"),
+        (np.full((3, 2), np.datetime64("2020")), "it holds dates"),
+        (np.full((3, 2), np.timedelta64(1, "D")), "it holds time spans"),
+        (np.ma.masked_equal(np.eye(3, 2), 0.0), "masked array with hidden entries"),
+    ],
+)
+def test_what_is_no_number_is_refused_by_fit_and_by_predict(X, said):
+    fitted = SparseLogistic(lam=0.1).fit(np.eye(3, 2), [0, 1, 1])
+    for refuses in (lambda: SparseLogistic(lam=0.1).fit(X, [0, 1, 1]), lambda: fitted.predict(X)):
+        with pytest.raises(ValueError, match=said):
+            refuses()
+
+
+@pytest.mark.parametrize("y", [np.ma.masked_equal([0, 1, 2], 2), np.array(["2020", "2021", "NaT"], "M8[Y]")])
+def test_hidden_labels_and_dates_that_are_none_are_no_classes(y):
+    with pytest.raises(ValueError, match=r"hidden entries|NaT"):
+        SparseMulticlass(lam=0.1).fit(np.eye(3), y)
 
 
 def test_a_limit_is_a_warning_and_a_failure_an_error(cancer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -26,13 +27,44 @@ NOWHERE = np.empty(0, dtype=np.uint16), np.empty(0)
 
 def plain_rows(X: Any) -> Any:
     """Return a sparse matrix by rows, each with its features in ascending order, once, and without zeros."""
-    if not (sp.issparse(X) and X.format == "csr"):
-        X = sp.csr_array(X)
+    X = checked_rows(X) if sp.issparse(X) else sp.csr_array(X)
     zeros = any(bool((part == 0).any()) for part in _pieces(X.data))
     if zeros or not X.has_canonical_format:  # the caller's arrays are shared: they are not ours to reorder
-        X = X.copy()
+        X = X.astype(np.float64)  # a sum of small integers may be none
         X.sum_duplicates()
         X.eliminate_zeros()
+    return X
+
+
+def checked_rows(X: Any, name: str = "X") -> Any:
+    """Return a sparse matrix (n, d) by rows, which shares its arrays where it can. Raises ValueError, one
+    sentence, where they do not make a matrix of its shape: compiled code would read beyond them."""
+    try:
+        X = _checked(X)
+        if X.format == "csr":
+            return X
+        if X.dtype != np.float64:
+            X = X.astype(np.float64)  # the conversion adds entries that stand twice
+        return _checked(X.tocsr())
+    except (ValueError, TypeError, IndexError) as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"{name} is no sparse matrix of shape {X.shape}: {said}") from None
+
+
+def _checked(X: Any) -> Any:
+    """Return a sparse matrix of the same arrays, after checking all their indices. Those of the other formats
+    are Python objects, or follow from the shape."""
+    if X.format == "coo":
+        return type(X)((X.data, X.coords), shape=X.shape)
+    if X.format in ("csr", "csc", "bsr"):
+        if not {X.indices.dtype.kind, X.indptr.dtype.kind} <= set("iu"):
+            raise ValueError("indices and indptr must be whole numbers")
+        X = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+        if (np.diff(X.indptr) < 0).any():
+            raise ValueError("indptr must be a non-decreasing sequence")
+        X.check_format(full_check=True)
+    if X.format == "lil" and any(map(operator.ne, map(len, X.rows), map(len, X.data))):
+        raise ValueError("rows and data differ in their lengths")
     return X
 
 

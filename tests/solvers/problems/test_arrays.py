@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +11,7 @@ import scipy.sparse as sp
 import datasets
 import solvers
 from solvers.problems import arrays as arrays_module
+from solvers.problems.design import Design
 from tests.solvers.helpers import PARENTS, binary, chains, dense_of, multiclass, multilabel, trees
 
 KINDS = {
@@ -148,7 +151,38 @@ def test_labels_that_are_objects_are_what_they_are_as_an_array(labels):
         ((X, [[1], [1, 2], [2], [1]]), {}, "y has rows of different lengths"),
         ((X, Y), {"offsets": [0, None, 4]}, "offsets must be whole numbers"),
         ((X, Y), {"offsets": ["a", "b"]}, "offsets must be whole numbers"),
-        ((X, [0, 1, 2, "a"]), {"parents": PARENTS}, "y must be whole numbers"),
+        ((X, ["a", "b", "c", "d"]), {"parents": PARENTS}, "y must be whole numbers"),
+        ((X, [0, 1, 2, "a"]), {}, "y has labels of type int and str"),
+        ((X, [True, "a", "a", True]), {}, "y has labels of type bool and str"),
+        ((X, [b"a", 1, 1, b"a"]), {}, "y has labels of type bytes and int"),
+        ((X, [10**400, 1, 1, 2]), {}, "y has numbers that take more than 64 bits"),
+        ((X, [2**63, 2**63 + 1, -1, -1]), {}, r"y has numbers beyond 2\^53"),
+        ((X, [1j, 1, 1, 1j]), {}, "y has labels of type complex128"),
+        ((X, np.array(["2020", "NaT", "2020", "2021"], "M8[D]")), {}, "y has entries that are NaN, NaT"),
+        ((X, np.array([1, "NaT", 1, 2], "m8[D]")), {}, "y has entries that are NaN, NaT"),
+        ((X, np.ma.masked_equal([0, 1, 0, 2], 2)), {}, "y cannot be used: it is a masked array with hidden"),
+        ((X, [0.1, 0.2, 0.3, 0.4]), {}, "y has 4 different values that are not all whole numbers"),
+        ((X, [0.1, 0.2, 0.3, 0.4]), {"offsets": [0, 2, 4]}, "y has 4 different values"),
+        ((X, Y), {"offsets": [0, 1e300, 4]}, "offsets must be whole numbers"),
+        ((X, Y), {"offsets": np.ma.masked_equal([0, 2, 4], 2)}, "offsets must be whole numbers"),
+        ((X + 0j, Y), {}, "X is no matrix of numbers: it is complex"),
+        ((sp.csr_array(X + 0j), Y), {}, "X is no matrix of numbers: it is complex"),
+        ((np.ma.masked_equal(X, 2.0), Y), {}, "X is no matrix of numbers: it is a masked array"),
+        ((list(np.ma.masked_equal(X, 2.0)), Y), {}, "X is no matrix of numbers: it is a masked array"),
+        (([[10**400, 1], [1, 2], [3, 4], [5, 6]], Y), {}, "X has entries beyond .*: scale them down"),
+        ((X.astype(str), Y), {}, "X is no matrix of numbers: it holds text"),
+        ((X.astype(str).tolist(), Y), {}, "X is no matrix of numbers: it holds text"),
+        ((X.astype(np.dtypes.StringDType()), Y), {}, "X is no matrix of numbers: it holds text"),
+        ((X.astype(bytes), Y), {}, "X is no matrix of numbers: it holds bytes"),
+        (
+            (np.full((4, 2), "1.5", dtype=object), Y),
+            {},
+            "X is no matrix of numbers: it has entries of type str",
+        ),
+        ((np.full((4, 2), np.datetime64("2020")), Y), {}, "X is no matrix of numbers: it holds dates"),
+        ((np.full((4, 2), np.timedelta64(3, "h")), Y), {}, "X is no matrix of numbers: it holds time spans"),
+        ((np.zeros((4, 2), [("a", float)]), Y), {}, "X is no matrix of numbers: it is a structured array"),
+        (([[1, 2], [3], [4, 5], [6, 7]], Y), {}, "its rows differ in their lengths"),
         ((np.zeros((4, 3)), [0, 1, 0, 1]), {"lam_ratio": 0.1}, "λ_max is 0, since w = 0 is optimal at any λ"),
         ((np.ones((6, 2)), [0, 1, 2, 0, 1, 2]), {}, "λ_max is 0"),
     ],
@@ -157,3 +191,84 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(arrays, options, said):
     with np.errstate(all="ignore"), pytest.raises(ValueError, match=said) as refused:
         solvers.make_problem(*arrays, **options)
     assert "\n" not in str(refused.value)
+
+
+def with_(X, **arrays):
+    """A sparse matrix some of whose arrays were exchanged after it was made."""
+    for name, array in arrays.items():
+        setattr(X, name, array)
+    return X
+
+
+MALFORMED = {
+    "index beyond, csr": sp.csr_matrix((np.ones(3), [50_000_000, 1, 0], [0, 1, 2, 3]), shape=(3, 2)),
+    "index below 0, csr": sp.csr_array((np.ones(3), [0, -1, 0], [0, 1, 2, 3]), shape=(3, 2)),
+    "index beyond, csc": sp.csc_array((np.ones(3), [50_000_000, 1, 0], [0, 1, 3]), shape=(3, 2)),
+    "index beyond, bsr": sp.bsr_array((np.ones((2, 1, 1)), [5, 0], [0, 1, 2, 2]), shape=(3, 2)),
+    "index beyond, coo": with_(sp.coo_array(np.eye(3, 2)), coords=(np.array([0, 2]), np.array([0, 99]))),
+    "index below 0, coo": with_(sp.coo_matrix(np.eye(3, 2)), coords=(np.array([0, -1]), np.array([0, 1]))),
+    "index beyond, lil": with_(sp.lil_array(np.eye(3, 2)), rows=np.array([[0], [77], []], dtype=object)),
+    "lengths differ, lil": with_(sp.lil_array(np.eye(3, 2)), rows=np.array([[0], [0, 1], []], dtype=object)),
+    "indices of fractions": with_(sp.csr_array(np.eye(3, 2)), indices=np.array([0.0, 0.5])),
+    "indices too few": with_(sp.csr_array(np.eye(3, 2)), indices=np.array([0])),
+    "indptr falls": with_(sp.csr_array(np.eye(3, 2)), indptr=np.array([0, 2, 1, 2])),
+    "indptr falls at the end": with_(sp.csr_array(np.eye(3, 2)), indptr=np.array([0, 9, 5, 0])),
+    "indptr too short": with_(sp.csc_array(np.eye(3, 2)), indptr=np.array([0, 1])),
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_a_malformed_sparse_matrix_is_refused_in_a_sentence(what):
+    with pytest.raises(ValueError, match=r"X is no sparse matrix of shape \(3, 2\): ") as refused:
+        solvers.make_problem(MALFORMED[what], [0, 1, 1], lam=0.1)
+    assert "\n" not in str(refused.value)
+    with pytest.raises(ValueError, match="y is no sparse matrix of shape"):
+        solvers.make_problem(np.eye(3), MALFORMED[what], lam=0.1)
+    with pytest.raises(ValueError, match="X is no sparse matrix of shape"):
+        Design(MALFORMED[what], 1)
+
+
+BYTES = np.array([100, 100, 1], np.int8)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        sp.csr_array((BYTES, [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+        sp.csc_matrix((BYTES, [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+        sp.coo_array((BYTES, ([0, 0, 1], [0, 0, 1])), shape=(2, 2)),
+        sp.bsr_array((BYTES.reshape(3, 1, 1), [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+    ],
+    ids=lambda X: X.format,
+)
+def test_small_integers_that_stand_twice_are_added_as_numbers(X):
+    for design in (solvers.make_problem(X, [0, 1], loss="logistic", lam=0.1).design, Design(X, 1)):
+        np.testing.assert_array_equal(design.scores(np.array([1.0, 0.0])).Z[:, 0], [200.0, 0.0])
+
+
+@pytest.mark.parametrize("y", [[[0], [1], [1], [0]], sp.csr_array([[0], [1], [1], [0]]), [["a"], ["b"]] * 2])
+def test_a_column_of_labels_is_a_vector_of_them(y):
+    made, expected = (
+        solvers.make_problem(X, labels, lam=0.1)
+        for labels in (y, np.ravel(dense_of(y) if sp.issparse(y) else y))
+    )
+    assert (made.loss.id, made.key) == ("logistic", expected.key)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        np.float32,
+        np.float16,
+        np.int8,
+        np.uint64,
+        np.longdouble,
+        np.ma.masked_invalid,
+        np.vectorize(Fraction, otypes=[object]),
+        lambda X: X.astype(object),
+        lambda X: X.tolist(),
+    ],
+)
+def test_whatever_holds_real_numbers_is_taken(of):
+    made, expected = (solvers.make_problem(given, Y, lam=0.1) for given in (of(X), X))
+    assert made.key == expected.key

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvers.runs.atomic_files import replacing
 
 from ..papers import Exhibit, Paper, groups, paper, papers
+from ..papers.bounds import Bounds
 from ..papers.measures import Run
 from ..papers.plan import USUAL_BUDGET, Plan, layout, plan
 from ..sweep.cell_store import Store
@@ -125,15 +126,27 @@ def _outcomes(
             yield Outcome.of(exhibit, runs, planned.notes[exhibit.id])
 
 
+def _bounds(here: Bounds | None) -> dict[str, float | None]:
+    """Return what is known of a number: itself, or what it is at least and at most (null: without end)."""
+    if here is None:
+        return dict.fromkeys(("here", "at_least", "at_most"))
+    ends = {"at_least": here.low, "at_most": here.high}
+    return {"here": here.low if here.known else None} | ends
+
+
 def _write(found: Paper, outcomes: Sequence[Outcome], file: Path, emit: Emit) -> None:
     from ..papers.drawing import page  # takes a second to import, which a list of papers does not need
 
     for outcome in outcomes:
         where = {"paper": found.id, "exhibit": outcome.exhibit.id}
+        for size in outcome.sizes:
+            here, in_paper = asdict(size.here), None if size.paper is None else asdict(size.paper)
+            sizes = {"here": here, "in_paper": in_paper, "same": size.same}
+            emit({"type": "size", **where, "data": size.data, **sizes})
         for value in outcome.exhibit.values:
-            here = outcome.measured(value)
-            known = here.low if here is not None and here.known else None
-            emit({"type": "value", **where, "name": value.name, "in_paper": value.paper, "here": known})
+            numbers = {"in_paper": value.paper, **_bounds(outcome.measured(value))}
+            text = {"text": outcome.as_measured(value), "differ": outcome.differs(value)}
+            emit({"type": "value", **where, "name": value.name, **numbers, **text})
         for verdict in outcome.verdicts:
             said = {"claim": verdict.claim, "verdict": verdict.word, "of": verdict.of}
             said["numbers"] = list(verdict.numbers)

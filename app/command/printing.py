@@ -181,11 +181,22 @@ def show_papers(records: Sequence[dict[str, Any]]) -> None:
 def show_exhibits(records: Sequence[dict[str, Any]]) -> None:
     """Print what came out of figures and tables of a paper: runs, its numbers beside ours, verdicts."""
     show_cells(records)
+    if sizes := [_size(record) for record in records if record["type"] == "size"]:
+        show_table(_named("exhibit", "data", "here", "paper", "same"), sizes)
     if values := [record for record in records if record["type"] == "value"]:
-        numbers = {"name": ("number", ""), "in_paper": ("paper", "g"), "here": ("here", ".6g")}
+        numbers = {"name": ("number", ""), "in_paper": ("paper", "g"), "text": ("here", "")}
         show_table({**_named("exhibit"), **numbers}, values)
     if claims := [r | {"numbers": "; ".join(r["numbers"])} for r in records if r["type"] == "claim"]:
         show_table(_named("exhibit", "verdict", "claim", "numbers"), claims)
+
+
+def _size(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the sizes of a data set here and in the paper as texts."""
+    from ..papers.sizes import Size
+
+    here, paper = (None if record[name] is None else Size(**record[name]) for name in ("here", "in_paper"))
+    texts = {"here": str(here), "paper": "not the paper's" if paper is None else str(paper)}
+    return record | texts | {"same": "yes" if record["same"] else "no"}
 
 
 def _data(record: dict[str, Any]) -> str:

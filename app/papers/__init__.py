@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,14 @@ from typing import Any
 from app.papers.claims import Claim
 from app.papers.groups import Watch
 from app.papers.measures import DERIVED, Measure
+from app.papers.sizes import ANY_DATA, Sizes
 from app.sweep.spec import RUNS
 from solvers import FIELDS
 
 #: The order in which papers are listed.
 IDS = ("yu2010", "zhong2014", "blondel2013", "mathur2006")
+#: What says how a number of a table is measured.
+MEASURING = ("field", "to", "phase", "down", "up")
 #: What a picture may have along its axes, beside fields of the record.
 ALONG = ("lam", "seconds", *DERIVED)
 
@@ -46,7 +49,7 @@ class Value:
             for one, number in row["paper"].items() if by else [("", row["paper"])]:
                 varied = {by: float(one) if by == "lam" else one} if by else {}
                 own = {**shared, **row, **varied, "name": row["name"].format(one), "paper": number}
-                how = {name: own.pop(name) for name in ("field", "to", "phase") if name in own}
+                how = {name: own.pop(name) for name in MEASURING if name in own}
                 yield cls(measure=Measure(**how), **own)
 
 
@@ -79,7 +82,7 @@ class Exhibit:
 
     ``sweep`` is a table as :meth:`app.sweep.spec.Spec.of` takes it; ``stand_ins`` are ``runs`` of it for
     those who have none of its data. ``here`` says how the runs depart from the paper's. ``weights`` says what
-    of their weights is looked at, if anything is.
+    of their weights is looked at, if anything is. ``sizes`` are those of the paper's data.
     """
 
     id: str
@@ -93,6 +96,7 @@ class Exhibit:
     values: tuple[Value, ...] = ()
     claims: tuple[Claim, ...] = ()
     weights: Watch | None = None
+    sizes: Sizes = ANY_DATA
 
     @property
     def name(self) -> str:
@@ -101,9 +105,12 @@ class Exhibit:
         return f"{kind.capitalize()} {number}"
 
     @classmethod
-    def of(cls, table: Mapping[str, Any]) -> Exhibit:
-        """Read a table. Where it has ``each``, all runs and stand-ins are made with each of these."""
+    def of(cls, table: Mapping[str, Any], sizes: Sizes | None = None) -> Exhibit:
+        """Read a table. Where it has ``each``, all runs and stand-ins are made with each of these. ``sizes``
+        are those of the paper's data; with ``any_data`` the exhibit is not about these."""
         given = dict(table)
+        if sizes is not None:
+            given["sizes"] = replace(sizes, any_data=given.pop("any_data", False))
         each, sweep = given.pop("each", ({},)), given.get("sweep", {})
 
         def all_of(runs: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
@@ -152,8 +159,9 @@ def read(path: Path) -> Paper:
         tables: dict[str, dict[str, Any]] = {}
         for table in text.pop("exhibit"):
             tables[table["id"]] = _as_before(table, tables)
+        sizes = Sizes.of(text.pop("sizes", {}))
         return Paper(
-            exhibits={id: Exhibit.of(table) for id, table in tables.items()},
+            exhibits={id: Exhibit.of(table, sizes) for id, table in tables.items()},
             missing=tuple(text.pop("missing", ())),
             **text,
         )

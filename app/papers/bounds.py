@@ -38,6 +38,8 @@ class Bounds:
             return "never"
         if self.known:
             return f"{self.low:.4g}"
+        if self.low <= 0.0 and math.isinf(self.high):
+            return "not known"
         if math.isinf(self.low):
             return f"at most {self.high:.4g}"
         return f"over {self.low:.4g}" if math.isinf(self.high) else f"{self.low:.4g} to {self.high:.4g}"

@@ -17,14 +17,19 @@ from solvers import Trace
 #: What is said where a claim is about weights.
 NO_WEIGHTS = "no weights were looked at, which `solverscope paper` does"
 SEEN, NOT_SEEN, NOT_JUDGED = "seen", "not seen", "not judged"
-#: What stands behind the numbers of a problem.
+#: What stands behind the numbers of a problem, and of one on other data than the paper's.
 ENDINGS = {True: "", False: " (no)", None: " (open)"}
+ELSEWHERE = {
+    True: " (yes, on other data)",
+    False: " (no, on other data)",
+    None: " (open, on other data)",
+}
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What the runs say of a claim: seen, not seen or not judged, and the numbers behind that, which are
-    those ``of`` a measure, if they are of one."""
+    those ``of`` a measure, if they are of one. How data differ from the paper's stands before them."""
 
     claim: str
     word: str
@@ -54,10 +59,10 @@ def _traced(cases: Sequence[Case], labels: Sequence[str]) -> Iterator[tuple[str,
 
 @dataclass(frozen=True, kw_only=True)
 class Less(Measure):
-    """The least number of the runs ``first``, times ``by``, is below the least of ``than``, on each problem;
-    with ``of`` on each data set, of numbers put together over its problems. ``slack`` is added to ``than``.
-    With ``more`` it is the greatest number of ``first``, times ``by``, that is above the greatest of
-    ``than`` and ``slack``; ``across`` compares runs on all problems together."""
+    """The number of each of the runs ``first``, with ``any`` the least of theirs, times ``by``, is below all
+    of ``than``, on each problem; with ``of`` on each data set, of numbers put together over its problems.
+    ``slack`` is added to ``than``. With ``more`` it is above them; ``across`` compares runs on all problems
+    together."""
 
     first: tuple[str, ...]
     than: tuple[str, ...]
@@ -66,6 +71,7 @@ class Less(Measure):
     of: str = ""
     more: bool = False
     across: bool = False
+    any: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,7 +83,8 @@ class Less(Measure):
         if self.across:
             groups = [(", ".join(case.name for case in cases), cases)]
         for name, group in groups:
-            first, than = (self._best(group, labels) for labels in (self.first, self.than))
+            first = self._extreme(group, self.first, best=self.any)
+            than = self._extreme(group, self.than, best=True)
             if first is None or than is None:
                 continue
             shown, scaled = Bounds(than.low + self.slack, than.high + self.slack), first * self.by
@@ -85,12 +92,13 @@ class Less(Measure):
             neither = math.isinf(first.low) and math.isinf(than.low)
             yield None if neither else holds, f"{name}: {first} / {than}"
 
-    def _best(self, group: Sequence[Case], labels: Sequence[str]) -> Bounds | None:
+    def _extreme(self, group: Sequence[Case], labels: Sequence[str], *, best: bool) -> Bounds | None:
+        """Return the best or the worst number of these runs, as far as there is one."""
         found = []
         for label in labels:
             if values := [value for case in group for value in self.known(case, [label])]:
                 found.append(together(self.of, values) if self.of else values[0])
-        return together("most" if self.more else "least", found) if found else None
+        return together("most" if self.more == best else "least", found) if found else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +136,29 @@ class Falls(Measure):
                 holds = less(first, last) if self.rises else less(last, first)
                 said = f"{first} at λ = {text_of(low)}, {last} at {text_of(high)}"
                 yield holds, f"{name}, {label}: {said}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best(Measure):
+    """On each data set the least number of each run over λ is found at one of these λ; with ``more`` the
+    greatest."""
+
+    runs: tuple[str, ...]
+    lam: tuple[float, ...]
+    more: bool = False
+
+    def findings(self, cases: Sequence[Case]) -> Iterator[Finding]:
+        for name, group in by_data(cases).items():
+            for label in self.runs:
+                along = {c.problem.lam: v for c in group if c.problem.lam for v in self.known(c, [label])}
+                there = [along[lam] for lam in along if lam in self.lam]
+                elsewhere = [along[lam] for lam in along if lam not in self.lam]
+                if not there or not elsewhere:
+                    continue
+                how = "most" if self.more else "least"
+                here, other = together(how, there), together(how, elsewhere)
+                lost = less(here, other) if self.more else less(other, here)
+                yield None if lost is None else not lost, f"{name}, {label}: {here} / {other} elsewhere"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +210,9 @@ class Reaches:
         for name, case, run, trace in _traced(cases, self.runs):
             values = column(case, run, self.field)
             there = np.flatnonzero((values <= self.at_most) & (trace.iteration <= self.by))
+            if self.field == "gap" and not case.solved:
+                yield None, f"{name}: f* is not known"
+                continue
             if there.size:
                 said = f"{values[there[0]]:.4g} at iterate {trace.iteration[there[0]]}"
                 yield not self.never, f"{name}: {said}"
@@ -209,7 +243,7 @@ class Peaks:
 
 #: The vocabulary.
 TESTS: dict[str, type[Any]] = {
-    **{"less": Less, "level": Level, "falls": Falls, "lies": Lies},
+    **{"less": Less, "level": Level, "falls": Falls, "best": Best, "lies": Lies},
     **{"ends": Ends, "reaches": Reaches, "peaks": Peaks},
 }
 
@@ -217,8 +251,8 @@ TESTS: dict[str, type[Any]] = {
 @dataclass(frozen=True)
 class Claim:
     """A sentence of a paper and the test of it, where there is one. It is seen where the test holds on at
-    least the ``share`` of the problems that say something; ``data`` and ``lam``, where they are given, are
-    those it speaks of."""
+    least the ``share`` of the problems on the paper's data that say something; ``data`` and ``lam``, where
+    they are given, are those it speaks of."""
 
     text: str
     test: Test | None = None
@@ -254,15 +288,23 @@ class Claim:
             if (not self.data or case.problem.data in self.data)
             and (not self.lam or case.problem.lam in self.lam)
         ]
-        found = list(self.test.findings(spoken_of))
+        # of the paper's data, and of others, whose numbers are told and decide nothing
+        own = [case for case in spoken_of if not case.differ]
+        others = [case for case in spoken_of if case.differ]
+        if others and getattr(self.test, "across", False):
+            own, others = [], spoken_of
+        found = list(self.test.findings(own))
         judged = [holds for holds, _ in found if holds is not None]
         numbers = tuple(said + ENDINGS[holds] for holds, said in found)
+        numbers += tuple(said + ELSEWHERE[holds] for holds, said in self.test.findings(others))
+        differ = tuple(dict.fromkeys(case.differ for case in others if case.differ))
         if not judged:
             looked_at = isinstance(self.test, Measure) and self.test.field in OF_GROUPS
             none = (NO_WEIGHTS if looked_at else "no run that it speaks of has come to an end",)
-            return Verdict(self.text, NOT_JUDGED, numbers or none, self._measured if numbers else "")
+            measured = self._measured if numbers else ""
+            return Verdict(self.text, NOT_JUDGED, differ + numbers or none, measured)
         holds = sum(judged) >= self.share * len(judged)
-        return Verdict(self.text, SEEN if holds else NOT_SEEN, numbers, self._measured)
+        return Verdict(self.text, SEEN if holds else NOT_SEEN, differ + numbers, self._measured)
 
     @property
     def _measured(self) -> str:

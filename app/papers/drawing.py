@@ -15,6 +15,7 @@ from app.papers import Drawing, Exhibit, Paper, Value
 from app.papers.bounds import Bounds, together
 from app.papers.claims import NOT_JUDGED, NOT_SEEN, SEEN, Verdict
 from app.papers.measures import TITLES, Case, Measure, Run, by_data, cases, column, first_seeds
+from app.papers.sizes import SizesOf
 from app.settings import words
 from app.views.compare.report import Section, report
 from app.views.compare.summary import as_html
@@ -26,6 +27,8 @@ MOST_POINTS = 400
 LEAST = 1e-12
 #: The mark and the colour of a verdict.
 MARKS = {SEEN: ("✓", "#009E73"), NOT_SEEN: ("✗", "#D55E00"), NOT_JUDGED: ("?", theme.GREY)}
+#: Whether data are the paper's.
+MATCH = {True: "", False: "other data: not judged"}
 CLUSTERS = ("iterate", "clusters", "variance inside", "inside later", "weights that crossed over by then")
 HEADS = ("problem", "run", "ended", "f", "gap", "non-zeros", "iterations", "CPU s", "on the test part")
 
@@ -40,7 +43,7 @@ class Outcome:
 
     @classmethod
     def of(cls, exhibit: Exhibit, runs: Sequence[Run], notes: Sequence[str] = ()) -> Outcome:
-        return cls(exhibit, cases(run for run in runs if run.record), notes)
+        return cls(exhibit, cases((run for run in runs if run.record), exhibit.sizes.differ), notes)
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -49,9 +52,10 @@ class Outcome:
         near = [value for value in self.exhibit.values if value.within is not None]
         for value in near:
             claim = f"{value.name}: {value.paper:g}, within {100 * value.within:g} %"
-            here = self.measured(value)
-            if here is None or not here.known:
-                found.append(Verdict(claim, NOT_JUDGED, (f"here {here or 'not measured'}",)))
+            here, differ = self.measured(value), self.differs(value)
+            if here is None or not here.known or differ:
+                said = f"here {'not measured' if here is None else here}"
+                found.append(Verdict(claim, NOT_JUDGED, (*filter(None, [differ]), said)))
                 continue
             word = SEEN if abs(here.low - value.paper) <= value.within * abs(value.paper) else NOT_SEEN
             found.append(Verdict(claim, word, (f"here {here}",)))
@@ -59,14 +63,32 @@ class Outcome:
 
     def measured(self, value: Value) -> Bounds | None:
         """Return what was measured here of a number of the paper."""
-        numbers = [
-            number
+        found = (value.measure.number(case, value.run) for case in self._cases_of(value))
+        numbers = [number for number in found if number is not None]
+        return together(value.of, numbers) if numbers else None
+
+    def differs(self, value: Value) -> str:
+        """Say how the data that a number was measured on differ from the paper's; "" where they do not."""
+        return next(filter(None, (case.differ for case in self._cases_of(value))), "")
+
+    def _cases_of(self, value: Value) -> list[Case]:
+        return [
+            case
             for case in self.cases
             if value.data in ("", case.problem.data_text.partition(",seed=")[0])
             and value.lam in (None, case.problem.lam)
-            and (number := value.measure.number(case, value.run)) is not None
         ]
-        return together(value.of, numbers) if numbers else None
+
+    def as_measured(self, value: Value) -> str:
+        """Return what was measured here of a number, as text."""
+        if (here := self.measured(value)) is None:
+            return "–"
+        return str(here) + (" (other data)" if self.differs(value) else "")
+
+    @property
+    def sizes(self) -> list[SizesOf]:
+        """Return the sizes of all data here and in the paper."""
+        return self.exhibit.sizes.table(self.cases)
 
 
 def page(paper: Paper, outcomes: Sequence[Outcome]) -> str:
@@ -93,15 +115,13 @@ def exhibit_sections(outcome: Outcome) -> list[Section]:
     """Return the parts of a page on an exhibit: what it says and shows, verdicts, pictures, numbers."""
     exhibit = outcome.exhibit
     body = exhibit_as_html(exhibit, [*outcome.notes, *_about(outcome.cases)])
-    sections = [Section(f"{exhibit.name}: {exhibit.title}", body + verdicts_as_html(outcome.verdicts))]
+    body += sizes_as_html(outcome.sizes) + verdicts_as_html(outcome.verdicts)
+    sections = [Section(f"{exhibit.name}: {exhibit.title}", body)]
     for drawing in exhibit.drawings:
         sections += pictures(drawing, outcome.cases)
     sections += groups_of_weights(outcome.cases)
     if exhibit.values:
-        rows = [
-            [value.name, f"{value.paper:g}", "–" if (here := outcome.measured(value)) is None else str(here)]
-            for value in exhibit.values
-        ]
+        rows = [[value.name, f"{value.paper:g}", outcome.as_measured(value)] for value in exhibit.values]
         sections.append(Section("The paper's numbers, and ours", as_html(("", "paper", "here"), rows)))
     sections.append(
         Section("Runs", as_html(HEADS, [_row(c, r) for c in outcome.cases for r in c.runs.values()]))
@@ -113,6 +133,15 @@ def exhibit_as_html(exhibit: Exhibit, more: Sequence[str]) -> str:
     """Return what the paper shows, how the runs here depart from it, and ``more``, a paragraph each."""
     said = [f"In the paper: {exhibit.shows}", exhibit.here, *more]
     return "".join(f"<p>{html.escape(one)}</p>" for one in said if one)
+
+
+def sizes_as_html(sizes: Sequence[SizesOf]) -> str:
+    """Return a table of the sizes of the data here and in the paper."""
+    rows = [
+        [one.data, str(one.here), "not the paper's" if one.paper is None else str(one.paper), MATCH[one.same]]
+        for one in sizes
+    ]
+    return as_html(("data", "here", "in the paper", ""), rows) if rows else ""
 
 
 def verdicts_as_html(verdicts: Sequence[Verdict]) -> str:
@@ -134,7 +163,9 @@ def _about(found: Sequence[Case]) -> list[str]:
     if not unsure:
         return ["Nothing has been run."]
     known = [value for value in unsure if value is not None]
-    told = "f* is the least f that any run on the problem found"
+    told = "f* is at most the least f that any run on the problem found"
+    if open_ := sum(not np.isfinite(case.f_low) for case in found):
+        told += f" (on {open_} of {len(found)} no run came to the optimum, which may lie lower)"
     if known:
         least, most = (f"{value:.1e}" for value in (min(known), max(known)))
         proved = least if least == most else f"{least} to {most}"
@@ -153,12 +184,19 @@ def _row(case: Case, run: Run) -> list[str]:
         words.of_ending(record["status"])
         + (f" ({record['message']})" if record["status"] == "failed" else ""),
         theme.number(record.get("objective"), 8),
-        theme.number(None if gap is None else gap.low, 3),
+        _gap(gap),
         theme.number(record.get("nnz")),
         theme.number(record.get("iterations")),
         theme.number(record.get("cpu_seconds"), 3),
         theme.number(metric) + (f" ({record['metric_name']})" if metric is not None else ""),
     ]
+
+
+def _gap(gap: Bounds | None) -> str:
+    """Write a gap; what it is at least where f* may be lower than all that runs found."""
+    if gap is None or not np.isfinite(gap.high):
+        return theme.number(None if gap is None else gap.low, 3) + ("" if gap is None else " or more")
+    return theme.number(gap.low, 3)
 
 
 # pictures

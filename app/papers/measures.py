@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +19,13 @@ from solvers.compute.lazy import lazy
 #: Endings of runs that went no further by themselves; all others were cut.
 OVER = ("converged", "stalled", "unbounded")
 #: What says how much work a run has done: the least it takes, where it was cut.
-CLOCKS = ("cpu_seconds", "wall_seconds", "passes", "iterations", "direction_steps")
+CLOCKS = ("cpu_seconds", "wall_seconds", "passes", "iterations", "direction_steps", "epochs")
 #: What a run that was cut would have made smaller, and how small at least.
-FALLING = {"objective": -math.inf, "gap": 0.0}
+FALLING = {"objective": -math.inf}
+#: A run has reached f* where its violation is at most this part of that at its start, however it ended.
+REACHED = 1e-6
+#: f* is known well enough to count the non-zeros there where it is known to this part of itself.
+SOLVED = 1e-6
 #: Numbers that are made of others, and what they are called.
 DERIVED = {
     "gap": "(f − f*)/|f*|",
@@ -29,7 +33,11 @@ DERIVED = {
     "rows": "non-zero rows, %",
     "row_density": "non-zero weights of a non-zero row, %",
     "direction_steps": "direction-finding steps k",
+    "epochs": "epochs",
+    "pace": "CPU seconds an iteration",
+    "iterate_nnz": "mean non-zero weights of the iterates",
     "settled": "CPU seconds until the non-zero rows are those at f*, up to a tenth",
+    "sparse": "CPU seconds until the non-zero weights are those at f*, up to a tenth",
     "learned": "CPU seconds until the test part is done as at f*, up to a hundredth",
 }
 #: Numbers of the clusters of weights.
@@ -48,6 +56,10 @@ MEASURED = (
 )
 #: Columns of a trace that have another name in the result of a run.
 COLUMNS = {"iterations": "iteration"}
+#: Columns that are to stay at what they are at f*, and up to which part of it.
+SETTLING = {"settled": ("nnz_rows", 0.1), "sparse": ("nnz", 0.1)}
+#: What nothing is known of.
+UNKNOWN = Bounds.at_least(0.0)
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,16 @@ class Run:
         return self.record.get("status") in OVER
 
     @property
+    def reached(self) -> bool:
+        """Tell whether it ended at the optimum, as far as its own test, or its violation, says so."""
+        if self.record.get("status") == "converged":
+            return True
+        last = self.record.get("violation")
+        if last is None or self.trace is None or not len(self.trace):
+            return False
+        return bool(last <= REACHED * float(self.trace.violation[0]))
+
+    @property
     def whole(self) -> bool:
         """Tell whether it did all that it was to do: a number of iterations is part of an experiment, a limit
         of seconds is not."""
@@ -79,10 +101,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Case:
-    """A problem with its runs by label. f* is the least f that any of them found."""
+    """A problem with its runs by label, and how its data ``differ`` from those of the paper ("" where they do
+    not). f* is at most the least f that any run found (``f_star``), and at least ``f_low``."""
 
     problem: Recipe
     runs: Mapping[str, Run]
+    differ: str = ""
 
     @property
     def name(self) -> str:
@@ -104,8 +128,8 @@ class Case:
         return min(found)
 
     @lazy
-    def unsure(self) -> float | None:
-        """Return how far f* may be above the minimum, relative, as far as a run has proved it."""
+    def proved(self) -> float:
+        """Return the best lower bound of f* that a run has proved; minus infinity where none has."""
         proved = [-math.inf]
         for run in self.runs.values():
             f, gap = run.record.get("objective"), run.record.get("dual_gap")
@@ -113,17 +137,51 @@ class Case:
                 proved.append(lower_bound(f, gap))
             if run.trace is not None and np.isfinite(run.trace.dual_gap).any():
                 proved.append(float(np.nanmax(lower_bound(run.trace.objective, run.trace.dual_gap))))
-        bound = max(proved)
-        return max(relative_gap(self.f_star, bound), 0.0) if math.isfinite(bound) else None
+        return min(max(proved), self.f_star)
+
+    @lazy
+    def f_low(self) -> float:
+        """Return a value that f* is at least: a proved bound, or what runs say that ended at the optimum. The
+        one nearest to the least f that was found is as far above f* as it is above that, for all we know."""
+        found = [self.proved]
+        for run in self.runs.values():
+            if run.reached and (f := run.record.get("objective")) is not None:
+                found.append(2.0 * self.f_star - f)
+        return min(max(found), self.f_star)
+
+    @property
+    def unsure(self) -> float | None:
+        """Return how far f* may be above the minimum, relative, as far as a run has proved it."""
+        proved = self.proved
+        return max(relative_gap(self.f_star, proved), 0.0) if math.isfinite(proved) else None
+
+    @property
+    def solved(self) -> bool:
+        """Tell whether the best run is at the optimum, so that its weights are those there."""
+        return math.isfinite(self.f_low) and relative_gap(self.f_star, self.f_low) <= SOLVED
+
+    def gap_of(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what (f - f*)/|f*| is at least and at most, as well as f* is known."""
+        least = np.maximum(relative_gap(f, self.f_star), 0.0)
+        if self.f_low == self.f_star:
+            return least, least
+        if math.isfinite(self.f_low) and (self.f_low > 0.0 or self.f_star < 0.0):
+            return least, np.maximum(relative_gap(f, self.f_low), least)
+        return least, np.full_like(least, math.inf)
 
 
-def cases(runs: Iterable[Run]) -> list[Case]:
-    """Put runs on the same problem together, in their order."""
+def cases(runs: Iterable[Run], differ: Callable[[Run], str] = lambda run: "") -> list[Case]:
+    """Put runs on the same problem together, in their order; ``differ`` says of a run that has begun how its
+    data differ from those of the paper."""
     found: dict[str, Case] = {}
     for run in runs:
         case = found.setdefault(run.problem.key, Case(run.problem, {}))
         case.runs[run.label] = run
-    return list(found.values())
+    return [replace(case, differ=_first(map(differ, case.runs.values()))) for case in found.values()]
+
+
+def _first(texts: Iterable[str]) -> str:
+    return next(filter(None, texts), "")
 
 
 def by_data(found: Iterable[Case]) -> dict[str, list[Case]]:
@@ -144,32 +202,42 @@ def first_seeds(found: Iterable[Case]) -> list[Case]:
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of a run: a ``field`` of its record, at the end, or where its gap first was at most ``to``; of
-    iterates of one ``phase`` alone where that is given."""
+    """A number of a run: a ``field`` of its record, at the end, or where its gap first was at most ``to``, f
+    at most the part ``down`` of f at the start, or the test metric at least ``up``; of iterates of one
+    ``phase`` alone where that is given."""
 
     field: str = "cpu_seconds"
     to: float | None = None
     phase: str = ""
+    down: float | None = None
+    up: float | None = None
 
     def __post_init__(self) -> None:
         if self.field not in MEASURED:
             raise ValueError(f"there is no measure {self.field!r}: choose one of {', '.join(MEASURED)}")
-        if (self.to is not None or self.phase) and self.field not in CLOCKS:
-            raise ValueError(f"{self.field} is no count of work: with to and phase, {', '.join(CLOCKS)} are")
+        ends = [name for name in ("to", "down", "up") if getattr(self, name) is not None]
+        if (ends or self.phase) and self.field not in CLOCKS:
+            raise ValueError(
+                f"{self.field} is no count of work: with to, down, up and phase, {', '.join(CLOCKS)} are"
+            )
+        if len(ends) > 1:
+            raise ValueError(f"{' and '.join(ends)} are both given: give one of them")
 
     @property
     def title(self) -> str:
         """Return what is measured in a few words."""
         name = DERIVED.get(self.field) or TITLES.get(self.field) or self.field.replace("_", " ")
         name += f", phase {self.phase}" if self.phase else ""
-        return name + (f", to a gap of {self.to:g}" if self.to is not None else "")
+        name += f", to a gap of {self.to:g}" if self.to is not None else ""
+        name += f", to {self.down:g} of f at the start" if self.down is not None else ""
+        return name + (f", to {self.up:g} on the test part" if self.up is not None else "")
 
     def number(self, case: Case, label: str) -> Bounds | None:
         """Return the number for a run of a problem; None where there is no such run, or it does not know."""
         run = case.runs.get(label)
         if run is None or not run.record:
             return None
-        if self.to is None and not self.phase:
+        if self.to is None and self.down is None and self.up is None and not self.phase:
             return self._at_end(case, run)
         return self._on_the_way(case, run)
 
@@ -182,8 +250,10 @@ class Measure:
         problem = record.get("problem") or {}
         match self.field:
             case "gap":
-                f = record.get("objective")
-                value = None if f is None else max(relative_gap(f, case.f_star), 0.0)
+                if (f := record.get("objective")) is None:
+                    return None
+                least, most = map(float, case.gap_of(np.float64(f)))
+                return Bounds(least if run.whole else 0.0, most)
             case "density":
                 value = _share(record.get("nnz"), problem.get("n_params"))
             case "rows":
@@ -194,14 +264,20 @@ class Measure:
                 )
             case name if name in OF_GROUPS:
                 value = None if run.groups is None else getattr(run.groups, name)
-            case "settled":
-                seconds, rows = (getattr(run.trace, name, ()) for name in ("cpu_seconds", "nnz_rows"))
-                return _since(case, run, "nnz_rows", 0.1, seconds, rows)
+            case name if name in SETTLING:
+                field, share = SETTLING[name]
+                seconds, counts = (getattr(run.trace, each, ()) for each in ("cpu_seconds", field))
+                return _since(case, run, field, share, seconds, counts)
             case "learned":
                 told = run.trace.test_metric if run.trace is not None else []
                 return _since(case, run, "test_metric", 0.01, *zip(*(one[1:] for one in told), strict=True))
             case "direction_steps":
                 value = None if run.trace is None else float(_steps(run.trace).sum())
+            case "epochs":
+                values = () if run.trace is None else column(case, run, "epochs")
+                value = float(np.nanmax(values)) if np.isfinite(values).any() else None
+            case "pace" | "iterate_nnz":
+                return _of_all(run, self.field)
             case name:
                 value = problem.get(name) if name in SIZES else record.get(name)
         if value is None:
@@ -220,12 +296,21 @@ class Measure:
         if self.phase:
             inside = np.array([phase == self.phase for phase in trace.phase])
             clock = np.cumsum(np.where(inside, np.diff(clock, prepend=0.0), 0.0))
+        late = Bounds.exact(math.inf) if run.over else Bounds.at_least(float(clock[-1]))
+        if self.up is not None:
+            there = [iteration for iteration, _, value in trace.test_metric if value >= self.up]
+            return Bounds.exact(float(clock[trace.iteration >= there[0]][0])) if there else late
+        if self.down is not None:
+            there = np.flatnonzero(trace.objective <= self.down * trace.objective[0])
+            return Bounds.exact(float(clock[there[0]])) if there.size else late
         if self.to is None:
             return Bounds.exact(float(clock[-1])) if run.whole else Bounds.at_least(float(clock[-1]))
         there = np.flatnonzero(relative_gap(trace.objective, case.f_star) <= self.to)
-        if there.size:
-            return Bounds.exact(float(clock[there[0]]))
-        return Bounds.exact(math.inf) if run.over else Bounds.at_least(float(clock[-1]))
+        if not there.size:
+            return late
+        # f* may be lower than the least f that was found, and the gap then came later
+        sure = np.flatnonzero(case.gap_of(trace.objective)[1] <= self.to)
+        return Bounds(float(clock[there[0]]), float(clock[sure[0]]) if sure.size else math.inf)
 
 
 #: What fields of a record are called, where their names do not say it.
@@ -254,15 +339,30 @@ def _since(
     seconds: Sequence[float] = (),
     values: Sequence[float] = (),
 ) -> Bounds | None:
-    """Return the CPU seconds from which on values of a run stay within a share of what ``field`` is at f*."""
+    """Return the CPU seconds from which on values of a run stay within a share of what ``field`` is at f*, as
+    long as a run has come there."""
     ends = [one.record for one in case.runs.values() if one.record.get("objective") is not None]
     if not len(values) or not ends:
         return _not_begun(run)
+    if not case.solved:
+        return UNKNOWN
     goal = min(ends, key=lambda record: record["objective"])[field]
     off = np.flatnonzero(np.abs(np.asarray(values, dtype=float) - goal) > share * abs(goal))
     if off.size and off[-1] == len(values) - 1:
         return Bounds.exact(math.inf) if run.over else Bounds.at_least(float(seconds[-1]))
     return Bounds.exact(float(seconds[off[-1] + 1]) if off.size else 0.0)
+
+
+def _of_all(run: Run, field: str) -> Bounds | None:
+    """Return a mean over all iterates of a run; nothing is known of that where it was cut."""
+    trace = run.trace
+    if trace is None or len(trace) < 2:
+        return _not_begun(run)
+    if not run.whole:
+        return UNKNOWN
+    steps = float(trace.iteration[-1] - trace.iteration[0])
+    value = float(trace.cpu_seconds[-1]) / steps if field == "pace" else float(np.mean(trace.nnz))
+    return Bounds.exact(value)
 
 
 def _share(part: float | None, whole: float | None) -> float | None:
@@ -284,6 +384,8 @@ def column(case: Case, run: Run, name: str) -> np.ndarray:
         return 100.0 * column(case, run, "nnz" if name == "density" else "nnz_rows") / whole
     if name == "direction_steps":
         return np.cumsum(_steps(trace))
+    if name == "epochs":
+        return 1.0 + column(case, run, "epoch")
     name = COLUMNS.get(name, name)
     values = np.asarray(trace[name], dtype=float)
     return np.where(values == FIELDS[name].unknown, np.nan, values)

@@ -7,7 +7,7 @@ from app.page.sidebar.solver_panel import SolverPanel
 from app.settings import arguments
 from app.settings.recipe import Entrant, Recipe
 
-PAPER = {"order": "cyclic", "lengthen": 1.0, "revisit": 0.0, "moves": 0, "rule": "paper"}
+PAPER = {"shrinking": False, "order": "cyclic", "lengthen": 1.0, "revisit": 0.0, "rule": "paper", "moves": 0}
 PROBLEM = Recipe("digits", loss="multiclass-squared-hinge", penalty="l1-l2")
 
 
@@ -47,6 +47,13 @@ def test_the_form_offers_it_where_there_is_one_and_shows_its_values():
     panel.receive({"action": "preset", "key": sparsa["key"], "value": "paper"})
     assert [solver.params for solver in panel.chosen] == [PAPER, {}]
     shown = {field["name"]: field["value"] for field in panel.entries[0]["fields"] if field["changed"]}
-    assert shown == {"order": "cyclic", "lengthen": "1", "revisit": "0", "moves": "0", "rule": "paper"}
+    assert shown == {
+        "shrinking": False,
+        "order": "cyclic",
+        "lengthen": "1",
+        "revisit": "0",
+        "moves": "0",
+        "rule": "paper",
+    }
     panel.receive({"action": "reset", "key": bcd["key"]})
     assert panel.chosen[0].params == {}

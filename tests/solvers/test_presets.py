@@ -6,8 +6,9 @@ import pytest
 
 import solvers
 
-#: Blondel et al. 2013: 4.4.1 (cyclic blocks, 𝓛_j from h_j itself), 4.5 and equation (9), appendix A; Zhong et
-#: al. 2014: γ = 1 and M̂ = ∞ in line 1 of Algorithm 2; Tsuruoka et al. 2009: η0 α^(k/N), penalty after use;
+#: Blondel et al. 2013: algorithms 1 to 3 (all blocks), 4.4.1 (cyclic blocks, 𝓛_j from h_j itself), 4.5 and
+#: equation (9), appendix A; Zhong et al. 2014: γ = 1 and M̂ = ∞ in line 1 of Algorithm 2; Tsuruoka et al.
+#: 2009: η0 α^(k/N), penalty after use;
 #: Sokolovska et al. 2010: damped steps, all blocks. Yu et al. 2010: footnotes 1 and 6, sections 2.1 and 8.
 #: Mathur and Chakrabarti 2006: sections II-A.5, III-D and III-E. Yuan, Ho and Lin 2012: permuted cycles,
 #: ε_in, outer and inner shrinking, σ and β, with the limit of cycles that their program liblinear has.
@@ -19,11 +20,12 @@ PRINTED = {
         "revisit": 0.0,
         "moves": 0,
         "rule": "paper",
+        "shrinking": False,
         "omega": 0.5,
         "sigma": 0.01,
     },
     "anderson-bcd": {"rule": "none", "memory": 5},
-    "bcd-cst": {"constant": "paper", "revisit": 0.0, "rule": "paper"},
+    "bcd-cst": {"constant": "paper", "revisit": 0.0, "rule": "paper", "shrinking": False},
     "fista-cst": {"constant": "paper", "restart": False},
     "prox-qn": {
         **{"gamma0": 1.0, "shrink_first": "off", "max_inner": 10, "memory": 10, "gamma": "ys/ss"},

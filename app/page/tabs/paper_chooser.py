@@ -10,7 +10,7 @@ import panel as pn
 from app import theme
 from app.menu import Menu
 from app.papers import Exhibit, papers
-from app.papers.drawing import Outcome, exhibit_as_html, verdicts_as_html
+from app.papers.drawing import Outcome, exhibit_as_html, sizes_as_html, verdicts_as_html
 from app.papers.measures import Run
 from app.papers.plan import USUAL_BUDGET, layout, share_of, text_of, within
 from app.sweep.spec import Spec
@@ -78,9 +78,10 @@ class PaperChooser:
         state = (self.exhibit.id, text, len(ended))
         if state != self._judged and ended:
             self._judged = state
-            verdicts = Outcome.of(self.exhibit, [Run.of(watched) for watched in ended]).verdicts
+            outcome = Outcome.of(self.exhibit, [Run.of(watched) for watched in ended])
+            told = sizes_as_html(outcome.sizes) + verdicts_as_html(outcome.verdicts)
             head = f"<h3>{html.escape(self.exhibit.name)}: what its runs say</h3>"
-            self._verdicts.object = head + verdicts_as_html(verdicts)
+            self._verdicts.object = head + told
         self._verdicts.visible = bool(ended)
 
 

@@ -39,7 +39,8 @@ class BlockCoordinateDescent(Solver):
     ``bcd-cst``, whose random rows may miss those that are violated, one over all rows), and the violation
     over all rows must be as small against that at w = 0.
 
-    With ``shrinking`` a row at zero that would stay optimal if λ fell by v_max/n is left out, v_max the
+    Algorithms 1 to 3 have no shrinking: it is the extension of section 5.2.4, which ``preset=paper`` leaves
+    out. With ``shrinking`` a row at zero that would stay optimal if λ fell by v_max/n is left out, v_max the
     largest violation of the pass before. All rows come back, and an epoch begins, when the violations of the
     rest are at most ``revisit`` times those of the whole pass that the epoch began with. (The paper waits
     until the rest has converged: that is ``revisit`` 0.) v_max is kept then: every row is looked at in that
@@ -231,8 +232,8 @@ class BCDLS(BlockCoordinateDescent):
     h_j is computed in :mod:`...problems.losses.feature_columns`, the search is in
     :func:`.bcd_kernels.update_rows`.
 
-    Three things go beyond the paper, whose method is ``order="cyclic"`` with ``lengthen=1``, ``revisit=0``
-    and ``moves=0``. A pass takes every active row once, in a new random order each time, as the authors'
+    Three things go beyond the paper, whose method is ``order="cyclic"`` with ``lengthen=1`` and ``moves=0``,
+    without shrinking. A pass takes every active row once, in a new random order each time, as the authors'
     program lightning does: with pixels for features, one after the other needs three times as many on MNIST.
     And 𝓛_j = s_j max(‖h_j‖_∞, ε_j), where s_j (at least 0.1) falls by the factor ``lengthen`` whenever the
     search takes the first step it tries, and doubles, up to 1, when it does not: ‖h_j‖_∞ overestimates the
@@ -246,7 +247,7 @@ class BCDLS(BlockCoordinateDescent):
     name = "BCD (LS)"
     summary = "one feature at a time, with a line search"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE
-    presets = as_printed(order="cyclic", lengthen=1.0, revisit=0.0, rule="paper", moves=0)
+    presets = as_printed(shrinking=False, order="cyclic", lengthen=1.0, revisit=0.0, rule="paper", moves=0)
     carries = ("active", "line")
     sums = True
 
@@ -291,7 +292,7 @@ class BCDCST(BlockCoordinateDescent):
     name = "BCD (CST)"
     summary = "one random feature at a time, with steps of constant length"
     needs = Trait.SMOOTH | Trait.ROWS | Trait.GROUP_SEPARABLE | Trait.LIPSCHITZ
-    presets = as_printed(constant="paper", revisit=0.0, rule="paper")
+    presets = as_printed(shrinking=False, constant="paper", revisit=0.0, rule="paper")
     carries = ("active",)
     sums = False
 

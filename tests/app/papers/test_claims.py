@@ -34,9 +34,19 @@ def test_the_faster_one_is_seen_and_the_numbers_are_told():
 
 
 def test_the_best_of_several_is_compared_with_the_best_of_the_others():
-    table = {"less": {"first": ["a", "b"], "than": ["c", "d"], "to": 0.1}}
+    table = {"less": {"first": ["a", "b"], "than": ["c", "d"], "to": 0.1, "any": True}}
     assert word(table, run("a", SLOW), run("b", FAST), run("c", SLOW)) == SEEN
     assert word(table, run("a", SLOW), run("c", SLOW), run("d", FAST)) == NOT_SEEN
+
+
+def test_a_claim_on_several_runs_holds_where_it_holds_for_each():
+    table = {"less": {"first": ["a", "b"], "than": ["c", "d"], "to": 0.1}}
+    found = judged(table, run("a", SLOW), run("b", FAST), run("c", SLOW[:2] + SLOW))
+    assert (found.word, found.numbers) == (SEEN, ("a9a, λ = 0.0001: 3 / 5",))
+    assert word(table, run("a", SLOW), run("b", FAST), run("c", SLOW)) == NOT_SEEN
+    more = {"less": {"first": ["a", "b"], "than": ["c"], "field": "test_metric", "more": True}}
+    good = [run("a", FAST, test_metric=0.7), run("c", FAST, test_metric=0.8)]
+    assert word(more, run("b", FAST, test_metric=0.9), *good) == NOT_SEEN
 
 
 def test_a_run_that_was_cut_before_decides_nothing_against_what_takes_longer():
@@ -130,6 +140,25 @@ def test_what_falls_with_λ_is_smaller_at_the_largest():
     assert word(table, runs[0]) == NOT_JUDGED
 
 
+@pytest.mark.parametrize(("lam", "verdict"), [([1e-3], SEEN), ([1e-2, 1e-4], NOT_SEEN), ([0.1], NOT_JUDGED)])
+def test_the_best_along_λ_is_found_where_it_is_said_to_be(lam, verdict):
+    runs = [run("a", FAST, lam=at, test_metric=f1) for at, f1 in ((1e-4, 0.7), (1e-3, 0.9), (1e-2, 0.8))]
+    table = {"best": {"runs": ["a"], "field": "test_metric", "lam": lam, "more": True}}
+    assert word(table, *runs) == verdict
+
+
+def test_on_other_data_than_the_papers_numbers_are_told_and_nothing_is_judged():
+    runs = [run("a", FAST), run("b", SLOW)]
+    claim = Claim.of({"text": "so it is", **race()})
+    found = claim.judge(cases(runs, lambda one: "a9a has 9 instances for 99"))
+    assert found.word == NOT_JUDGED
+    assert found.numbers == ("a9a has 9 instances for 99", "a9a, λ = 0.0001: 1 / 3 (yes, on other data)")
+    elsewhere = [run("a", SLOW, data="w8a"), run("b", FAST, data="w8a")]
+    both = cases([*runs, *elsewhere], lambda one: "w8a is not the paper's" * (one.problem.data == "w8a"))
+    assert claim.judge(both).word == SEEN
+    assert claim.judge(both).numbers[-1] == "w8a, λ = 0.0001: 3 / 1 (no, on other data)"
+
+
 def test_a_number_lies_below_or_above_a_value():
     runs = [run("a", [9.0, 1.0]), run("b", [9.0, 1.5])]
     assert word({"lies": {"runs": ["a"], "field": "gap", "below": 0.1}}, *runs) == SEEN
@@ -207,6 +236,66 @@ def test_shares_steps_and_phases_are_made_of_the_record():
     assert measured(Measure("direction_steps", to=3.0), one) == "3"
     assert measured(Measure(phase="coarse"), one) == "2"
     assert measured(Measure("nnz_rows"), one, label="b") == "None"
+
+
+def test_what_nobody_solved_decides_nothing():
+    """The least f of runs that were cut is above f*, by no one knows how much."""
+    cut = [run("a", FAST, status="max-seconds"), run("b", SLOW, status="max-seconds")]
+    assert measured(Measure(to=0.1), *cut) == "over 1"
+    assert word(race(), *cut) == NOT_JUDGED
+    assert measured(Measure("gap"), *cut, label="b") == "not known"
+    rows = {"nnz_rows": [0, 50, 54, 54]}
+    settled = [run("a", FAST, status="max-seconds", columns=rows), run("b", [9.0, 2.0], status="stalled")]
+    assert measured(Measure("settled"), *settled) == "not known"
+    assert measured(Measure("settled"), run("a", FAST, columns=rows)) == "1"
+
+
+def test_a_bound_of_f_star_bounds_when_a_gap_was_reached():
+    proved = {"dual_gap": [8.9, 2.0, 0.5, 0.2]}
+    one = run("a", [9.0, 2.0, 1.06, 1.0], status="max-seconds", columns=proved)
+    assert measured(Measure(to=0.1), one) == "over 2"
+    assert measured(Measure(to=0.3), one) == "2 to 3"
+    (case,) = cases([one])
+    assert (case.f_star, case.f_low) == (1.0, pytest.approx(0.8))
+    assert not case.solved
+    (sure,) = cases([one, run("b", [9.0, 1.0])])
+    assert sure.solved
+
+
+def test_a_run_that_says_it_converged_above_another_one_leaves_as_much_open():
+    ended, lower = run("a", [9.0, 1.1]), run("b", [9.0, 1.0], status="max-seconds")
+    (case,) = cases([ended, lower])
+    assert case.f_low == pytest.approx(0.9)
+    assert not case.solved
+
+
+def test_a_violation_that_has_all_but_gone_says_that_the_optimum_is_reached():
+    violation = {"violation": [1.0, 1e-3, 1e-7]}
+    small = run("a", [9.0, 2.0, 1.0], status="stalled", columns=violation, violation=1e-7)
+    large = run("a", [9.0, 2.0, 1.0], status="stalled", columns=violation, violation=1e-3)
+    assert [cases([one])[0].solved for one in (small, large)] == [True, False]
+
+
+def test_seconds_to_a_part_of_f_at_the_start_need_no_minimum():
+    cut = run("a", [9.0, 5.0, 0.8], status="max-seconds")
+    assert measured(Measure(down=0.1), cut) == "2"
+    assert measured(Measure(down=0.01), cut) == "over 2"
+    assert measured(Measure(down=0.01), run("a", FAST)) == "never"
+    cut.trace.test_metric = [(0, 0.0, 0.1), (2, 2.0, 0.7)]
+    assert measured(Measure(up=0.6), cut) == "2"
+    assert measured(Measure(up=0.8), cut) == "over 2"
+    with pytest.raises(ValueError, match="to and up are both given"):
+        Measure(to=0.1, up=0.6)
+    with pytest.raises(ValueError, match="nnz is no count of work"):
+        Measure("nnz", down=0.1)
+
+
+def test_epochs_iterates_and_their_pace_are_counted_on_whole_runs():
+    columns = {"epoch": [0, 0, 1, 2], "nnz": [0, 8, 4, 4]}
+    whole, cut = run("a", SLOW, columns=columns), run("a", SLOW, status="max-seconds", columns=columns)
+    fields = ("epochs", "pace", "iterate_nnz", "sparse")
+    assert [measured(Measure(name), whole) for name in fields] == ["3", "1", "4", "2"]
+    assert [measured(Measure(name), cut) for name in fields] == ["over 3", *["not known"] * 3]
 
 
 def test_what_is_learned_is_there_once_the_test_part_stays_as_at_the_optimum():

@@ -93,10 +93,11 @@ def test_runs_on_different_data_are_compared_across_them():
 
 def test_lines_and_clusters_are_drawn():
     exhibit = papers()["mathur2006"].exhibit("figure-2")
-    run = replace(made.run("bfgs", [2.0, 1.0]), groups=groups.groups(moving(), WATCH))
+    run = replace(made.run("bfgs", [2.0, 1.0], data="reuters"), groups=groups.groups(moving(), WATCH))
+    run = replace(run, record={**run.record, "problem": {"n_samples": 7_775}})
     outcome = Outcome.of(exhibit, [run])
     (section,) = groups_of_weights(outcome.cases)
-    assert section.heading == "a9a, λ = 0.0001, bfgs: weights"
+    assert section.heading == "reuters, λ = 0.0001, bfgs: weights"
     lines = [line for r in section.figure.renderers for line in r.data_source.data["ys"]]
     assert len(lines) == 40
     assert [verdict.word for verdict in outcome.verdicts] == ["seen"]

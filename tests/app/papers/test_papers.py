@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import asdict
+
 import pytest
 
 import datasets
 from app.papers import IDS, Value, paper, papers, read
 from app.papers.plan import BEFORE, FOR_SOLVERS, layout, plan, text_of
 from app.sweep.spec import RUNS, Spec
+from solvers import SOLVERS
 
 #: What each paper has captions of.
 FIGURES = {"yu2010": 25, "zhong2014": 8, "blondel2013": 5, "mathur2006": 13}
@@ -47,6 +51,64 @@ def test_all_of_it_can_be_laid_out_and_claims_and_numbers_name_its_runs(exhibit)
     data = {cell.problem.data_text.partition(",seed=")[0] for cell in cells}
     assert data >= {value.data for value in exhibit.values if value.data}
     assert {cell.problem.data for cell in cells} >= {id for claim in exhibit.claims for id in claim.data}
+
+
+@pytest.mark.parametrize("exhibit", RUN)
+def test_a_text_names_no_run_that_is_not_made(exhibit):
+    runs = [*exhibit.sweep.get(RUNS, ({},)), *exhibit.stand_ins]
+    cells = Spec.of({**exhibit.sweep, RUNS: runs}).cells
+    known = {cell.entrant.label for cell in cells} | {cell.problem.data for cell in cells}
+    for word in re.findall(r"`([^`]+)`", exhibit.here):
+        stem = word.removesuffix("…")
+        assert any(one == word or (stem != word and one.startswith(stem)) for one in known), word
+        assert word not in SOLVERS or word in known
+
+
+@pytest.mark.parametrize("exhibit", [one for one in RUN if one.id.startswith("zhong2014")])
+def test_prox_qn_is_judged_as_it_is_printed(exhibit):
+    runs = [*exhibit.sweep.get(RUNS, ({},)), *exhibit.stand_ins]
+    cells = Spec.of({**exhibit.sweep, RUNS: runs}).cells
+    made = {cell.entrant.label: cell.entrant.make() for cell in cells}
+    printed = SOLVERS["prox-qn"].presets["paper"]
+    assert printed.items() <= asdict(made["printed"]).items()
+    assert not printed.items() <= asdict(made["ours"]).items()
+    assert {"ours", "prox-qn"}.isdisjoint(label for claim in exhibit.claims for label in claim.labels)
+    assert {value.run for value in exhibit.values} <= {"printed"}
+
+
+def test_block_coordinate_descent_is_judged_without_shrinking():
+    for exhibit in papers()["blondel2013"].exhibits.values():
+        if exhibit.sweep is not None and exhibit.id not in ("figure-1", "section-5.2.4"):
+            cells = Spec.of(exhibit.sweep).cells
+            judged = {label for claim in exhibit.claims for label in claim.labels}
+            bcd = [c.entrant for c in cells if c.entrant.id.startswith("bcd-") and c.entrant.label in judged]
+            assert bcd
+            assert not any(entrant.make().shrinking for entrant in bcd)
+
+
+def test_figures_that_the_paper_says_nothing_of_are_read_and_say_so():
+    for id in ("figure-7", "figure-8"):
+        exhibit = papers()["zhong2014"].exhibits[id]
+        assert "read off the picture" in exhibit.shows
+        assert all(claim.text.startswith("read off the picture") for claim in exhibit.claims)
+
+
+def test_numbers_of_tables_are_all_there():
+    """Table 2 of Yu et al. but Astro-physics: k of two losses and two subgradients on five sets."""
+    cells = {(value.data, value.run) for value in papers()["yu2010"].exhibits["table-2"].values}
+    data = {"a9a", "covtype,positive=2", "mnist,positive=even", "rcv1", "real-sim"}
+    assert cells == {(one, run) for one in data for run in ("owl-qn-star", "random", "sublbfgs")}
+
+
+def test_letter_has_the_λ_and_the_rows_of_table_3():
+    lams = {
+        (cell.problem.data_text, cell.problem.lam)
+        for exhibit in papers()["yu2010"].exhibits.values()
+        if exhibit.sweep is not None and exhibit.id != "figure-20"
+        for cell in Spec.of(exhibit.sweep).cells
+        if cell.problem.data == "letter"
+    }
+    assert lams == {("letter,n_train=16000", 1e-6)}
 
 
 @pytest.mark.parametrize("exhibit", RUN)

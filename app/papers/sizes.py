@@ -1,0 +1,114 @@
+"""Sizes of the data that a paper has and of those that runs here are on, and whether these are the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from app.papers.measures import Case, Run
+from app.settings.recipe import Recipe
+from app.sweep.spec import apart
+
+#: Data whose sizes differ by more than this part from the paper's are other data.
+TENTH = 0.1
+#: What a size has, what that is called, and where the record of a run has it.
+PARTS = {"n": "instances", "d": "features", "classes": "classes"}
+RECORDED = {"n": "n_samples", "d": "n_features", "classes": "n_outputs"}
+
+
+@dataclass(frozen=True)
+class Size:
+    """Training instances, features and classes, as far as they are known. With ``about`` they are rounded to
+    the first digit."""
+
+    n: int | None = None
+    d: int | None = None
+    classes: int | None = None
+    about: bool = False
+
+    @classmethod
+    def of_run(cls, run: Run) -> Size:
+        """Return what the record of a run says of its data."""
+        problem = run.record.get("problem") or {}
+        found = {part: problem.get(name) for part, name in RECORDED.items()}
+        if found["classes"] is not None:
+            found["classes"] = max(found["classes"], 2)  # two classes have one output
+        return cls(**found)
+
+    def differs(self, here: Size) -> str:
+        """Say where ``here`` differs by more than a tenth; "" where it does not."""
+        said = []
+        for part, name in PARTS.items():
+            wanted, found = getattr(self, part), getattr(here, part)
+            if wanted is not None and found is not None and abs(found - wanted) > self.slack(wanted):
+                said.append(f"{found:,} {name} for {wanted:,}")
+        return ", ".join(said)
+
+    def slack(self, wanted: int) -> float:
+        """Return how far from a number the same data may be."""
+        rounded = 0.5 * 10.0 ** math.floor(math.log10(wanted)) if self.about else 0.0
+        return TENTH * wanted + rounded
+
+    def __str__(self) -> str:
+        about = "about " * self.about
+        said = [f"{about}{value:,} {name}" for part, name in PARTS.items() if (value := getattr(self, part))]
+        return ", ".join(said) or "not printed"
+
+
+class SizesOf(NamedTuple):
+    """The sizes of a data set here and in the paper (None: it has no such data), and whether they agree."""
+
+    data: str
+    here: Size
+    paper: Size | None
+    same: bool
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of the data of a paper, by the text of a data set. ``any_data``: the exhibit is not about
+    data of the paper's."""
+
+    known: Mapping[str, Size]
+    any_data: bool = False
+
+    @classmethod
+    def of(cls, table: Mapping[str, Mapping[str, Any]]) -> Sizes:
+        return cls({text: Size(**size) for text, size in table.items()})
+
+    def of_data(self, recipe: Recipe) -> Size | None:
+        """Return the paper's size of a data set: that of the most options; None where it has no such data."""
+        options = {name: str(value) for name, value in recipe.options.items()}
+        fitting = []
+        for text, size in self.known.items():
+            id, wanted = apart(text)
+            if id == recipe.data and wanted.items() <= options.items():
+                fitting.append((len(wanted), size))
+        return max(fitting, key=lambda one: one[0])[1] if fitting else None
+
+    def differ(self, run: Run) -> str:
+        """Say how the data of a run differ from the paper's; "" where they do not."""
+        if self.any_data:
+            return ""
+        size = self.of_data(run.problem)
+        if size is None:
+            return f"{run.problem.data} is not the paper's"
+        said = size.differs(Size.of_run(run))
+        return f"{run.problem.data} has {said}" if said else ""
+
+    def table(self, cases: Sequence[Case]) -> list[SizesOf]:
+        """Return a row for each data set."""
+        rows = {}
+        for case in cases:
+            for run in case.runs.values():
+                here = Size.of_run(run)
+                if here.n is not None or here.d is not None:
+                    text = case.problem.data_text.partition(",seed=")[0]
+                    rows[text] = SizesOf(text, here, self.of_data(case.problem), not case.differ)
+        return list(rows.values())
+
+
+#: Of an exhibit that is not about data of the paper's.
+ANY_DATA = Sizes({}, any_data=True)

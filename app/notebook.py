@@ -12,17 +12,19 @@ import time
 from collections.abc import Callable, Sequence
 
 import panel as pn
-from panel.viewable import Viewer
 
+from app.theme.cells import Cell, extension
 from app.views import Convergence, Sparsity
 from app.views.base.view import View
 from solvers import OwnLoop, Problem, Trace
+
+__all__ = ["Scope", "extension", "live", "solverscope_run"]
 
 #: Seconds from one drawing to the next, at least, and how many times longer than a drawing takes.
 PERIOD, LONGER = 0.2, 10.0
 
 
-class Scope(Viewer):
+class Scope(Cell):
     """Views of runs in a cell: call it with the trace of a run after each of its iterates and at the end.
 
     >>> scope = Scope()

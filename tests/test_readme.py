@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import panel as pn
 import pytest
 
 import datasets
@@ -110,7 +109,7 @@ def test_example_of_a_data_set_prints_its_summary(tmp_path, capsys):
 
 def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeypatch):
     """In an event loop, as a notebook has one."""
-    monkeypatch.setattr(pn, "extension", lambda: None)
+    monkeypatch.setattr("app.notebook.extension", lambda: None)
     seen: list[tuple[str, int]] = []
 
     async def notebook() -> None:
@@ -133,7 +132,7 @@ def test_the_view_of_the_notebook_cell_is_drawn_while_its_run_is_at_work(monkeyp
 @pytest.fixture
 def cells(tmp_path, monkeypatch):
     """What the cells of a notebook have defined, by a word of each."""
-    monkeypatch.setattr("holoviews.extension", lambda *names: None)
+    monkeypatch.setattr("app.notebook.extension", lambda: None)
 
     def run(word):
         (cell,) = [block for block in blocks(APP, "python") if word in block]

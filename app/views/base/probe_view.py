@@ -20,7 +20,7 @@ class ProbeView(View):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.probes = tuple(dict.fromkeys((cls.probe, *cls.probes)))
+        cls.probes = cls.observed = tuple(dict.fromkeys((cls.probe, *cls.probes)))
 
     def seen(self) -> tuple[int, Seen] | None:
         """Return the iteration at which the probe saw something last, and what; None where it saw nothing."""
@@ -38,7 +38,7 @@ class ProbeView(View):
     def draw(self) -> None:
         super().draw()
         found = self.seen()
-        if not self._drawn.changed("seen", *((self.chosen, found[0]) if found else ())):
+        if not self._drawn.changed("seen", *((self.chosen, found[0]) if found else (self.chosen,))):
             return
         self.drew(None if found is None else found[0])
         if found is None:

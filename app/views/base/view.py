@@ -12,21 +12,24 @@ import panel as pn
 import param
 from bokeh.models import Span
 from bokeh.plotting import figure
-from panel.viewable import Viewer
 
+import solvers
 from app import theme
 from app.serving.batch import batch
+from app.theme.cells import Cell
 from app.views.base.cursor import Cursor
 from app.views.base.drawn import Drawn
 from app.views.base.exports import ShownTable
 from app.views.base.help import FIGURES, Help
 from app.views.base.shown_iterate import Place, ShownIterate
 from app.views.base.sorted_table import SortedTable
-from solvers import Probe, Problem, Solver, Trace
+from solvers import SOLVERS, Probe, Problem, Solver, Trace
 
 if TYPE_CHECKING:
     import holoviews as hv
 
+#: How Python names the probes of this package.
+PROBES = {one.name: f"solvers.{name}" for name, one in vars(solvers).items() if isinstance(one, Probe)}
 #: ``later(work, then)`` does ``work(pulse)``, where ``pulse`` is to be called every 50 ms or so, and then
 #: ``then`` with what it returned, or with None where it failed.
 Later = Callable[[Callable[[Callable[[], None]], Any], Callable[[Any], None]], None]
@@ -41,7 +44,7 @@ def at_once(work: Callable[[Callable[[], None]], Any], then: Callable[[Any], Non
     then(work(lambda: None))
 
 
-class View(Viewer):
+class View(Cell):
     """Base of the views. A subclass gives ``id``, ``title``, ``hint`` (what to do when there is nothing to
     draw), ``every`` (more than 1 if drawing takes long), makes its panes once in ``build``, and brings them
     up to date in ``draw``.
@@ -63,6 +66,8 @@ class View(Viewer):
     every: ClassVar[int] = 1  # ticks (some 5 a second) from one update to the next while runs go on
     hint: ClassVar[str] = "Press Run to see something here."
     probes: ClassVar[tuple[Probe, ...]] = ()
+    #: Those of them without which there is nothing to draw.
+    observed: ClassVar[tuple[Probe, ...]] = ()
     carried: ClassVar[tuple[str, ...]] = ()
     #: Whether ``draw`` is called where there is no content as well.
     always: ClassVar[bool] = False
@@ -290,10 +295,28 @@ class View(Viewer):
     def _update_hint(self) -> None:
         """Say what to do, or what has to come first, here and in the parts."""
         awaited = "" if any(len(trace) for trace in self.traces) else html.escape(self.top.awaits)
-        text = awaited or self.hint
+        text = awaited or self.unobserved() or self.hint
         self._hint.object = f'<p class="hint">{text}</p>'
         for part in self.parts:
             part._update_hint()
+
+    def unobserved(self) -> str:
+        """Return which probes the run lacks, "" where it has all, or its solver gives them nothing."""
+        trace = self.chosen or next((trace for trace in self.traces if len(trace)), None)
+        if trace is None or not len(trace):
+            return ""
+        solver = SOLVERS.get(trace.info.solver)
+        if solver is not None and not self.fits(None, [solver]):
+            return ""
+        had = {probe.name for probe in trace.probes.probes}
+        missing = [p for p in self.observed if p.name not in had and not trace.probes.iterations(p.name)]
+        if not missing:
+            return ""
+        names = ", ".join(sorted(PROBES.get(probe.name, probe.name) for probe in missing))
+        return (
+            f"Nothing has been observed of {html.escape(trace.info.label)} for this view: run it again, in "
+            f"Python with <code>probes=[{html.escape(names)}]</code>."
+        )
 
     def _update_awaited(self) -> None:
         if self.in_sight:  # else it is said when the view is shown

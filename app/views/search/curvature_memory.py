@@ -128,7 +128,7 @@ class Memory(Plots, ProbeView):
         return any(len(t) and int(t.memory_pairs.max(initial=-1)) >= 0 for t in self.traces)
 
     def draw_nothing(self) -> None:
-        self._said.object = ""
+        self._said.object = self.unobserved()
         self._at_cursor.visible = False
 
     def draw_seen(self, iteration: int, seen: Seen) -> None:

@@ -56,7 +56,7 @@ class RowSparsity(Plots):
     title = "Rows"
     hint = "Run a solver to see which features it uses: the non-zero rows of W."
     every = 2
-    probes = (ROWS,)
+    probes = observed = (ROWS,)
 
     def build(self) -> None:
         [self.share] = self.plots(RowShare, height=220)

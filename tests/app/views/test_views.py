@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from bokeh.plotting import figure
 
+import datasets
+import solvers
 from app import views
 from app.page.cursor_bar import CursorBar
 from app.page.session import Session
@@ -421,3 +423,43 @@ def test_the_distance_to_an_f_star_that_is_not_known_stands_a_run_that_grows_bet
     shown = Convergence(restless)
     shown.update()
     assert len(filled(shown)[0]["y"]) > 1
+
+
+@pytest.fixture(scope="module")
+def unobserved():
+    problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.01)
+    return {id: solvers.solve(problem, solvers.make_solver(id), max_iter=4) for id in ("prox-qn", "prox-gd")}
+
+
+@pytest.mark.parametrize(
+    ("id", "names"),
+    [
+        ("line-search", ["LINE"]),
+        ("trajectories", ["TRAJECTORIES"]),
+        ("shrinking", ["ACTIVE", "SHRINKING"]),
+        ("rows", ["ROWS"]),
+        ("model", ["LEARNED"]),
+    ],
+)
+def test_a_view_of_a_finished_run_says_which_probes_it_lacks(unobserved, id, names):
+    """Not that a solver with a line search is to be run: it was."""
+    shown = TABS[id](unobserved["prox-qn"])
+    assert covered(shown)
+    said = f"probes=[{', '.join(f'solvers.{name}' for name in names)}]"
+    assert said in hint(shown)
+    probes = [getattr(solvers, name) for name in names]
+    problem = solvers.make_problem(datasets.load("breast-cancer"), penalty="l1", lam=0.01)
+    assert TABS[id](
+        solvers.solve(problem, solvers.make_solver("prox-qn"), max_iter=4, probes=probes)
+    ).has_content()
+
+
+def test_what_a_probe_would_add_to_a_view_is_said_in_its_place(unobserved):
+    shown = TABS["memory"](unobserved["prox-qn"])
+    assert shown.has_content()
+    assert "probes=[solvers.MEMORY]" in shown._said.object
+
+
+def test_a_solver_that_gives_a_probe_nothing_is_told_from_a_run_without_it(unobserved):
+    for id in ("shrinking", "memory", "bundle"):
+        assert TABS[id].hint in hint(TABS[id](unobserved["prox-gd"]))

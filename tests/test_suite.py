@@ -19,6 +19,7 @@ WITH_CLOCKS = {
 }
 #: Files that reach into private parts of libraries, and why.
 WITH_PRIVATE_PARTS = {
+    "browser/test_notebook_cells.py": "what a kernel does is private to Panel",
     "app/compat/conftest.py": "what is tested takes the place of private parts of Bokeh and Panel",
     "app/compat/test_panel_early_changes.py": "which browsers have read a page is private to Panel and Bokeh",
     "app/compat/test_panel_event_lock.py": "a browser's messages come to private parts of Panel",

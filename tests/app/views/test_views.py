@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 
 import datasets
 import solvers
-from app import views
+from app import theme, views
 from app.page.cursor_bar import CursorBar
 from app.page.session import Session
 from app.runs.pool import RunPool
@@ -457,7 +457,8 @@ def test_a_view_of_a_finished_run_says_which_probes_it_lacks(unobserved, id, nam
 def test_what_a_probe_would_add_to_a_view_is_said_in_its_place(unobserved):
     shown = TABS["memory"](unobserved["prox-qn"])
     assert shown.has_content()
-    assert "probes=[solvers.MEMORY]" in shown._said.object
+    said = [pane.object for pane in shown.__panel__().select(theme.Said) if pane.object]
+    assert any("probes=[solvers.MEMORY]" in text for text in said)
 
 
 def test_a_solver_that_gives_a_probe_nothing_is_told_from_a_run_without_it(unobserved):

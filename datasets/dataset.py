@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
 
 from .errors import DataError
+from .metrics import entity_f1
 
 if TYPE_CHECKING:
     from .matrix import Products
@@ -175,6 +177,11 @@ class Dataset(Content):
     def n_classes(self) -> int:
         """Return the number of classes, labels, tags or nodes."""
         return len(self.label_names)
+
+    @property
+    def entity_f1(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
+        """Return the F1 of entities as a function of labels, predicted labels and offsets."""
+        return partial(entity_f1, self.label_names)
 
     def examples(self, k: int = 6) -> list[Example]:
         """Return up to k training samples as a card shows them, one label after the other; none of a

@@ -82,6 +82,13 @@ def entity_scores(
     return {"all": EntityScores(*(int(count.sum()) for count in counts)), **scores}
 
 
+def entity_f1(
+    label_names: tuple[str, ...], y_true: np.ndarray, y_pred: np.ndarray, offsets: np.ndarray
+) -> float:
+    """Return the F1 of all entities, see :func:`entity_scores`."""
+    return entity_scores(label_names, y_true, y_pred, offsets)["all"].f1
+
+
 def _entities(kind: np.ndarray, begins: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return (start, last token, type) of the entities, in order of their starts: (n, 3)."""
     inside = kind >= 0

@@ -160,11 +160,10 @@ def _assembled(
     data: Any, loss: Loss, penalty: Penalty, average: bool, threads: int, crew: Crew | None
 ) -> Problem:
     """Bind the loss to the labels, and put the parts of the problem together, without λ."""
-    measure = getattr(data, "metric", None) or ""
     if crew is None:
         _check_room(data)
     team = Team(threads)
-    bound = loss.bind(data.train, data.n_classes, data.parents).measured_by(measure)
+    bound = loss.bind(data.train, data.n_classes, data.parents).measured_by(data)
     if crew is None:
         bound = bound.attached(team, lambda: None)
         design = Design(data.train.X, bound.n_outputs, bound.n_tail, team)
@@ -172,7 +171,7 @@ def _assembled(
         design, bound = split(data.train.X, bound, crew)
 
     def test() -> tuple[Design, BoundLoss]:
-        held_out = loss.bind(data.test, data.n_classes, data.parents).measured_by(measure)
+        held_out = loss.bind(data.test, data.n_classes, data.parents).measured_by(data)
         return Design(data.test.X, held_out.n_outputs, held_out.n_tail), held_out
 
     about = {"dataset": data.id, "options": data.options, "seed": data.seed}

@@ -17,9 +17,12 @@ from solvers import Trace
 #: What is said where a claim is about weights.
 NO_WEIGHTS = "no weights were looked at, which `solverscope paper` does"
 SEEN, NOT_SEEN, NOT_JUDGED = "seen", "not seen", "not judged"
+#: What a problem says on which nobody did what the claim is about: it does not count.
+SILENT = "says nothing"
 #: What stands behind the numbers of a problem, and of one on other data than the paper's.
-ENDINGS = {True: "", False: " (no)", None: " (open)"}
+ENDINGS = {True: "", False: " (no)", None: " (open)", SILENT: f" ({SILENT})"}
 ELSEWHERE = {
+    SILENT: f" ({SILENT}, on other data)",
     True: " (yes, on other data)",
     False: " (no, on other data)",
     None: " (open, on other data)",
@@ -38,7 +41,7 @@ class Verdict:
 
 
 #: What one problem, or one data set, says of a claim: whether it holds (None: that is open), and its numbers.
-Finding = tuple[bool | None, str]
+Finding = tuple[bool | str | None, str]
 
 
 class Test(Protocol):
@@ -90,7 +93,7 @@ class Less(Measure):
             shown, scaled = Bounds(than.low + self.slack, than.high + self.slack), first * self.by
             holds = less(shown, scaled) if self.more else less(scaled, shown)
             neither = math.isinf(first.low) and math.isinf(than.low)
-            yield None if neither else holds, f"{name}: {first} / {than}"
+            yield SILENT if neither else holds, f"{name}: {first} / {than}"
 
     def _extreme(self, group: Sequence[Case], labels: Sequence[str], *, best: bool) -> Bounds | None:
         """Return the best or the worst number of these runs, as far as there is one."""
@@ -114,8 +117,8 @@ class Level(Measure):
             if len(values) < 2:
                 continue
             low, high = together("least", values), together("most", values)
-            holds = None if math.isinf(low.low) else less(high, low * self.factor)
-            yield holds, f"{case.name}: {low} to {high}"
+            holds = SILENT if math.isinf(low.low) else less(high, low * self.factor)
+            yield holds, f"{case.name}: {low} / {high}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,8 +254,8 @@ TESTS: dict[str, type[Any]] = {
 @dataclass(frozen=True)
 class Claim:
     """A sentence of a paper and the test of it, where there is one. It is seen where the test holds on at
-    least the ``share`` of the problems on the paper's data that say something; ``data`` and ``lam``, where
-    they are given, are those it speaks of."""
+    least the ``share`` of the problems on the paper's data that say something, whatever those that are open
+    would say; ``data`` and ``lam``, where they are given, are those it speaks of."""
 
     text: str
     test: Test | None = None
@@ -294,17 +297,21 @@ class Claim:
         if others and getattr(self.test, "across", False):
             own, others = [], spoken_of
         found = list(self.test.findings(own))
-        judged = [holds for holds, _ in found if holds is not None]
+        said = [holds for holds, _ in found if holds is not SILENT]
         numbers = tuple(said + ENDINGS[holds] for holds, said in found)
         numbers += tuple(said + ELSEWHERE[holds] for holds, said in self.test.findings(others))
         differ = tuple(dict.fromkeys(case.differ for case in others if case.differ))
-        if not judged:
+        if not said:
             looked_at = isinstance(self.test, Measure) and self.test.field in OF_GROUPS
             none = (NO_WEIGHTS if looked_at else "no run that it speaks of has come to an end",)
             measured = self._measured if numbers else ""
             return Verdict(self.text, NOT_JUDGED, differ + numbers or none, measured)
-        holds = sum(judged) >= self.share * len(judged)
-        return Verdict(self.text, SEEN if holds else NOT_SEEN, differ + numbers, self._measured)
+        needed = self.share * len(said)
+        if said.count(True) >= needed:
+            word = SEEN
+        else:
+            word = NOT_SEEN if len(said) - said.count(False) < needed else NOT_JUDGED
+        return Verdict(self.text, word, differ + numbers, self._measured)
 
     @property
     def _measured(self) -> str:

@@ -1,6 +1,7 @@
 import numpy as np
 
 from datasets import entity_scores
+from datasets.metrics import entity_f1
 
 NAMES = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
 
@@ -17,6 +18,12 @@ def test_an_entity_counts_where_both_ends_and_the_type_are_right():
     assert (result["LOC"].true, result["LOC"].found, result["LOC"].correct) == (1, 0, 0)
     assert result["all"].f1 == 2 * 2 / (3 + 3)
     assert result["LOC"].f1 == 0.0
+
+
+def test_one_number_is_that_of_all_types():
+    y = np.array([0, 1, 2]), np.array([0, 1, 0])
+    assert entity_f1(NAMES, *y, np.array([0, 3])) == 0.0
+    assert entity_f1(NAMES, y[0], y[0], np.array([0, 3])) == 1.0
 
 
 def test_half_of_an_entity_is_none():

@@ -70,6 +70,10 @@ class BoundChains(BoundLoss):
     #: labels and offsets
     blocks: list[Block] = field(compare=False, repr=False)
     true_pairs: np.ndarray = field(compare=False, repr=False)
+    #: the F1 of entities of labels, predicted labels and offsets, where that is the measure of predictions
+    entity_f1: Callable[[np.ndarray, np.ndarray, np.ndarray], float] | None = field(
+        default=None, compare=False, repr=False, kw_only=True
+    )
 
     @property
     def n_instances(self) -> int:
@@ -243,6 +247,23 @@ class BoundChains(BoundLoss):
         Λ = scores.tail.reshape(self.n_outputs, self.n_outputs)
         viterbi(scores.Z, Λ, self.offsets, labels)
         return labels
+
+    def measured_by(self, data: Any) -> Self:
+        measure = data.entity_f1 if getattr(data, "metric", None) == "entity-f1" else None
+        return replace(self, entity_f1=measure)
+
+    @property
+    def metric_name(self) -> str:
+        return self.declared.metric_name if self.entity_f1 is None else "F1 of entities"
+
+    @property
+    def averages(self) -> bool:
+        return self.entity_f1 is None
+
+    def metric(self, scores: Scores) -> float:
+        if self.entity_f1 is None:
+            return super().metric(scores)
+        return self.entity_f1(self.y, self.predict(scores), self.offsets)
 
 
 def count_pairs(y: np.ndarray, offsets: np.ndarray, m: int) -> np.ndarray:

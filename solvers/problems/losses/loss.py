@@ -178,8 +178,8 @@ class BoundLoss:
         """Return the labels: one a row, or 0 and 1 for each label where an instance may have several."""
         return self.y
 
-    def measured_by(self, measure: str) -> Self:
-        """Return the loss with another measure of predictions as its metric, if it has one of this name."""
+    def measured_by(self, data: Any) -> Self:
+        """Return the loss with a data set's own measure of predictions as its metric, if it has that one."""
         return self
 
     def metric(self, scores: Scores) -> float:

@@ -132,7 +132,8 @@ class BoundMargin(RowLoss):
     def metric_name(self) -> str:
         return MEASURES[self.measure]
 
-    def measured_by(self, measure: str) -> Self:
+    def measured_by(self, data: Any) -> Self:
+        measure = getattr(data, "metric", None)
         return replace(self, measure=measure) if measure in MEASURES else self
 
     @property

@@ -71,8 +71,8 @@ class Shard:
         check_count(count, data.n_samples)
         edges = np.linspace(0, data.n_samples, count + 1).astype(int)
         part = data.train.take(np.arange(edges[k], edges[k + 1]))
-        bound = loss.bind(part, data.n_classes, data.parents)
-        return cls(part.X, bound.measured_by(getattr(data, "metric", None) or ""), k, threads)
+        bound = loss.bind(part, data.n_classes, data.parents).measured_by(data)
+        return cls(part.X, bound, k, threads)
 
     def execute(self, orders: Sequence[Order]) -> tuple[Any, float]:
         """Execute orders one after another; return the answer to the last, and the CPU seconds that all took,

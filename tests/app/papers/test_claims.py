@@ -100,6 +100,37 @@ def test_a_claim_on_most_problems_may_fail_on_some(share, verdict):
     assert found.numbers == ("a9a, λ = 0.0001: 3 / 1 (no)", "a9a, λ = 0.001: 1 / 3")
 
 
+@pytest.mark.parametrize(
+    ("share", "ends", "verdict"),
+    [
+        (1.0, "an", NOT_SEEN),
+        (1.0, "ao", NOT_JUDGED),
+        (0.5, "ao", SEEN),
+        (0.51, "aoo", NOT_JUDGED),
+        (0.51, "aao", SEEN),
+        (0.51, "ano", NOT_JUDGED),
+        (0.51, "anno", NOT_SEEN),
+        (0.01, "no", NOT_JUDGED),
+        (0.01, "nn", NOT_SEEN),
+        (1.0, "as", SEEN),
+        (1.0, "s", NOT_JUDGED),
+    ],
+)
+def test_what_is_open_may_turn_out_either_way(share, ends, verdict):
+    """a: holds, n: does not, o: open, s: nobody came to the gap."""
+    runs = []
+    for k, end in enumerate(ends):
+        lam = 10.0**-k
+        high = [run(label, [9.0, 5.0], status="stalled", lam=lam) for label in "ab"]
+        runs += {
+            "a": [run("a", FAST, lam=lam), run("b", SLOW, lam=lam)],
+            "n": [run("a", SLOW, lam=lam), run("b", FAST, lam=lam)],
+            "o": [run("a", FAST, lam=lam), run("b", SLOW[:2], status="max-seconds", lam=lam)],
+            "s": [*high, run("c", FAST, lam=lam)],
+        }[end]
+    assert word(race() | {"share": share}, *runs) == verdict
+
+
 def test_a_claim_on_some_data_or_λ_looks_at_no_other():
     runs = [run("a", FAST, data="letter"), run("b", SLOW, data="letter")]
     assert word(race() | {"data": ["a9a"]}, *runs) == NOT_JUDGED

@@ -185,6 +185,8 @@ def test_sentences_of_the_shared_tasks(load_real):
     assert len(set(conll.test.y)) == 19
     mathur = load_real("conll2002", features="mathur")
     assert mathur.X.nnz == 3 * len(mathur.y)
+    assert mathur.entity_f1(mathur.test.y, mathur.test.y, mathur.test.offsets) == 1.0
+    assert conll.entity_f1(conll.test.y, np.zeros_like(conll.test.y), conll.test.offsets) < 0.1
     assert esp.examples(1)[0].text == "Melbourne ( Australia ) , 25 may ( EFE ) ."
 
 

@@ -1,9 +1,12 @@
 import itertools
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from datasets.metrics import entity_f1
 from solvers.compute.team import Team
 from solvers.problems.losses.chains import chain_packed as module
 from solvers.problems.losses.crf import ChainCRF
@@ -182,6 +185,21 @@ def test_one_sequence_of_a_hundred_thousand_tokens(size):
     np.testing.assert_allclose(residual.Z.sum(axis=1), 0.0, atol=1e-6)
     assert abs(residual.tail.sum()) < 1e-5 * n
     assert labels.min() >= 0
+
+
+def test_entities_are_what_counts_where_the_data_say_so():
+    """The data of CoNLL say so: half of an entity is none."""
+    names = ("O", "B-PER", "I-PER")
+    y, offsets = np.array([0, 1, 2, 1, 2, 0]), np.array([0, 3, 6])
+    data = SimpleNamespace(metric="entity-f1", entity_f1=partial(entity_f1, names))
+    loss = ChainCRF().bind(Part(None, y, offsets), 3)
+    measured = loss.measured_by(data)
+    scores = Scores(np.eye(3)[[0, 1, 2, 1, 0, 0]], np.zeros(9))
+    assert (loss.metric_name, loss.metric(scores)) == ("per-token accuracy", pytest.approx(5 / 6))
+    assert (measured.metric_name, measured.metric(scores)) == ("F1 of entities", pytest.approx(0.5))
+    assert (loss.averages, measured.averages) == (True, False)
+    assert measured.subset(np.array([0]))[0].metric(Scores(scores.Z[:3], scores.tail)) == 1.0
+    assert measured == loss
 
 
 def test_viterbi_takes_the_first_of_equal_labels_and_the_metric_counts_tokens():

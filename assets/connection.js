@@ -1,8 +1,13 @@
 // When the page is ready, when its connection to the server is lost, and when it is there again.
 // cb_data is the event. What is drawn stays; what needs the server (.needs-server) waits.
 const FORGOTTEN = "solverscope-forgotten"
-const LOST = "The server is gone, and its runs with it. The plots stay, and this page reconnects when the server is back."
-const BACK = "The server was restarted or dropped this page: the settings are as before, the runs are lost."
+const LOST = "There is no connection to the server. What is drawn stays, and this page comes back by itself: " +
+  "its runs go on for five minutes, unless the server has ended."
+const SILENT = "The server does not answer: what is shown may be old."
+const BACK = "The server was restarted or has forgotten this page: the settings are as before."
+// Milliseconds between two questions whether the server is there, after which it is said that no answer has come, and
+// after which a connection that is silent while the server answers others is made anew.
+const BEAT = 2000, PATIENCE = 5000, DEAD = 15000
 
 function wait(lost) {
   for (const element of inside(document))
@@ -37,6 +42,31 @@ async function known(connection) {
   }
 }
 
+// A link that is frozen is not closed, maybe for minutes: nothing comes, and nothing says so.
+function listen() {
+  let asked = 0, said = false
+  const answered = (silent) => {
+    asked = 0
+    if (said && !silent) { say("", false) }
+    said = false
+  }
+  setInterval(async () => {
+    const connection = window.connection?.deref()
+    if (!connection?.session || connection.socket?.readyState !== WebSocket.OPEN || document.hidden) { return }
+    if (!asked) {
+      asked = performance.now()
+      connection.session.request_server_info().then(() => answered(false), () => answered(true))
+      return
+    }
+    const waited = performance.now() - asked
+    if (waited > PATIENCE && !said) {
+      said = true
+      say(SILENT, false)
+    }
+    if (waited > DEAD && await known(connection) === "yes") { connection.socket?.close() }
+  }, BEAT)
+}
+
 async function comeBack(event) {
   for (;;) {
     const connection = event.connection.deref()
@@ -55,6 +85,10 @@ async function comeBack(event) {
 
 switch (cb_data.event_name) {
   case "document_ready":
+    if (!window.listens) {
+      window.listens = true
+      listen()
+    }
     if (sessionStorage.getItem(FORGOTTEN)) {
       sessionStorage.removeItem(FORGOTTEN)
       say(BACK, true)

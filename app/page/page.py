@@ -22,6 +22,7 @@ from app.page.guide import Guide
 from app.page.help_dialog import HelpDialog
 from app.page.legend import LegendRows
 from app.page.prediction import Prediction
+from app.page.returning import Returning
 from app.page.session import Session
 from app.page.sidebar.breaks import Breaks
 from app.page.sidebar.fields import Form
@@ -128,6 +129,8 @@ class Page:
             lambda: f"{TITLE}: {self.story.name}",
             lambda: dict.fromkeys((*session.views, *self.tabs.values())),
         )
+        self.returning = Returning(self)
+        session.watchers.append(self.returning)
         self.pending = theme.html(margin=(0, 10))
         self.help = HelpDialog(self.explain)
         self._show(setting)
@@ -142,7 +145,7 @@ class Page:
         main = theme.column(
             self.notices, controls, rows, self.top_views.view, self.tab_lines, self.tab_column, kind="main"
         )
-        foot = theme.column(self.cursor_bar, self.session.pulse, self.help, kind="foot")
+        foot = theme.column(self.cursor_bar, self.session.pulse, self.returning, self.help, kind="foot")
         sidebar = [
             self.story_card,
             self.problem.view,
@@ -172,6 +175,7 @@ class Page:
 
     def close(self) -> None:
         """End everything: the visitor is gone."""
+        self.returning.close()
         self.teaching.close()
         self.own_loops.close()
         self.session.close()
@@ -185,6 +189,17 @@ class Page:
                 said, severity="warning", closeable=True, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
             )
         )
+
+    def adopt(self, other: Page) -> None:
+        """Take the runs of a page over that the browser has left for this one, and the answers to its
+        story's question. A page that has runs of its own keeps those."""
+        if self.session.runs or other.session.closed:
+            return
+        self.session.adopt(other.session)
+        self._running, self.racing = other._running, other.racing
+        if self.story is other.story:
+            self.prediction.adopt(other.prediction)
+        self._changed()
 
     # set-up
 

@@ -43,6 +43,11 @@ class Prediction:
         self._drawing = False
         self._answers: dict[str, str | float] = {}  # of followers
 
+    def adopt(self, other: Prediction) -> None:
+        """Take what was answered on a page that this one is loaded in place of."""
+        self.answer, self.skipped, self.truth = other.answer, other.skipped, other.truth
+        self.picture, self._answers = other.picture, other._answers
+
     @property
     def ask(self) -> Ask | None:
         """Return what the story asks, if it does."""

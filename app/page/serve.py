@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
 import panel as pn
 from bokeh.events import ClientReconnected, ConnectionLost, DocumentReady
 from bokeh.models import CustomJS
+from bokeh.server.session import ServerSession
 
 import datasets
 from app import plugins, theme
@@ -75,10 +77,16 @@ def serve() -> None:
         session = page.session
 
         def opened() -> None:
-            session.start_timer(lambda: context.session.connection_count)
+            # what follows another page computes nothing that it could come back to
+            keep = partial(_keep, context.session) if isinstance(page, Page) else None
+            session.start_timer(lambda: context.session.connection_count, keep)
             session.tick()
             if isinstance(page, Page):
                 page.write_address()
+
+        if isinstance(page, Page):
+            session.visitor = request.remote_ip, request.headers.get("User-Agent")
+            session.arrived = False
 
         more = PARTS if isinstance(page, Page) else []
         pn.state.curdoc.template_variables.update(
@@ -94,6 +102,14 @@ def serve() -> None:
         pn.state.on_session_destroyed(lambda context: page.close())
         # ticks begin once the page is built: what they change before would hold that up
         pn.state.onload(opened)
+
+
+def _keep(session: ServerSession, wanted: bool) -> None:
+    """Let the server keep a session that has lost its connection, or forget it as it forgets others."""
+    if wanted:
+        session.block_expiration()
+    else:
+        session.unblock_expiration()
 
 
 def _following(query: Mapping[str, str]) -> PlotWindow | FollowPage:

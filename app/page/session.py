@@ -30,9 +30,11 @@ log = logging.getLogger(__name__)
 
 #: Hint in place of a plot while runs are under way.
 WAITING = "No shown run has an iterate yet."
-#: Seconds without a connection after which what a session computes ends. A page that loses its connection is
-#: mostly back in less; the runs of a tab that is closed are to end within two.
-GRACE = 1.0
+#: Seconds without a browser after which what a page computes ends: one that was closed, whose runs are to end
+#: within two, or that nobody can come back to; one that is loaded again; one that has lost its connection.
+GRACE, RELOADS, LOST = 1.0, 15.0, 300.0
+#: Seconds after which a page that was closed, and is connected, has come back.
+AGAIN = 5.0
 
 
 class Watcher(Protocol):
@@ -84,6 +86,13 @@ class Session:
         self._connected: Callable[[], int] | None = None
         self._clock: Callable[[], float] = time.monotonic
         self._seen_connected: float | None = None
+        self._keep: Callable[[bool], None] | None = None
+        self._kept = False
+        self._left_at: float | None = None
+        #: Who looks at the page, and whether their browser has said which page it comes from: until then it
+        #: may be one that is loaded again.
+        self.visitor: object = None
+        self.arrived = True
         #: Says something to the visitor, above everything else.
         self.notify: Callable[[str], None] = lambda text: None
         self._told = False  # that runs are not kept
@@ -142,6 +151,18 @@ class Session:
         self.runs.insert(len(self.runs) if place is None else place, run)
         if not run.stays:
             self.history.record(run)
+
+    def adopt(self, other: Session) -> None:
+        """Take the runs of a session that its visitor has left, whatever they do, and where its cursor is."""
+        self.runs, other.runs = other.runs, []
+        self.share.take([run.worker for run in self.runs if isinstance(run, LiveRun)])
+        if self._passing and other._passing:
+            self.history, other.history = other.history, self.history
+        self._hidden = {id(run) for run in self.runs if other.hidden(run)}
+        lead = other.cursor
+        self.cursor.chosen = lead.chosen
+        self.cursor.keep(run=lead.run, iteration=lead.iteration, follow=lead.follow)
+        self._set_period(EAGER)
 
     @property
     def alive(self) -> list[LiveRun]:
@@ -326,13 +347,15 @@ class Session:
     def start_timer(
         self,
         connections: Callable[[], int],
+        keep: Callable[[bool], None] | None = None,
         *,
         timer: Callable[..., pn.io.PeriodicCallback] = pn.io.PeriodicCallback,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Tick some five times a second in the current document; ``connections()`` counts its pages,
-        ``clock()`` the seconds in which there is none."""
-        self._connected, self._clock = connections, clock
+        ``clock()`` the seconds in which there is none. With ``keep`` the page may come back to this session:
+        ``keep(True)`` asks the server not to forget it."""
+        self._connected, self._clock, self._keep = connections, clock, keep
         # in the background: else every tick would tell the browser that the server is busy, and free again
         self._timer = timer(callback=self._on_time, period=PERIOD, background=True)
         self._timer.start()
@@ -344,7 +367,12 @@ class Session:
 
     def _on_time(self) -> None:
         away = self._seconds_away()
-        if away > GRACE:
+        given_up = away > self._patience
+        kept = not given_up and self._seen_connected is not None
+        if self._keep is not None and kept != self._kept:
+            self._kept = kept
+            self._keep(kept)
+        if given_up:
             # the browser may come back to what was computed, until the server forgets the session
             self._cut_off |= bool(self.share.workers)
             self._halt()
@@ -388,11 +416,27 @@ class Session:
         if self._timer is not None:
             self._timer.period = period
 
+    def leave(self) -> None:
+        """Take note that the browser closes the page, or loads another one in its place."""
+        self._left_at = self._clock()
+
+    @property
+    def _patience(self) -> float:
+        """Return the seconds for which a session without a connection waits for its browser."""
+        if self._keep is None:
+            return GRACE
+        if self._left_at is None:
+            return LOST
+        coming = (page for page in by_token.values() if not (page.arrived or page.closed))
+        return RELOADS if any(page.visitor == self.visitor for page in coming) else GRACE
+
     def _seconds_away(self) -> float:
         """Return the seconds since the last browser left; 0 while one is connected, or before the first."""
         now = self._clock()
         if self._connected() > 0:
             self._seen_connected = now
+            if self._left_at is not None and now - self._left_at > AGAIN:
+                self._left_at = None
         return 0.0 if self._seen_connected is None else now - self._seen_connected
 
     def tick(self) -> None:

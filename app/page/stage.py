@@ -36,5 +36,8 @@ class Stage(Protocol):
     def start(self, step: bool) -> None:
         """Start the chosen solvers."""
 
+    def adopt(self, other: Stage) -> None:
+        """Take the runs of a page over that the browser has left for this one."""
+
     def shown(self) -> Iterator[View]:
         """Go through the views that are on the page."""

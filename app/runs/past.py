@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import count
+
 from app.runs.archive import Kept
 from app.runs.live import ROUND
-from app.runs.shown import UNFINISHED, Guest
+from app.runs.shown import UNFINISHED, Guest, Shown
 from app.settings import words
 from solvers import Problem, Trace
 
 #: Styles of runs of the past, from the last one downwards: whole rounds of colours and dashes, so that they
 #: look unlike the first runs of the page, and no run of the page gets that far.
 LAST_STYLE = ROUND * 1000 - 1
+
+
+def free_style(runs: Iterable[Shown]) -> int:
+    """Return the first of these styles that none of the runs of a page has."""
+    taken = {run.style for run in runs}
+    return next(style for style in count(LAST_STYLE, -1) if style not in taken)
 
 
 class PastRun(Guest):

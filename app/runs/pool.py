@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -64,6 +64,17 @@ class Share:
             worker.step_once()
         worker.thread.start()
         return worker
+
+    def take(self, workers: Iterable[Worker]) -> None:
+        """Take workers of other shares of the pool over, whatever they do."""
+        with self.pool.lock:
+            for worker in workers:
+                if worker in worker.share.workers:
+                    worker.share.workers.discard(worker)
+                    self.used = max(self.used, worker.share.used)
+                    worker.share = self
+                    self.workers.add(worker)
+            self.pool.shares = [s for s in self.pool.shares if s.workers and s is not self] + [self]
 
     def stop(self) -> None:
         """Stop everything that is still at work."""

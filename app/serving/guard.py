@@ -19,7 +19,7 @@ from tornado.web import OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from app.compat.bokeh_server import when_made
-from app.serving import classroom
+from app.serving import classroom, returns
 from app.serving.access import refusal, refuse
 from app.serving.classroom import Where
 from app.serving.loops import Wire
@@ -68,6 +68,7 @@ def _install(server: BokehTornado, serving: Serving) -> None:
         path = f"{server.prefix}{url.rstrip('/')}"
         server.default_router.rules.insert(1, classroom.rule(path, context))
         server.add_handlers(".*", [(f"{path}{PLACE}", Wire), (f"{path}/known", _Known, {"context": context})])
+        server.add_handlers(".*", [(f"{path}/left", returns.Left)])
     server.add_transform(_Headers)
 
 

@@ -1,8 +1,12 @@
-"""A server that dies, and one that is started again in its place."""
+"""A server that dies, and one that is started again in its place; a connection that is cut, or frozen; a page
+that is loaded again, or closed."""
 
 from __future__ import annotations
 
 import contextlib
+import socket
+import threading
+from collections.abc import Generator
 
 import pytest
 from playwright.sync_api import TimeoutError
@@ -56,7 +60,7 @@ def test_a_dead_server_is_told_and_after_its_restart_the_set_up_is_back(mortal):
     query = visit.query()
 
     visit.server.process.kill()
-    alert = visit.alert("The server is gone")
+    alert = visit.alert("There is no connection to the server")
     alert.wait_for()
     drawn = visit.points("convergence")
     assert drawn > 3
@@ -70,12 +74,13 @@ def test_a_dead_server_is_told_and_after_its_restart_the_set_up_is_back(mortal):
     assert visit.points("convergence") == drawn
 
     again()
-    visit.alert("the runs are lost").wait_for()
+    visit.alert("The server was restarted").wait_for()
     visit.wait_until(lambda: visit.button("Run").is_enabled(), "Run to be possible")
     visit.wait_until(lambda: visit.query() == query, "the same address")
-    assert visit.states() == []
+    visit.alert("as the history of runs has them").wait_for()
+    visit.wait_until(lambda: visit.states() == ["stopped"], "the run as the history has it")
     visit.button("Run").click()
-    visit.wait_until(lambda: visit.points("convergence") > 3, "a few points of a new run")
+    visit.wait_until(lambda: len(visit.curves("convergence").get("prox-gd", ())) > 3, "points of a new run")
     assert [error for error in visit.errors if not any(words in error for words in REFUSED)] == []
 
 
@@ -97,8 +102,7 @@ def test_a_connection_that_was_cut_is_taken_up_again_with_the_same_session(serve
     visit.wait_until(lambda: page.evaluate("sockets.length") > 1, "another connection")
 
     def stopped() -> bool:
-        """Where the connection was away for long the server has stopped the run, maybe between look and
-        press; what is pressed before the page is there again is lost."""
+        """What is pressed before the page is there again is lost."""
         if visit.button("Stop").is_enabled():
             with contextlib.suppress(TimeoutError):
                 visit.button("Stop").click(timeout=1000)
@@ -114,3 +118,146 @@ def test_a_connection_that_was_cut_is_taken_up_again_with_the_same_session(serve
     # messages that the page sent between the cut and its knowing of it
     unsent = ("already in CLOSING or CLOSED state", "not connected so cannot send")
     assert [error for error in visit.errors if not any(words in error for words in unsent)] == []
+
+
+class Link:
+    """What lies between a browser and a server, and can be cut or frozen."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.target, self.in_vain = port, 0
+        self._open, self._going, self._over = True, threading.Event(), False
+        self._going.set()
+        self._both: list[socket.socket] = []
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.port = self._door.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Close all connections, and let none be made."""
+        self._open = False
+        for end in self._both:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        self._both.clear()
+
+    def freeze(self) -> None:
+        """Let nothing through, and close nothing."""
+        self._going.clear()
+
+    def mend(self) -> None:
+        self._open = True
+        self._going.set()
+
+    def close(self) -> None:
+        self._over = True
+        self.mend()
+        self.cut()
+        self._door.close()
+
+    def _accept(self) -> None:
+        while not self._over:
+            try:
+                near, _ = self._door.accept()
+            except OSError:
+                return
+            if not self._open:
+                self.in_vain += 1
+                near.close()
+                continue
+            with contextlib.suppress(OSError):
+                far = socket.create_connection(("127.0.0.1", self.target))
+                self._both += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self._pass_on, args=(one, other), daemon=True).start()
+
+    def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(65536):
+                self._going.wait()
+                other.sendall(data)
+        for end in (one, other):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory, own_home) -> Generator[tuple[Server, Link], None, None]:
+    """A server and the link by which browsers reach it."""
+    link = Link()
+    origin = f"--allow-websocket-origin=localhost:{link.port}"
+    server = Server(tmp_path_factory.mktemp("linked") / "log", own_home, arguments=[origin])
+    link.target, server.port = server.port, link.port
+    yield server, link
+    log = server.stop()
+    link.close()
+    assert complaints(log) == [], log
+
+
+@pytest.fixture
+def cut_off(linked, browser) -> Generator[tuple[Visit, Link], None, None]:
+    """A visit with a run at work, through a link."""
+    server, link = linked
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    visit = Visit(context.new_page(), server)
+    visit.open(**SLOW)
+    visit.button("Run").click()
+    visit.wait_until(lambda: visit.points("convergence") > 3, "a few points")
+    visit.page.evaluate("() => { window.same = true }")
+    yield visit, link
+    link.mend()
+    context.close()
+    assert [error for error in visit.errors if not any(words in error for words in UNSENT)] == []
+
+
+#: What a browser says of a connection that is cut.
+UNSENT = (*REFUSED, "already in CLOSING or CLOSED state", "Failed to load resource: net::ERR_")
+
+
+def goes_on(visit: Visit, after: int) -> None:
+    """Wait until the run is seen to be further than it was."""
+    visit.wait_until(lambda: visit.iteration("prox-gd") > after, "the run to go on")
+    assert visit.states() == ["running"]
+
+
+@pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.slow)])
+def test_runs_go_on_while_the_connection_is_cut_and_the_page_has_them_again(cut_off, seconds):
+    visit, link = cut_off
+    link.in_vain = 0
+    link.cut()
+    visit.alert("There is no connection to the server").wait_for()
+    before = visit.iteration("prox-gd")
+    # it asks for the server once a second
+    visit.wait_until(lambda: link.in_vain >= seconds, "a page that asks in vain", 4.0 * seconds + 30.0)
+    assert visit.iteration("prox-gd") == before
+    link.mend()
+    visit.alert("There is no connection").wait_for(state="detached")
+    goes_on(visit, before)
+    assert visit.iteration("prox-gd") > before + 2 * seconds, "it went on meanwhile"
+    assert visit.page.evaluate("window.same"), "the page was not loaded anew"
+    assert visit.page.get_by_role("alert").all_inner_texts() == []
+
+
+@pytest.mark.slow
+def test_a_frozen_link_is_told_and_over_once_it_goes_on(cut_off):
+    visit, link = cut_off
+    link.freeze()
+    visit.alert("The server does not answer").wait_for()
+    before = visit.iteration("prox-gd")
+    link.mend()
+    visit.alert("The server does not answer").wait_for(state="detached")
+    goes_on(visit, before)
+
+
+def test_a_page_that_is_loaded_again_has_its_run_and_a_tab_that_is_closed_ends_it(cut_off):
+    visit, _ = cut_off
+    before = visit.iteration("prox-gd")
+    visit.page.reload()
+    visit.wait_until(lambda: visit.states() == ["running"], "the run")
+    goes_on(visit, before)
+    other = Visit(visit.page.context.new_page(), visit.server)
+    other.open(**SLOW, tab="runs")
+    assert other.states() == [], "a page in another tab has none of it"
+    alive = other.page.locator(".runs tbody tr.alive", has_text="prox-gd")
+    other.wait_until(lambda: alive.count() == 1, "the run in the list of all runs")
+    visit.page.close()
+    other.wait_until(lambda: alive.count() == 0, "the run to be over")

@@ -15,8 +15,8 @@ from app.page.stage import Stage
 from app.runs import benchopt
 from app.runs.archive import Archive, Kept
 from app.runs.compare import differing_ends, differing_settings, options
-from app.runs.history import Unavailable
-from app.runs.past import LAST_STYLE, PastRun
+from app.runs.history import History, Unavailable
+from app.runs.past import PastRun, free_style
 from app.serving.batch import batch
 from app.settings import words
 from app.views import BenchoptCurves, PastRuns
@@ -49,7 +49,7 @@ class RunsPanel:
     their own see results of benchopt above the list."""
 
     def __init__(self, page: Stage) -> None:
-        self._page, self._session, self._history = page, page.session, page.session.history
+        self._page, self._session = page, page.session
         self._runs: list[Kept] = []
         self._entries: list[dict[str, Any]] = []
         self._chosen: list[int] = []
@@ -59,7 +59,6 @@ class RunsPanel:
         self._waiting: list[tuple[Future[Any], Callable[[Any], None]]] = []
         self._asked: Future[list[Kept]] | None = None
         self._asked_at, self._version = -STALE, -1
-        self._styles = LAST_STYLE
         self.view = PastRuns(on_act=self._act)
         self.file: BenchoptFile | None = None
         self.curves: BenchoptCurves | None = None
@@ -72,6 +71,10 @@ class RunsPanel:
             self.file = BenchoptFile(page.session, self._open, limits=size, **said)
             page.session.others.append(self.file.close)
             self.view.put_above(self.file)
+
+    @property
+    def _history(self) -> History:
+        return self._session.history
 
     @property
     def settled(self) -> bool:
@@ -180,8 +183,7 @@ class RunsPanel:
         if any(run.id == kept.id for run in self._past):
             return
         problem = self._page.problem.known(trace.info.problem.get("key"))
-        self._session.add(PastRun(kept, trace, self._styles, problem))
-        self._styles -= 1
+        self._session.add(PastRun(kept, trace, free_style(self._session.runs), problem))
 
     # results of benchopt
 

@@ -28,6 +28,7 @@ EVERYTHING = (
     "/favicon.ico",
     "/nothing",
     "/app/known",
+    "/app/left",
 )
 SOCKET = {
     "Upgrade": "websocket",
